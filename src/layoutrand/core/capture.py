@@ -1,0 +1,107 @@
+"""The record of one instrumented build, as values and as JSON.
+
+In link lines ``ROOT`` (a NUL, which no argument can contain) stands for the directory that holds the captured files,
+so that a capture can be moved to another directory or machine and still be linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from layoutrand.errors import CacheError
+from layoutrand.model import Section
+
+SCHEMA: Final = "layoutrand/capture/1"
+ROOT: Final = "\0"
+
+
+@dataclass(frozen=True)
+class CapturedLink:
+    """One artefact's link: what to execute, in which directory, on which files, and the sections it places.
+
+    ``argv`` is the linker's arguments without output and program, ``replay_argv`` the same with the options that
+    strip symbols; ``cwd`` is relative to the root; ``files`` maps each captured file (relative to the root) to its
+    SHA-256, ``edited`` the same for those that differ in the edited tree; ``members`` lists the archive members
+    that were really pulled in, as ``archive(member)``.  ``identity`` is the identity order, slot by slot;
+    ``other_sizes`` the size of every loaded output section besides the code's; ``script`` GNU ld's default script.
+    """
+
+    artefact: str
+    linker: str
+    argv: tuple[str, ...]
+    replay_argv: tuple[str, ...]
+    cwd: str
+    environment: Mapping[str, str]
+    files: Mapping[str, str]
+    edited: Mapping[str, str]
+    members: tuple[str, ...]
+    sections: tuple[Section, ...]
+    identity: tuple[int, ...]
+    other_sizes: Mapping[str, int]
+    script: str
+    code_sha256: str
+    original_sha256: str
+    warnings: tuple[str, ...]
+
+    def movable(self) -> int:
+        """How many sections a seed may move."""
+        return sum(not section.pinned for section in self.sections)
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A whole instrumented build: its links, and the facts that a reader needs to repeat or doubt it."""
+
+    id: str
+    system: str
+    toolchain: str
+    separates_classes: bool
+    tools: Mapping[str, Mapping[str, str]]
+    source: Mapping[str, Any]
+    build_s: float
+    n_links: int
+    links: tuple[CapturedLink, ...]
+
+    def link(self, artefact: str) -> CapturedLink:
+        """The link of the artefact."""
+        return next(link for link in self.links if link.artefact == artefact)
+
+
+def identity_facts(links: Sequence[CapturedLink], tools: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """What makes two captures the same: the link lines, the files' contents, and the linker."""
+    return {
+        "schema": SCHEMA,
+        "ld": {key: tools["ld"][key] for key in ("version", "sha256")},
+        "links": [
+            {"artefact": link.artefact, "linker": link.linker, "argv": link.argv, "replay_argv": link.replay_argv,
+             "cwd": link.cwd, "environment": dict(link.environment), "files": dict(link.files)}
+            for link in links
+        ],
+    }  # fmt: skip
+
+
+def to_json(capture: Capture) -> dict[str, Any]:
+    """The capture as JSON values; sections as rows, since there may be 45,000 of them."""
+    table = asdict(capture)
+    for link, plain in zip(capture.links, table["links"], strict=True):
+        plain["sections"] = [list(asdict(section).values()) for section in link.sections]
+    return {"schema": SCHEMA, **table}
+
+
+def from_json(table: Mapping[str, Any], *, where: str) -> Capture:
+    """The capture in a parsed capture.json; raises `CacheError` for another schema."""
+    if table.get("schema") != SCHEMA:
+        raise CacheError(f"{where}: schema {table.get('schema')!r}, this layoutrand reads {SCHEMA!r}")
+    values = {key: value for key, value in table.items() if key != "schema"}
+    values["links"] = tuple(_link(link) for link in table["links"])
+    return Capture(**values)
+
+
+def _link(table: Mapping[str, Any]) -> CapturedLink:
+    values = dict(table)
+    values["sections"] = tuple(Section(*row) for row in table["sections"])
+    for key in ("argv", "replay_argv", "members", "identity", "warnings"):
+        values[key] = tuple(table[key])
+    return CapturedLink(**values)

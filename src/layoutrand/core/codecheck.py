@@ -1,0 +1,135 @@
+"""Prove that a linked binary is the identity binary with its sections in the order asked for, and nothing else.
+
+Four facts, read off the binary and never off what the linker was told:
+
+1. the unique symbols stand in the order asked for (`placed_order`);
+2. every section's bytes equal identity's outside the fields of its relocations, hence the same instructions,
+   addresses aside (`Code.changed`);
+3. every function has the same size and lies at the same offset of the same section (`functions`);
+4. every other loaded output section has the size it has in identity (`other_sizes`).
+
+No disassembler is needed, and nothing that a disassembler would gloss over is skipped: padding inside a section and
+constants between functions are compared too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutrand.core import elf
+from layoutrand.core.objedit import DIGITS, SYMBOL_PREFIX
+from layoutrand.core.relocations import written_bytes
+
+
+def placed_addresses(binary: elf.Elf) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Capture index, address and output section of every section that carries a unique symbol, each shape (n,)."""
+    table = binary.symbol_table
+    if table is None:
+        empty = np.empty(0, np.int64)
+        return empty, empty, empty
+    text = np.frombuffer(binary.content(int(binary.sections[table]["link"])) + bytes(32), np.uint8)
+    at = binary.symbols["name"].astype(np.int64)
+    prefix = np.frombuffer(SYMBOL_PREFIX.encode(), np.uint8)
+    matches = np.ones(len(at), bool)
+    for step, byte in enumerate(prefix):
+        matches &= text[at + step] == byte
+    which = np.flatnonzero(matches)
+    start = at[which] + len(prefix)
+    number = np.zeros(len(which), np.int64)
+    for step in range(DIGITS):
+        number = number * 10 + (text[start + step] - ord("0"))
+    return (
+        number,
+        binary.symbols["value"][which].astype(np.int64),
+        binary.symbol_sections[which].astype(np.int64),
+    )
+
+
+def placed_order(number: NDArray[np.int64], address: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Capture indices by ascending address."""
+    return number[np.argsort(address, kind="stable")]
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Per section, concatenated: ``start`` and ``size`` (shape (n,)), and masks over all their bytes.
+
+    ``fixed`` marks bytes that no link may write differently from another link, ``input_fixed`` those that must even
+    equal the input object's (relaxable opcodes excepted); ``content`` is the input's bytes.
+    """
+
+    start: NDArray[np.int64]
+    size: NDArray[np.int64]
+    content: NDArray[np.uint8]
+    fixed: NDArray[np.bool_]
+    input_fixed: NDArray[np.bool_]
+
+
+def masks(inputs: Sequence[tuple[elf.Elf, int, str]]) -> Masks:
+    """Masks of the sections ``(object, section header index, name for messages)`` in capture order."""
+    contents, fixed, input_fixed = [], [], []
+    for source, index, where in inputs:
+        content = np.frombuffer(source.content(index), np.uint8)
+        fields, relaxed = written_bytes(source.relocations(index), len(content), where=where)
+        contents.append(content)
+        fixed.append(~fields)
+        input_fixed.append(~relaxed)
+    size = np.array([len(content) for content in contents], np.int64)
+    start = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64) if len(size) else np.empty(0, np.int64)
+    none = [np.empty(0, np.uint8)]
+    return Masks(
+        start,
+        size,
+        np.concatenate(contents or none),
+        np.concatenate(fixed or [np.empty(0, bool)]),
+        np.concatenate(input_fixed or [np.empty(0, bool)]),
+    )
+
+
+def section_bytes(
+    binary: elf.Elf, number: NDArray[np.int64], address: NDArray[np.int64], size: NDArray[np.int64], output: int
+) -> NDArray[np.uint8]:
+    """The sections' bytes as linked, concatenated in capture order; ``output`` is their output section's index."""
+    base = int(binary.sections[output]["addr"]) - int(binary.sections[output]["offset"])
+    data = np.frombuffer(binary.data, np.uint8)
+    by_number = np.empty(len(size), np.int64)
+    by_number[number] = address - base
+    ends = by_number + size
+    parts = [data[a:b] for a, b in zip(by_number.tolist(), ends.tolist(), strict=True)]
+    return np.concatenate(parts) if parts else np.empty(0, np.uint8)
+
+
+def changed(reference: NDArray[np.uint8], linked: NDArray[np.uint8], fixed: NDArray[np.bool_]) -> int | None:
+    """The first position at which a fixed byte differs, or None; the three share one shape."""
+    different = np.flatnonzero((reference != linked) & fixed)
+    return int(different[0]) if len(different) else None
+
+
+def functions(
+    binary: elf.Elf, number: NDArray[np.int64], address: NDArray[np.int64], size: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Rows (section, offset in it, size), sorted, of every function symbol inside a placed section; shape (m, 3)."""
+    symbols = binary.symbols[(binary.symbols["info"] & 0xF) == elf.STT_FUNC]
+    order = np.argsort(address, kind="stable")
+    begins = address[order]
+    value = symbols["value"].astype(np.int64)
+    slot = np.searchsorted(begins, value, side="right") - 1
+    inside = slot >= 0
+    owner = number[order][np.maximum(slot, 0)]
+    offset = value - begins[np.maximum(slot, 0)]
+    inside &= offset < size[owner]
+    rows = np.stack([owner, offset, symbols["size"].astype(np.int64)], axis=1)[inside]
+    return rows[np.lexsort(rows.T[::-1])]
+
+
+def other_sizes(binary: elf.Elf, output: int) -> dict[str, int]:
+    """Size of every allocated output section but the one that holds the placed code."""
+    return {
+        binary.section_names[index]: int(binary.sections[index]["size"])
+        for index in np.flatnonzero((binary.sections["flags"] & elf.SHF_ALLOC) != 0).tolist()
+        if index != output and binary.section_names[index] != ".relro_padding"  # lld fills up to a page boundary
+    }

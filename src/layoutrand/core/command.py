@@ -1,0 +1,63 @@
+"""From a benchmark's definition to the words and the environment of one execution; pure.
+
+The environment is made new, so that nothing of the caller's session (its length above all) reaches the program:
+the size of the environment moves the stack and has made one binary look faster than another before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from layoutrand.core.keyed import keyed_uniform
+
+SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PADDING_VARIABLE: Final = "LAYOUTRAND_PAD"
+MAX_PADDING: Final = 4096
+_PLACEHOLDER: Final = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where one execution happens, absolute paths: what the placeholders and the environment stand for."""
+
+    artefact: str
+    artefact_dir: str
+    project: str
+    home: str
+    tmp: str
+
+
+def fill_in(word: str, places: Places) -> str:
+    """Replace ``{artefact}``, ``{artefact_dir}`` and ``{project}``; ``{{name}}`` stands for ``{name}`` itself."""
+    values = {"artefact": places.artefact, "artefact_dir": places.artefact_dir, "project": places.project}
+
+    def replace(match: re.Match[str]) -> str:
+        escaped, name = match.groups()
+        return f"{{{escaped}}}" if escaped else values.get(name, match.group(0))
+
+    return _PLACEHOLDER.sub(replace, word)
+
+
+def arguments(command: Sequence[str], places: Places) -> tuple[str, ...]:
+    """The argument vector of one execution."""
+    return tuple(fill_in(word, places) for word in command)
+
+
+def environment(own: Mapping[str, str], places: Places, padding: int | None) -> dict[str, str]:
+    """The whole environment of one execution: a fixed base, the benchmark's ``own`` variables, the padding.
+
+    ``padding`` bytes are the value of `PADDING_VARIABLE`; None leaves the variable out.
+    """
+    base = {"PATH": SYSTEM_PATH, "HOME": places.home, "LANG": "C.UTF-8", "TMPDIR": places.tmp}
+    result = base | {name: fill_in(value, places) for name, value in own.items()}
+    if padding is not None:
+        result[PADDING_VARIABLE] = "x" * padding
+    return result
+
+
+def padding_size(schedule_seed: int, slot_identity: bytes) -> int:
+    """Bytes of padding, 0 ... 4095, that this slot has in every run of the schedule."""
+    return keyed_uniform(schedule_seed, "env-size", slot_identity, MAX_PADDING)

@@ -1,0 +1,173 @@
+"""ELF files as numpy tables.
+
+pyelftools reads the header, names and constants; the tables (sections, symbols, relocations) are viewed through numpy
+instead, because a captured HotSpot has 45,000 sections and one Python object for each would cost more than its link.
+Only 64-bit little-endian files are read; others raise `FeatureUnsupported`.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from numpy.typing import NDArray
+
+from layoutrand.errors import FeatureUnsupported
+
+SHT_SYMTAB: Final = 2
+SHT_STRTAB: Final = 3
+SHT_RELA: Final = 4
+SHT_NOBITS: Final = 8
+SHT_REL: Final = 9
+SHT_GROUP: Final = 17
+SHT_SYMTAB_SHNDX: Final = 18
+SHT_LLVM_ADDRSIG: Final = 0x6FFF4C03
+SHF_ALLOC: Final = 2
+SHF_EXECINSTR: Final = 4
+SHF_GROUP: Final = 0x200
+SHN_LORESERVE: Final = 0xFF00
+SHN_ABS: Final = 0xFFF1
+SHN_XINDEX: Final = 0xFFFF
+STT_FUNC: Final = 2
+STT_FILE: Final = 4
+PT_LOAD: Final = 1
+
+SECTION = np.dtype(
+    [("name", "<u4"), ("type", "<u4"), ("flags", "<u8"), ("addr", "<u8"), ("offset", "<u8"), ("size", "<u8"),
+     ("link", "<u4"), ("info", "<u4"), ("align", "<u8"), ("entsize", "<u8")]
+)  # fmt: skip
+SYMBOL = np.dtype([("name", "<u4"), ("info", "u1"), ("other", "u1"), ("shndx", "<u2"), ("value", "<u8"), ("size", "<u8")])
+RELA = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
+
+Table = NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Elf:
+    """One ELF file: its ``data`` and the header fields that locate the tables."""
+
+    data: bytes
+    machine: str
+    kind: str
+    section_offset: int
+    section_count: int
+    names_index: int
+
+    @cached_property
+    def sections(self) -> Table:
+        """Section headers, dtype `SECTION`, shape (sections,)."""
+        return np.frombuffer(self.data, SECTION, self.section_count, self.section_offset)
+
+    @cached_property
+    def section_names(self) -> list[str]:
+        """Names of all sections in order; bytes that are not UTF-8 survive as surrogate escapes."""
+        return self.strings(self.names_index, self.sections["name"])
+
+    @cached_property
+    def symbol_table(self) -> int | None:
+        """Index of the SHT_SYMTAB section, or None for a stripped file."""
+        found = np.flatnonzero(self.sections["type"] == SHT_SYMTAB)
+        return int(found[0]) if len(found) else None
+
+    @cached_property
+    def symbols(self) -> Table:
+        """Symbols, dtype `SYMBOL`, shape (symbols,); empty for a stripped file."""
+        if self.symbol_table is None:
+            return np.empty(0, SYMBOL)
+        return np.frombuffer(self.content(self.symbol_table), SYMBOL)
+
+    @cached_property
+    def symbol_sections(self) -> NDArray[np.uint32]:
+        """Section index of each symbol, extended indices resolved, shape (symbols,)."""
+        shndx = self.symbols["shndx"].astype(np.uint32)
+        extended = np.flatnonzero(self.sections["type"] == SHT_SYMTAB_SHNDX)
+        if len(extended):
+            wide = np.frombuffer(self.content(int(extended[0])), "<u4")
+            shndx = np.where(shndx == SHN_XINDEX, wide[: len(shndx)], shndx).astype(np.uint32)
+        return shndx
+
+    def content(self, index: int) -> bytes:
+        """Bytes of one section; empty for NOBITS."""
+        section = self.sections[index]
+        if section["type"] == SHT_NOBITS:
+            return b""
+        start = int(section["offset"])
+        return self.data[start : start + int(section["size"])]
+
+    def strings(self, table: int, offsets: NDArray[np.uint32]) -> list[str]:
+        """NUL-terminated strings at the offsets into the string table in section ``table``."""
+        text = self.content(table)
+        return [text[at : text.index(b"\0", at)].decode("utf-8", "surrogateescape") for at in offsets.tolist()]
+
+    def symbol_names(self, which: NDArray[np.intp]) -> list[str]:
+        """Names of the symbols with the indices ``which``."""
+        if self.symbol_table is None:
+            return []
+        return self.strings(int(self.sections[self.symbol_table]["link"]), self.symbols["name"][which])
+
+    def source_name(self) -> str:
+        """The first STT_FILE symbol's name (what the compiler was given), or ""."""
+        files = np.flatnonzero((self.symbols["info"] & 0xF) == STT_FILE)
+        return self.symbol_names(files[:1])[0] if len(files) else ""
+
+    def relocations(self, target: int) -> Table:
+        """RELA entries that apply to section ``target``, dtype `RELA`; empty where there are none."""
+        found = self._relocation_sections.get(target)
+        return np.frombuffer(self.content(found), RELA) if found is not None else np.empty(0, RELA)
+
+    @cached_property
+    def _relocation_sections(self) -> dict[int, int]:
+        which = np.flatnonzero(self.sections["type"] == SHT_RELA)
+        return dict(zip(self.sections["info"][which].tolist(), which.tolist(), strict=True))
+
+    def group_signatures(self) -> dict[int, str]:
+        """COMDAT signature of each section that is a member of a group."""
+        signatures: dict[int, str] = {}
+        for index in np.flatnonzero(self.sections["type"] == SHT_GROUP).tolist():
+            words = np.frombuffer(self.content(index), "<u4")
+            name = self.symbol_names(np.array([int(self.sections[index]["info"])]))[0]
+            signatures.update(dict.fromkeys(words[1:].tolist(), name))
+        return signatures
+
+
+def is_elf(data: bytes) -> bool:
+    """Whether the bytes begin as an ELF file does."""
+    return data[:4] == b"\x7fELF"
+
+
+def read(data: bytes, *, name: str) -> Elf:
+    """Open the ELF file ``data``; ``name`` is for messages. Raises `FeatureUnsupported` for what cannot be read."""
+    try:
+        file = ELFFile(io.BytesIO(data))
+        header = file.header
+        offset, count = header["e_shoff"], file.num_sections()
+        names_index = file.get_shstrndx()
+    except (ELFError, ValueError, IndexError) as error:
+        raise FeatureUnsupported(f"{name}: not a readable ELF file: {error}") from error
+    if file.elfclass != 64 or not file.little_endian:
+        raise FeatureUnsupported(f"{name}: only 64-bit little-endian ELF files are supported")
+    if offset + count * SECTION.itemsize > len(data):
+        raise FeatureUnsupported(f"{name}: the section headers lie outside the file; it is truncated")
+    return Elf(data, header["e_machine"], header["e_type"], offset, count, names_index)
+
+
+def loaded_content(elf: Elf, *, skip: frozenset[str]) -> dict[str, tuple[int, int, bytes]]:
+    """Address, size and bytes of every allocated section except those named in ``skip``.
+
+    Two files with equal values behave alike once loaded, whatever their symbol tables say.
+    """
+    wanted = np.flatnonzero((elf.sections["flags"] & SHF_ALLOC) != 0).tolist()
+    return {
+        elf.section_names[index]: (
+            int(elf.sections[index]["addr"]),
+            int(elf.sections[index]["size"]),
+            elf.content(index),
+        )
+        for index in wanted
+        if elf.section_names[index] not in skip
+    }

@@ -1,0 +1,150 @@
+"""Give every executable section of an object a name and a symbol of its own.
+
+Linkers order sections by name (GNU ld) or by symbol (lld), and neither is unique in real programs: two files have a
+static ``helper``, one object has several ``.text.unlikely``.  Renaming section k of a capture to ``.text.lr.k`` and
+adding the local symbol ``.lr.k`` at its start makes every order exact, and lets the order achieved be read off the
+linked binary's symbol table.
+
+Only names and the symbol table change; section contents and their file offsets stay where they were, new tables are
+appended.  Inserting local symbols moves the global ones, so every table that refers to symbols by number is shifted:
+relocations, COMDAT groups, extended section indices, LLVM's address-significance table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutrand.core import elf
+from layoutrand.errors import FeatureUnsupported
+
+DIGITS = 7
+SYMBOL_PREFIX = ".lr."
+_RELOCATION_SYMBOL_SHIFT = np.uint64(32)
+_RELOCATION_TYPE_MASK = np.uint64(0xFFFFFFFF)
+
+
+def section_name(index: int) -> str:
+    """The unique section name of section ``index`` of a capture."""
+    return f".text.lr.{index:0{DIGITS}d}"
+
+
+def symbol_name(index: int) -> str:
+    """The unique local symbol of section ``index`` of a capture."""
+    return f"{SYMBOL_PREFIX}{index:0{DIGITS}d}"
+
+
+def edit(data: bytes, numbers: Mapping[int, int], *, rename: bool, name: str) -> bytes:
+    """The object with a symbol for each section in ``numbers`` (section header index -> capture index).
+
+    With ``rename`` the sections get their unique names too. ``name`` is for messages. Raises `FeatureUnsupported`
+    for an object without a symbol table: it was stripped before the link.
+    """
+    source = elf.read(data, name=name)
+    if not numbers:
+        return data
+    if source.symbol_table is None:
+        raise FeatureUnsupported(f"{name}: the object has no symbol table (stripped before the link?)")
+    writer = _Writer(source)
+    places = np.array(sorted(numbers), np.uint32)
+    writer.add_symbols(places, [symbol_name(numbers[place]) for place in places.tolist()])
+    if rename:
+        writer.rename({place: section_name(number) for place, number in numbers.items()})
+    return writer.finish()
+
+
+class _Writer:
+    """Edited copy of one object: tables replaced at the end of the file, the rest in place."""
+
+    def __init__(self, source: elf.Elf) -> None:
+        self.source = source
+        self.sections = source.sections.copy()
+        self.data = bytearray(source.data)
+
+    def add_symbols(self, places: NDArray[np.uint32], names: list[str]) -> None:
+        table = self.source.symbol_table
+        assert table is not None
+        first_global = int(self.sections[table]["info"])
+        strings_index = int(self.sections[table]["link"])
+        strings = self.source.content(strings_index)
+        new = np.zeros(len(places), elf.SYMBOL)
+        encoded = [name.encode() + b"\0" for name in names]
+        new["name"] = len(strings) + np.concatenate([[0], np.cumsum([len(e) for e in encoded])[:-1]])
+        wide = places >= elf.SHN_LORESERVE
+        new["shndx"] = np.where(wide, elf.SHN_XINDEX, places)
+        self._replace(strings_index, strings + b"".join(encoded))
+        symbols = self.source.symbols
+        self._replace(table, np.concatenate([symbols[:first_global], new, symbols[first_global:]]).tobytes())
+        self.sections[table]["info"] = first_global + len(new)
+        self._widen(places, wide, first_global)
+        self._shift_references(table, first_global, len(new))
+
+    def _widen(self, places: NDArray[np.uint32], wide: NDArray[np.bool_], first_global: int) -> None:
+        extended = np.flatnonzero(self.sections["type"] == elf.SHT_SYMTAB_SHNDX)
+        if len(extended):
+            old = np.frombuffer(self.source.content(int(extended[0])), "<u4")
+            entries = np.where(wide, places, 0).astype("<u4")
+            merged = np.concatenate([old[:first_global], entries, old[first_global:]])
+            self._replace(int(extended[0]), merged.tobytes())
+
+    def _shift_references(self, table: int, first_global: int, count: int) -> None:
+        for index in np.flatnonzero(self.sections["link"] == table).tolist():
+            kind = int(self.sections[index]["type"])
+            if kind == elf.SHT_RELA:
+                entries = np.frombuffer(self.source.content(index), elf.RELA).copy()
+                number = entries["info"] >> _RELOCATION_SYMBOL_SHIFT
+                number[number >= first_global] += np.uint64(count)
+                entries["info"] = (number << _RELOCATION_SYMBOL_SHIFT) | (entries["info"] & _RELOCATION_TYPE_MASK)
+                start = int(self.sections[index]["offset"])
+                self.data[start : start + entries.nbytes] = entries.tobytes()
+            elif kind == elf.SHT_GROUP and int(self.sections[index]["info"]) >= first_global:
+                self.sections[index]["info"] += count
+            elif kind == elf.SHT_LLVM_ADDRSIG:
+                numbers = _read_uleb128(self.source.content(index))
+                shifted = [number + count if number >= first_global else number for number in numbers]
+                self._replace(index, _write_uleb128(shifted))
+            elif kind == elf.SHT_REL:
+                raise FeatureUnsupported("relocations without addends (SHT_REL) are not supported")
+
+    def rename(self, names: Mapping[int, str]) -> None:
+        strings = bytearray(self.source.content(self.source.names_index))
+        for index, name in names.items():
+            self.sections[index]["name"] = len(strings)
+            strings += name.encode() + b"\0"
+        self._replace(self.source.names_index, bytes(strings))
+
+    def _replace(self, index: int, content: bytes) -> None:
+        self.data += bytes(-len(self.data) % 8)
+        self.sections[index]["offset"] = len(self.data)
+        self.sections[index]["size"] = len(content)
+        self.data += content
+
+    def finish(self) -> bytes:
+        self.data += bytes(-len(self.data) % 8)
+        self.data[0x28:0x30] = len(self.data).to_bytes(8, "little")  # e_shoff of an Elf64_Ehdr
+        self.data += self.sections.tobytes()
+        return bytes(self.data)
+
+
+def _read_uleb128(data: bytes) -> list[int]:
+    numbers, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            numbers.append(value)
+            value, shift = 0, 0
+    return numbers
+
+
+def _write_uleb128(numbers: list[int]) -> bytes:
+    out = bytearray()
+    for number in numbers:
+        rest = number
+        while rest >= 0x80:
+            out.append(rest & 0x7F | 0x80)
+            rest >>= 7
+        out.append(rest)
+    return bytes(out)

@@ -1,0 +1,95 @@
+"""What decides a build: the parts that enter its key, and the flags that its wrappers add."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from layoutrand.core.config import Build, LayoutPolicy, System
+from layoutrand.core.toolchain import Toolchain
+
+BUILD_VERSION: Final = 1
+"""Changed whenever a build, capture or link would come out differently for equal inputs; part of every key."""
+
+SOURCE_ALIAS: Final = "/layoutrand"
+"""What the private copy's path is called inside objects, so that their bytes do not depend on where it lies."""
+
+SYSTEM_PREFIXES: Final = ("/usr/", "/lib/", "/lib32/", "/lib64/", "/libx32/")
+"""Directories whose files the linker wrapper need not keep: they are still there when the build is over."""
+
+LINKER_ENVIRONMENT: Final = ("LD_RUN_PATH", "LD_LIBRARY_PATH", "SOURCE_DATE_EPOCH", "GNUTARGET", "LDEMULATION")
+"""Variables that change what a linker does."""
+
+BUILD_ENVIRONMENT: Final = (
+    "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LIBS", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
+    "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "PKG_CONFIG_PATH", *LINKER_ENVIRONMENT,
+)  # fmt: skip
+"""Variables of the user's environment that reach the build and change what it makes: part of the build's key."""
+
+NOT_INHERITED: Final = ("MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
+"""Left over when layoutrand itself is started by make; they would hand the build a stranger's job server."""
+
+Variant = Literal["capture", "stock"]
+SOURCE_EPOCH: Final = "315532800"  # 1980-01-01, the earliest date that zip files can hold
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One system's build in one variant: "capture" adds section flags, "stock" leaves the user's flags untouched."""
+
+    system: str
+    variant: Variant
+    build: Build
+    options: System
+    toolchain: Toolchain
+
+    def compile_flags(self, build_root: str, *, cxx: bool) -> list[str]:
+        """Flags the compiler wrapper appends to a compilation, the system's own last so that they win."""
+        own = self.options.cflags if not cxx or self.options.cxxflags is None else self.options.cxxflags
+        sections = self.toolchain.compile.section_flags if self.variant == "capture" else []
+        return [*sections, f"-ffile-prefix-map={build_root}={SOURCE_ALIAS}", *shlex.split(own)]
+
+    def link_flags(self) -> list[str]:
+        """Flags the compiler wrapper appends where the driver links."""
+        return [*self.toolchain.link.driver_flags, *shlex.split(self.options.ldflags)]
+
+    def script(self, jobs: int) -> str:
+        """The user's commands as one bash script that names each before it executes it and stops at the first failure."""
+        lines = ["set -e"]
+        for command in self.build.commands:
+            filled = command.replace("{jobs}", str(jobs))
+            lines += [f"printf '%s\\n' {shlex.quote('layoutrand: $ ' + filled)}", filled]
+        return "\n".join(lines) + "\n"
+
+    def key_facts(
+        self, source: Mapping[str, Any], tools: Mapping[str, Any], environment: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Everything that decides what the build makes, as JSON values."""
+        return {
+            "version": BUILD_VERSION,
+            "variant": self.variant,
+            "source": source,
+            "commands": self.build.commands,
+            "artefacts": self.build.artefacts,
+            "env": {**self.build.env, **self.options.env},
+            "flags": [self.options.cflags, self.options.cxxflags, self.options.ldflags],
+            "toolchain": self.toolchain.model_dump(mode="json"),
+            "tools": tools,
+            "inherited": {name: environment[name] for name in BUILD_ENVIRONMENT if name in environment},
+        }
+
+
+def binary_facts(
+    capture_id: str, artefact: str, policy: LayoutPolicy, layout: int | str
+) -> dict[str, Any]:
+    """Everything that decides one linked binary, as JSON values."""
+    return {
+        "version": BUILD_VERSION,
+        "capture": capture_id,
+        "artefact": artefact,
+        "factors": sorted(policy.factors) if isinstance(layout, int) else [],
+        "classes": policy.classes if isinstance(layout, int) else "",
+        "layout": layout,
+    }

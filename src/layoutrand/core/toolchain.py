@@ -1,0 +1,96 @@
+"""Toolchain files: what is known about a compiler and linker pair, as data.
+
+A file may extend a shipped one and give only the differences.  Users point ``toolchain`` at a file of their own by a
+path that contains a slash or ends in ``.toml``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from layoutrand.core.config import Factor
+from layoutrand.errors import ConfigError, FeatureUnsupported
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Tools(_Table):
+    """``[tools]``: names to look up on PATH, tried in order."""
+
+    cc: Annotated[list[str], Field(min_length=1)]
+    cxx: Annotated[list[str], Field(min_length=1)]
+    ld: Annotated[list[str], Field(min_length=1)]
+    ar: Annotated[list[str], Field(min_length=1)]
+
+
+class Compile(_Table):
+    """``[compile]``: what the instrumented build adds to each compilation."""
+
+    section_flags: list[str]
+
+
+class Link(_Table):
+    """``[link]``: how the linker is reached, and what it can do."""
+
+    driver_flags: list[str]
+    linker: Literal["gnu", "lld"]
+    separates_classes: bool
+    factors: list[Factor]
+
+
+class Toolchain(_Table):
+    """A whole toolchain file, extensions resolved."""
+
+    name: str
+    description: str
+    tools: Tools
+    compile: Compile
+    link: Link
+
+
+def parse(text: str, *, path: str, parent: Callable[[str], str]) -> Toolchain:
+    """Check a toolchain file's text; ``parent`` gives the text of a shipped toolchain named by ``extends``.
+
+    Raises `ConfigError` with every problem.
+    """
+    try:
+        return Toolchain.model_validate(_merged(text, path, parent, depth=0))
+    except ValidationError as error:
+        problems = [".".join(map(str, e["loc"])) + ": " + e["msg"] for e in error.errors(include_url=False)]
+        raise ConfigError(path, problems) from error
+
+
+def _merged(text: str, path: str, parent: Callable[[str], str], depth: int) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(path, [f"not valid TOML: {error}"]) from error
+    base_name = table.pop("extends", None)
+    if base_name is None:
+        return table
+    if depth > 8:
+        raise ConfigError(path, [f"extends: {base_name!r} extends itself"])
+    return _merge(_merged(parent(base_name), base_name, parent, depth + 1), table)
+
+
+def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        merged[key] = _merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def require_factors(toolchain: Toolchain, factors: list[str], others: list[Toolchain]) -> None:
+    """Raise `FeatureUnsupported` for a factor the toolchain's linker cannot do, naming the toolchains that can."""
+    for factor in factors:
+        if factor not in toolchain.link.factors:
+            able = [other.name for other in others if factor in other.link.factors]
+            hint = f"these can: {', '.join(able)}" if able else "no toolchain that ships with layoutrand can"
+            raise FeatureUnsupported(f"toolchain {toolchain.name!r} cannot do {factor!r}; {hint}")

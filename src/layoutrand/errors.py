@@ -1,0 +1,117 @@
+"""Every error that layoutrand raises on purpose.
+
+::
+
+    LayoutrandError *
+      UsageError                 exit status 2: what was asked for makes no sense
+        ConfigError                layoutrand.toml is wrong; lists every problem with its key path
+      HostError *                exit status 1: this machine cannot do it
+        ToolNotFound               a compiler, linker or measuring tool is absent
+        FeatureUnsupported         the toolchain cannot do what was asked; names what can
+      BuildError *               exit status 1: carries the system, the log and what to do next
+        BuildFailed                the user's build commands failed
+        CaptureFailed              the build worked, but a link of it cannot be captured
+        LinkFailed                 the linker failed on one layout
+        LayoutNotApplied           a binary does not have the layout asked for
+        CodeChanged                a binary differs from identity in more than layout
+      StoreError *               exit status 1
+        CacheError                 the cache cannot be written or read
+        ResultsError               the results file cannot be used
+      NoMeasurement              output that holds no usable number; becomes a failed execution, so it is no exit status
+      AnalysisError              exit status 1: the numbers asked for cannot be computed from the data
+
+A starred class is only caught, never raised.  ``except LayoutrandError`` stands where a failed layout or
+execution becomes a record, and once in the cli; an exception outside this tree is a bug in layoutrand and keeps
+its traceback.  A failed execution is not an error of this tree but a row of the results.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class LayoutrandError(Exception):
+    """Base of all errors raised on purpose; ``str()`` is the whole message for the user."""
+
+    exit_status = 1
+
+
+class UsageError(LayoutrandError):
+    """The request itself is wrong."""
+
+    exit_status = 2
+
+
+class ConfigError(UsageError):
+    """The configuration has one or more problems; ``problems`` holds one line for each."""
+
+    def __init__(self, path: str, problems: list[str]) -> None:
+        """Keep the file's ``path`` and all its ``problems``."""
+        self.path = path
+        self.problems = problems
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        super().__init__(f"{path}: {count}\n" + "\n".join(f"  - {problem}" for problem in problems))
+
+
+class HostError(LayoutrandError):
+    """This machine cannot do what was asked."""
+
+
+class ToolNotFound(HostError):
+    """A program that is needed was not found."""
+
+
+class FeatureUnsupported(HostError):
+    """The toolchain cannot do what was asked."""
+
+
+class BuildError(LayoutrandError):
+    """A build, capture or link failed; ``log`` is where the whole output is."""
+
+    def __init__(self, message: str, *, log: Path | None = None) -> None:
+        """Join the ``message`` and, where there is one, the place of the ``log``."""
+        self.log = log
+        super().__init__(f"{message}\nFull log: {log}" if log else message)
+
+
+class BuildFailed(BuildError):
+    """The user's build commands failed."""
+
+
+class CaptureFailed(BuildError):
+    """The build worked, but a link of it could not be captured or replayed."""
+
+
+class LinkFailed(BuildError):
+    """The linker failed on one layout."""
+
+
+class LayoutNotApplied(BuildError):
+    """A binary was linked, but its sections do not stand in the order asked for."""
+
+
+class CodeChanged(BuildError):
+    """A binary differs from identity in more than the places of its sections."""
+
+
+class StoreError(LayoutrandError):
+    """State on disk cannot be used."""
+
+
+class CacheError(StoreError):
+    """The cache cannot be written or read."""
+
+
+class ResultsError(StoreError):
+    """The results file cannot be used."""
+
+
+class NoMeasurement(LayoutrandError):
+    """What a program or an instrument wrote holds no usable number; the execution is recorded as failed."""
+
+
+class AnalysisError(LayoutrandError, ValueError):
+    """The numbers asked for cannot be computed from the data given.
+
+    Also a `ValueError`, so that users of `layoutrand.stats` as a library need not know this tree.
+    """

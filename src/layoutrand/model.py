@@ -1,0 +1,182 @@
+"""The values that the layers hand to each other: frozen, without behaviour beyond naming themselves.
+
+The nouns are those of the package docstring; each has one meaning throughout code, files and output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+STOCK: Final = "stock"
+IDENTITY: Final = "identity"
+
+LayoutName = int | Literal["stock", "identity"]
+"""What names one layout of a system: a seed, or one of the two controls."""
+
+MAX_SEED: Final = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Section:
+    """One executable input section of a captured link that is present in its output.
+
+    ``index`` is its number within the capture (position in link order of first appearance); ``object`` names the
+    object relative to the build root, ``archive.a(member.o)`` for a member; ``occurrence`` tells apart sections of
+    one object that share a name.  ``group`` is the COMDAT signature, or "".  A pinned section (start files, system
+    libraries) keeps its slot in every layout.
+    """
+
+    index: int
+    object: str
+    name: str
+    occurrence: int
+    group: str
+    kind: str
+    size: int
+    align: int
+    pinned: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A total order of a capture's sections: ``order[k]`` is the index of the section in slot k."""
+
+    name: LayoutName
+    factors: tuple[str, ...]
+    classes: str
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was proved of one binary before it was handed out.
+
+    ``tau_identity`` is Kendall's tau-a between its section order and identity's, ``tau_request`` between the order
+    achieved and the order asked for (1.0, or the binary would have been refused).
+    """
+
+    n_sections: int
+    n_functions: int
+    tau_identity: float
+    tau_request: float
+    text_size: int
+
+
+@dataclass(frozen=True)
+class Binary:
+    """One linked artefact in the cache, verified."""
+
+    system: str
+    artefact: str
+    layout: LayoutName
+    path: Path
+    sha256: str
+    text_sha256: str
+    cached: bool
+    link_s: float
+    verification: Verification | None  # None for stock: it is the user's own build, there is nothing to compare
+
+
+@dataclass(frozen=True)
+class BuildFailure:
+    """A layout that was asked for and has no binary."""
+
+    system: str
+    artefact: str
+    layout: LayoutName
+    error: str
+    log: Path | None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One number of one iteration, in a base unit."""
+
+    metric: str
+    unit: str
+    iteration: int
+    value: float
+    warmup: bool
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One process started from one binary, finished or failed: the row that is recorded.
+
+    ``definition`` is the digest of all that makes the benchmark what it is (command, inputs, reference output,
+    metric).  ``round`` is the seed whose round it belongs to, ``repetition`` counts from 0 within that round and
+    ``order`` is its place in the schedule.  ``attempt`` is 1, or more for a failed execution that was repeated on
+    request; the failed one stays recorded.  ``status`` is "ok" or the kind of failure ("exit", "signal", "timeout",
+    "wrong-output", "no-measurement", "start").  Times are seconds, ``started_at`` seconds since the epoch; ``log``
+    is the directory with the output of a failed execution relative to the project, or "".
+    """
+
+    system: str
+    benchmark: str
+    definition: str
+    layout: LayoutName
+    instrument: str
+    repetition: int
+    round: int
+    attempt: int
+    order: int
+    binary_sha256: str
+    capture: str
+    status: str
+    reason: str
+    returncode: int | None
+    signal: int | None
+    started_at: float
+    wall_s: float
+    rusage: Mapping[str, float]
+    env_size: int | None
+    argv: tuple[str, ...]
+    log: str
+    host_state: Mapping[str, Any]
+    measurements: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What results must have in common to be analysed together; captures and benchmarks come on top of it.
+
+    ``policy`` and ``randomise`` are canonical JSON of ``[layout]`` and ``run.randomise``; ``host`` is the key of the
+    machine and ``hostname`` its name for people; ``protocol`` the version of how executions are made.
+    """
+
+    project: str
+    protocol: int
+    policy: str
+    randomise: str
+    host: str
+    hostname: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is recorded once for every call that executes: a digest names it, so equal calls share one record."""
+
+    version: str
+    config: Mapping[str, Any]
+    config_digest: str
+    schedule_seed: int
+    host_facts: Mapping[str, Any]
+    instruments: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SlotKey:
+    """What tells one wanted execution from every other within an experiment; the key of resuming."""
+
+    system: str
+    benchmark: str
+    definition: str
+    capture: str
+    layout: LayoutName
+    binary_sha256: str
+    instrument: str
+    round: int
+    repetition: int

@@ -1,0 +1,142 @@
+"""Verdicts from the interval of a ratio and a threshold, and what would settle an open one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from layoutrand.errors import AnalysisError
+from layoutrand.stats.advice import plural
+from layoutrand.stats.checks import check_count, check_fraction
+from layoutrand.stats.interval import Interval
+from layoutrand.stats.quantiles import first_count, t_quantile
+
+Verdict: TypeAlias = Literal["faster", "slower", "equivalent", "undecided"]
+
+MOST_BINARIES = 100_000
+"""A comparison that needs more binaries than this counts as out of reach."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """How many binaries would decide a comparison.
+
+    Attributes
+    ----------
+    verdict
+        What they would decide if the ratio stayed where it is; ``"undecided"`` when no number would.
+    n_binaries
+        Binaries of each system in all; None when no number within reach would decide it.
+    n_more
+        Binaries of each system still to measure; 0 when it is decided already, None as above.
+    warnings
+        Why there is no number.
+    """
+
+    verdict: Verdict
+    n_binaries: int | None
+    n_more: int | None
+    warnings: tuple[str, ...]
+
+
+def decide(interval: Interval, threshold: float = 0.0) -> Verdict:
+    """Judge the candidate by the interval of its ratio to the baseline.
+
+    Parameters
+    ----------
+    interval
+        Interval of the ratio candidate / baseline of a quantity of which less is better, such as a duration.
+    threshold
+        Smallest relative difference that matters, a fraction such as 0.01.
+
+    Returns
+    -------
+    str
+        ``"faster"`` when the interval lies wholly below ``1 - threshold``, ``"slower"`` when wholly above
+        ``1 + threshold``, ``"equivalent"`` when wholly within the two (bounds included), else ``"undecided"``.
+
+    Raises
+    ------
+    AnalysisError
+        A threshold outside [0, 1).
+
+    Notes
+    -----
+    The rule of TR 4-12, section 8.3, with the verdict "equivalent" added.
+    """
+    check_fraction(threshold, name="threshold")
+    if interval.high < 1 - threshold:
+        return "faster"
+    if interval.low > 1 + threshold:
+        return "slower"
+    if interval.low >= 1 - threshold and interval.high <= 1 + threshold:
+        return "equivalent"
+    return "undecided"
+
+
+def binaries_to_decide(interval: Interval, threshold: float = 0.0, *, n_binaries: int) -> Forecast:
+    """Forecast how many binaries would decide a comparison.
+
+    Parameters
+    ----------
+    interval
+        Interval of the ratio, as for `decide`.
+    threshold
+        Smallest relative difference that matters.
+    n_binaries
+        Binaries of each system behind the interval; of the smaller sample if they differ.
+
+    Returns
+    -------
+    Forecast
+        It assumes that ratio and variance stay as they are; the interval's sides shrink, on the logarithmic scale
+        where possible, by ``t_{m-1} / sqrt(m)`` over ``t_{n-1} / sqrt(n)``.
+
+    Raises
+    ------
+    AnalysisError
+        `n_binaries` below 1 or a threshold outside [0, 1).
+    """
+    check_count(n_binaries, name="n_binaries")
+    verdict = decide(interval, threshold)
+    if verdict != "undecided":
+        return Forecast(verdict=verdict, n_binaries=n_binaries, n_more=0, warnings=())
+    if n_binaries < 2 or not math.isfinite(interval.high - interval.low):
+        return _unknown(f"an interval without bounds from {plural(n_binaries)} allows no forecast; measure 5 or more first")
+    needed = first_count(
+        lambda m: decide(_shrunk(interval, n_binaries, m), threshold) != "undecided",
+        start=n_binaries,
+        limit=MOST_BINARIES,
+    )
+    if needed is None:
+        edge = min((1 - threshold, 1 + threshold), key=lambda value: abs(value - interval.centre))
+        return _unknown(
+            f"the ratio {interval.centre:.4g} is too close to {edge:.4g} for {MOST_BINARIES} binaries to decide it; "
+            "a larger threshold would"
+        )
+    return Forecast(
+        verdict=decide(_shrunk(interval, n_binaries, needed), threshold),
+        n_binaries=needed,
+        n_more=needed - n_binaries,
+        warnings=(),
+    )
+
+
+def _unknown(warning: str) -> Forecast:
+    return Forecast(verdict="undecided", n_binaries=None, n_more=None, warnings=(warning,))
+
+
+def _shrunk(interval: Interval, n_binaries: int, n_more: int) -> Interval:
+    """The interval that `n_more` binaries in all would be expected to give."""
+    factor = (t_quantile(interval.confidence, n_more - 1) / math.sqrt(n_more)) / (
+        t_quantile(interval.confidence, n_binaries - 1) / math.sqrt(n_binaries)
+    )
+    centre = interval.centre
+    if not interval.low <= centre <= interval.high:
+        raise AnalysisError(f"the interval [{interval.low}, {interval.high}] does not hold its centre {centre}")
+    if interval.low <= 0:
+        low, high = (centre + factor * (bound - centre) for bound in (interval.low, interval.high))
+    else:
+        low, high = (centre * (bound / centre) ** factor for bound in (interval.low, interval.high))
+    return replace(interval, low=low, high=high)

@@ -1,0 +1,126 @@
+"""What randomising the layout does to one system, and what a single binary would have reported.
+
+Two questions are asked of every benchmark (ISMM 2013, section 8 and figure 2): how much do layouts vary beyond
+the noise of executions, and by how much does the mean over layouts differ from the default layout's?
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutrand.errors import AnalysisError
+from layoutrand.stats import advice
+from layoutrand.stats.checks import check_confidence
+from layoutrand.stats.distribution import FiveNumberSummary, summarise
+from layoutrand.stats.interval import Interval, sample_variance
+from layoutrand.stats.levels import Measurements, nested
+from layoutrand.stats.quantiles import f_tail
+from layoutrand.stats.ratio import log_means, ratio_interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayoutEffect:
+    """Randomised layouts beside the default layout.
+
+    Attributes
+    ----------
+    shift
+        Interval of mean over layouts / mean of the default layout; above 1 the default layout is faster than most.
+    default_sd
+        Relative standard deviation of the executions of the default layout's binary.
+    randomised_sd
+        Relative standard deviation of the means of the randomised binaries.
+    layout_variance
+        Variance that the layouts add, relative to the squared mean; may be negative.
+    p_value
+        Of the hypothesis that layouts add no variance.
+    warnings
+        What limits the answers, and the count that would cure it.
+    """
+
+    shift: Interval
+    default_sd: float
+    randomised_sd: float
+    layout_variance: float
+    p_value: float
+    warnings: tuple[str, ...]
+
+    @property
+    def layout_sd(self) -> float:
+        """Relative standard deviation that the layouts add; 0 when the variance is negative."""
+        return math.sqrt(max(self.layout_variance, 0.0))
+
+
+def layout_effect(default: Measurements, randomised: Measurements, *, confidence: float = 0.95) -> LayoutEffect:
+    """Compare randomised layouts with the default layout of the same system.
+
+    Parameters
+    ----------
+    default
+        Measurements of the one binary with the default layout, axes ``(execution, iteration)``, or as many axes as
+        `randomised` with a first axis of length 1; at least 2 executions.
+    randomised
+        Measurements of the binaries with randomised layouts, axes ``(binary, execution, iteration)``, with as many
+        iterations per execution as `default`.
+    confidence
+        Nominal confidence of the shift.
+
+    Raises
+    ------
+    AnalysisError
+        Fewer than 2 executions or binaries, or a mean of 0.
+
+    Notes
+    -----
+    The shift is a fieller-welch interval.  With e executions per randomised binary, relative variances V of the
+    binaries' means and v of the default binary's executions, the layouts add ``V - v / e``, and
+    ``F = V / (v / e)`` with (binaries - 1, executions - 1) degrees of freedom tests whether they add any (normal
+    data).  It takes the default binary's executions to be as noisy as the others'.
+    """
+    check_confidence(confidence)
+    layouts = nested(randomised, name="randomised")
+    stock = nested(default, name="default")
+    if stock.n_levels == layouts.n_levels and stock.n_top == 1:
+        stock = nested(stock.values.reshape(stock.shape[1:]) if stock.is_balanced else list(default)[0], name="default")
+    if stock.n_top < 2 or layouts.n_top < 2:
+        raise AnalysisError(
+            f"layout effect: {advice.plural(stock.n_top, 'execution')} of the default layout and "
+            f"{advice.plural(layouts.n_top)} with randomised layouts; at least 2 of each are needed, better 5"
+        )
+    shift = ratio_interval(stock, layouts, confidence=confidence, method="fieller-welch")
+    executions = layouts.counts[-2].mean() if layouts.n_levels > 1 and stock.n_levels < layouts.n_levels else 1.0
+    scaled, _ = layouts.scaled()
+    scaled_stock, _ = stock.scaled()
+    variance = sample_variance(scaled.top_means) / scaled.mean**2
+    noise = sample_variance(scaled_stock.top_means) / scaled_stock.mean**2
+    statistic = variance * executions / noise if noise > 0 else math.inf
+    return LayoutEffect(
+        shift=shift,
+        default_sd=math.sqrt(noise),
+        randomised_sd=math.sqrt(variance),
+        layout_variance=variance - noise / executions,
+        p_value=1.0 if variance == 0 else f_tail(statistic, layouts.n_top - 1, stock.n_top - 1),
+        warnings=tuple(warning.replace("binaries of the baseline", "executions of the default layout") for warning in shift.warnings),
+    )
+
+
+def single_binary_ratios(baseline: Measurements, candidate: Measurements) -> FiveNumberSummary:
+    """Ratios that comparisons of a single binary of each system would have reported.
+
+    Parameters
+    ----------
+    baseline, candidate
+        Measurements of the two systems, means above 0, axes highest level first.
+
+    Returns
+    -------
+    FiveNumberSummary
+        Of candidate / baseline over all pairs of one binary of each: the spread that one lucky or unlucky layout
+        can feign.
+    """
+    old = log_means(nested(baseline, name="baseline"), "baseline")
+    new = log_means(nested(candidate, name="candidate"), "candidate")
+    return summarise(np.exp(new[:, None] - old[None, :]).ravel())

@@ -1,0 +1,86 @@
+"""Cachegrind as an instrument: the command line that starts it, and the counts in the file that it writes.
+
+The simulated caches are fixed, whatever machine this is, so that counts can be compared across machines and repeat to
+the digit.  They are sized like those of common desktop processors: 32 KiB first-level caches and an 8 MiB last level.
+Branch simulation is cachegrind's own two-bit predictor, which layout reaches through aliasing of its tables.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from layoutrand.errors import NoMeasurement
+
+I1: Final = "32768,8,64"
+D1: Final = "32768,8,64"
+LL: Final = "8388608,16,64"
+OPTIONS: Final = (
+    "--tool=cachegrind", "--cache-sim=yes", "--branch-sim=yes",
+    f"--I1={I1}", f"--D1={D1}", f"--LL={LL}",
+    "--quiet", "--trace-children=no", "--vgdb=no",
+)  # fmt: skip
+"""Recorded with every experiment: another choice gives other numbers."""
+
+METRICS: Final = {
+    "instructions": ("Ir",),
+    "i1_misses": ("I1mr",),
+    "ll_i_misses": ("ILmr",),
+    "data_reads": ("Dr",),
+    "data_writes": ("Dw",),
+    "d1_misses": ("D1mr", "D1mw"),
+    "ll_d_misses": ("DLmr", "DLmw"),
+    "branches": ("Bc", "Bi"),
+    "branch_mispredictions": ("Bcm", "Bim"),
+}
+"""Metric -> the cachegrind events that it sums, all in unit "1"."""
+
+ESTIMATED_CYCLES: Final = "estimated_cycles"
+"""instructions + 10 (L1 misses + mispredictions) + 100 last-level misses: KCachegrind's cycle estimation."""
+
+
+def command_prefix(valgrind: str, out_file: str, log_file: str) -> tuple[str, ...]:
+    """Words to put before a command so that it is simulated; both files as absolute paths.
+
+    ``%p`` in the out-file's name is the process id: a program that forks writes one file per process, and without
+    it the last one would win.  The log keeps valgrind's own words out of the program's standard error.
+    """
+    return (
+        valgrind, *OPTIONS,
+        f"--cachegrind-out-file={_quoted(out_file)}.%p", f"--log-file={_quoted(log_file)}",
+    )  # fmt: skip
+
+
+def _quoted(path: str) -> str:
+    """``%`` is valgrind's own escape in file names."""
+    return path.replace("%", "%%")
+
+
+def parse_counts(text: str) -> dict[str, float]:
+    """Metric -> count, for all of `METRICS` and `ESTIMATED_CYCLES`.
+
+    Raises `NoMeasurement` for a file that is truncated, garbled or made without cache and branch simulation.
+    """
+    events = summary = None
+    for line in text.splitlines():
+        if line.startswith("events:"):
+            events = line.split()[1:]
+        elif line.startswith("summary:"):
+            summary = line.split()[1:]
+    if events is None:
+        raise NoMeasurement("cachegrind's out-file has no line 'events:'; it is not a cachegrind profile")
+    if summary is None or not text.endswith("\n"):
+        raise NoMeasurement("cachegrind's out-file is truncated: it does not end with its line 'summary:'")
+    if len(summary) != len(events) or not all(word.isascii() and word.isdigit() for word in summary):
+        raise NoMeasurement(
+            f"cachegrind's out-file is garbled: {len(events)} events, but its summary is {' '.join(summary)!r}"
+        )
+    counts = dict(zip(events, map(float, summary), strict=True))
+    missing = sorted({event for parts in METRICS.values() for event in parts} - set(counts))
+    if missing:
+        raise NoMeasurement(f"cachegrind's out-file lacks the events {', '.join(missing)}")
+    metrics = {metric: sum(counts[event] for event in parts) for metric, parts in METRICS.items()}
+    first_level = metrics["i1_misses"] + metrics["d1_misses"]
+    last_level = metrics["ll_i_misses"] + metrics["ll_d_misses"]
+    stalls = 10 * (first_level + metrics["branch_mispredictions"]) + 100 * last_level
+    metrics[ESTIMATED_CYCLES] = metrics["instructions"] + stalls
+    return metrics

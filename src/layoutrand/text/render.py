@@ -1,0 +1,65 @@
+"""Generated files: jinja2 templates to text. Writes nothing.
+
+An undefined variable is an error rather than an empty string (a wrapper must never come out as ``real=``), and every
+value in a shell template passes through ``sh``, which quotes it; tests check that none forgets to.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+from layoutrand import __version__
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: (files("layoutrand") / "templates" / name).read_text("utf-8")),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701 - the output is shell and TOML, not HTML; the sh filter quotes
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["sh"] = lambda value: shlex.quote(str(value))
+    environment.filters["comment"] = lambda value: " ".join(str(value).split())
+    return environment
+
+
+def render(template: str, **values: Any) -> str:  # noqa: ANN401 - what a template takes is its own affair
+    """The text of the named template; raises jinja2.UndefinedError for a value it lacks."""
+    return _environment().get_template(template).render(version=__version__, **values)
+
+
+def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
+    *, name: str, real: str, system: str, toolchain: str, directory: str, compile_flags: Sequence[str],
+    link_flags: Sequence[str],
+) -> str:  # fmt: skip
+    """The script that stands for a compiler driver; ``directory`` holds the linker wrappers."""
+    return render(
+        "cc.sh.j2", title=f"{name}: compiler driver", name=name, real=real, system=system, toolchain=toolchain,
+        directory=directory, compile_flags=compile_flags, link_flags=link_flags,
+    )  # fmt: skip
+
+
+def linker_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
+    *, name: str, real: str, system: str, toolchain: str, records: str, build_root: str, python: str, expander: str,
+    environment: Sequence[str], system_prefixes: Sequence[str],
+) -> str:  # fmt: skip
+    """The script that stands for a linker and records its links under ``records``."""
+    return render(
+        "ld.sh.j2", title=f"{name}: linker", name=name, real=real, system=system, toolchain=toolchain,
+        records=records, build_root=build_root, python=python, expander=expander, environment=environment,
+        system_prefixes=system_prefixes,
+    )  # fmt: skip
+
+
+def tool_wrapper(*, name: str, real: str, system: str, toolchain: str) -> str:
+    """The script that stands for a tool and changes nothing."""
+    return render("tool.sh.j2", title=name, name=name, real=real, system=system, toolchain=toolchain)

@@ -1,0 +1,313 @@
+"""`layoutrand analyse`: how much does each level vary, and where among the layouts does the default one lie?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from layoutrand.errors import AnalysisError
+from layoutrand.model import LayoutName
+from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components
+from layoutrand.usecases.execute import build_failure_json, failure_json
+from layoutrand.usecases.selection import Executions, Sample, Selection
+
+LEVELS: Final = ("binary", "execution", "iteration")
+
+
+@dataclass(frozen=True)
+class LevelVariance:
+    """One level: S_i^2 and T_i^2 in squared units, and the standard deviation that it adds over the mean.
+
+    ``count`` is the largest number of repetitions.  None stands for what the data cannot tell.
+    """
+
+    level: str
+    count: int
+    biased_variance: float | None
+    unbiased_variance: float | None
+    relative_sd: float | None
+
+
+@dataclass(frozen=True)
+class LayoutEffect:
+    """What layout alone adds: the unbiased variance over binaries, and its root over the mean.
+
+    ``method`` is "levels" where binaries were executed repeatedly, or "stock": the variance over binaries minus the
+    variance over the executions of stock, which is execution noise alone.
+    """
+
+    variance: float
+    relative_sd: float | None
+    method: str
+
+
+@dataclass(frozen=True)
+class Control:
+    """A binary outside the layout population: stock or identity.
+
+    ``sd`` is over its executions; ``percentile`` is the share of layouts, in percent, with a mean below this one's;
+    ``shift`` is the layout mean over this mean.  None stands for what the data cannot tell.
+    """
+
+    n_executions: int
+    mean: float
+    sd: float | None
+    percentile: float
+    shift: Interval | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """One metric of one system on one benchmark; ``low`` and ``high`` are the extreme means of single binaries."""
+
+    system: str
+    benchmark: str
+    metric: str
+    unit: str
+    is_primary: bool
+    n_binaries: int
+    n_executions: int
+    n_iterations: int
+    mean: Interval
+    low: float
+    high: float
+    levels: tuple[LevelVariance, ...]
+    collapsed: tuple[str, ...]
+    layout: LayoutEffect | None
+    stock: Control | None
+    identity: Control | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AnalysisReport:
+    """All analyses of a selection, with its failures and what was left out."""
+
+    analyses: tuple[Analysis, ...]
+    selection: Selection
+    confidence: float
+    warnings: tuple[str, ...]
+
+
+def analyse(selection: Selection, *, confidence: float, metrics: Sequence[str]) -> AnalysisReport:
+    """Analyse every sample of these metrics (all where empty).
+
+    Raises `AnalysisError` where there is no such metric, or no sample has a single binary.
+    """
+    chosen = choose_metrics(selection, metrics)
+    with_binaries = [sample for sample in chosen if sample.binaries]
+    warnings = list(selection.warnings)
+    warnings += [
+        f"{sample.system}, {sample.benchmark}: no seed was executed successfully, so there is nothing to analyse; "
+        "the failures say why"
+        for sample in chosen
+        if not sample.binaries and sample.is_primary
+    ]
+    if not with_binaries:
+        raise AnalysisError("\n".join(["no seed was executed successfully", *warnings, *_failure_lines(selection)]))
+    return AnalysisReport(
+        analyses=tuple(_analyse(sample, selection, confidence) for sample in with_binaries),
+        selection=selection,
+        confidence=confidence,
+        warnings=tuple(warnings),
+    )
+
+
+def choose_metrics(selection: Selection, metrics: Sequence[str]) -> list[Sample]:
+    """The samples of these metrics, or all; raises `AnalysisError` for a metric that was never measured."""
+    known = {sample.metric for sample in selection.samples}
+    for metric in metrics:
+        if metric not in known:
+            raise AnalysisError(
+                f"no execution measured {metric!r}; there are {', '.join(sorted(known)) or 'no successful executions'}"
+            )
+    return [sample for sample in selection.samples if not metrics or sample.metric in metrics]
+
+
+def measurements(sample: Sample) -> Any:
+    """The sample as nested sequences, highest level first, for `layoutrand.stats`."""
+    return _collapse([executions for _, executions in sample.binaries])[0]
+
+
+def _collapse(binaries: Sequence[Executions]) -> tuple[Any, tuple[str, ...]]:
+    """Nested data without the lower levels that were nowhere repeated, and the names of the levels that are left."""
+    if any(len(iterations) > 1 for executions in binaries for iterations in executions):
+        if all(len(executions) == 1 for executions in binaries):
+            return [list(executions[0]) for executions in binaries], ("binary", "iteration")
+        return [[list(iterations) for iterations in executions] for executions in binaries], LEVELS
+    if any(len(executions) > 1 for executions in binaries):
+        return [[iterations[0] for iterations in executions] for executions in binaries], ("binary", "execution")
+    return [executions[0][0] for executions in binaries], ("binary",)
+
+
+def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysis:
+    data, names = _collapse([executions for _, executions in sample.binaries])
+    interval = mean_interval(data, confidence=confidence)
+    means = [_mean(executions) for _, executions in sample.binaries]
+    levels = _levels(data, names)
+    collapsed = tuple(level for level in LEVELS if level not in names)
+    controls = {name: _control(sample, name, data, means, confidence) for name in ("stock", "identity")}
+    warnings = [*interval.warnings, *_missing(sample, selection)]
+    return Analysis(
+        system=sample.system, benchmark=sample.benchmark, metric=sample.metric, unit=sample.unit,
+        is_primary=sample.is_primary, n_binaries=len(sample.binaries),
+        n_executions=sum(len(executions) for _, executions in sample.binaries),
+        n_iterations=sum(len(iterations) for _, executions in sample.binaries for iterations in executions),
+        mean=interval, low=min(means), high=max(means), levels=levels, collapsed=collapsed,
+        layout=_layout_effect(levels, sample, interval.centre),
+        stock=controls["stock"], identity=controls["identity"], warnings=tuple(warnings),
+    )  # fmt: skip
+
+
+def _levels(data: Any, names: tuple[str, ...]) -> tuple[LevelVariance, ...]:
+    """The variance of each level, highest first."""
+    components = variance_components(data)
+    rows = zip(
+        names, reversed(components.counts), reversed(components.biased), reversed(components.unbiased),
+        reversed(components.relative_sd), strict=True,
+    )  # fmt: skip
+    return tuple(LevelVariance(*row) for row in rows)
+
+
+def _layout_effect(levels: tuple[LevelVariance, ...], sample: Sample, mean: float) -> LayoutEffect | None:
+    """None with a single binary, or where nothing shows the execution noise."""
+    top = levels[0]
+    if top.unbiased_variance is None:
+        return None
+    repeated = [level.level for level in levels[1:] if level.level == "execution"]
+    if repeated:
+        return LayoutEffect(top.unbiased_variance, _relative_sd(top.unbiased_variance, mean), "levels")
+    noise = _variance([_average(iterations) for iterations in sample.controls.get("stock", ())])
+    if noise is None or top.biased_variance is None:
+        return None
+    variance = top.biased_variance - noise
+    return LayoutEffect(variance, _relative_sd(variance, mean), "stock")
+
+
+def _control(sample: Sample, name: LayoutName, data: Any, means: list[float], confidence: float) -> Control | None:
+    executions = sample.controls.get(name)
+    if not executions:
+        return None
+    own = [_average(iterations) for iterations in executions]
+    mean = math.fsum(own) / len(own)
+    variance = _variance(own)
+    below = sum(value < mean for value in means) + sum(value == mean for value in means) / 2
+    warnings: list[str] = []
+    shift = None
+    if len(own) < 2 or len(means) < 2:
+        warnings.append(
+            f"{name} has {len(own)} execution(s) beside {len(means)} binaries; "
+            "2 of each at least are needed for an interval of the shift"
+        )
+    else:
+        try:
+            shift = ratio_interval(own, data, confidence=confidence)
+        except AnalysisError as error:
+            warnings.append(f"no shift against {name}: {error}")
+    return Control(
+        n_executions=len(own), mean=mean, sd=None if variance is None else math.sqrt(variance),
+        percentile=100 * below / len(means), shift=shift, warnings=tuple(warnings),
+    )  # fmt: skip
+
+
+def _missing(sample: Sample, selection: Selection) -> list[str]:
+    """Warnings about seeds that should be in the sample and are not: their absence may bias it."""
+    lost = [e for e in selection.failures if (e.system, e.benchmark) == (sample.system, sample.benchmark)]
+    seeds = sorted({e.layout for e in lost if isinstance(e.layout, int)} - {seed for seed, _ in sample.binaries})
+    warnings = []
+    if lost:
+        warnings.append(
+            f"{len(lost)} execution(s) failed and are not in the sample"
+            + (f"; seeds without any: {', '.join(map(str, seeds))}" if seeds else "")
+            + "; `layoutrand run --retry-failed` executes them again"
+        )
+    unbuilt = sorted({f.layout for f in selection.build_failures if f.system == sample.system}, key=str)
+    if unbuilt:
+        warnings.append(f"no binary of {', '.join(map(str, unbuilt))}: their build failed, so the sample lacks them")
+    return warnings
+
+
+def _mean(executions: Executions) -> float:
+    return math.fsum(map(_average, executions)) / len(executions)
+
+
+def _average(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _variance(values: Sequence[float]) -> float | None:
+    """Sample variance; exactly 0 for constant values, None for fewer than two."""
+    if len(values) < 2:
+        return None
+    if min(values) == max(values):
+        return 0.0
+    mean = _average(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _relative_sd(variance: float, mean: float) -> float | None:
+    return None if mean == 0 else math.sqrt(max(variance, 0.0)) / abs(mean)
+
+
+def _failure_lines(selection: Selection) -> list[str]:
+    lines = [
+        f"  - {e.system}, {e.benchmark}, {e.layout}: {e.status}: {e.reason}; log {e.log}" for e in selection.failures
+    ]
+    return lines[:10] + ([f"  ... and {len(lines) - 10} more"] if len(lines) > 10 else [])
+
+
+def to_json(report: AnalysisReport) -> dict[str, Any]:
+    """``layoutrand/analyse/1``; null stands for infinite bounds and for what the data cannot tell."""
+    return {
+        "schema": "layoutrand/analyse/1",
+        "confidence": report.confidence,
+        "benchmarks": [_analysis_json(analysis) for analysis in report.analyses],
+        "failures": [failure_json(execution) for execution in report.selection.failures],
+        "build_failures": [build_failure_json(failure) for failure in report.selection.build_failures],
+        "warnings": list(report.warnings),
+    }
+
+
+def interval_json(interval: Interval) -> dict[str, Any]:
+    """The keys that every interval has in JSON."""
+    return {
+        "interval": [finite(interval.low), finite(interval.high)],
+        "confidence": interval.confidence,
+        "half_width": finite(interval.half_width),
+        "relative_half_width": finite(interval.relative_half_width),
+        "method": interval.method,
+    }
+
+
+def finite(value: float | None) -> float | None:
+    """JSON has no infinity."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _analysis_json(analysis: Analysis) -> dict[str, Any]:
+    return {
+        "system": analysis.system, "benchmark": analysis.benchmark, "metric": analysis.metric, "unit": analysis.unit,
+        "primary": analysis.is_primary, "n_binaries": analysis.n_binaries, "n_executions": analysis.n_executions,
+        "n_iterations": analysis.n_iterations, "mean": analysis.mean.centre, **interval_json(analysis.mean),
+        "range": [analysis.low, analysis.high],
+        "levels": [vars(level) for level in analysis.levels],
+        "collapsed": list(analysis.collapsed),
+        "layout": None if analysis.layout is None else vars(analysis.layout),
+        "stock": _control_json(analysis.stock), "identity": _control_json(analysis.identity),
+        "warnings": list(analysis.warnings),
+    }  # fmt: skip
+
+
+def _control_json(control: Control | None) -> dict[str, Any] | None:
+    if control is None:
+        return None
+    shift = control.shift
+    return {
+        "n_executions": control.n_executions, "mean": control.mean, "sd": control.sd,
+        "percentile": control.percentile,
+        "shift": None if shift is None else {"ratio": shift.centre, **interval_json(shift)},
+        "warnings": [*control.warnings, *(shift.warnings if shift else ())],
+    }  # fmt: skip

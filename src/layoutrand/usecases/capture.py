@@ -1,0 +1,205 @@
+"""Build a system once: instrumented, into a capture; or untouched, for its stock binary."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layoutrand.core import elf, linkline
+from layoutrand.core.capture import Capture, CapturedLink, identity_facts, to_json
+from layoutrand.core.recipe import Recipe
+from layoutrand.errors import BuildFailed, CaptureFailed
+from layoutrand.usecases.ingest import Place, ingest
+from layoutrand.world import source
+from layoutrand.world.cache import Cache, captures_json
+from layoutrand.world.disk import canonical_json, remove_tree, sha256_bytes, tail, write_atomically
+from layoutrand.world.process import Runner
+from layoutrand.world.records import Record, read_records
+from layoutrand.world.toolbox import Toolbox
+from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
+
+Say = Callable[[str], None]
+"""Takes one line about what is happening."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The source to build: ``facts`` identify it in keys and records; ``fetch`` puts a private copy at a path.
+
+    ``in_place`` is the tree itself where it is built without a copy.
+    """
+
+    facts: Mapping[str, Any]
+    fetch: Callable[[Path], None]
+    in_place: Path | None
+
+
+@dataclass(frozen=True)
+class Order:
+    """One build to do: its recipe, its source, the tools, and the key under which the result is remembered."""
+
+    recipe: Recipe
+    origin: Origin
+    toolbox: Toolbox
+    key: str
+
+
+def find_origin(recipe: Recipe, project: Path, cache: Cache) -> Origin:
+    """Where the recipe's source comes from: a directory, or a revision of a repository."""
+    build = recipe.build
+    if build.repo is not None:
+        repo = str(project / build.repo) if (project / build.repo).exists() else build.repo
+        mirror = cache.root / "repos" / sha256_bytes(repo.encode())[:16]
+        mirror.parent.mkdir(exist_ok=True)
+        with cache.lock(mirror.name):
+            commit = source.resolve_revision(repo, recipe.options.rev or build.rev, mirror)
+        return Origin({"repo": repo, "commit": commit}, lambda target: source.check_out(mirror, commit, target), None)
+    folder = (project / build.source).absolute()
+    facts = {"digest": source.digest(folder, build.exclude), "in_place": build.in_place}
+    return Origin(
+        facts, lambda target: source.copy(folder, target, build.exclude), folder if build.in_place else None
+    )
+
+
+def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox) -> Order:
+    """The order with its key."""
+    facts = recipe.key_facts(origin.facts, toolbox.facts(), os.environ)
+    return Order(recipe, origin, toolbox, sha256_bytes(canonical_json(facts)))
+
+
+def capture(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> Capture:
+    """Do the instrumented build, capture every artefact's link, prove each, and put the capture into the cache."""
+    with _built(order, cache, runner, jobs=jobs, say=say) as (space, tree, log, build_s):
+        records = read_records(space.records)
+        place = Place(str(tree), str(space.temporary), str(space.wrappers))
+        links = []
+        with cache.scratch("capture") as scratch:
+            for number, artefact in enumerate(order.recipe.build.artefacts):
+                say(f"{order.recipe.system}: capturing the link of {artefact}")
+                built = _artefact(tree, artefact, log)
+                links.append(
+                    _first_that_replays(
+                        _candidates(records, tree, artefact, log), artefact, built, place=place,
+                        base=scratch / str(number), order=order, runner=runner, log=log,
+                    )
+                )  # fmt: skip
+            result = _finish(order, links, build_s, len(records))
+            write_atomically(scratch / "capture.json", captures_json(to_json(result)))
+            write_atomically(scratch / "build.log", log.read_bytes())
+            cache.commit_capture(scratch, result.id)
+    cache.remember(order.key, {"capture": result.id})
+    return result
+
+
+def build_stock(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> dict[str, bytes]:
+    """Do the user's own build, without section flags; the artefacts by name."""
+    with _built(order, cache, runner, jobs=jobs, say=say) as (_space, tree, log, _build_s):
+        return {artefact: _artefact(tree, artefact, log) for artefact in order.recipe.build.artefacts}
+
+
+@contextmanager
+def _built(
+    order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say
+) -> Iterator[tuple[Workspace, Path, Path, float]]:
+    """A workspace in which the user's commands have succeeded: it, the tree, the log, and the seconds they took."""
+    recipe = order.recipe
+    log = cache.logs() / f"build-{recipe.system}-{recipe.variant}-{order.key[:12]}.log"
+    with workspace(cache, order.key) as space:
+        tree = order.origin.in_place or space.tree
+        if order.origin.in_place is None:
+            order.origin.fetch(space.tree)
+        write_wrappers(space, recipe, order.toolbox, tree=tree)
+        log.unlink(missing_ok=True)
+        say(f"{recipe.system}: {'instrumented' if recipe.variant == 'capture' else 'stock'} build")
+        begin = time.perf_counter()
+        status = runner.run_logged(
+            ["bash", "-c", recipe.script(jobs)], cwd=tree, env=build_environment(os.environ, space, recipe), log=log,
+            timeout_s=recipe.build.timeout_s,
+        )  # fmt: skip
+        if status != 0:
+            raise BuildFailed(
+                f"system {recipe.system!r}: the {recipe.variant} build exited with status {status}; the end of its "
+                f"output:\n{_indent(tail(log, 20))}",
+                log=log,
+            )
+        yield space, tree, log, time.perf_counter() - begin
+
+
+def _artefact(tree: Path, artefact: str, log: Path) -> bytes:
+    path = tree / artefact
+    if not path.is_file():
+        raise CaptureFailed(f"the build succeeded, but made no {artefact}; is build.artefacts right?", log=log)
+    data = path.read_bytes()
+    if not elf.is_elf(data):
+        kind = "a script" if data[:2] == b"#!" else "not an ELF file"
+        hint = f"; libtool puts the program itself into {Path(artefact).parent / '.libs' / Path(artefact).name}"
+        raise CaptureFailed(f"{artefact} is {kind}{hint if kind == 'a script' else ''}", log=log)
+    return data
+
+
+def _candidates(records: Sequence[Record], tree: Path, artefact: str, log: Path) -> list[Record]:
+    """Links that may have made the artefact, likeliest first: written to its path, else under its name or moved."""
+    if not records:
+        raise CaptureFailed(
+            "no link of this build went through layoutrand's wrappers: it calls its compiler or linker by an "
+            "absolute path, or changes PATH. Let it use $CC, $CXX and $LD, or plain gcc, g++ and ld",
+            log=log,
+        )
+    wanted = {linkline.absolute(artefact, str(tree)), os.path.realpath(tree / artefact)}
+    exact = [record for record in reversed(records) if record.output() in wanted]
+    if exact:
+        return exact
+    size = (tree / artefact).stat().st_size
+    moved = [record for record in reversed(records) if os.path.basename(record.output()) in _other_names(artefact)]
+    if moved:
+        return moved
+    seen = sorted({linkline.inside(record.output(), str(tree)) or record.output() for record in records})
+    raise CaptureFailed(
+        f"{artefact} ({size} bytes) was never linked through layoutrand's wrappers; these were: "
+        f"{', '.join(seen[:12])}{' ...' if len(seen) > 12 else ''}. Is it in build.artefacts under the name it was "
+        "linked with, and is the source tree clean (make clean)?",
+        log=log,
+    )
+
+
+def _other_names(artefact: str) -> set[str]:
+    name = os.path.basename(artefact)
+    return {name, f"lt-{name}", f"{name}T", f"{name}.tmp", f"{name}.new", re.sub(r"\.so[.0-9]*$", ".so", name)}
+
+
+def _first_that_replays(  # noqa: PLR0913 - what one capture needs
+    candidates: Sequence[Record], artefact: str, built: bytes, *, place: Place, base: Path, order: Order,
+    runner: Runner, log: Path,
+) -> CapturedLink:  # fmt: skip
+    """Capture the newest link whose replay gives the artefact; if none does, the newest one's error stands."""
+    first: CaptureFailed | None = None
+    for record in candidates:
+        try:
+            return ingest(
+                record, artefact, built, place=place, base=base, toolbox=order.toolbox, runner=runner
+            )
+        except CaptureFailed as error:
+            remove_tree(base)
+            first = first or error
+    assert first is not None
+    raise CaptureFailed(f"system {order.recipe.system!r}: {first}", log=log) from first
+
+
+def _finish(order: Order, links: list[CapturedLink], build_s: float, n_links: int) -> Capture:
+    facts = order.toolbox.facts()
+    return Capture(
+        id=sha256_bytes(canonical_json(identity_facts(links, facts))), system=order.recipe.system,
+        toolchain=order.toolbox.toolchain.name, separates_classes=order.toolbox.toolchain.link.separates_classes,
+        tools=facts, source=order.origin.facts, build_s=build_s, n_links=n_links, links=tuple(links),
+    )  # fmt: skip
+
+
+def _indent(text: str) -> str:
+    return "\n".join("    " + line for line in text.splitlines())

@@ -1,0 +1,138 @@
+"""What an experiment is: the parts of configuration, machine and protocol that its results must share.
+
+Two results belong together when everything is equal that could make a difference beside the layout: the layout
+policy, what is randomised at execution, the machine, the way executions are made (the protocol version), the capture,
+and the benchmark with the content of its inputs.  This module turns each into a key; `execute` resumes by these keys
+and `analyse` selects by them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import layoutrand
+from layoutrand.core.config import Benchmark, Config, as_dict
+from layoutrand.core.schedule import CACHEGRIND, NATIVE
+from layoutrand.errors import ConfigError
+from layoutrand.model import Context, Execution, Experiment, SlotKey
+from layoutrand.text import cachegrind
+from layoutrand.world.host import host_facts, host_key
+from layoutrand.world.workplace import digest_of_input
+
+PROTOCOL: Final = 1
+"""How an execution is made and measured; raised whenever a change could move results.
+
+1: fixed path and fresh directories, clean environment, own session, wall time from before the start to the pidfd's
+report of the end, stdin from a file.
+"""
+
+# A longer time limit or another name for nothing changes no measurement.
+_NO_PART_OF_THE_DEFINITION: Final = {"timeout_s"}
+
+
+def current_experiment(config: Config) -> Experiment:
+    """The experiment that this configuration describes on this machine."""
+    facts = host_facts()
+    return Experiment(
+        project=config.project.name,
+        protocol=PROTOCOL,
+        policy=_canonical(as_dict(config.layout)),
+        randomise=_canonical(sorted(config.run.randomise)),
+        host=host_key(facts),
+        hostname=str(facts["hostname"]),
+    )
+
+
+def current_context(config: Config) -> Context:
+    """What to record beside the executions of this call."""
+    whole = as_dict(config)
+    instruments = {NATIVE: "posix session, pidfd, wait4"}
+    if any(benchmark.metric.cachegrind for benchmark in config.benchmarks):
+        instruments[CACHEGRIND] = " ".join(cachegrind.OPTIONS)
+    return Context(
+        version=layoutrand.__version__, config=whole, config_digest=_digest(whole),
+        schedule_seed=config.run.schedule_seed, host_facts=host_facts(), instruments=instruments,
+    )  # fmt: skip
+
+
+def instruments_of(benchmark: Benchmark) -> tuple[str, ...]:
+    """The instruments that a benchmark's metrics need, the native one first."""
+    metric = benchmark.metric
+    native = (NATIVE,) if metric.wall or metric.regex else ()
+    return (*native, CACHEGRIND) if metric.cachegrind else native
+
+
+def artefact_of(benchmark: Benchmark, config: Config) -> str:
+    """The artefact that ``{artefact}`` stands for: the benchmark's own, else the first of the build."""
+    return benchmark.artefact or config.build.artefacts[0]
+
+
+def definitions(config: Config, benchmarks: list[Benchmark], project: Path) -> dict[tuple[str, str], str]:
+    """(Benchmark, instrument) -> digest of all that makes it what it is, contents of its input files included.
+
+    Raises `ConfigError` that lists every file that is missing or cannot be read.
+    """
+    problems: list[str] = []
+    result: dict[tuple[str, str], str] = {}
+    for benchmark in benchmarks:
+        inputs = _digest_inputs(benchmark, config.benchmarks.index(benchmark), project, problems)
+        for instrument in instruments_of(benchmark):
+            result[benchmark.name, instrument] = _digest(_definition(benchmark, config, instrument) | inputs)
+    if problems:
+        raise ConfigError(str(project / "layoutrand.toml"), problems)
+    return result
+
+
+def slot_key(execution: Execution) -> SlotKey:
+    """The slot that an execution belongs to."""
+    return SlotKey(**{name: getattr(execution, name) for name in SlotKey.__dataclass_fields__})
+
+
+def _definition(benchmark: Benchmark, config: Config, instrument: str) -> dict[str, Any]:
+    """The fields that an execution with this instrument depends on.
+
+    Switching cachegrind on must not make the native executions repeat, and the other way round.
+    """
+    fields = {name: value for name, value in as_dict(benchmark).items() if name not in _NO_PART_OF_THE_DEFINITION}
+    metric = fields.pop("metric")
+    fields["artefact"] = artefact_of(benchmark, config)
+    if instrument == CACHEGRIND:
+        return fields | {"instrument": cachegrind.OPTIONS}
+    metric.pop("cachegrind")
+    return fields | {"instrument": metric}
+
+
+def _digest_inputs(benchmark: Benchmark, number: int, project: Path, problems: list[str]) -> dict[str, Any]:
+    named = [("stdin", benchmark.stdin), ("expect_stdout", benchmark.expect_stdout)]
+    named += [(f"files[{place}]", name) for place, name in enumerate(benchmark.files)]
+    digests: dict[str, str] = {}
+    for key, name in named:
+        if name is None:
+            continue
+        where = f"benchmarks[{number}].{key}"
+        path = project / name
+        try:
+            if path.is_dir() and not key.startswith("files"):
+                problems.append(f"{where}: {path} is a directory, a file is needed (benchmark {benchmark.name!r})")
+                continue
+            digests[key] = digest_of_input(path)
+        except OSError as error:
+            problems.append(f"{where}: cannot read {path}: {error.strerror} (benchmark {benchmark.name!r})")
+    names = [Path(name).name for name in benchmark.files]
+    problems += [
+        f"benchmarks[{number}].files: two files are called {name!r} and would overwrite each other in the working "
+        f"directory (benchmark {benchmark.name!r})"
+        for name in sorted({name for name in names if names.count(name) > 1})
+    ]
+    return {"inputs": digests}
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(_canonical(value).encode()).hexdigest()

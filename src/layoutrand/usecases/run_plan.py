@@ -1,0 +1,113 @@
+"""What `execute` is asked to do, and the plan that follows from it: every check that needs no process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutrand.core.config import Benchmark, Config, choose
+from layoutrand.core.schedule import CACHEGRIND, Design, Slot, schedule
+from layoutrand.errors import UsageError
+from layoutrand.model import Binary, BuildFailure, LayoutName, SlotKey
+from layoutrand.usecases import experiment as experiments
+from layoutrand.world.host import find_valgrind
+from layoutrand.world.workplace import read_input
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to execute.
+
+    ``project`` is the directory of layoutrand.toml; ``captures`` maps each system to the id of its capture;
+    ``benchmarks`` are names, empty for all.  The seeds are those of the binaries and failures; a control is executed
+    where ``run.controls`` lists it and a binary (or failure) of it is given.  ``wait_s`` is how long to wait for
+    another layoutrand that executes here.
+    """
+
+    config: Config
+    project: Path
+    binaries: Sequence[Binary]
+    build_failures: Sequence[BuildFailure]
+    captures: Mapping[str, str]
+    benchmarks: Sequence[str]
+    retry_failed: bool
+    wait_s: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The request, resolved: every slot that has a binary, and what is needed to execute it."""
+
+    request: Request
+    slots: tuple[Slot, ...]
+    unbuilt: int
+    binaries: Mapping[tuple[str, LayoutName], Mapping[str, Binary]]
+    benchmarks: Mapping[str, Benchmark]
+    definitions: Mapping[tuple[str, str], str]
+    references: Mapping[str, bytes]
+    valgrind: str | None
+
+    def binary(self, slot: Slot) -> Binary:
+        """The binary that the slot's ``{artefact}`` is."""
+        benchmark = self.benchmarks[slot.benchmark]
+        return self.binaries[slot.system, slot.layout][experiments.artefact_of(benchmark, self.request.config)]
+
+    def key(self, slot: Slot) -> SlotKey:
+        """What the slot is called in the results."""
+        return SlotKey(
+            system=slot.system, benchmark=slot.benchmark, definition=self.definitions[slot.benchmark, slot.instrument],
+            capture=self.request.captures[slot.system], layout=slot.layout,
+            binary_sha256=self.binary(slot).sha256, instrument=slot.instrument,
+            round=slot.round, repetition=slot.repetition,
+        )  # fmt: skip
+
+
+def make_plan(request: Request) -> Plan:
+    """Resolve the request; raises `UsageError`, `ConfigError` or `ToolNotFound`, and starts nothing."""
+    benchmarks = _chosen(request.config, request.benchmarks)
+    definitions = experiments.definitions(request.config, list(benchmarks.values()), request.project)
+    binaries: dict[tuple[str, LayoutName], dict[str, Binary]] = {}
+    for binary in request.binaries:
+        binaries.setdefault((binary.system, binary.layout), {})[binary.artefact] = binary
+    # An execution needs all artefacts of its layout: a program with one library of another layout is no layout.
+    needed = set(request.config.build.artefacts)
+    complete = {name for name, artefacts in binaries.items() if set(artefacts) == needed}
+    slots = schedule(_design(request, benchmarks))
+    startable = tuple(slot for slot in slots if (slot.system, slot.layout) in complete)
+    if not startable:
+        raise UsageError("nothing to execute: no seed has a binary; build some with `layoutrand build --seeds 30`")
+    return Plan(
+        request=request, slots=startable, unbuilt=len(slots) - len(startable), binaries=binaries,
+        benchmarks=benchmarks, definitions=definitions,
+        references={
+            name: read_input(request.project / benchmark.expect_stdout)
+            for name, benchmark in benchmarks.items()
+            if benchmark.expect_stdout is not None
+        },
+        valgrind=find_valgrind() if any(slot.instrument == CACHEGRIND for slot in startable) else None,
+    )  # fmt: skip
+
+
+def _design(request: Request, benchmarks: Mapping[str, Benchmark]) -> Design:
+    asked: list[Binary | BuildFailure] = [*request.binaries, *request.build_failures]
+    layouts = {item.layout for item in asked}
+    systems = {item.system for item in asked}
+    run = request.config.run
+    return Design(
+        systems=tuple(name for name in request.config.systems if name in systems),
+        benchmarks=tuple((name, experiments.instruments_of(benchmark)) for name, benchmark in benchmarks.items()),
+        seeds=tuple(sorted(layout for layout in layouts if isinstance(layout, int))),
+        controls=tuple(control for control in run.controls if control in layouts),
+        repetitions=run.executions,
+        schedule_seed=run.schedule_seed,
+    )
+
+
+def _chosen(config: Config, names: Sequence[str]) -> dict[str, Benchmark]:
+    known = {benchmark.name: benchmark for benchmark in config.benchmarks}
+    if not known:
+        raise UsageError("there is nothing to execute: layoutrand.toml has no [[benchmarks]]")
+    return {name: known[name] for name in choose("benchmark", list(names), list(known))}
+
+

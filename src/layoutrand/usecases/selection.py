@@ -1,0 +1,230 @@
+"""From the results file to samples: which executions belong together, and which are left out, with the reason.
+
+Results of different captures, layout policies, hosts or protocols are never mixed.  What is left out is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from layoutrand.core.config import Benchmark, Config, choose
+from layoutrand.errors import AnalysisError
+from layoutrand.model import BuildFailure, Execution, Experiment, LayoutName, SlotKey
+from layoutrand.text.cachegrind import ESTIMATED_CYCLES
+from layoutrand.usecases import experiment as experiments
+from layoutrand.usecases.judge import WALL
+from layoutrand.world.results import ResultsStore
+
+Executions = tuple[tuple[float, ...], ...]
+"""Measurements of one binary: (execution, iteration), warm-up left out."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to analyse: names of systems and benchmarks, each empty for all.
+
+    ``captures`` maps systems to capture ids; a system that is not in it is analysed by the capture executed last.
+    ``host`` is the name of the machine whose results to take, None for this one.
+    """
+
+    config: Config
+    project: Path
+    systems: Sequence[str]
+    benchmarks: Sequence[str]
+    captures: Mapping[str, str]
+    host: str | None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """All measurements of one metric of one system on one benchmark.
+
+    ``binaries`` holds (seed, its executions), ``controls`` the executions of stock and identity where there are any.
+    """
+
+    system: str
+    benchmark: str
+    metric: str
+    unit: str
+    is_primary: bool
+    binaries: tuple[tuple[int, Executions], ...]
+    controls: Mapping[LayoutName, Executions]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The samples of one experiment, the failures among its executions and builds, and what was left out."""
+
+    experiment: Experiment
+    samples: tuple[Sample, ...]
+    failures: tuple[Execution, ...]
+    build_failures: tuple[BuildFailure, ...]
+    warnings: tuple[str, ...]
+
+
+def select(question: Question, store: ResultsStore) -> Selection:
+    """Choose what belongs to the question.
+
+    Raises `AnalysisError` that lists what the file has where nothing belongs, `UsageError` for an unknown name and
+    `ConfigError` for a missing input file of a benchmark.
+    """
+    config = question.config
+    systems = choose("system", list(question.systems), list(config.systems))
+    names = choose("benchmark", list(question.benchmarks), [benchmark.name for benchmark in config.benchmarks])
+    benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
+    definitions = experiments.definitions(config, benchmarks, question.project)
+    experiment = _experiment(question, store)
+    everything = store.executions(experiment)
+    wanted = [e for e in everything if e.system in systems and e.benchmark in names]
+    warnings: list[str] = []
+    kept = _current_captures(_last_attempts(wanted), question.captures, warnings)
+    kept = _current_definitions(kept, definitions, warnings)
+    kept = _current_binaries(kept, warnings)
+    if not kept:
+        raise _nothing_left(experiment, everything, systems, names, warnings)
+    captures = {execution.system: execution.capture for execution in kept}
+    primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
+    return Selection(
+        experiment=experiment,
+        samples=tuple(_samples([e for e in kept if e.status == "ok"], primary, systems, names)),
+        failures=tuple(execution for execution in kept if execution.status != "ok"),
+        build_failures=tuple(store.build_failures(experiment, captures)),
+        warnings=tuple(warnings),
+    )
+
+
+def primary_metric(benchmark: Benchmark) -> str:
+    """The metric that a benchmark is judged by: wall time, else the program's own number, else estimated cycles."""
+    if benchmark.metric.wall:
+        return WALL
+    return benchmark.metric.name if benchmark.metric.regex else ESTIMATED_CYCLES
+
+
+def _experiment(question: Question, store: ResultsStore) -> Experiment:
+    """The recorded experiment that the configuration describes, on the host asked for."""
+    current = experiments.current_experiment(question.config)
+    recorded = [(experiment, count) for experiment, count in store.experiments() if count]
+    for experiment, _ in reversed(recorded):
+        if question.host is None:
+            same_host = experiment.host == current.host
+        else:
+            same_host = question.host in {experiment.hostname, experiment.host}
+        if same_host and replace(experiment, host="", hostname="") == replace(current, host="", hostname=""):
+            return experiment
+    if not recorded:
+        raise AnalysisError(f"{store.path} holds no executions yet; make some with `layoutrand run`")
+    host = question.host or current.hostname
+    lines = [
+        f"{store.path} holds no results for this configuration: project {current.project}, layout {current.policy}, "
+        f"randomise {current.randomise}, protocol {current.protocol}, host {host}. It has:",
+        *(
+            f"  - {count} executions: project {e.project}, layout {e.policy}, randomise {e.randomise}, "
+            f"protocol {e.protocol}, host {e.hostname}"
+            for e, count in recorded
+        ),
+        "Execute this configuration with `layoutrand run`, set layoutrand.toml to one of these, or name their host.",
+    ]
+    raise AnalysisError("\n".join(lines))
+
+
+def _last_attempts(executions: Iterable[Execution]) -> list[Execution]:
+    last: dict[SlotKey, Execution] = {}
+    for execution in executions:
+        last[experiments.slot_key(execution)] = execution
+    return list(last.values())
+
+
+def _current_captures(
+    executions: list[Execution], captures: Mapping[str, str], warnings: list[str]
+) -> list[Execution]:
+    latest = {execution.system: execution.capture for execution in sorted(executions, key=lambda e: e.started_at)}
+    wanted = latest | {system: capture for system, capture in captures.items() if system in latest}
+    kept = [execution for execution in executions if execution.capture == wanted[execution.system]]
+    for system in wanted:
+        left_out = [e for e in executions if e.system == system and e.capture != wanted[system]]
+        if left_out:
+            n_captures = len({execution.capture for execution in left_out})
+            warnings.append(
+                f"{system}: left out {len(left_out)} executions of {n_captures} other capture(s) (the source, the "
+                f"toolchain or the flags were others); capture {wanted[system][:12]} is analysed"
+            )
+    return kept
+
+
+def _current_definitions(
+    executions: list[Execution], definitions: Mapping[tuple[str, str], str], warnings: list[str]
+) -> list[Execution]:
+    kept, left_out = [], dict[str, int]()
+    for execution in executions:
+        current = definitions.get((execution.benchmark, execution.instrument))
+        if execution.definition == current:
+            kept.append(execution)
+        elif current is not None:
+            left_out[execution.benchmark] = left_out.get(execution.benchmark, 0) + 1
+    for benchmark, count in left_out.items():
+        warnings.append(f"{benchmark}: left out {count} executions of an earlier definition (command, inputs or metric)")
+    return kept
+
+
+def _current_binaries(executions: list[Execution], warnings: list[str]) -> list[Execution]:
+    """A layout linked anew into other bytes is another binary: only the one executed last counts."""
+    latest = {
+        (e.system, e.benchmark, e.layout): e.binary_sha256 for e in sorted(executions, key=lambda e: e.started_at)
+    }
+    kept = [e for e in executions if e.binary_sha256 == latest[e.system, e.benchmark, e.layout]]
+    if len(kept) < len(executions):
+        warnings.append(
+            f"left out {len(executions) - len(kept)} executions of binaries that were since built anew and differ"
+        )
+    return kept
+
+
+def _nothing_left(
+    experiment: Experiment, everything: list[Execution], systems: list[str], names: list[str], warnings: list[str]
+) -> AnalysisError:
+    counts: dict[tuple[str, str, str], int] = {}
+    for execution in everything:
+        key = (execution.system, execution.benchmark, execution.capture[:12])
+        counts[key] = counts.get(key, 0) + 1
+    lines = [
+        f"no results of {', '.join(names)} with {', '.join(systems)} as they are configured now, on "
+        f"{experiment.hostname}. There are:",
+        *(f"  - {n} executions of {b} with system {s}, capture {c}" for (s, b, c), n in sorted(counts.items())),
+        *warnings,
+        "Execute them with `layoutrand run`.",
+    ]
+    return AnalysisError("\n".join(lines))
+
+
+def _samples(
+    executions: list[Execution], primary: Mapping[str, str], systems: list[str], names: list[str]
+) -> Iterable[Sample]:
+    """One sample for each system, benchmark and metric, in the order of the configuration, the primary metric first."""
+    table: dict[tuple[str, str, str], dict[LayoutName, list[tuple[float, ...]]]] = {}
+    units: dict[tuple[str, str, str], str] = {}
+    for execution in sorted(executions, key=lambda e: (e.round, e.repetition)):
+        values: dict[str, list[float]] = {}
+        for measurement in execution.measurements:
+            if not measurement.warmup:
+                values.setdefault(measurement.metric, []).append(measurement.value)
+                units[execution.system, execution.benchmark, measurement.metric] = measurement.unit
+        for metric, iterations in values.items():
+            layouts = table.setdefault((execution.system, execution.benchmark, metric), {})
+            layouts.setdefault(execution.layout, []).append(tuple(iterations))
+
+    def place(key: tuple[str, str, str]) -> tuple[int, int, bool, str]:
+        system, benchmark, metric = key
+        return names.index(benchmark), systems.index(system), metric != primary[benchmark], metric
+
+    for key in sorted(table, key=place):
+        system, benchmark, metric = key
+        layouts = table[key]
+        yield Sample(
+            system=system, benchmark=benchmark, metric=metric, unit=units[key],
+            is_primary=metric == primary[benchmark],
+            binaries=tuple((seed, tuple(layouts[seed])) for seed in sorted(x for x in layouts if isinstance(x, int))),
+            controls={name: tuple(runs) for name, runs in layouts.items() if not isinstance(name, int)},
+        )  # fmt: skip
+

@@ -1,0 +1,278 @@
+"""The cache: captures and binaries, content-addressed, shared by any number of processes.
+
+::
+
+    keys/<build key>.json            which capture (or stock build) an input combination gave
+    captures/<capture id>/           capture.json, build.log, one numbered directory per artefact
+    binaries/<binary key>/           the linked file and meta.json
+    work/, logs/, locks/
+
+An entry is written in ``work`` and renamed into place, so that it is there whole or not at all.  Contents are checked
+against their SHA-256 on use.  A binary can be linked again from its capture, so evicting is never loss.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from platformdirs import user_cache_path
+
+from layoutrand.core import capture as captures
+from layoutrand.core.capture import Capture
+from layoutrand.errors import CacheError
+from layoutrand.world.disk import cache_errors, remove_tree, sha256_file, write_atomically
+
+_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of layoutrand. Deleting it is never loss.\n"
+
+
+@dataclass(frozen=True)
+class CachedBinary:
+    """A binary found whole in the cache, with the record kept beside it."""
+
+    path: Path
+    meta: Mapping[str, Any]
+
+
+def default_root() -> Path:
+    """``$LAYOUTRAND_CACHE``, else the user's cache directory."""
+    given = os.environ.get("LAYOUTRAND_CACHE")
+    return Path(given).absolute() if given else user_cache_path("layoutrand")
+
+
+class Cache:
+    """The cache under one root directory, created on first use."""
+
+    def __init__(self, root: Path) -> None:
+        """Open (or make) the cache; raises `CacheError` if the directory cannot be used."""
+        self.root = root
+        with cache_errors("make the cache in", root):
+            for name in ("keys", "captures", "binaries", "work", "logs", "locks"):
+                (root / name).mkdir(parents=True, exist_ok=True)
+            if not (root / "CACHEDIR.TAG").exists():
+                write_atomically(root / "CACHEDIR.TAG", _TAG)
+
+    def logs(self) -> Path:
+        """Where logs of builds and links are kept."""
+        return self.root / "logs"
+
+    @contextmanager
+    def lock(self, key: str) -> Iterator[None]:
+        """Held by one process per key at a time; others wait, and a killed holder frees it."""
+        lock = FileLock(self.root / "locks" / f"{key}.lock")
+        with cache_errors("lock", Path(lock.lock_file)):
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def scratch(self, label: str) -> Iterator[Path]:
+        """A private directory that vanishes at the end, unless it was renamed into place."""
+        path = self.root / "work" / f"{label}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        with cache_errors("make", path):
+            path.mkdir()
+        try:
+            yield path
+        finally:
+            remove_tree(path)
+
+    def remember(self, key: str, value: Mapping[str, Any]) -> None:
+        """Record what a build key gave."""
+        path = self.root / "keys" / f"{key}.json"
+        with cache_errors("write", path):
+            write_atomically(path, captures_json(value))
+
+    def recall(self, key: str) -> dict[str, Any] | None:
+        """What a build key gave, or None; a damaged record counts as none."""
+        try:
+            value = json.loads((self.root / "keys" / f"{key}.json").read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+        return value if isinstance(value, dict) else None
+
+    def capture_path(self, capture_id: str) -> Path:
+        """Directory of a capture."""
+        return self.root / "captures" / capture_id
+
+    def load_capture(self, capture_id: str) -> Capture | None:
+        """The capture, or None if it is not here or its record is damaged."""
+        path = self.capture_path(capture_id) / "capture.json"
+        try:
+            capture = captures.from_json(json.loads(path.read_bytes()), where=str(path))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+        with cache_errors("use", path):
+            os.utime(path)
+        return capture
+
+    def commit_capture(self, scratch: Path, capture_id: str) -> None:
+        """Rename a finished capture into place; one that another process put there first stays."""
+        self._commit(scratch, self.capture_path(capture_id))
+
+    def damaged_files(self, capture: Capture) -> list[str]:
+        """Captured files that are missing or whose content is not what was captured."""
+        damaged = []
+        for number, link in enumerate(capture.links):
+            base = self.capture_path(capture.id) / str(number)
+            wanted = {f"root/{name}": digest for name, digest in link.files.items()}
+            wanted |= {f"edited/{name}": digest for name, digest in {**link.files, **link.edited}.items()}
+            wanted["code.npz"] = link.code_sha256
+            for name, digest in wanted.items():
+                try:
+                    intact = sha256_file(base / name) == digest
+                except OSError:
+                    intact = False
+                if not intact:
+                    damaged.append(str(base / name))
+        return damaged
+
+    def drop_capture(self, capture_id: str) -> None:
+        """Forget a damaged capture."""
+        remove_tree(self.capture_path(capture_id))
+
+    def binary_path(self, key: str, name: str) -> Path:
+        """Where the binary with this key is or will be."""
+        return self.root / "binaries" / key / name
+
+    def load_binary(self, key: str, name: str) -> CachedBinary | None:
+        """The binary if it is here with the content it had when it was verified, else None."""
+        folder = self.root / "binaries" / key
+        try:
+            meta = json.loads((folder / "meta.json").read_bytes())
+            if meta["key"] != key or sha256_file(folder / name) != meta["sha256"]:
+                return None
+            os.utime(folder / "meta.json")
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return CachedBinary(folder / name, meta)
+
+    def has_entry(self, key: str) -> bool:
+        """Whether there is anything under the key, whole or damaged."""
+        return (self.root / "binaries" / key).exists()
+
+    def commit_binary(self, scratch: Path, key: str, meta: Mapping[str, Any]) -> None:
+        """Put a directory holding one verified binary in place, replacing a damaged entry."""
+        with cache_errors("write", scratch):
+            write_atomically(scratch / "meta.json", captures_json({"key": key, **meta}))
+        self._commit(scratch, self.root / "binaries" / key, replace=True)
+
+    def _commit(self, scratch: Path, target: Path, *, replace: bool = False) -> None:
+        with cache_errors("write", target):
+            for _attempt in range(100):
+                try:
+                    os.rename(scratch, target)
+                except OSError:
+                    if not target.exists():
+                        raise
+                    if not replace:
+                        return
+                    aside = self.root / "work" / f"aside-{uuid.uuid4().hex}"
+                    try:
+                        os.rename(target, aside)
+                    except FileNotFoundError:
+                        continue  # another process moved it in the meantime
+                    remove_tree(aside)
+                else:
+                    return
+        raise CacheError(f"cannot put {target} in place: other processes keep replacing it")
+
+
+def captures_json(value: Mapping[str, Any]) -> bytes:
+    """JSON as it is stored: compact, one trailing newline."""
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode() + b"\n"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing in the cache: "capture" or "binary", its size in bytes and the time of its last use."""
+
+    kind: str
+    name: str
+    path: Path
+    size: int
+    used_at: float
+    label: str
+
+
+def entries(cache: Cache) -> list[Entry]:
+    """Everything in the cache, least recently used first."""
+    found = []
+    for kind, folder, record in (("capture", "captures", "capture.json"), ("binary", "binaries", "meta.json")):
+        for path in sorted((cache.root / folder).iterdir()):
+            try:
+                used_at = (path / record).stat().st_mtime
+                table = json.loads((path / record).read_bytes())
+                label = f"{table.get('system', '?')} {table.get('artefact', '')} {table.get('layout', '')}".strip()
+            except (OSError, ValueError):
+                used_at, label = 0.0, "damaged"
+            found.append(Entry(kind, path.name, path, _size(path), used_at, label))
+    return sorted(found, key=lambda entry: entry.used_at)
+
+
+def collect(cache: Cache, max_size: int) -> list[Entry]:
+    """Evict least recently used entries until at most ``max_size`` bytes remain; what was evicted.
+
+    Unfinished work of processes that are gone is cleared first; it is not counted as an entry.
+    """
+    _clear_abandoned(cache)
+    present = entries(cache)
+    total = sum(entry.size for entry in present)
+    evicted = []
+    for entry in present:
+        if total <= max_size:
+            break
+        with cache_errors("evict", entry.path):
+            remove_tree(entry.path)
+        total -= entry.size
+        evicted.append(entry)
+    return evicted
+
+
+def verify(cache: Cache) -> list[tuple[Entry, str]]:
+    """Entries that are damaged, with what is wrong with them."""
+    problems = []
+    for entry in entries(cache):
+        if entry.kind == "capture":
+            capture = cache.load_capture(entry.name)
+            damaged = ["capture.json"] if capture is None else cache.damaged_files(capture)
+            if damaged:
+                problems.append((entry, "damaged: " + ", ".join(damaged)))
+        else:
+            files = [path for path in entry.path.iterdir() if path.name != "meta.json"]
+            if len(files) != 1 or cache.load_binary(entry.name, files[0].name) is None:
+                problems.append((entry, "content differs from the record"))
+    return problems
+
+
+def _clear_abandoned(cache: Cache) -> None:
+    hour_ago = time.time() - 3600
+    for path in (cache.root / "work").iterdir():
+        parts = path.name.rsplit("-", 2)
+        alive = len(parts) == 3 and parts[1].isdigit() and Path(f"/proc/{parts[1]}").exists()
+        if not alive and path.lstat().st_mtime < hour_ago:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _size(path: Path) -> int:
+    return sum(entry.lstat().st_blocks * 512 for entry in path.rglob("*"))
+
+
+def probe_lock(cache: Cache, key: str) -> bool:
+    """Whether another process holds the key's lock at this moment."""
+    lock = FileLock(cache.root / "locks" / f"{key}.lock")
+    try:
+        with lock.acquire(timeout=0):
+            return False
+    except Timeout:
+        return True

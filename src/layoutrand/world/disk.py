@@ -1,0 +1,92 @@
+"""The seam to the file system: small operations that either happen whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from layoutrand.errors import CacheError
+
+_CHUNK = 1 << 20
+
+
+def sha256_bytes(data: bytes) -> str:
+    """Hexadecimal SHA-256 of the bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def sha256_file(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def canonical_json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """JSON that is the same bytes for equal values, for keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+@contextmanager
+def cache_errors(action: str, path: Path) -> Iterator[None]:
+    """Turn an `OSError` into a `CacheError` that says what was being done, where, and what may help."""
+    try:
+        yield
+    except OSError as error:
+        raise CacheError(
+            f"cannot {action} {path}: {error.strerror or error}. "
+            "Nothing finished is lost: free some space or mend the permissions and give the same command again, "
+            "or set LAYOUTRAND_CACHE to another directory"
+        ) from error
+
+
+def write_atomically(path: Path, data: bytes, *, executable: bool = False) -> None:
+    """Write beside the target and rename into place, so that a reader sees the old file or the new one, whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o755 if executable else 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """A hard link where the file system allows it, else a copy with times and permissions."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def remove_tree(path: Path) -> None:
+    """Delete a directory that may hold unwritable directories; nothing happens if it is not there."""
+    if not path.exists():
+        return
+
+    def make_writable(function: Any, name: str, _error: Any) -> None:  # noqa: ANN401 - shutil's own types
+        os.chmod(os.path.dirname(name), 0o700)
+        os.chmod(name, 0o700)
+        function(name)
+
+    shutil.rmtree(path, onerror=make_writable)
+
+
+def tail(path: Path, lines: int) -> str:
+    """The last lines of a log as text; "" if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 200 * lines))
+            text = file.read().decode("utf-8", "backslashreplace")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])

@@ -1,0 +1,99 @@
+"""The seam to other programs: every process that is not a measured execution is started here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from layoutrand.errors import BuildFailed, ToolNotFound
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A finished process: its exit status (negative: killed by that signal) and what it wrote."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+    def text(self) -> str:
+        """stderr then stdout as text, undecodable bytes escaped."""
+        return (self.stderr + self.stdout).decode("utf-8", "backslashreplace")
+
+
+class Runner(Protocol):
+    """Starts programs; the tests' fake records the calls instead."""
+
+    def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Completed:
+        """Run to the end and collect the output. Raises `ToolNotFound` if the program cannot be started."""
+        ...
+
+    def run_logged(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float
+    ) -> int:
+        """Run with all output appended to ``log``; the exit status. The whole process group dies with the call."""
+        ...
+
+
+class SubprocessRunner:
+    """The real `Runner`."""
+
+    def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Completed:
+        """See `Runner.run`."""
+        try:
+            done = subprocess.run(  # noqa: S603 - an argument list, never a shell string
+                list(argv), cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, check=False
+            )
+        except OSError as error:
+            raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
+        return Completed(done.returncode, done.stdout, done.stderr)
+
+    def run_logged(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float
+    ) -> int:
+        """See `Runner.run_logged`."""
+        with log.open("ab") as output:
+            try:
+                process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
+                    list(argv), cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=output,
+                    stderr=subprocess.STDOUT, start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
+            try:
+                return process.wait(timeout_s)
+            except subprocess.TimeoutExpired as error:
+                raise BuildFailed(f"{argv[0]} did not finish within {timeout_s:g} s", log=log) from error
+            finally:
+                if process.poll() is None:
+                    _stop(process)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Ask the whole session to end, then end it: a build leaves compilers and sub-makes behind otherwise."""
+    for number, patience in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 10.0)):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(patience)
+        except ProcessLookupError:
+            break
+        except subprocess.TimeoutExpired:
+            continue
+        else:
+            break
+
+
+def find_tool(names: Sequence[str], *, path: str, purpose: str) -> Path:
+    """The first of the names found on ``path``; raises `ToolNotFound` naming all of them and their purpose."""
+    for name in names:
+        found = shutil.which(name, path=path)
+        if found:
+            return Path(found).absolute()
+    listed = " or ".join(names)
+    raise ToolNotFound(f"{listed} not found on PATH, needed as {purpose}; install it, or choose another toolchain")

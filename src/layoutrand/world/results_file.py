@@ -1,0 +1,131 @@
+"""Opening the results file, and keeping a second layoutrand from executing beside the first."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from layoutrand.errors import ResultsError
+from layoutrand.world.results import _SCHEMA, APPLICATION_ID, BUSY_S, SCHEMA_VERSION, ResultsStore, trouble
+
+RESULTS_NAME: Final = "results.sqlite"
+_LOCK_POLL_S: Final = 0.2
+
+
+def results_path(project: Path) -> Path:
+    """Where a project's results are."""
+    return project / ".layoutrand" / RESULTS_NAME
+
+
+def open_for_writing(path: Path) -> ResultsStore:
+    """Open the results file, creating it and its directory where they are absent; raises `ResultsError`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultsError(f"cannot create {path.parent} for the results: {error.strerror}") from error
+    return _open(path, f"file:{quote(str(path))}?mode=rwc", writing=True)
+
+
+def open_for_reading(path: Path) -> ResultsStore:
+    """Open an existing results file without changing it; raises `ResultsError`, also where there is none."""
+    if not path.exists():
+        raise ResultsError(f"there are no results yet ({path} does not exist); make some with `layoutrand run`")
+    # In a directory that cannot be written SQLite cannot make the shared index of WAL mode, and does not need it.
+    writable = os.access(path.parent, os.W_OK) or path.with_name(path.name + "-wal").exists()
+    return _open(path, f"file:{quote(str(path))}?{'mode=ro' if writable else 'immutable=1'}", writing=False)
+
+
+def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
+    connection = None
+    try:
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_S)
+        connection.execute("PRAGMA foreign_keys = ON")
+        if writing:
+            connection.execute("PRAGMA synchronous = FULL")
+        _check_schema(path, connection, writing=writing)
+    except sqlite3.Error as error:
+        if connection is not None:
+            connection.close()
+        raise trouble(path, error) from error
+    except ResultsError:
+        if connection is not None:
+            connection.close()
+        raise
+    return ResultsStore(path, connection)
+
+
+def _check_schema(path: Path, connection: sqlite3.Connection, *, writing: bool) -> None:
+    if writing and _number(connection, "SELECT count(*) FROM sqlite_master") == 0:
+        connection.execute("PRAGMA journal_mode = WAL")
+        # Two processes may both find a new file: the second waits here, and then finds a schema.
+        connection.execute("BEGIN IMMEDIATE")
+        if _number(connection, "SELECT count(*) FROM sqlite_master") == 0:
+            for statement in _SCHEMA.split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    if _number(connection, "PRAGMA application_id") != APPLICATION_ID:
+        raise ResultsError(f"{path} is not a results file of layoutrand; move it away, it was left as it is")
+    version = _number(connection, "PRAGMA user_version")
+    if version != SCHEMA_VERSION:
+        newer = version > SCHEMA_VERSION
+        raise ResultsError(
+            f"{path} has schema version {version}, this layoutrand knows version {SCHEMA_VERSION}; "
+            + ("use a newer layoutrand, " if newer else "use the layoutrand that wrote it, ")
+            + "or move the file away to begin anew. It was left as it is"
+        )
+
+
+def _number(connection: sqlite3.Connection, query: str) -> int:
+    (value,) = connection.execute(query).fetchone()
+    return int(value)
+
+
+@contextlib.contextmanager
+def exclusive_use(path: Path, *, wait_s: float, on_wait: Callable[[str], None]) -> Iterator[None]:
+    """Be the only layoutrand that executes for this results file.
+
+    Where another one is at it, ``on_wait`` gets one sentence that says who, and after ``wait_s`` seconds a
+    `ResultsError` says so.  The kernel drops the lock with its process, so kill -9 leaves nothing to clean up.
+    """
+    lock_path = path.with_name(path.name + ".lock")
+    try:
+        descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise ResultsError(f"cannot open {lock_path}: {error.strerror}; check owner and permissions") from error
+    try:
+        _lock(descriptor, lock_path, wait_s, on_wait)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, lock_path: Path, wait_s: float, on_wait: Callable[[str], None]) -> None:
+    deadline = time.monotonic() + wait_s
+    told = False
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            busy = f"another layoutrand (process {holder}) is executing for {lock_path.parent}"
+            if time.monotonic() >= deadline:
+                raise ResultsError(f"{busy}; two at once would disturb each other. Run again when it is done") from None
+            if not told:
+                on_wait(f"{busy}; waiting for it to finish")
+                told = True
+            time.sleep(_LOCK_POLL_S)
+        except OSError as error:
+            raise ResultsError(f"cannot lock {lock_path}: {error.strerror}; keep the project on a local disk") from error
+        else:
+            return

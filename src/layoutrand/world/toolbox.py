@@ -1,0 +1,80 @@
+"""Find a toolchain's programs on this machine, and load toolchain files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from layoutrand.core import toolchain as toolchains
+from layoutrand.core.config import suggest
+from layoutrand.core.toolchain import Toolchain
+from layoutrand.errors import UsageError
+from layoutrand.world.disk import sha256_file
+from layoutrand.world.process import Runner, find_tool
+
+_ROLES = {"cc": "the C compiler", "cxx": "the C++ compiler", "ld": "the linker", "ar": "the archiver"}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program found: where, its first line of ``--version``, and its content hash."""
+
+    path: Path
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    """A toolchain with its programs found on this machine, by role (cc, cxx, ld, ar)."""
+
+    toolchain: Toolchain
+    tools: dict[str, Tool]
+
+    def facts(self) -> dict[str, dict[str, str]]:
+        """Path, version and hash of each program, for keys and records."""
+        return {
+            role: {"path": str(tool.path), "version": tool.version, "sha256": tool.sha256}
+            for role, tool in self.tools.items()
+        }
+
+
+def shipped() -> list[str]:
+    """Names of the toolchain files that come with layoutrand."""
+    folder = files("layoutrand") / "toolchains"
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load(name: str, project: Path) -> Toolchain:
+    """The toolchain called ``name``, or in the file ``name`` (relative to the project) if it looks like a path."""
+    if "/" in name or name.endswith(".toml"):
+        path = project / name
+        try:
+            text = path.read_text("utf-8")
+        except OSError as error:
+            raise UsageError(f"toolchain file {path}: {error.strerror}") from error
+        return toolchains.parse(text, path=str(path), parent=_shipped_text)
+    return toolchains.parse(_shipped_text(name), path=f"toolchains/{name}.toml", parent=_shipped_text)
+
+
+def _shipped_text(name: str) -> str:
+    known = shipped()
+    if name not in known:
+        raise UsageError(f"no toolchain called {name!r}; there are {', '.join(known)}{suggest(name, known)}")
+    return (files("layoutrand") / "toolchains" / f"{name}.toml").read_text("utf-8")
+
+
+def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
+    """Look up the toolchain's programs on PATH; raises `ToolNotFound` for the first that is missing."""
+    search = os.environ.get("PATH", os.defpath)
+    tools = {}
+    for role, purpose in _ROLES.items():
+        path = find_tool(
+            getattr(toolchain.tools, role), path=search, purpose=f"{purpose} of toolchain {toolchain.name!r}"
+        )
+        env = {"PATH": search, "LC_ALL": "C"}
+        lines = runner.run([str(path), "--version"], cwd=Path("/"), env=env).text().splitlines()
+        tools[role] = Tool(path, lines[0] if lines else "", sha256_file(path))
+    return Toolbox(toolchain, tools)

@@ -1,0 +1,171 @@
+"""Where an execution happens: fresh directories under one name that never changes, and the logs of failures.
+
+Every execution gets new, empty directories at the *same* path, so that no length and no content of a path differs
+between layouts: argv[0], the environment and the auxiliary vector are the same to the byte.  The binary is hard-linked
+into place, which keeps its pages in the page cache; where that is impossible (another file system, another owner), it
+is copied once per call and linked from the copy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from layoutrand.errors import CacheError, ResultsError
+from layoutrand.world.disk import sha256_file
+
+_ROOM: Final = "x"
+_COPIES: Final = "copies"
+
+
+@dataclass(frozen=True)
+class Room:
+    """The directories and files of one execution."""
+
+    bin: Path
+    cwd: Path
+    tmp: Path
+    stdout: Path
+    stderr: Path
+    profile: Path
+    profile_log: Path
+
+
+class Workplace:
+    """The directory in which a project's executions happen, one at a time."""
+
+    def __init__(self, root: Path) -> None:
+        """Use ``root`` (absolute); `prepare` creates what is needed."""
+        self.root = root
+        room = root / _ROOM
+        output = room / "output"
+        self.room = Room(
+            bin=room / "bin", cwd=room / "cwd", tmp=room / "tmp", stdout=output / "stdout", stderr=output / "stderr",
+            profile=output / "cachegrind", profile_log=output / "valgrind.log",
+        )  # fmt: skip
+
+    def prepare(self, binaries: Mapping[str, Path], files: Sequence[Path]) -> Room:
+        """Make everything new: ``binaries`` by their path below ``bin``, copies of ``files`` in the working directory.
+
+        Raises `ResultsError` where the file system does not let it.
+        """
+        with _explained(self.root):
+            _remove(self.root / _ROOM)
+            for directory in (self.room.bin, self.room.cwd, self.room.tmp, self.room.stdout.parent):
+                directory.mkdir(parents=True)
+            for relative, binary in binaries.items():
+                self._place(binary, self.room.bin / relative)
+            for file in files:
+                if file.is_dir():
+                    shutil.copytree(file, self.room.cwd / file.name, symlinks=True)
+                else:
+                    shutil.copy2(file, self.room.cwd / file.name)
+        return self.room
+
+    def stdout(self) -> bytes:
+        """What the last execution printed."""
+        return self.room.stdout.read_bytes()
+
+    def profile(self, pid: int) -> str | None:
+        """The cachegrind profile of process ``pid`` of the last execution, or None where it wrote none."""
+        path = self.room.profile.with_name(f"{self.room.profile.name}.{pid}")
+        return path.read_text("utf-8", "surrogateescape") if path.exists() else None
+
+    def keep_output(self, directory: Path) -> None:
+        """Move the output of the last execution to ``directory``, replacing what was there."""
+        with _explained(directory):
+            _remove(directory)
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            self.room.stdout.parent.rename(directory)
+
+    def clear(self) -> None:
+        """Remove all of it."""
+        with _explained(self.root):
+            _remove(self.root)
+
+    def _place(self, binary: Path, target: Path) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(binary, target)
+        except FileNotFoundError as error:
+            raise CacheError(f"the binary {binary} is gone from the cache; `layoutrand build` links it again") from error
+        except OSError:
+            copy = self.root / _COPIES / hashlib.sha256(os.fsencode(binary)).hexdigest()
+            if not copy.exists():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(binary, copy)
+            os.link(copy, target)
+
+
+def end_leftovers(root: Path) -> int:
+    """Kill processes that a layoutrand killed earlier left running in ``root``; how many there were.
+
+    Only to be called while holding the lock on the results: then whoever runs a program from this directory, or
+    has its temporary directory as TMPDIR, is such a leftover.
+    """
+    marker = b"TMPDIR=" + os.fsencode(root / _ROOM / "tmp")
+    inside = os.fsencode(root) + b"/"
+    killed = 0
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):  # ended meanwhile, or of another user
+            program = os.readlink(os.fsencode(entry / "exe"))
+            if program.startswith(inside) or marker in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
+                killed += 1
+    return killed
+
+
+def read_input(path: Path) -> bytes:
+    """The content of a benchmark's input file; raises `OSError`."""
+    return path.read_bytes()
+
+
+def digest_of_input(path: Path) -> str:
+    """Digest of a file's content, or of a directory's names and contents; raises `OSError`."""
+    if not path.is_dir():
+        return sha256_file(path)
+    parts = [f"{os.fsencode(file.relative_to(path)).hex()} {sha256_file(file)}" for file in _files_below(path)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _files_below(path: Path) -> Iterator[Path]:
+    yield from sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def _remove(path: Path) -> None:
+    """Remove a tree, also where the benchmark left directories that it made unreadable."""
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        path.unlink()
+    except PermissionError:
+        for directory, _, _ in os.walk(path):
+            Path(directory).chmod(stat.S_IRWXU)  # only directories: a file may be a link into the cache
+            for entry in os.scandir(directory):
+                if entry.is_dir(follow_symlinks=False):
+                    Path(entry.path).chmod(stat.S_IRWXU)
+        shutil.rmtree(path)
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename if error.filename is not None else path
+        raise ResultsError(
+            f"cannot prepare an execution in {path}: {error.strerror} ({where}). All finished executions are recorded; "
+            "run the same command again once this is mended"
+        ) from error
