@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutrand.core.config import Config, parse
-from layoutrand.model import Binary, LayoutName
-from layoutrand.world.measure import RUSAGE, Command, Outcome
+from layoutrand.model import RUSAGE_METRICS, Binary, LayoutName
+from layoutrand.world.measure import Command, Outcome
 
 
 @dataclass
@@ -50,11 +50,13 @@ class FakeExecutor:
         return Outcome(
             pid=1, started_at=1e9, wall_s=wall_s, status=status, reason="" if status == "ok" else f"fake {status}",
             returncode=None if number is not None else returncode, signal=number,
-            rusage={name: wall_s for name in RUSAGE},
+            rusage={name: wall_s for name in RUSAGE_METRICS},
         )  # fmt: skip
 
 
-def make_config(benchmark: str, *, systems: Sequence[str] = ("a", "b"), run: str = "", artefact: str = "prog") -> Config:
+def make_config(
+    benchmark: str, *, systems: Sequence[str] = ("a", "b"), run: str = "", artefact: str = "prog"
+) -> Config:
     """A configuration with one benchmark table per ``benchmark`` text, ready to execute."""
     tables = "".join(f"[systems.{name}]\n" for name in systems)
     return parse(
@@ -63,9 +65,7 @@ def make_config(benchmark: str, *, systems: Sequence[str] = ("a", "b"), run: str
     )
 
 
-def make_binary(
-    directory: Path, system: str, layout: LayoutName, content: str, *, artefact: str = "prog"
-) -> Binary:
+def make_binary(directory: Path, system: str, layout: LayoutName, content: str, *, artefact: str = "prog") -> Binary:
     """An executable file with this content, as a binary of the cache."""
     path = directory / system / str(layout) / Path(artefact).name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,11 @@ def make_binary(
 
 
 def shell_binaries(
-    directory: Path, script: str, *, systems: Sequence[str] = ("a", "b"), layouts: Sequence[LayoutName] = (1, 2, "stock")
+    directory: Path,
+    script: str,
+    *,
+    systems: Sequence[str] = ("a", "b"),
+    layouts: Sequence[LayoutName] = (1, 2, "stock"),
 ) -> list[Binary]:
     """Shell scripts that say which layout they are of in a comment, so that all contents differ."""
     return [

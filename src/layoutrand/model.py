@@ -18,6 +18,19 @@ LayoutName = int | Literal["stock", "identity"]
 
 MAX_SEED: Final = 2**64 - 1
 
+RUSAGE_METRICS: Final = {
+    "user_s": "s",
+    "system_s": "s",
+    "max_rss_bytes": "B",
+    "minor_faults": "1",
+    "major_faults": "1",
+    "voluntary_switches": "1",
+    "involuntary_switches": "1",
+}
+"""What ``wait4`` reports of a process and of those children that it waited for, with units."""
+
+WALL_METRIC: Final = "wall_s"
+
 
 @dataclass(frozen=True)
 class Section:

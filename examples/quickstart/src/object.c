@@ -25,6 +25,11 @@ int64_t range_length(const Range *r)
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
+int64_t range_at(const Range *r, int64_t index)
+{
+    return (int64_t)((uint64_t)r->from + (uint64_t)r->step * (uint64_t)index);
+}
+
 static size_t big_bytes(const BigObj *b)
 {
     return b->big.len * sizeof(Limb);

@@ -118,6 +118,7 @@ typedef struct {
 
 Range *range_new(Heap *heap, int64_t from, int64_t to, int64_t step);
 int64_t range_length(const Range *r);
+int64_t range_at(const Range *r, int64_t index); /* index < range_length(r) */
 BigObj *big_new(Heap *heap, Big *big); /* takes over the limbs */
 MatrixObj *matrix_new(Heap *heap, Matrix *m); /* takes over the cells */
 RegexObj *regex_new(Heap *heap, Str *pattern, Regex *re); /* takes over the program */

@@ -1,0 +1,72 @@
+"""The command line: the only layer that prints or chooses an exit status.
+
+Command modules import the use cases inside their functions, so that ``layoutrand --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from layoutrand.errors import LayoutrandError
+
+INTERRUPTED = 130
+
+
+def make_app() -> typer.Typer:
+    """The application with all its commands."""
+    from layoutrand.cli import analysis, building, host, project, running, showing  # noqa: PLC0415
+
+    app = typer.Typer(
+        name="layoutrand",
+        help="Build a program in many layouts, run each binary once, and learn how much layout matters.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(project.common)
+    app.command()(project.init)
+    app.command()(host.doctor)
+    app.command()(building.build)
+    app.command("exec", context_settings={"allow_interspersed_args": False})(building.exec_)
+    app.command()(running.run)
+    app.command()(analysis.analyse)
+    app.command("analyze", hidden=True)(analysis.analyse)
+    app.command()(analysis.compare)
+    app.command()(showing.inspect)
+    app.add_typer(showing.cache_app, name="cache")
+    app.command()(host.demo)
+    app.command("relink-record", hidden=True)(building.relink_record)
+    return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Execute one command line; the exit status."""
+    try:
+        status = make_app()(list(arguments), standalone_mode=False)
+    except LayoutrandError as error:
+        sys.stderr.write(f"layoutrand: {error}\n")
+        return error.exit_status
+    except KeyboardInterrupt:
+        sys.stderr.write("layoutrand: interrupted; everything finished is kept, the same command goes on from here\n")
+        return INTERRUPTED
+    except typer.Abort:
+        return INTERRUPTED
+    except typer.Exit as leaving:
+        return leaving.exit_code
+    except BrokenPipeError:
+        return 1  # the reader of our output has gone, and has seen what it wanted
+    except Exception as error:  # noqa: BLE001 - click's usage errors have no public common base that typer exports
+        return _usage(error)
+    return status if isinstance(status, int) else 0
+
+
+def _usage(error: Exception) -> int:
+    """Show a usage error as click would; anything else is a bug and keeps its traceback."""
+    show = getattr(error, "show", None)
+    if show is None:
+        raise error
+    show()
+    return int(getattr(error, "exit_code", 2))

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import ErrorDetails
 
 from layoutrand.errors import ConfigError, UsageError
+from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
 
 Factor = Literal["function-order", "module-order", "function-order-in-module"]
 Classes = Literal["keep", "mix"]
@@ -119,6 +120,8 @@ class Metric(_Table):
     def _something(self) -> Self:
         if not (self.wall or self.cachegrind or self.regex):
             raise ValueError("choose at least one of wall, cachegrind, regex")
+        if self.regex and self.name in {WALL_METRIC, *RUSAGE_METRICS}:
+            raise ValueError(f"name = {self.name!r} is what layoutrand calls a measurement of its own; choose another")
         return self
 
 

@@ -44,7 +44,7 @@ class Slot:
     @property
     def identity(self) -> bytes:
         """What tells this slot from every other, whatever else the schedule holds; the key of all its randomness."""
-        return _identity(self.system, self.benchmark, self.layout, self.instrument, self.round, self.repetition)
+        return _identity((self.system, self.benchmark, self.layout, self.instrument, self.round, self.repetition))
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def schedule(design: Design) -> tuple[Slot, ...]:
     slots: list[Slot] = []
     for position, seed in enumerate(dict.fromkeys(design.seeds)):
         cells = list(_cells(design, seed, position))
-        identities = [_identity(*cell) for cell in cells]
+        identities = [_identity(cell) for cell in cells]
         for place in keyed_order(design.schedule_seed, "schedule", identities):
             slots.append(Slot(*cells[place], order=len(slots)))
     return tuple(slots)
@@ -87,6 +87,6 @@ def _cells(design: Design, seed: int, position: int) -> Iterable[_Cell]:
                         yield system, benchmark, layout, instrument, seed, repetition
 
 
-def _identity(system: str, benchmark: str, layout: LayoutName, instrument: str, seed: int, repetition: int) -> bytes:
+def _identity(cell: _Cell) -> bytes:
     """Names in a configuration contain no NUL, so the joined parts are unambiguous."""
-    return "\0".join((system, benchmark, str(layout), instrument, str(seed), str(repetition))).encode()
+    return "\0".join(map(str, cell)).encode()

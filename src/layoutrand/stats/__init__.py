@@ -1,11 +1,103 @@
-"""Statistics."""
+"""Statistics of benchmarks that are repeated at several levels.
+
+A pure library: arrays in, frozen results out; numpy and scipy only; nothing is printed, read, written or warned
+about.  What a user should be told stands on the results as ``warnings``, a tuple of sentences.
+
+Measurements are arrays with axes ``(binary, execution, iteration)``, highest level first; any number of levels;
+nested lists where the counts differ.  The statistical unit is the binary: measurements of one binary are averaged
+first, since repeating an execution tells nothing new about how layouts differ.
+
+The names follow the papers: levels are numbered from 1 (the lowest), S_i^2 is the biased and T_i^2 the unbiased
+variance at level i, r_i its repetition count.
+
+References
+----------
+TR: Kalibera and Jones, Quantifying Performance Changes with Effect Size Confidence Intervals, University of Kent,
+Technical Report 4-12, 2012.
+ISMM: Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013.
+LCP: Li, Chen and Peng, Precise Computer Performance Comparisons Via Statistical Resampling Methods.
+"""
 
 from __future__ import annotations
 
-from layoutrand.stats.decision import decide
+from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
+from layoutrand.stats.decision import Forecast, binaries_to_decide, decide
+from layoutrand.stats.distribution import FiveNumberSummary, empirical_distribution, five_number_summary
+from layoutrand.stats.effect import LayoutEffect, layout_effect, single_binary_ratios
+from layoutrand.stats.growth import SampleSize, grow_sample
 from layoutrand.stats.interval import Interval, mean_interval
-from layoutrand.stats.ratio import ratio_interval
+from layoutrand.stats.multiple import adjust
+from layoutrand.stats.pairing import Pairing, pairing
+from layoutrand.stats.planning import Plan, Prediction, optimal_counts, plan, predict
+from layoutrand.stats.randomization import TestResult, randomization_test
+from layoutrand.stats.ratio import ratio_half_width, ratio_interval
+from layoutrand.stats.simulation import HierarchicalModel, simulate
+from layoutrand.stats.steady import Autocorrelation, autocorrelation, lag_points, reordered
+from layoutrand.stats.studies import (
+    CoverageRow,
+    FalseAlarmRow,
+    PowerRow,
+    Rate,
+    coverage_study,
+    false_alarm_study,
+    power_study,
+)
 from layoutrand.stats.suite import suite_ratio
 from layoutrand.stats.variance import VarianceComponents, variance_components
+from layoutrand.stats.variance_intervals import component_intervals, intraclass_correlation, variance_test
+from layoutrand.stats.warmup import WarmupSuggestion, dacapo_warmup, georges_warmup, suggest_warmup
 
-__all__ = ["Interval", "VarianceComponents", "decide", "mean_interval", "ratio_interval", "suite_ratio", "variance_components"]
+__all__ = [
+    "Autocorrelation",
+    "CoverageRow",
+    "FalseAlarmRow",
+    "FiveNumberSummary",
+    "Forecast",
+    "HierarchicalModel",
+    "Interval",
+    "LayoutEffect",
+    "Pairing",
+    "Plan",
+    "PowerRow",
+    "Prediction",
+    "Rate",
+    "SampleSize",
+    "TestResult",
+    "VarianceComponents",
+    "WarmupSuggestion",
+    "adjust",
+    "autocorrelation",
+    "binaries_to_decide",
+    "component_intervals",
+    "coverage_study",
+    "dacapo_warmup",
+    "decide",
+    "empirical_distribution",
+    "false_alarm_study",
+    "five_number_summary",
+    "georges_warmup",
+    "grow_sample",
+    "hpt_test",
+    "intraclass_correlation",
+    "lag_points",
+    "layout_effect",
+    "mann_whitney_test",
+    "mean_interval",
+    "optimal_counts",
+    "pairing",
+    "plan",
+    "power_study",
+    "predict",
+    "randomization_test",
+    "ratio_half_width",
+    "ratio_interval",
+    "reordered",
+    "simulate",
+    "single_binary_ratios",
+    "suggest_warmup",
+    "suite_ratio",
+    "suite_t_test",
+    "variance_components",
+    "variance_test",
+    "welch_test",
+]

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutrand.errors import AnalysisError
+from layoutrand.stats import advice
 from layoutrand.stats.levels import FloatArray
+from layoutrand.stats.quantiles import normal_levels, normal_points
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,29 +65,20 @@ def bca_bounds(
     acceleration is ``sum_s sum U^3 / n_s^3 / (6 (sum_s sum U^2 / n_s^2)^1.5)`` with ``U = (n_s - 1)(mean - value)``
     for sample s.
     """
-    from scipy.special import ndtr, ndtri
-
     below = float((replicates < estimate).mean() + (replicates == estimate).mean() / 2)
     if replicates.min() == replicates.max():
         return Bounds(low=estimate, high=estimate, warnings=())
     if not 0 < below < 1:
         plain = percentile_bounds(replicates, confidence)
-        return Bounds(
-            low=plain.low,
-            high=plain.high,
-            warnings=(
-                "all replicates lie on one side of the estimate, so BCa cannot correct the bias and the plain "
-                "percentiles are given; at least 5 binaries would usually cure this",
-            ),
-        )
-    z0 = float(ndtri(below))
+        return Bounds(low=plain.low, high=plain.high, warnings=(advice.one_sided_replicates(),))
+    z0 = float(normal_points(np.array([below]))[0])
     influence = [(values.size - 1) * (values.mean() - values) / values.size for values in jackknifes]
     spread = sum(float((u**2).sum()) for u in influence)
     skew = sum(float((u**3).sum()) for u in influence)
     acceleration = skew / (6 * spread**1.5) if spread > 0 else 0.0
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    shifted = z0 + ndtri(tails)
-    levels = ndtr(z0 + shifted / (1 - acceleration * shifted))
+    shifted = z0 + normal_points(tails)
+    levels = normal_levels(z0 + shifted / (1 - acceleration * shifted))
     low, high = np.quantile(replicates, levels)
     return Bounds(low=float(low), high=float(high), warnings=())
 
@@ -104,11 +97,6 @@ def studentised_bounds(
     if error == 0:
         return Bounds(low=estimate, high=estimate, warnings=())
     low, high = estimate - tail.high * error, estimate - tail.low * error
-    warnings = ()
-    if math.isinf(low) or math.isinf(high):
-        share = float((errors == 0).mean())
-        warnings = (
-            f"{share:.1%} of the replicates drew the same binary every time and have no standard error, so a "
-            "bootstrap-t bound is infinite; 5 binaries make such replicates rare enough",
-        )
+    is_bounded = math.isfinite(low) and math.isfinite(high)
+    warnings = () if is_bounded else (advice.unstudentised(float((errors == 0).mean())),)
     return Bounds(low=low, high=high, warnings=warnings)

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from layoutrand.errors import AnalysisError
-from layoutrand.stats.advice import plural
+from layoutrand.stats import advice
 from layoutrand.stats.checks import check_count, check_fraction
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.quantiles import first_count, t_quantile
@@ -103,7 +102,7 @@ def binaries_to_decide(interval: Interval, threshold: float = 0.0, *, n_binaries
     if verdict != "undecided":
         return Forecast(verdict=verdict, n_binaries=n_binaries, n_more=0, warnings=())
     if n_binaries < 2 or not math.isfinite(interval.high - interval.low):
-        return _unknown(f"an interval without bounds from {plural(n_binaries)} allows no forecast; measure 5 or more first")
+        return _unknown(advice.no_forecast(n_binaries))
     needed = first_count(
         lambda m: decide(_shrunk(interval, n_binaries, m), threshold) != "undecided",
         start=n_binaries,
@@ -111,10 +110,7 @@ def binaries_to_decide(interval: Interval, threshold: float = 0.0, *, n_binaries
     )
     if needed is None:
         edge = min((1 - threshold, 1 + threshold), key=lambda value: abs(value - interval.centre))
-        return _unknown(
-            f"the ratio {interval.centre:.4g} is too close to {edge:.4g} for {MOST_BINARIES} binaries to decide it; "
-            "a larger threshold would"
-        )
+        return _unknown(advice.too_close(interval.centre, edge, MOST_BINARIES))
     return Forecast(
         verdict=decide(_shrunk(interval, n_binaries, needed), threshold),
         n_binaries=needed,
@@ -132,9 +128,7 @@ def _shrunk(interval: Interval, n_binaries: int, n_more: int) -> Interval:
     factor = (t_quantile(interval.confidence, n_more - 1) / math.sqrt(n_more)) / (
         t_quantile(interval.confidence, n_binaries - 1) / math.sqrt(n_binaries)
     )
-    centre = interval.centre
-    if not interval.low <= centre <= interval.high:
-        raise AnalysisError(f"the interval [{interval.low}, {interval.high}] does not hold its centre {centre}")
+    centre = min(max(interval.centre, interval.low), interval.high)
     if interval.low <= 0:
         low, high = (centre + factor * (bound - centre) for bound in (interval.low, interval.high))
     else:

@@ -16,7 +16,7 @@ from layoutrand.stats import advice
 from layoutrand.stats.checks import check_confidence
 from layoutrand.stats.distribution import FiveNumberSummary, summarise
 from layoutrand.stats.interval import Interval, sample_variance
-from layoutrand.stats.levels import Measurements, nested
+from layoutrand.stats.levels import Measurements, Nested, nested
 from layoutrand.stats.quantiles import f_tail
 from layoutrand.stats.ratio import log_means, ratio_interval
 
@@ -84,14 +84,14 @@ def layout_effect(default: Measurements, randomised: Measurements, *, confidence
     layouts = nested(randomised, name="randomised")
     stock = nested(default, name="default")
     if stock.n_levels == layouts.n_levels and stock.n_top == 1:
-        stock = nested(stock.values.reshape(stock.shape[1:]) if stock.is_balanced else list(default)[0], name="default")
+        stock = Nested(values=stock.values, counts=stock.counts[:-1])
     if stock.n_top < 2 or layouts.n_top < 2:
         raise AnalysisError(
             f"layout effect: {advice.plural(stock.n_top, 'execution')} of the default layout and "
             f"{advice.plural(layouts.n_top)} with randomised layouts; at least 2 of each are needed, better 5"
         )
     shift = ratio_interval(stock, layouts, confidence=confidence, method="fieller-welch")
-    executions = layouts.counts[-2].mean() if layouts.n_levels > 1 and stock.n_levels < layouts.n_levels else 1.0
+    executions = float(layouts.counts[-2].mean()) if stock.n_levels < layouts.n_levels else 1.0
     scaled, _ = layouts.scaled()
     scaled_stock, _ = stock.scaled()
     variance = sample_variance(scaled.top_means) / scaled.mean**2
@@ -103,7 +103,10 @@ def layout_effect(default: Measurements, randomised: Measurements, *, confidence
         randomised_sd=math.sqrt(variance),
         layout_variance=variance - noise / executions,
         p_value=1.0 if variance == 0 else f_tail(statistic, layouts.n_top - 1, stock.n_top - 1),
-        warnings=tuple(warning.replace("binaries of the baseline", "executions of the default layout") for warning in shift.warnings),
+        warnings=tuple(
+            warning.replace("binaries of the baseline", "executions of the default layout")
+            for warning in shift.warnings
+        ),
     )
 
 

@@ -168,16 +168,12 @@ def _asymptotic_bounds(sample: Nested, statistic: Statistic, *, confidence: floa
     return Bounds(low=sample.mean - half, high=sample.mean + half, warnings=())
 
 
-def _bootstrap_bounds(
-    sample: Nested, statistic: Statistic, *, plan: Plan, confidence: float, method: str
-) -> Bounds:
+def _bootstrap_bounds(sample: Nested, statistic: Statistic, *, plan: Plan, confidence: float, method: str) -> Bounds:
     if method == "bootstrap-t":
         _need_mean(statistic, method)
         means, errors = means_and_errors(sample, plan)
         error = math.sqrt(sample_variance(sample.top_means) / sample.n_top)
-        return studentised_bounds(
-            means - sample.mean, errors, estimate=sample.mean, error=error, confidence=confidence
-        )
+        return studentised_bounds(means - sample.mean, errors, estimate=sample.mean, error=error, confidence=confidence)
     if statistic.is_mean:
         replicates = replicate_means(sample, plan)
     else:

@@ -12,10 +12,10 @@ top level *binary*, whatever the caller keeps there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from layoutrand.errors import AnalysisError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
-Measurements: TypeAlias = npt.ArrayLike | Sequence[Any]
+Measurements: TypeAlias = "npt.ArrayLike | Sequence[Any] | Nested"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,13 +174,19 @@ def _not_finite(flat: FloatArray, name: str, *, shape: tuple[int, ...] | None = 
     )
 
 
+def _is_sequence(data: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(data, Sequence | np.ndarray) and not isinstance(data, str | bytes)
+
+
 def _depth(data: object, name: str) -> int:
     depth = 0
-    while isinstance(data, Iterable) and not isinstance(data, str | bytes):
+    while _is_sequence(data):
         depth += 1
         data = next(iter(data), None)
         if data is None:
-            raise AnalysisError(f"{name}: the first unit at depth {depth} is empty; leave out units without measurements")
+            raise AnalysisError(
+                f"{name}: the first unit at depth {depth} is empty; leave out units without measurements"
+            )
     return depth
 
 
@@ -191,11 +197,16 @@ def _flatten(
     level = len(place)
     if level == depth:
         if isinstance(data, bool | str | bytes) or not isinstance(data, int | float | np.integer | np.floating):
-            raise AnalysisError(f"{name}: expected a number at {list(place)}, got {type(data).__name__}; all branches need {depth} levels")
+            raise AnalysisError(
+                f"{name}: expected a number at {list(place)}, got {type(data).__name__}; "
+                f"all branches need {depth} levels"
+            )
         values.append(float(data))
         return
-    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
-        raise AnalysisError(f"{name}: expected a sequence at {list(place)}, got {type(data).__name__}; all branches need {depth} levels")
+    if not _is_sequence(data):
+        raise AnalysisError(
+            f"{name}: expected a sequence at {list(place)}, got {type(data).__name__}; all branches need {depth} levels"
+        )
     children = list(data)
     if not children:
         raise AnalysisError(f"{name}: no measurements at {list(place)}; leave out units without measurements")

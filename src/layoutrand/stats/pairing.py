@@ -15,7 +15,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
 from layoutrand.stats.checks import check_confidence
 from layoutrand.stats.interval import Interval, sample_variance
-from layoutrand.stats.levels import Measurements, nested
+from layoutrand.stats.levels import FloatArray, Measurements, nested
 from layoutrand.stats.quantiles import normal_quantile
 from layoutrand.stats.ratio import check_pairs, log_means, ratio_interval
 
@@ -89,12 +89,13 @@ def pairing(baseline: Measurements, candidate: Measurements, *, confidence: floa
     )
 
 
-def _correlation(a: np.ndarray, b: np.ndarray, confidence: float) -> Interval:
+def _correlation(a: FloatArray, b: FloatArray, confidence: float) -> Interval:
     norm = math.sqrt(float(a @ a)) * math.sqrt(float(b @ b))
     r = float(np.clip((a @ b) / norm, -1.0, 1.0)) if norm > 0 else 0.0
-    low, high, warnings = -1.0, 1.0, ()
+    low, high = -1.0, 1.0
+    warnings: tuple[str, ...] = ()
     if a.size <= 3 or norm == 0:
-        warnings = (f"{a.size} seeds say nothing about a correlation: {max(4 - a.size, 1)} more would give an interval",)
+        warnings = (advice.few_seeds(a.size),)
     elif abs(r) < 1:
         half = normal_quantile(confidence) / math.sqrt(a.size - 3)
         low, high = math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)

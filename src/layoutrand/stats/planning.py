@@ -120,10 +120,10 @@ def optimal_counts(unbiased: Sequence[float | None], costs: Sequence[float]) -> 
         if below is not None:
             index, lower_variance, lower_cost = below
             if own == 0:
-                variance, own = variance + lower_variance, lower_cost
-            else:
-                exact = math.sqrt(own / lower_cost) * math.sqrt(lower_variance / variance)
-                counts[index] = max(1, math.ceil(exact - 1e-9))
+                below = (level, variance + lower_variance, lower_cost)
+                continue
+            exact = math.sqrt(own / lower_cost) * math.sqrt(lower_variance / variance)
+            counts[index] = max(1, math.ceil(exact - 1e-9))
         below = (level, variance, own)
     return tuple(counts)
 
@@ -214,11 +214,9 @@ def plan(
     setting = _Setting(variances=variances, costs=tuple(costs), mean=sample.mean, confidence=confidence)
     chosen, warnings = _choose(setting, lower, half_width=half_width, budget=budget)
     if sample.n_levels in taken_out:
-        warnings += (
-            f"binaries do not differ measurably (T^2 of level {sample.n_levels} is not above 0): more executions of "
-            f"{advice.FEWEST_BINARIES} binaries would tell as much as more binaries, if building is expensive",
-        )
-    warnings += _not_repeated(sample)
+        warnings += (advice.idle_top(sample.n_levels),)
+    counts = tuple(reversed(sample.shape))
+    warnings += tuple(advice.unplanned_level(i) for i, count in enumerate(counts[:-1], start=1) if count == 1)
     preview = sorted({*PREVIEW, chosen.counts[-1]})
     return Plan(
         chosen=chosen,
@@ -238,9 +236,7 @@ class _Setting:
     confidence: float
 
     def predict(self, lower: Sequence[int], binaries: int) -> Prediction:
-        return predict(
-            self.variances, (*lower, binaries), costs=self.costs, mean=self.mean, confidence=self.confidence
-        )
+        return predict(self.variances, (*lower, binaries), costs=self.costs, mean=self.mean, confidence=self.confidence)
 
 
 def _positive_components(sample: Nested) -> tuple[tuple[float, ...], tuple[int, ...]]:
@@ -280,8 +276,7 @@ def _choose(
     warnings = advice.few_binaries(best.counts[-1], " within the budget")
     if half_width is not None:
         warnings += (
-            f"a relative half-width of {half_width:.3g} needs {reaching.counts[-1]} binaries and costs "
-            f"{reaching.cost:.4g}, the budget of {budget:.4g} reaches {best.relative_half_width:.3g}",
+            advice.beyond_budget(half_width, reaching.counts[-1], budget=budget, reached=best.relative_half_width),
         )
     return best, warnings
 
@@ -304,16 +299,6 @@ def _steps(count: int) -> list[int]:
     if count <= _SEARCH_STEPS:
         return list(range(1, count + 1))
     return sorted({round(count ** (step / _SEARCH_STEPS)) for step in range(_SEARCH_STEPS + 1)})
-
-
-def _not_repeated(sample: Nested) -> tuple[str, ...]:
-    counts = tuple(reversed(sample.shape))
-    return tuple(
-        f"level {level} was not repeated in these data, so the plan repeats it once; at least 2 repetitions of it in "
-        "a first experiment would show whether more are worth their cost"
-        for level, count in enumerate(counts[:-1], start=1)
-        if count == 1
-    )
 
 
 def _check_costs(variances: Sequence[float], costs: Sequence[float]) -> None:

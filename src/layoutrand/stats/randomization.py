@@ -20,6 +20,7 @@ from functools import lru_cache
 import numpy as np
 
 from layoutrand.errors import AnalysisError
+from layoutrand.stats import advice
 from layoutrand.stats.checks import check_choice, check_count, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray, Measurements
 from layoutrand.stats.streams import IndexSampler, Stream
@@ -163,7 +164,8 @@ class _Deals:
         rows = max(1, _SHUFFLED_AT_ONCE // self.scores.size)
         few = min(self.n_new, self.scores.size - self.n_new)
         samplers = [
-            IndexSampler(Stream(stream.key, "place", place), self.scores.size - place, row_length=1) for place in range(few)
+            IndexSampler(Stream(stream.key, "place", place), self.scores.size - place, row_length=1)
+            for place in range(few)
         ]
         chunks = [min(rows, n_resamples - done) for done in range(0, n_resamples, rows)]
         sums = np.concatenate([_partial_shuffle(self.scores, samplers, count) for count in chunks])
@@ -202,10 +204,5 @@ def _log_ratios(sums: FloatArray, tables: list[_Deals], mean: str) -> FloatArray
 def _power_warnings(n_deals: int, alternative: str, tables: list[_Deals]) -> tuple[str, ...]:
     """A test whose smallest possible p-value exceeds 5 % cannot find anything."""
     sides = 2 if alternative == "two-sided" else 1
-    if sides / n_deals <= 0.05:
-        return ()
     needed = next(m for m in itertools.count(1) if sides / math.comb(2 * m, m) ** len(tables) <= 0.05)
-    return (
-        f"with so few scores the p-value cannot fall below {min(1.0, sides / n_deals):.2g}; "
-        f"{needed} binaries of each system per benchmark would let it fall below 0.05",
-    )
+    return advice.coarse_p_value(sides / n_deals, f"{needed} binaries of each system per benchmark")

@@ -94,7 +94,9 @@ def ratio_interval(
     if method.endswith("log-t"):
         centre = math.exp(float(log_means(new, "candidate").mean() - log_means(old, "baseline").mean()))
     single = tuple(
-        advice.one_binary(what) for sample, what in ((old, " of the baseline"), (new, " of the candidate")) if sample.n_top == 1
+        advice.one_binary(what)
+        for sample, what in ((old, " of the baseline"), (new, " of the candidate"))
+        if sample.n_top == 1
     )
     if single:
         bounds = Bounds(low=-math.inf, high=math.inf, warnings=single)
@@ -120,9 +122,7 @@ def ratio_interval(
     )
 
 
-def ratio_half_width(
-    ratio: float, baseline: float, *, candidate: float, is_exact: bool = True
-) -> float:
+def ratio_half_width(ratio: float, baseline: float, *, candidate: float, is_exact: bool = True) -> float:
     """Half-width of the Fieller interval from the relative half-widths of the two systems by themselves.
 
     Parameters
@@ -227,14 +227,8 @@ def _bootstrap_bounds(old: Nested, new: Nested, *, plan: Plan, confidence: float
     bottom, top = replicate_means(old, plan), replicate_means(new, new_plan)
     crossed = int((bottom * old.mean <= 0).sum())
     if crossed:
-        return Bounds(
-            low=-math.inf,
-            high=math.inf,
-            warnings=(
-                f"the baseline's mean reaches or crosses 0 in {crossed} of {bottom.size} replicates, so the ratio has "
-                "no bounds; measure a quantity that cannot be 0, or many times more binaries",
-            ),
-        )
+        warning = advice.denominator_crosses_zero(crossed, bottom.size)
+        return Bounds(low=-math.inf, high=math.inf, warnings=(warning,))
     if method == "bca":
         jackknifes = (
             new.mean / _without_each(old.top_means),

@@ -52,9 +52,7 @@ class Plan:
 
 def resampling_plan(resampling: str, n_resamples: int, *, seed: int, label: str) -> Plan:
     """A plan in which the system draws its own binaries, with the usual chunk size."""
-    return Plan(
-        resampling=resampling, n_resamples=n_resamples, seed=seed, label=label, top_label=label, chunk=CHUNK
-    )
+    return Plan(resampling=resampling, n_resamples=n_resamples, seed=seed, label=label, top_label=label, chunk=CHUNK)
 
 
 def level_pattern(resampling: str, n_levels: int) -> str:

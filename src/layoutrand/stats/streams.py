@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from layoutrand.stats.levels import FloatArray, IntArray
+from layoutrand.stats.quantiles import normal_points
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Lanes: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
@@ -54,9 +55,7 @@ class Stream:
 
     def normals(self, count: int) -> FloatArray:
         """The next `count` standard normal numbers, by inversion of `uniforms`."""
-        from scipy.special import ndtri
-
-        return np.asarray(ndtri(self.uniforms(count)), dtype=np.float64)
+        return normal_points(self.uniforms(count))
 
     def order(self, count: int) -> IntArray:
         """A random order of `count` items: the ranks of random words."""
@@ -95,7 +94,7 @@ class IndexSampler:
             return np.zeros((count, self._row_length), dtype=self._lane)
         words = self._stream.words(count * self._words_per_row)
         lanes = words.view(self._lane).reshape(count, -1)[:, : self._row_length]
-        indices = lanes // self._lane.type(self._cell)
+        indices: Lanes = lanes // self._lane.type(self._cell)
         if not self._is_exact:
             self._redraw(indices, first)
         return indices

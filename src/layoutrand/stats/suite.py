@@ -103,8 +103,10 @@ def suite_ratio(
     check_choice(method, SUITE_METHODS, name="method")
     check_seed(seed)
     pair = pair_suites(baselines, candidates)
-    log_old, log_new = (np.array([_log_mean(s, n) for s, n in zip(system, pair.names, strict=True)])
-                        for system in (pair.baselines, pair.candidates))
+    log_old, log_new = (
+        np.array([_log_mean(s, n) for s, n in zip(system, pair.names, strict=True)])
+        for system in (pair.baselines, pair.candidates)
+    )
     fewest = min(sample.n_top for sample in pair.baselines + pair.candidates)
     estimate = float(log_suite_mean(log_new, mean) - log_suite_mean(log_old, mean))
     if fewest == 1:
@@ -142,10 +144,7 @@ def pair_suites(baselines: Mapping[str, Measurements], candidates: Mapping[str, 
     for ours, theirs, who in ((baselines, candidates, "baseline"), (candidates, baselines, "candidate")):
         missing = sorted(set(ours) - set(theirs))
         if missing:
-            warnings.append(
-                f"{len(missing)} of {len(ours)} benchmarks left out because only the {who} has them: "
-                f"{', '.join(missing)}; run them on the other system too"
-            )
+            warnings.append(advice.left_out(missing, len(ours), who))
     return SuitePair(
         names=names,
         baselines=tuple(nested(baselines[name], name=f"baseline, {name}") for name in names),
@@ -259,9 +258,7 @@ def _replicates(
     logs, variances = [], []
     for name, sample in zip(pair.names, pair.baselines if who == "baseline" else pair.candidates, strict=True):
         scaled, exponent = sample.scaled()
-        plan = resampling_plan(
-            settings.resampling, settings.n_resamples, seed=settings.seed, label=f"{who}\x1f{name}"
-        )
+        plan = resampling_plan(settings.resampling, settings.n_resamples, seed=settings.seed, label=f"{who}\x1f{name}")
         if is_studentised:
             means, errors = means_and_errors(scaled, plan)
         else:

@@ -15,23 +15,26 @@ def first_difference(expected: bytes, actual: bytes) -> str | None:
     """None if equal to the byte, else one sentence with the first line that differs, as both have it."""
     if expected == actual:
         return None
-    wanted, given = expected.split(b"\n"), actual.split(b"\n")
+    wanted, given = _lines(expected), _lines(actual)
     number = next(
         (place for place, (want, got) in enumerate(zip(wanted, given, strict=False)) if want != got),
         min(len(wanted), len(given)),
     )
-    want, got = _line(wanted, number), _line(given, number)
+    want, got = _show(wanted, number), _show(given, number)
     return f"standard output differs from the reference in line {number + 1}: expected {want}, got {got}"
 
 
-def _line(lines: list[bytes], number: int) -> str:
-    """A line for a message; the empty remainder behind a final newline is not a line."""
-    if number >= len(lines) or (number == len(lines) - 1 and not lines[number]):
+def _lines(text: bytes) -> list[bytes]:
+    """Lines with their ends; only the newline ends a line."""
+    *whole, rest = text.split(b"\n")
+    return [line + b"\n" for line in whole] + ([rest] if rest else [])
+
+
+def _show(lines: list[bytes], number: int) -> str:
+    if number == len(lines):
         return "the end of the output"
     line = lines[number].decode("utf-8", "backslashreplace")
-    if number == len(lines) - 1:
-        return f"{_excerpt(line)} without a newline"
-    return _excerpt(line)
+    return _excerpt(line[:-1]) if line.endswith("\n") else f"{_excerpt(line)} without a newline"
 
 
 def _excerpt(line: str) -> str:
@@ -51,7 +54,8 @@ def read_iterations(output: bytes, regex: str) -> tuple[float, ...]:
         try:
             value = float(found)
         except (TypeError, ValueError) as error:  # TypeError: an optional group that took no part in the match
-            raise NoMeasurement(f"metric.regex matched {_excerpt(match.group(0))}, but {found!r} is no number") from error
+            matched = _excerpt(match.group(0))
+            raise NoMeasurement(f"metric.regex matched {matched}, but {found!r} is no number") from error
         if not math.isfinite(value):
             raise NoMeasurement(f"metric.regex matched {_excerpt(match.group(0))}: {value} cannot be averaged")
         values.append(value)

@@ -6,6 +6,7 @@ value in a shell template passes through ``sh``, which quotes it; tests check th
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from functools import cache
@@ -28,6 +29,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["sh"] = lambda value: shlex.quote(str(value))
+    environment.filters["toml"] = lambda value: json.dumps(str(value), ensure_ascii=False)
     environment.filters["comment"] = lambda value: " ".join(str(value).split())
     return environment
 
@@ -50,13 +52,16 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
 
 def linker_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
     *, name: str, real: str, system: str, toolchain: str, records: str, build_root: str, python: str, expander: str,
-    environment: Sequence[str], system_prefixes: Sequence[str],
+    environment: Sequence[str], system_prefixes: Sequence[str], relink: str = "",
 ) -> str:  # fmt: skip
-    """The script that stands for a linker and records its links under ``records``."""
+    """The script that stands for a linker and records its links under ``records``.
+
+    With ``relink`` (the path of a settings file) each link is then laid out in place.
+    """
     return render(
         "ld.sh.j2", title=f"{name}: linker", name=name, real=real, system=system, toolchain=toolchain,
         records=records, build_root=build_root, python=python, expander=expander, environment=environment,
-        system_prefixes=system_prefixes,
+        system_prefixes=system_prefixes, relink=relink,
     )  # fmt: skip
 
 

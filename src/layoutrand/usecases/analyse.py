@@ -10,7 +10,6 @@ from typing import Any, Final
 from layoutrand.errors import AnalysisError
 from layoutrand.model import LayoutName
 from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components
-from layoutrand.usecases.execute import build_failure_json, failure_json
 from layoutrand.usecases.selection import Executions, Sample, Selection
 
 LEVELS: Final = ("binary", "execution", "iteration")
@@ -61,10 +60,11 @@ class Control:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One metric of one system on one benchmark; ``low`` and ``high`` are the extreme means of single binaries."""
+    """One metric of one system on one benchmark; ``binary_means`` holds (seed, mean)."""
 
     system: str
     benchmark: str
+    instrument: str
     metric: str
     unit: str
     is_primary: bool
@@ -72,8 +72,7 @@ class Analysis:
     n_executions: int
     n_iterations: int
     mean: Interval
-    low: float
-    high: float
+    binary_means: tuple[tuple[int, float], ...]
     levels: tuple[LevelVariance, ...]
     collapsed: tuple[str, ...]
     layout: LayoutEffect | None
@@ -150,13 +149,14 @@ def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysi
     levels = _levels(data, names)
     collapsed = tuple(level for level in LEVELS if level not in names)
     controls = {name: _control(sample, name, data, means, confidence) for name in ("stock", "identity")}
-    warnings = [*interval.warnings, *_missing(sample, selection)]
+    warnings = [*interval.warnings, *missing(sample, selection)]
     return Analysis(
-        system=sample.system, benchmark=sample.benchmark, metric=sample.metric, unit=sample.unit,
-        is_primary=sample.is_primary, n_binaries=len(sample.binaries),
+        system=sample.system, benchmark=sample.benchmark, instrument=sample.instrument,
+        metric=sample.metric, unit=sample.unit, is_primary=sample.is_primary, n_binaries=len(sample.binaries),
         n_executions=sum(len(executions) for _, executions in sample.binaries),
         n_iterations=sum(len(iterations) for _, executions in sample.binaries for iterations in executions),
-        mean=interval, low=min(means), high=max(means), levels=levels, collapsed=collapsed,
+        mean=interval, levels=levels, collapsed=collapsed,
+        binary_means=tuple((seed, _mean(executions)) for seed, executions in sample.binaries),
         layout=_layout_effect(levels, sample, interval.centre),
         stock=controls["stock"], identity=controls["identity"], warnings=tuple(warnings),
     )  # fmt: skip
@@ -207,15 +207,20 @@ def _control(sample: Sample, name: LayoutName, data: Any, means: list[float], co
             shift = ratio_interval(own, data, confidence=confidence)
         except AnalysisError as error:
             warnings.append(f"no shift against {name}: {error}")
+    if shift is not None and not math.isfinite(shift.half_width):
+        warnings.append(
+            f"the shift against {name} has no bounds; more executions of {name} and more seeds would give it some"
+        )
     return Control(
         n_executions=len(own), mean=mean, sd=None if variance is None else math.sqrt(variance),
         percentile=100 * below / len(means), shift=shift, warnings=tuple(warnings),
     )  # fmt: skip
 
 
-def _missing(sample: Sample, selection: Selection) -> list[str]:
+def missing(sample: Sample, selection: Selection) -> list[str]:
     """Warnings about seeds that should be in the sample and are not: their absence may bias it."""
-    lost = [e for e in selection.failures if (e.system, e.benchmark) == (sample.system, sample.benchmark)]
+    of_sample = (sample.system, sample.benchmark, sample.instrument)
+    lost = [e for e in selection.failures if (e.system, e.benchmark, e.instrument) == of_sample]
     seeds = sorted({e.layout for e in lost if isinstance(e.layout, int)} - {seed for seed, _ in sample.binaries})
     warnings = []
     if lost:
@@ -257,57 +262,3 @@ def _failure_lines(selection: Selection) -> list[str]:
         f"  - {e.system}, {e.benchmark}, {e.layout}: {e.status}: {e.reason}; log {e.log}" for e in selection.failures
     ]
     return lines[:10] + ([f"  ... and {len(lines) - 10} more"] if len(lines) > 10 else [])
-
-
-def to_json(report: AnalysisReport) -> dict[str, Any]:
-    """``layoutrand/analyse/1``; null stands for infinite bounds and for what the data cannot tell."""
-    return {
-        "schema": "layoutrand/analyse/1",
-        "confidence": report.confidence,
-        "benchmarks": [_analysis_json(analysis) for analysis in report.analyses],
-        "failures": [failure_json(execution) for execution in report.selection.failures],
-        "build_failures": [build_failure_json(failure) for failure in report.selection.build_failures],
-        "warnings": list(report.warnings),
-    }
-
-
-def interval_json(interval: Interval) -> dict[str, Any]:
-    """The keys that every interval has in JSON."""
-    return {
-        "interval": [finite(interval.low), finite(interval.high)],
-        "confidence": interval.confidence,
-        "half_width": finite(interval.half_width),
-        "relative_half_width": finite(interval.relative_half_width),
-        "method": interval.method,
-    }
-
-
-def finite(value: float | None) -> float | None:
-    """JSON has no infinity."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _analysis_json(analysis: Analysis) -> dict[str, Any]:
-    return {
-        "system": analysis.system, "benchmark": analysis.benchmark, "metric": analysis.metric, "unit": analysis.unit,
-        "primary": analysis.is_primary, "n_binaries": analysis.n_binaries, "n_executions": analysis.n_executions,
-        "n_iterations": analysis.n_iterations, "mean": analysis.mean.centre, **interval_json(analysis.mean),
-        "range": [analysis.low, analysis.high],
-        "levels": [vars(level) for level in analysis.levels],
-        "collapsed": list(analysis.collapsed),
-        "layout": None if analysis.layout is None else vars(analysis.layout),
-        "stock": _control_json(analysis.stock), "identity": _control_json(analysis.identity),
-        "warnings": list(analysis.warnings),
-    }  # fmt: skip
-
-
-def _control_json(control: Control | None) -> dict[str, Any] | None:
-    if control is None:
-        return None
-    shift = control.shift
-    return {
-        "n_executions": control.n_executions, "mean": control.mean, "sd": control.sd,
-        "percentile": control.percentile,
-        "shift": None if shift is None else {"ratio": shift.centre, **interval_json(shift)},
-        "warnings": [*control.warnings, *(shift.warnings if shift else ())],
-    }  # fmt: skip

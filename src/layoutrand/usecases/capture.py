@@ -61,7 +61,7 @@ def find_origin(recipe: Recipe, project: Path, cache: Cache) -> Origin:
         with cache.lock(mirror.name):
             commit = source.resolve_revision(repo, recipe.options.rev or build.rev, mirror)
         return Origin({"repo": repo, "commit": commit}, lambda target: source.check_out(mirror, commit, target), None)
-    folder = (project / build.source).absolute()
+    folder = (project / build.source).resolve()  # the wrappers see physical paths
     facts = {"digest": source.digest(folder, build.exclude), "in_place": build.in_place}
     return Origin(
         facts, lambda target: source.copy(folder, target, build.exclude), folder if build.in_place else None
@@ -148,8 +148,9 @@ def _candidates(records: Sequence[Record], tree: Path, artefact: str, log: Path)
     """Links that may have made the artefact, likeliest first: written to its path, else under its name or moved."""
     if not records:
         raise CaptureFailed(
-            "no link of this build went through layoutrand's wrappers: it calls its compiler or linker by an "
-            "absolute path, or changes PATH. Let it use $CC, $CXX and $LD, or plain gcc, g++ and ld",
+            "no link of this build went through layoutrand's wrappers. Either the source tree holds an earlier build, "
+            "so that nothing was linked (make clean); or the build calls its compiler or linker by an absolute path "
+            "or changes PATH (let it use $CC, $CXX and $LD, or plain gcc, g++ and ld)",
             log=log,
         )
     wanted = {linkline.absolute(artefact, str(tree)), os.path.realpath(tree / artefact)}

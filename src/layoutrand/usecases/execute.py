@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from layoutrand.core import command as commands
 from layoutrand.core.schedule import CACHEGRIND, Slot
@@ -128,8 +128,8 @@ def _check_binaries(plan: Plan, pending: Sequence[Slot]) -> None:
                 ) from error
             if actual != binary.sha256:
                 raise CacheError(
-                    f"{_called(binary)}: {binary.path} was changed since it was built (sha256 {actual[:12]}..., expected "
-                    f"{binary.sha256[:12]}...); nothing was executed. `layoutrand build` finds and mends it"
+                    f"{_called(binary)}: {binary.path} was changed since it was built (sha256 {actual[:12]}..., "
+                    f"expected {binary.sha256[:12]}...); nothing was executed. `layoutrand build` mends it"
                 )
 
 
@@ -188,34 +188,3 @@ def _failures(executions: Sequence[Execution], wanted: set[SlotKey]) -> tuple[Ex
     for execution in executions:
         last[experiments.slot_key(execution)] = execution
     return tuple(execution for key, execution in last.items() if key in wanted and execution.status != "ok")
-
-
-def to_json(summary: Summary) -> dict[str, Any]:
-    """``layoutrand/run/1``."""
-    return {
-        "schema": "layoutrand/run/1",
-        "executions": summary.total,
-        "executed": summary.executed,
-        "already": summary.already,
-        "unbuilt": summary.unbuilt,
-        "failures": [failure_json(execution) for execution in summary.failures],
-        "build_failures": [build_failure_json(failure) for failure in summary.build_failures],
-        "results": str(summary.results),
-    }
-
-
-def failure_json(execution: Execution) -> dict[str, Any]:
-    """A failed execution for reports."""
-    return {
-        "system": execution.system, "benchmark": execution.benchmark, "seed": execution.layout,
-        "instrument": execution.instrument, "round": execution.round, "repetition": execution.repetition,
-        "attempt": execution.attempt, "status": execution.status, "reason": execution.reason, "log": execution.log,
-    }  # fmt: skip
-
-
-def build_failure_json(failure: BuildFailure) -> dict[str, Any]:
-    """A failed binary for reports."""
-    return {
-        "system": failure.system, "artefact": failure.artefact, "seed": failure.layout, "error": failure.error,
-        "log": None if failure.log is None else str(failure.log),
-    }  # fmt: skip

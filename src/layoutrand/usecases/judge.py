@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from layoutrand.core.config import Benchmark
 from layoutrand.core.schedule import CACHEGRIND
 from layoutrand.errors import NoMeasurement
-from layoutrand.model import Measurement
+from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
 from layoutrand.text.cachegrind import parse_counts
 from layoutrand.text.program_output import first_difference, read_iterations
-from layoutrand.world.measure import RUSAGE, Outcome
+from layoutrand.world.measure import Outcome
 from layoutrand.world.workplace import Workplace
-
-WALL = "wall_s"
 
 
 @dataclass(frozen=True)
@@ -49,19 +47,23 @@ def _simulated(profile: str | None) -> tuple[Measurement, ...]:
             "cachegrind wrote no counts: valgrind follows no exec, so the benchmark's command must itself be the "
             "program to measure, not a script or a launcher such as env"
         )
-    return tuple(Measurement(metric, "1", 0, count, warmup=False) for metric, count in parse_counts(profile).items())
+    counts = parse_counts(profile)
+    return tuple(Measurement(metric, "1", 0, count, warmup=False) for metric, count in counts.items())
 
 
 def _native(outcome: Outcome, benchmark: Benchmark, output: bytes) -> tuple[Measurement, ...]:
     metric = benchmark.metric
-    measurements = [Measurement(name, RUSAGE[name], 0, value, warmup=False) for name, value in outcome.rusage.items()]
+    measurements = [
+        Measurement(name, RUSAGE_METRICS[name], 0, value, warmup=False) for name, value in outcome.rusage.items()
+    ]
     if metric.wall:
-        measurements.append(Measurement(WALL, "s", 0, outcome.wall_s, warmup=False))
+        measurements.append(Measurement(WALL_METRIC, "s", 0, outcome.wall_s, warmup=False))
     if metric.regex:
         values = read_iterations(output, metric.regex)
         if len(values) <= metric.warmup:
             raise NoMeasurement(
-                f"metric.regex found {len(values)} iterations, and all of them are warm-up (metric.warmup = {metric.warmup})"
+                f"metric.regex found {len(values)} iterations, "
+                f"and all of them are warm-up (metric.warmup = {metric.warmup})"
             )
         measurements += [
             Measurement(metric.name, metric.unit, number, value, warmup=number < metric.warmup)

@@ -109,5 +109,3 @@ def _chosen(config: Config, names: Sequence[str]) -> dict[str, Benchmark]:
     if not known:
         raise UsageError("there is nothing to execute: layoutrand.toml has no [[benchmarks]]")
     return {name: known[name] for name in choose("benchmark", list(names), list(known))}
-
-

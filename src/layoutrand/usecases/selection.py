@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layoutrand.core.config import Benchmark, Config, choose
+from layoutrand.core.schedule import CACHEGRIND, NATIVE
 from layoutrand.errors import AnalysisError
-from layoutrand.model import BuildFailure, Execution, Experiment, LayoutName, SlotKey
+from layoutrand.model import WALL_METRIC, BuildFailure, Execution, Experiment, LayoutName, SlotKey
 from layoutrand.text.cachegrind import ESTIMATED_CYCLES
 from layoutrand.usecases import experiment as experiments
-from layoutrand.usecases.judge import WALL
 from layoutrand.world.results import ResultsStore
 
 Executions = tuple[tuple[float, ...], ...]
@@ -46,6 +46,7 @@ class Sample:
 
     system: str
     benchmark: str
+    instrument: str
     metric: str
     unit: str
     is_primary: bool
@@ -95,11 +96,14 @@ def select(question: Question, store: ResultsStore) -> Selection:
     )
 
 
-def primary_metric(benchmark: Benchmark) -> str:
-    """The metric that a benchmark is judged by: wall time, else the program's own number, else estimated cycles."""
+def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
+    """(Instrument, metric) that a benchmark is judged by.
+
+    Wall time, else the number that the program prints, else the cycles estimated from simulated caches.
+    """
     if benchmark.metric.wall:
-        return WALL
-    return benchmark.metric.name if benchmark.metric.regex else ESTIMATED_CYCLES
+        return NATIVE, WALL_METRIC
+    return (NATIVE, benchmark.metric.name) if benchmark.metric.regex else (CACHEGRIND, ESTIMATED_CYCLES)
 
 
 def _experiment(question: Question, store: ResultsStore) -> Experiment:
@@ -117,8 +121,10 @@ def _experiment(question: Question, store: ResultsStore) -> Experiment:
         raise AnalysisError(f"{store.path} holds no executions yet; make some with `layoutrand run`")
     host = question.host or current.hostname
     lines = [
-        f"{store.path} holds no results for this configuration: project {current.project}, layout {current.policy}, "
-        f"randomise {current.randomise}, protocol {current.protocol}, host {host}. It has:",
+        f"{store.path} holds no results for this configuration:",
+        f"    project {current.project}, layout {current.policy}, randomise {current.randomise}, "  # noqa: ISC004
+        f"protocol {current.protocol}, host {host}",
+        "It has:",
         *(
             f"  - {count} executions: project {e.project}, layout {e.policy}, randomise {e.randomise}, "
             f"protocol {e.protocol}, host {e.hostname}"
@@ -136,9 +142,7 @@ def _last_attempts(executions: Iterable[Execution]) -> list[Execution]:
     return list(last.values())
 
 
-def _current_captures(
-    executions: list[Execution], captures: Mapping[str, str], warnings: list[str]
-) -> list[Execution]:
+def _current_captures(executions: list[Execution], captures: Mapping[str, str], warnings: list[str]) -> list[Execution]:
     latest = {execution.system: execution.capture for execution in sorted(executions, key=lambda e: e.started_at)}
     wanted = latest | {system: capture for system, capture in captures.items() if system in latest}
     kept = [execution for execution in executions if execution.capture == wanted[execution.system]]
@@ -164,7 +168,9 @@ def _current_definitions(
         elif current is not None:
             left_out[execution.benchmark] = left_out.get(execution.benchmark, 0) + 1
     for benchmark, count in left_out.items():
-        warnings.append(f"{benchmark}: left out {count} executions of an earlier definition (command, inputs or metric)")
+        warnings.append(
+            f"{benchmark}: left out {count} executions of an earlier definition (command, inputs or metric)"
+        )
     return kept
 
 
@@ -189,8 +195,7 @@ def _nothing_left(
         key = (execution.system, execution.benchmark, execution.capture[:12])
         counts[key] = counts.get(key, 0) + 1
     lines = [
-        f"no results of {', '.join(names)} with {', '.join(systems)} as they are configured now, on "
-        f"{experiment.hostname}. There are:",
+        f"no results of {', '.join(names)} with {', '.join(systems)} as configured now. {experiment.hostname} has:",
         *(f"  - {n} executions of {b} with system {s}, capture {c}" for (s, b, c), n in sorted(counts.items())),
         *warnings,
         "Execute them with `layoutrand run`.",
@@ -198,33 +203,39 @@ def _nothing_left(
     return AnalysisError("\n".join(lines))
 
 
+_SampleKey = tuple[str, str, str, str]
+
+
+def _sample_key(execution: Execution, metric: str) -> _SampleKey:
+    return execution.system, execution.benchmark, execution.instrument, metric
+
+
 def _samples(
-    executions: list[Execution], primary: Mapping[str, str], systems: list[str], names: list[str]
+    executions: list[Execution], primary: Mapping[str, tuple[str, str]], systems: list[str], names: list[str]
 ) -> Iterable[Sample]:
     """One sample for each system, benchmark and metric, in the order of the configuration, the primary metric first."""
-    table: dict[tuple[str, str, str], dict[LayoutName, list[tuple[float, ...]]]] = {}
-    units: dict[tuple[str, str, str], str] = {}
+    table: dict[_SampleKey, dict[LayoutName, list[tuple[float, ...]]]] = {}
+    units: dict[_SampleKey, str] = {}
     for execution in sorted(executions, key=lambda e: (e.round, e.repetition)):
         values: dict[str, list[float]] = {}
         for measurement in execution.measurements:
             if not measurement.warmup:
                 values.setdefault(measurement.metric, []).append(measurement.value)
-                units[execution.system, execution.benchmark, measurement.metric] = measurement.unit
+                units[_sample_key(execution, measurement.metric)] = measurement.unit
         for metric, iterations in values.items():
-            layouts = table.setdefault((execution.system, execution.benchmark, metric), {})
+            layouts = table.setdefault(_sample_key(execution, metric), {})
             layouts.setdefault(execution.layout, []).append(tuple(iterations))
 
-    def place(key: tuple[str, str, str]) -> tuple[int, int, bool, str]:
-        system, benchmark, metric = key
-        return names.index(benchmark), systems.index(system), metric != primary[benchmark], metric
+    def place(key: _SampleKey) -> tuple[int, int, bool, str, str]:
+        system, benchmark, instrument, metric = key
+        return names.index(benchmark), systems.index(system), key[2:] != primary[benchmark], instrument, metric
 
     for key in sorted(table, key=place):
-        system, benchmark, metric = key
+        system, benchmark, instrument, metric = key
         layouts = table[key]
         yield Sample(
-            system=system, benchmark=benchmark, metric=metric, unit=units[key],
-            is_primary=metric == primary[benchmark],
+            system=system, benchmark=benchmark, instrument=instrument, metric=metric, unit=units[key],
+            is_primary=(instrument, metric) == primary[benchmark],
             binaries=tuple((seed, tuple(layouts[seed])) for seed in sorted(x for x in layouts if isinstance(x, int))),
             controls={name: tuple(runs) for name, runs in layouts.items() if not isinstance(name, int)},
         )  # fmt: skip
-

@@ -16,17 +16,18 @@ import os
 import select
 import signal
 import subprocess
-import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.model import RUSAGE_METRICS
+from layoutrand.world.interrupts import Interrupts, noted_interrupts
 
 GRACE_S: Final = 2.0
-_STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_RSS_MARGIN: Final = 2 << 20  # the kernel's counters lag behind by some pages per CPU
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,10 @@ class Outcome:
     """How one execution went.
 
     ``status`` is "ok", "exit", "signal", "timeout" or "start"; ``reason`` says so in words, and is "" for "ok".
-    ``wall_s`` runs on the monotonic clock.  ``rusage`` is empty where nothing was started, else holds `RUSAGE`.
+    ``wall_s`` runs on the monotonic clock.  ``rusage`` is empty where nothing was started, else holds
+    `RUSAGE_METRICS`, but without ``max_rss_bytes`` where it cannot be known: Linux counts the memory that the child
+    shares with its parent before it begins its own program, so a child that needs less than layoutrand itself
+    reports layoutrand's peak.
     """
 
     pid: int
@@ -58,18 +62,6 @@ class Outcome:
     returncode: int | None
     signal: int | None
     rusage: Mapping[str, float]
-
-
-RUSAGE: Final = {
-    "user_s": "s",
-    "system_s": "s",
-    "max_rss_bytes": "B",
-    "minor_faults": "1",
-    "major_faults": "1",
-    "voluntary_switches": "1",
-    "involuntary_switches": "1",
-}
-"""What ``wait4`` reports of the process and of those children that it waited for, with units."""
 
 
 def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
@@ -83,7 +75,8 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
         stdin = stack.enter_context(Path(command.stdin or os.devnull).open("rb"))
         stdout = stack.enter_context(command.stdout.open("wb"))
         stderr = stack.enter_context(command.stderr.open("wb"))
-        interrupts = stack.enter_context(_noted_interrupts())
+        interrupts = stack.enter_context(noted_interrupts())
+        rss_floor = _own_peak_bytes() + _RSS_MARGIN
         started_at = time.time()
         start = time.perf_counter_ns()
         try:
@@ -101,13 +94,17 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
             status, usage = child.end(grace_s)
         if interrupts.received:
             raise KeyboardInterrupt
-        return _outcome(process.pid, started_at, wall_s, status, usage, None if ended else command.timeout_s)
+        kind, reason, returncode, number = _describe(status, None if ended else command.timeout_s)
+        return Outcome(
+            pid=process.pid, started_at=started_at, wall_s=wall_s, status=kind, reason=reason,
+            returncode=returncode, signal=number, rusage=_rusage(usage, rss_floor),
+        )  # fmt: skip
 
 
 class _Child:
     """A running child: waits without polling, and ends the whole process group exactly once."""
 
-    def __init__(self, process: subprocess.Popen[bytes], interrupts: _Interrupts) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], interrupts: Interrupts) -> None:
         self._process = process
         self._interrupts = interrupts
         self._pidfd: int | None = None
@@ -158,51 +155,6 @@ class _Child:
             os.killpg(self._process.pid, number)
 
 
-@dataclass(frozen=True)
-class _Interrupts:
-    """Signals noted so far, and a descriptor that becomes readable with the first of them."""
-
-    received: list[int]
-    wakeup: int | None
-
-    def drain(self) -> None:
-        if self.wakeup is not None:
-            with contextlib.suppress(BlockingIOError):
-                os.read(self.wakeup, 4096)
-
-
-@contextlib.contextmanager
-def _noted_interrupts() -> Iterator[_Interrupts]:
-    """Note the signals that would stop layoutrand, and let them have their usual effect afterwards.
-
-    Python raises KeyboardInterrupt between any two instructions, also between the start of a child and the
-    assignment of its handle: the child would run on, unknown to anyone.  So signals only wake the poll, by way of
-    Python's wake-up descriptor, and no exception can arise where it would do harm.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield _Interrupts([], None)  # signal handlers run in the main thread alone, so nothing can interrupt this one
-        return
-    received: list[int] = []
-    reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    wakeup_before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    before = {number: signal.getsignal(number) for number in _STOPPING}
-    routed = {number: handler for number, handler in before.items() if callable(handler) or handler == signal.SIG_DFL}
-    for number in routed:
-        signal.signal(number, lambda caught, _frame: received.append(caught))
-    try:
-        yield _Interrupts(received, reading)
-    finally:
-        for number, handler in routed.items():
-            signal.signal(number, handler)
-        signal.set_wakeup_fd(wakeup_before)
-        os.close(reading)
-        os.close(writing)
-        if received:
-            # Whoever installed the handler before decides: Python's own raises KeyboardInterrupt for SIGINT, while
-            # SIGTERM and SIGHUP usually end this process, now that the child is gone.
-            signal.raise_signal(received[0])
-
-
 def _not_started(command: Command, started_at: float, error: OSError | ValueError) -> Outcome:
     program = command.argv[0]
     if not isinstance(error, OSError):
@@ -219,23 +171,16 @@ def _not_started(command: Command, started_at: float, error: OSError | ValueErro
     )  # fmt: skip
 
 
-def _outcome(
-    pid: int, started_at: float, wall_s: float, wait_status: int, usage: tuple[float, ...], overran_s: float | None
-) -> Outcome:
+def _describe(wait_status: int, overran_s: float | None) -> tuple[str, str, int | None, int | None]:
+    """Status, reason, exit status and signal of a process that ended."""
     code = os.waitstatus_to_exitcode(wait_status)
     returncode, number = (code, None) if code >= 0 else (None, -code)
-    status, reason = "ok", ""
     if overran_s is not None:
-        status, reason = "timeout", f"still running after {overran_s:g} s (timeout_s), so it was killed"
-    elif number is not None:
+        return "timeout", f"still running after {overran_s:g} s (timeout_s), so it was killed", returncode, number
+    if number is not None:
         core = " and dumped core" if os.WCOREDUMP(wait_status) else ""
-        status, reason = "signal", f"killed by signal {_signal_name(number)}{core}"
-    elif returncode != 0:
-        status, reason = "exit", f"exit status {returncode}"
-    return Outcome(
-        pid=pid, started_at=started_at, wall_s=wall_s, status=status, reason=reason,
-        returncode=returncode, signal=number, rusage=_rusage(usage),
-    )  # fmt: skip
+        return "signal", f"killed by signal {_signal_name(number)}{core}", returncode, number
+    return ("ok", "", 0, None) if returncode == 0 else ("exit", f"exit status {returncode}", returncode, None)
 
 
 def _signal_name(number: int) -> str:
@@ -245,9 +190,20 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-def _rusage(usage: tuple[float, ...]) -> dict[str, float]:
+def _own_peak_bytes() -> int:
+    """The peak memory of layoutrand itself, from /proc because getrusage would report its parent's in the same way."""
+    for line in Path("/proc/self/status").read_bytes().splitlines():
+        if line.startswith(b"VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def _rusage(usage: tuple[float, ...], rss_floor: int) -> dict[str, float]:
     """The fields of struct rusage that Linux fills in; its maximum resident set is in KiB."""
     user, system, max_rss_kib = usage[:3]
     minor, major, voluntary, involuntary = usage[6], usage[7], usage[14], usage[15]
     values = (user, system, max_rss_kib * 1024, minor, major, voluntary, involuntary)
-    return dict(zip(RUSAGE, map(float, values), strict=True))
+    result = dict(zip(RUSAGE_METRICS, map(float, values), strict=True))
+    if result["max_rss_bytes"] <= rss_floor:
+        del result["max_rss_bytes"]
+    return result

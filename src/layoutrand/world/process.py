@@ -41,6 +41,11 @@ class Runner(Protocol):
         ...
 
 
+    def run_attached(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
+        """Run with the caller's own input and output; the exit status, 128 + n if killed by signal n."""
+        ...
+
+
 class SubprocessRunner:
     """The real `Runner`."""
 
@@ -73,6 +78,14 @@ class SubprocessRunner:
             finally:
                 if process.poll() is None:
                     _stop(process)
+
+    def run_attached(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
+        """See `Runner.run_attached`."""
+        try:
+            done = subprocess.run(list(argv), cwd=cwd, env=dict(env), check=False)  # noqa: S603 - an argument list
+        except OSError as error:
+            raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
+        return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -38,23 +38,22 @@ class Record:
 
 
 def read_records(folder: Path) -> list[Record]:
-    """All completed records, oldest first."""
-    records = []
-    for path in folder.iterdir():
-        if not (path / "complete").exists():
-            continue  # the wrapper was killed half-way, and with it the build
-        pairs = [pair.partition("=") for pair in _strings(path / "environment") if "=" in pair]
-        records.append(
-            Record(
-                path=path,
-                linker=os.fsdecode((path / "linker").read_bytes()),
-                argv=tuple(_strings(path / "argv")),
-                cwd=os.fsdecode((path / "cwd").read_bytes().removesuffix(b"\n")),
-                environment={name: value for name, _, value in pairs},
-                at_ns=(path / "complete").stat().st_mtime_ns,
-            )
-        )
-    return sorted(records, key=lambda record: record.at_ns)
+    """All completed records, oldest first; one that is not complete belongs to a link that was killed half-way."""
+    complete = [path for path in folder.iterdir() if (path / "complete").exists()]
+    return sorted((read_record(path) for path in complete), key=lambda record: record.at_ns)
+
+
+def read_record(path: Path) -> Record:
+    """One completed record."""
+    pairs = [pair.partition("=") for pair in _strings(path / "environment") if "=" in pair]
+    return Record(
+        path=path,
+        linker=os.fsdecode((path / "linker").read_bytes()),
+        argv=tuple(_strings(path / "argv")),
+        cwd=os.fsdecode((path / "cwd").read_bytes().removesuffix(b"\n")),
+        environment={name: value for name, _, value in pairs},
+        at_ns=(path / "complete").stat().st_mtime_ns,
+    )
 
 
 def _strings(path: Path) -> list[str]:

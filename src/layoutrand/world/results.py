@@ -5,64 +5,31 @@ SQLite in WAL mode with ``synchronous=FULL``: each commit is on the disk before 
 (NORMAL: 0.06 ms, but a power cut could lose finished executions), against 5 ms that the harness may cost in all.
 
 The schema carries a version; a file of another program or of a newer layoutrand is refused and left alone.
+Queries that are put together (S608) take only names of columns from this module.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Self
 
 from layoutrand.errors import ResultsError
-from layoutrand.model import BuildFailure, Context, Execution, Experiment, LayoutName, Measurement, SlotKey
-
-SCHEMA_VERSION: Final = 1
-APPLICATION_ID: Final = 0x4C526E64  # "LRnd"; also what file(1) shows
-BUSY_S: Final = 30.0
-
-_SCHEMA: Final = """
-CREATE TABLE experiments (
-    id INTEGER PRIMARY KEY, project TEXT NOT NULL, protocol INTEGER NOT NULL, policy TEXT NOT NULL,
-    randomise TEXT NOT NULL, host TEXT NOT NULL, hostname TEXT NOT NULL,
-    UNIQUE (project, protocol, policy, randomise, host));
-CREATE TABLE contexts (
-    id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments (id), digest TEXT NOT NULL,
-    created_at REAL NOT NULL, version TEXT NOT NULL, config TEXT NOT NULL, config_digest TEXT NOT NULL,
-    schedule_seed TEXT NOT NULL, host_facts TEXT NOT NULL, instruments TEXT NOT NULL,
-    UNIQUE (experiment_id, digest));
-CREATE TABLE executions (
-    id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments (id),
-    context_id INTEGER NOT NULL REFERENCES contexts (id),
-    system TEXT NOT NULL, benchmark TEXT NOT NULL, definition TEXT NOT NULL, capture TEXT NOT NULL,
-    layout TEXT NOT NULL, binary_sha256 TEXT NOT NULL, instrument TEXT NOT NULL, round TEXT NOT NULL,
-    repetition INTEGER NOT NULL, attempt INTEGER NOT NULL, schedule_order INTEGER NOT NULL,
-    status TEXT NOT NULL, reason TEXT NOT NULL, returncode INTEGER, signal INTEGER,
-    started_at REAL NOT NULL, wall_s REAL NOT NULL, rusage TEXT NOT NULL, env_size INTEGER, argv TEXT NOT NULL,
-    log TEXT NOT NULL, host_state TEXT NOT NULL,
-    UNIQUE (experiment_id, system, benchmark, definition, capture, layout, binary_sha256, instrument, round,
-            repetition, attempt));
-CREATE TABLE measurements (
-    execution_id INTEGER NOT NULL REFERENCES executions (id), metric TEXT NOT NULL, unit TEXT NOT NULL,
-    iteration INTEGER NOT NULL, value REAL NOT NULL, warmup INTEGER NOT NULL,
-    PRIMARY KEY (execution_id, metric, iteration)) WITHOUT ROWID;
-CREATE TABLE build_failures (
-    experiment_id INTEGER NOT NULL REFERENCES experiments (id), system TEXT NOT NULL, capture TEXT NOT NULL,
-    artefact TEXT NOT NULL, layout TEXT NOT NULL, error TEXT NOT NULL, log TEXT,
-    PRIMARY KEY (experiment_id, system, capture, artefact, layout)) WITHOUT ROWID;
-"""
-
-_SLOT_COLUMNS: Final = (
-    "system", "benchmark", "definition", "capture", "layout", "binary_sha256", "instrument", "round", "repetition",
-)  # fmt: skip
-_EXECUTION_COLUMNS: Final = (
-    *_SLOT_COLUMNS, "attempt", "schedule_order", "status", "reason", "returncode", "signal", "started_at", "wall_s",
-    "rusage", "env_size", "argv", "log", "host_state",
-)  # fmt: skip
+from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, SlotKey
+from layoutrand.world.results_rows import (
+    EXECUTION_COLUMNS,
+    SLOT_COLUMNS,
+    clean,
+    from_row,
+    json_text,
+    layout_of,
+    slot_key,
+    to_column,
+)
 
 
 class ResultsStore:
@@ -89,12 +56,13 @@ class ResultsStore:
         """The ids of the experiment and the context, recorded first where they are new."""
         fields = tuple(vars(experiment).values())
         values = (
-            context.version, _json(context.config), context.config_digest, str(context.schedule_seed),
-            _json(context.host_facts), _json(context.instruments),
+            context.version, json_text(context.config), context.config_digest, str(context.schedule_seed),
+            json_text(context.host_facts), json_text(context.instruments),
         )  # fmt: skip
         digest = hashlib.sha256("\0".join(values).encode()).hexdigest()
         with self._transaction() as sql:
-            sql.execute(f"INSERT OR IGNORE INTO experiments ({', '.join(vars(experiment))}) VALUES (?,?,?,?,?,?)", fields)
+            columns = ", ".join(vars(experiment))
+            sql.execute(f"INSERT OR IGNORE INTO experiments ({columns}) VALUES (?,?,?,?,?,?)", fields)  # noqa: S608
             experiment_id = self._experiment_id(experiment)
             sql.execute(
                 "INSERT OR IGNORE INTO contexts (experiment_id, digest, created_at, version, config, config_digest, "
@@ -108,10 +76,10 @@ class ResultsStore:
 
     def record(self, ids: tuple[int, int], execution: Execution) -> None:
         """Add one execution with its measurements, in one transaction that is on the disk when this returns."""
-        row = (*ids, *(_to_column(execution, column) for column in _EXECUTION_COLUMNS))
-        columns = ", ".join(("experiment_id", "context_id", *_EXECUTION_COLUMNS))
+        row = (*ids, *(to_column(execution, column) for column in EXECUTION_COLUMNS))
+        columns = ", ".join(("experiment_id", "context_id", *EXECUTION_COLUMNS))
         with self._transaction() as sql:
-            added = sql.execute(f"INSERT INTO executions ({columns}) VALUES ({','.join('?' * len(row))})", row)
+            added = sql.execute(f"INSERT INTO executions ({columns}) VALUES ({','.join('?' * len(row))})", row)  # noqa: S608
             sql.executemany(
                 "INSERT INTO measurements VALUES (?,?,?,?,?,?)",
                 [(added.lastrowid, m.metric, m.unit, m.iteration, m.value, m.warmup) for m in execution.measurements],
@@ -132,7 +100,7 @@ class ResultsStore:
                 [
                     (
                         experiment_id, f.system, captures.get(f.system, ""), f.artefact, str(f.layout),
-                        _clean(f.error), None if f.log is None else _clean(str(f.log)),
+                        clean(f.error), None if f.log is None else clean(str(f.log)),
                     )
                     for f in failures
                 ],
@@ -146,20 +114,21 @@ class ResultsStore:
                 (self._experiment_id(experiment),),
             ).fetchall()
         return [
-            BuildFailure(system, artefact, _layout(layout), error, Path(log) if log else None)
+            BuildFailure(system, artefact, layout_of(layout), error, Path(log) if log else None)
             for system, capture, artefact, layout, error, log in rows
             if captures.get(system) == capture
         ]
 
     def latest(self, experiment: Experiment) -> dict[SlotKey, tuple[int, str]]:
         """Slot -> (attempts so far, status of the last one), for all that is recorded of the experiment."""
-        columns = ", ".join(_SLOT_COLUMNS)
+        columns = ", ".join(SLOT_COLUMNS)
         with self._translated():
             rows = self._connection.execute(
-                f"SELECT {columns}, attempt, status FROM executions WHERE experiment_id = ? ORDER BY attempt",
+                f"SELECT {columns}, attempt, status FROM executions "  # noqa: S608
+                "WHERE experiment_id = ? ORDER BY attempt",
                 (self._experiment_id(experiment),),
             ).fetchall()
-        return {_slot_key(row[:-2]): (row[-2], row[-1]) for row in rows}
+        return {slot_key(row[:-2]): (row[-2], row[-1]) for row in rows}
 
     def executions(self, experiment: Experiment) -> list[Execution]:
         """Every execution of the experiment in the order of recording, all attempts, with measurements."""
@@ -174,17 +143,19 @@ class ResultsStore:
                 measurement = Measurement(metric, unit, iteration, value, bool(warmup))
                 measurements.setdefault(execution_id, []).append(measurement)
             rows = self._connection.execute(
-                f"SELECT id, {', '.join(_EXECUTION_COLUMNS)} FROM executions WHERE experiment_id = ? ORDER BY id",
+                f"SELECT id, {', '.join(EXECUTION_COLUMNS)} FROM executions "  # noqa: S608
+                "WHERE experiment_id = ? ORDER BY id",
                 (experiment_id,),
             ).fetchall()
-        return [_from_row(row[1:], tuple(measurements.get(row[0], ()))) for row in rows]
+        return [from_row(row[1:], tuple(measurements.get(row[0], ()))) for row in rows]
 
     def experiments(self) -> list[tuple[Experiment, int]]:
         """Every experiment in the file with its number of executions, the one executed last at the end."""
         with self._translated():
             rows = self._connection.execute(
-                "SELECT x.project, x.protocol, x.policy, x.randomise, x.host, x.hostname, count(e.id) FROM experiments x "
-                "LEFT JOIN executions e ON e.experiment_id = x.id GROUP BY x.id ORDER BY max(e.id) NULLS FIRST"
+                "SELECT x.project, x.protocol, x.policy, x.randomise, x.host, x.hostname, count(e.id) "
+                "FROM experiments x LEFT JOIN executions e ON e.experiment_id = x.id "
+                "GROUP BY x.id ORDER BY max(e.id) NULLS FIRST"
             ).fetchall()
         return [(Experiment(*row[:6]), row[6]) for row in rows]
 
@@ -226,7 +197,7 @@ def trouble(path: Path, error: sqlite3.Error) -> ResultsError:
             "(and its -wal and -shm neighbours) away, and run again"
         )
     elif "full" in message:
-        advice = "The disk is full. All finished executions are recorded; free some space and run the same command again"
+        advice = "The disk is full. All finished executions are recorded; free some space and run again"
     elif "readonly" in message or "unable to open" in message:
         advice = "layoutrand must be able to write this file and its directory; check owner and permissions"
     elif "locked" in message:
@@ -234,51 +205,3 @@ def trouble(path: Path, error: sqlite3.Error) -> ResultsError:
     else:
         advice = "All finished executions are recorded; run the same command again once this is mended"
     return ResultsError(f"cannot use the results file {path}: {message}.\n{advice}.")
-
-
-def _to_column(execution: Execution, column: str) -> Any:
-    if column == "schedule_order":
-        return execution.order
-    value = getattr(execution, column)
-    if column in {"layout", "round"}:
-        return str(value)  # seeds go up to 2^64-1, SQLite's integers to 2^63-1
-    if column in {"rusage", "host_state", "argv"}:
-        return _json(value)
-    return _clean(value) if isinstance(value, str) else value
-
-
-def _from_row(row: Sequence[Any], measurements: tuple[Measurement, ...]) -> Execution:
-    value = dict(zip(_EXECUTION_COLUMNS, row, strict=True))
-    return Execution(
-        **{name: value[name] for name in _EXECUTION_COLUMNS if name not in _DECODED},
-        layout=_layout(value["layout"]),
-        round=int(value["round"]),
-        order=value["schedule_order"],
-        rusage=json.loads(value["rusage"]),
-        argv=tuple(json.loads(value["argv"])),
-        host_state=json.loads(value["host_state"]),
-        measurements=measurements,
-    )
-
-
-_DECODED: Final = frozenset({"layout", "round", "schedule_order", "rusage", "argv", "host_state"})
-
-
-def _slot_key(row: Sequence[Any]) -> SlotKey:
-    value = dict(zip(_SLOT_COLUMNS, row, strict=True))
-    return SlotKey(**value | {"layout": _layout(value["layout"]), "round": int(value["round"])})
-
-
-def _layout(text: str) -> LayoutName:
-    if text == "stock":
-        return "stock"
-    return "identity" if text == "identity" else int(text)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(dict(value) if isinstance(value, Mapping) else value, sort_keys=True)
-
-
-def _clean(text: str) -> str:
-    """Bytes of file names that are not UTF-8 arrive as lone surrogates, which SQLite's text cannot hold."""
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Final
 from urllib.parse import quote
 
 from layoutrand.errors import ResultsError
-from layoutrand.world.results import _SCHEMA, APPLICATION_ID, BUSY_S, SCHEMA_VERSION, ResultsStore, trouble
+from layoutrand.world.results import ResultsStore, trouble
+from layoutrand.world.results_rows import APPLICATION_ID, BUSY_S, SCHEMA, SCHEMA_VERSION
 
 RESULTS_NAME: Final = "results.sqlite"
 _LOCK_POLL_S: Final = 0.2
@@ -28,9 +30,13 @@ def open_for_writing(path: Path) -> ResultsStore:
     """Open the results file, creating it and its directory where they are absent; raises `ResultsError`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            _create(path)
     except OSError as error:
-        raise ResultsError(f"cannot create {path.parent} for the results: {error.strerror}") from error
-    return _open(path, f"file:{quote(str(path))}?mode=rwc", writing=True)
+        raise ResultsError(
+            f"cannot create {path} for the results: {error.strerror}; check owner, permissions and free space"
+        ) from error
+    return _open(path, f"file:{quote(str(path))}?mode=rw", writing=True)
 
 
 def open_for_reading(path: Path) -> ResultsStore:
@@ -42,36 +48,56 @@ def open_for_reading(path: Path) -> ResultsStore:
     return _open(path, f"file:{quote(str(path))}?{'mode=ro' if writable else 'immutable=1'}", writing=False)
 
 
-def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
-    connection = None
+def _create(path: Path) -> None:
+    """Make an empty results file beside its place and link it there, so that it appears whole or not at all.
+
+    Several processes may do so at once: the first link counts.  (Creating it in place is a race, because SQLite waits
+    for no lock while it changes to WAL mode.)
+    """
+    handle, name = tempfile.mkstemp(prefix=".tmp-results-", dir=path.parent)
+    os.close(handle)
     try:
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_S)
-        connection.execute("PRAGMA foreign_keys = ON")
-        if writing:
-            connection.execute("PRAGMA synchronous = FULL")
-        _check_schema(path, connection, writing=writing)
+        connection = sqlite3.connect(name, isolation_level=None)
+        with contextlib.closing(connection):
+            connection.executescript(SCHEMA)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            connection.execute("PRAGMA journal_mode = WAL")
+        os.chmod(name, 0o644)
+        with contextlib.suppress(FileExistsError):
+            _link(name, path)
     except sqlite3.Error as error:
-        if connection is not None:
-            connection.close()
         raise trouble(path, error) from error
-    except ResultsError:
-        if connection is not None:
-            connection.close()
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _link(name: str, path: Path) -> None:
+    try:
+        os.link(name, path)
+    except FileExistsError:
         raise
+    except OSError:  # a file system without hard links
+        os.replace(name, path)
+
+
+def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
+    with contextlib.ExitStack() as on_error:
+        try:
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_S)
+            on_error.callback(connection.close)
+            connection.execute("PRAGMA foreign_keys = ON")
+            if writing:
+                connection.execute("PRAGMA synchronous = FULL")
+            _check_schema(path, connection)
+        except sqlite3.Error as error:
+            raise trouble(path, error) from error
+        on_error.pop_all()
     return ResultsStore(path, connection)
 
 
-def _check_schema(path: Path, connection: sqlite3.Connection, *, writing: bool) -> None:
-    if writing and _number(connection, "SELECT count(*) FROM sqlite_master") == 0:
-        connection.execute("PRAGMA journal_mode = WAL")
-        # Two processes may both find a new file: the second waits here, and then finds a schema.
-        connection.execute("BEGIN IMMEDIATE")
-        if _number(connection, "SELECT count(*) FROM sqlite_master") == 0:
-            for statement in _SCHEMA.split(";\n"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
+def _check_schema(path: Path, connection: sqlite3.Connection) -> None:
     if _number(connection, "PRAGMA application_id") != APPLICATION_ID:
         raise ResultsError(f"{path} is not a results file of layoutrand; move it away, it was left as it is")
     version = _number(connection, "PRAGMA user_version")
@@ -126,6 +152,6 @@ def _lock(descriptor: int, lock_path: Path, wait_s: float, on_wait: Callable[[st
                 told = True
             time.sleep(_LOCK_POLL_S)
         except OSError as error:
-            raise ResultsError(f"cannot lock {lock_path}: {error.strerror}; keep the project on a local disk") from error
+            raise ResultsError(f"cannot lock {lock_path}: {error.strerror}; use a local disk") from error
         else:
             return

@@ -96,7 +96,7 @@ class Workplace:
         try:
             os.link(binary, target)
         except FileNotFoundError as error:
-            raise CacheError(f"the binary {binary} is gone from the cache; `layoutrand build` links it again") from error
+            raise CacheError(f"{binary} is gone from the cache; `layoutrand build` links it again") from error
         except OSError:
             copy = self.root / _COPIES / hashlib.sha256(os.fsencode(binary)).hexdigest()
             if not copy.exists():

@@ -62,7 +62,7 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
     root = cache.root / "work"
     if not _SAFE.fullmatch(str(root)):
         root = Path(tempfile.gettempdir() if _SAFE.fullmatch(tempfile.gettempdir()) else "/tmp")  # noqa: S108
-    base = Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-", dir=root))
+    base = Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-", dir=root.resolve()))  # the wrappers see physical paths
     space = Workspace(base)
     try:
         with cache_errors("make", base):
@@ -74,9 +74,12 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
             remove_tree(base)
 
 
-def write_wrappers(space: Workspace, recipe: Recipe, toolbox: Toolbox, *, tree: Path | None = None) -> None:
-    """Write a wrapper for every compiler driver, linker and archiver that the build may call by name."""
-    build_root = str(tree or space.tree)
+def write_wrappers(space: Workspace, recipe: Recipe, toolbox: Toolbox, *, tree: Path, relink: Path | None = None) -> None:
+    """Write a wrapper for every compiler driver, linker and archiver that the build may call by name.
+
+    ``tree`` is where the build happens; with ``relink`` the linker wrappers lay out what they link.
+    """
+    build_root = str(tree)
     common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
     drivers = {
         "cc": ("cc", "gcc", "c89", "c99"),
@@ -96,7 +99,8 @@ def write_wrappers(space: Workspace, recipe: Recipe, toolbox: Toolbox, *, tree: 
         scripts[name] = render.linker_wrapper(
             name=name, real=str(real_linker), records=str(space.records), build_root=build_root,
             python=sys.executable, expander=str(Path(response_file.__file__).absolute()),
-            environment=LINKER_ENVIRONMENT, system_prefixes=SYSTEM_PREFIXES, **common,
+            environment=LINKER_ENVIRONMENT, system_prefixes=SYSTEM_PREFIXES,
+            relink=str(relink or ""), **common,
         )  # fmt: skip
     scripts["ar"] = render.tool_wrapper(name="ar", real=str(toolbox.tools["ar"].path), **common)
     with cache_errors("write wrappers in", space.wrappers):

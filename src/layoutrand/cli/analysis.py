@@ -1,0 +1,256 @@
+"""`layoutrand analyse` and `layoutrand compare`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from layoutrand.cli import options
+from layoutrand.cli.running import Benchmarks
+from layoutrand.cli.terminal import Terminal, percent, quantity
+from layoutrand.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutrand.core.config import Config
+    from layoutrand.stats import Interval
+    from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
+    from layoutrand.usecases.compare import BenchmarkRatio, Comparison
+    from layoutrand.usecases.selection import Selection
+
+FAIL_IF_MET = 3
+
+Host = Annotated[str | None, typer.Option(help="Analyse the results of this machine; default: this one.")]
+AllMetrics = Annotated[bool, typer.Option("--all", help="Every metric measured, not only each benchmark's main one.")]
+
+
+def analyse(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    system: options.Systems = None,
+    benchmark: Benchmarks = None,
+    metric: Annotated[list[str] | None, typer.Option("--metric", help="Only this metric; may be repeated.")] = None,
+    all_metrics: AllMetrics = False,
+    confidence: options.Confidence = 0.95,
+    host: Host = None,
+    directory: options.Directory = Path(),
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Variance at each level, layout against execution noise, and where stock lies among the layouts."""
+    from layoutrand.usecases.analyse import analyse as analyse_selection
+    from layoutrand.usecases.documents import analyse_document
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    config = options.load_config(directory)
+    chosen = options.choose_systems(config, system) if system else []
+    selection = load_selection(config, directory, chosen, benchmark or [], host)
+    report = analyse_selection(selection, confidence=confidence, metrics=metric or [])
+    if json:
+        terminal.document(analyse_document(report))
+    show_analysis(report, terminal, every=all_metrics or bool(metric))
+    return 0
+
+
+def load_selection(
+    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], host: str | None
+) -> Selection:
+    """The results that belong to the question; raises `UsageError` where there are none at all."""
+    from layoutrand.usecases.selection import Question, select
+    from layoutrand.world.results_file import open_for_reading, results_path
+
+    path = results_path(directory)
+    if not path.exists():
+        raise UsageError(f"there are no results in {path}; `layoutrand run` makes them")
+    question = Question(
+        config=config, project=directory, systems=systems, benchmarks=benchmarks, captures={}, host=host
+    )
+    with open_for_reading(path) as store:
+        return select(question, store)
+
+
+def show_analysis(report: AnalysisReport, terminal: Terminal, *, every: bool) -> None:
+    """Three tables: means, variance by level, controls; then one sentence for each benchmark."""
+    shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
+    confidence = f"{100 * report.confidence:g} %"
+    terminal.table(
+        f"Mean over layouts, {confidence} interval",
+        ("benchmark", "system", "metric", "binaries", "mean", "interval", "±", "range over binaries"),
+        [_mean_row(analysis) for analysis in shown],
+    )
+    terminal.line()
+    terminal.table(
+        "Variation at each level (relative standard deviation)",
+        ("benchmark", "system", "metric", "layout", *(f"{level} (T)" for level in ("binary", "execution", "iteration"))),
+        [_level_row(analysis) for analysis in shown],
+    )
+    terminal.line()
+    controls = [row for analysis in shown for row in _control_rows(analysis)]
+    if controls:
+        terminal.table(
+            "Controls: where they lie among the layouts",
+            ("benchmark", "system", "metric", "control", "executions", "mean", "sd", "percentile", "layouts / control"),
+            controls,
+        )
+        terminal.line()
+    for analysis in shown:
+        for warning in analysis.warnings:
+            terminal.warn(f"{analysis.system}, {analysis.benchmark}, {analysis.metric}: {warning}")
+    show_selection_problems(report.selection, report.warnings, terminal)
+
+
+def _mean_row(analysis: Analysis) -> tuple[str, ...]:
+    means = [mean for _, mean in analysis.binary_means]
+    middle = analysis.mean
+    spread = f"{quantity(min(means), analysis.unit)} ... {quantity(max(means), analysis.unit)}"
+    return (
+        analysis.benchmark, analysis.system, analysis.metric, str(analysis.n_binaries),
+        quantity(middle.centre, analysis.unit), interval(middle, analysis.unit),
+        percent(middle.relative_half_width), spread,
+    )  # fmt: skip
+
+
+def _level_row(analysis: Analysis) -> tuple[str, ...]:
+    sds = {level.level: level.relative_sd for level in analysis.levels}
+    layout = analysis.layout
+    return (
+        analysis.benchmark, analysis.system, analysis.metric,
+        "-" if layout is None else percent(layout.relative_sd),
+        *(percent(sds.get(level)) for level in ("binary", "execution", "iteration")),
+    )  # fmt: skip
+
+
+def _control_rows(analysis: Analysis) -> list[tuple[str, ...]]:
+    rows = []
+    for name, control in (("stock", analysis.stock), ("identity", analysis.identity)):
+        if control is not None:
+            rows.append((analysis.benchmark, analysis.system, analysis.metric, name, *_control(control, analysis.unit)))
+    return rows
+
+
+def _control(control: Control, unit: str) -> tuple[str, ...]:
+    shift = control.shift
+    return (
+        str(control.n_executions),
+        quantity(control.mean, unit),
+        "-" if control.sd is None else quantity(control.sd, unit),
+        f"{control.percentile:.0f}",
+        "-" if shift is None else f"{shift.centre:.4f} [{shift.low:.4f}, {shift.high:.4f}]",
+    )
+
+
+def interval(value: Interval, unit: str) -> str:
+    """An interval with its unit."""
+    return f"[{quantity(value.low, unit)}, {quantity(value.high, unit)}]"
+
+
+def show_selection_problems(selection: Selection, warnings: Sequence[str], terminal: Terminal) -> None:
+    """What was left out, and what failed."""
+    for warning in dict.fromkeys(warnings):
+        terminal.warn(warning)
+    if selection.failures:
+        terminal.warn(f"{len(selection.failures)} executions failed and are not in the numbers; `layoutrand run` lists them")
+    if selection.build_failures:
+        terminal.warn(f"{len(selection.build_failures)} binaries could not be built and are not in the numbers")
+
+
+def parse_threshold(text: str) -> float:
+    """``1%`` or ``0.01`` as a fraction; raises `UsageError`."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    if match is None:
+        raise UsageError(f"--threshold {text}: write a percentage such as 1% or a fraction such as 0.01")
+    value = float(match[1]) / (100 if match[2] else 1)
+    if value >= 1:
+        raise UsageError(f"--threshold {text}: must be below 100 %")
+    return value
+
+
+def compare(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    base: Annotated[str, typer.Argument(help="The system divided by.")],
+    candidate: Annotated[str, typer.Argument(help="The system judged.")],
+    benchmark: Benchmarks = None,
+    metric: Annotated[str | None, typer.Option(help="Compare this metric; default: each benchmark's main one.")] = None,
+    threshold: Annotated[str, typer.Option(help="Differences within this count as equivalent.")] = "1%",
+    fail_if: Annotated[
+        str | None, typer.Option(help="Exit with status 3 if any verdict is this: slower, faster, undecided.")
+    ] = None,
+    confidence: options.Confidence = 0.95,
+    host: Host = None,
+    directory: options.Directory = Path(),
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """The ratio of two systems with its interval, for each benchmark and for the suite."""
+    from layoutrand.usecases.compare import compare as compare_systems
+    from layoutrand.usecases.documents import compare_document
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    if fail_if not in (None, "slower", "faster", "undecided"):
+        raise UsageError(f"--fail-if {fail_if}: choose slower, faster or undecided")
+    config = options.load_config(directory)
+    options.choose_systems(config, [base, candidate])
+    if base == candidate:
+        raise UsageError(f"{base} would be compared with itself")
+    selection = load_selection(config, directory, [base, candidate], benchmark or [], host)
+    result = compare_systems(
+        selection, base, candidate, confidence=confidence, threshold=parse_threshold(threshold), metric=metric
+    )
+    if json:
+        terminal.document(compare_document(result))
+    show_comparison(result, terminal)
+    show_selection_problems(selection, result.warnings, terminal)
+    verdicts = {pair.verdict for pair in result.benchmarks}
+    return FAIL_IF_MET if fail_if in verdicts else 0
+
+
+def show_comparison(result: Comparison, terminal: Terminal) -> None:
+    """One row a benchmark, the suite, and a sentence that can be quoted."""
+    rows = [_ratio_row(pair) for pair in result.benchmarks]
+    suite = result.suite
+    if suite is not None and suite.n_benchmarks > 1:
+        rows.append((
+            f"geometric mean of {suite.n_benchmarks}", "", "", f"{suite.ratio.centre:.4f}",
+            f"[{suite.ratio.low:.4f}, {suite.ratio.high:.4f}]",
+            "-" if suite.paired is None else f"{suite.paired.centre:.4f} [{suite.paired.low:.4f}, {suite.paired.high:.4f}]",
+            suite.verdict,
+        ))  # fmt: skip
+    terminal.table(
+        f"{result.candidate} / {result.baseline}, {100 * result.confidence:g} % intervals, "
+        f"threshold {100 * result.threshold:g} %",
+        ("benchmark", "metric", "binaries", "ratio", "interval", "paired by seed", "verdict"),
+        rows,
+    )
+    terminal.line()
+    for pair in result.benchmarks:
+        terminal.line(_sentence(result, pair))
+        for warning in pair.warnings:
+            terminal.warn(f"{pair.benchmark}: {warning}")
+    for system, names in ((result.baseline, result.only_baseline), (result.candidate, result.only_candidate)):
+        if names:
+            terminal.warn(f"only {system} has results of {', '.join(names)}: left out of the suite")
+
+
+def _ratio_row(pair: BenchmarkRatio) -> tuple[str, ...]:
+    ratio, paired = pair.ratio, pair.paired
+    return (
+        pair.benchmark,
+        pair.metric,
+        f"{pair.n_baseline} / {pair.n_candidate}",
+        "-" if ratio is None else f"{ratio.centre:.4f}",
+        "-" if ratio is None else f"[{ratio.low:.4f}, {ratio.high:.4f}]",
+        "-" if paired is None else f"[{paired.low:.4f}, {paired.high:.4f}]",
+        pair.verdict,
+    )
+
+
+def _sentence(result: Comparison, pair: BenchmarkRatio) -> str:
+    if pair.ratio is None:
+        return f"{pair.benchmark}: no ratio can be given"
+    low, high = (100 * (bound - 1) for bound in (pair.ratio.low, pair.ratio.high))
+    change = 100 * (pair.ratio.centre - 1)
+    return (
+        f"{pair.benchmark}: {result.candidate} takes {change:+.2f} % {pair.metric} against {result.baseline} "
+        f"({100 * result.confidence:g} % interval {low:+.2f} to {high:+.2f} %, "
+        f"{pair.n_baseline} and {pair.n_candidate} binaries): {pair.verdict}"
+    )

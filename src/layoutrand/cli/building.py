@@ -1,0 +1,144 @@
+"""`layoutrand build` and `layoutrand exec`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from layoutrand.cli import options
+from layoutrand.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from layoutrand.core.config import Config
+    from layoutrand.model import BuildFailure, LayoutName
+    from layoutrand.usecases.build import SystemBuild
+
+
+def build(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    seeds: options.Seeds = "30",
+    system: options.Systems = None,
+    controls: options.Controls = True,
+    jobs: options.Jobs = 0,
+    directory: options.Directory = Path(),
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Capture each system once, then link and verify a binary for every seed."""
+    from layoutrand.core.seeds import parse_seeds
+    from layoutrand.usecases.build import all_layouts
+    from layoutrand.usecases.build_document import build_document
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    config = options.load_config(directory)
+    layouts = all_layouts(parse_seeds(seeds), controls=controls)
+    systems = options.choose_systems(config, system)
+    results = build_with_progress(config, directory, systems, layouts, options.count_jobs(jobs), terminal)
+    if json:
+        terminal.document(build_document(results))
+    show_build(results, terminal)
+    return 1 if any(result.failures for result in results) else 0
+
+
+def build_with_progress(  # noqa: PLR0913, PLR0917 - what a build needs, and where to report
+    config: Config, directory: Path, systems: Sequence[str], layouts: Sequence[LayoutName], jobs: int, terminal: Terminal
+) -> list[SystemBuild]:
+    """Build, with a progress bar."""
+    from layoutrand.usecases.build import Progress, build as build_systems
+    from layoutrand.world.cache import Cache, default_root
+    from layoutrand.world.process import SubprocessRunner
+
+    total = len(systems) * len(layouts) * len(config.build.artefacts)
+    with terminal.progress("binaries") as update:
+        return build_systems(
+            config, directory, Cache(default_root()), SubprocessRunner(), systems=systems, layouts=layouts, jobs=jobs,
+            progress=Progress(terminal.say, _counter(update, total)),
+        )  # fmt: skip
+
+
+def _counter(update: Callable[[int, int], None], total: int) -> Callable[[], None]:
+    from threading import Lock
+
+    lock = Lock()
+    done = 0
+
+    def advance() -> None:
+        nonlocal done
+        with lock:
+            done += 1
+            update(done, total)
+
+    return advance
+
+
+def show_build(results: Sequence[SystemBuild], terminal: Terminal) -> None:
+    """What was built, as a table, then notes and failures."""
+    rows = []
+    for result in results:
+        linked = [binary for binary in result.binaries if not binary.cached]
+        verified = [binary.verification for binary in result.binaries if binary.verification is not None]
+        capture = result.capture
+        rows.append((
+            result.system,
+            "-" if capture is None else f"{sum(link.movable() for link in capture.links):,}",
+            str(len(result.binaries)),
+            str(len(linked)),
+            str(len(result.binaries) - len(linked)),
+            str(len(verified)),
+            str(len(result.failures)),
+            "-" if capture is None else f"{capture.build_s:.1f} s",
+        ))  # fmt: skip
+    columns = ("system", "placeable sections", "binaries", "made now", "cached", "verified", "failed", "build once")
+    terminal.table("Binaries", columns, rows)
+    for result in results:
+        for note in result.notes:
+            terminal.warn(note)
+        show_failures(result.failures, terminal)
+
+
+def show_failures(failures: Sequence[BuildFailure], terminal: Terminal) -> None:
+    """Failures, those with one cause together."""
+    causes: dict[tuple[str, str, str], list[str]] = {}
+    for failure in failures:
+        causes.setdefault((failure.system, failure.artefact, failure.error), []).append(str(failure.layout))
+    for (system, artefact, error), layouts in causes.items():
+        named = ", ".join(layouts[:8]) + (f" and {len(layouts) - 8} more" if len(layouts) > 8 else "")
+        terminal.fail(f"system {system}, {artefact}, layout {named}: {error}")
+
+
+def exec_(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    command: Annotated[list[str], typer.Argument(help="The command to execute, after --.")],
+    seed: Annotated[str, typer.Option(help="The layout: a seed, or identity.")],
+    system: Annotated[str | None, typer.Option("--system", help="Whose toolchain and flags; default: the first.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Lay out only links that write a file of this name.")] = None,
+    directory: options.Directory = Path(),
+    quiet: options.Quiet = False,
+) -> int:
+    """Execute a command with the wrappers in force: every program it links comes out in the layout of the seed."""
+    from layoutrand.core.seeds import parse_layout
+    from layoutrand.usecases.rebuild import execute_wrapped
+    from layoutrand.world.cache import Cache, default_root
+    from layoutrand.world.process import SubprocessRunner
+
+    terminal = options.terminal(json=False, quiet=quiet)
+    config = options.load_config(directory)
+    name = system or next(iter(config.systems))
+    options.choose_systems(config, [name])
+    result = execute_wrapped(
+        config, name, directory, command, layout=parse_layout(seed), only=only or [], cache=Cache(default_root()),
+        runner=SubprocessRunner(),
+    )  # fmt: skip
+    for line in result.applied:
+        terminal.say(line)
+    return result.status
+
+
+def relink_record(record: Path, settings: Path) -> int:
+    """Lay out one recorded link in place; called by the linker wrapper of `exec`."""
+    from layoutrand.usecases.rebuild import relink_recorded
+    from layoutrand.world.process import SubprocessRunner
+
+    relink_recorded(record, settings, SubprocessRunner())
+    return 0

@@ -1,0 +1,87 @@
+"""`layoutrand doctor` and `layoutrand demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from layoutrand.cli import options
+from layoutrand.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from layoutrand.usecases.doctor import Diagnosis
+
+
+def doctor(
+    directory: options.Directory = Path(),
+    json: options.Json = False,
+) -> int:
+    """What this machine can do; each problem with the command that mends it. Nothing is changed."""
+    from layoutrand.usecases.doctor import diagnose, doctor_document
+    from layoutrand.world.process import SubprocessRunner
+
+    terminal = options.terminal(json=json, quiet=False)
+    found = diagnose(directory, SubprocessRunner())
+    if json:
+        terminal.document(doctor_document(found))
+    _show_diagnosis(found, terminal)
+    return 1 if any(problem.severity == "error" for problem in found.problems) else 0
+
+
+def _show_diagnosis(found: Diagnosis, terminal: Terminal) -> None:
+    facts = found.facts
+    terminal.line(
+        f"{facts['hostname']}: {facts['cpu_model'] or 'unknown CPU'}, {facts['cpus_allowed']} of {facts['cpus']} CPUs, "
+        f"{facts['memory_bytes'] / 2**30:.0f} GiB, {facts['kernel']}, ASLR {facts['aslr']}"
+    )
+    rows = [(a.toolchain, "yes" if a.usable else "no", ", ".join(a.factors) or "-") for a in found.abilities]
+    terminal.table("Toolchains", ("toolchain", "usable", "factors"), rows)
+    rows = [(name, path or "absent") for name, path in found.instruments.items()]
+    terminal.table("Instruments", ("program", "where"), rows)
+    if not found.problems:
+        terminal.line("no problems found")
+    for problem in found.problems:
+        terminal.line(f"{problem.severity}: {problem.what}\n    mend: {problem.mend}")
+
+
+def demo(
+    directory: Annotated[
+        Path, typer.Option("-C", "--directory", help="Where to put the example; made if it is not there.")
+    ] = Path("layoutrand-demo"),
+    seeds: options.Seeds = "30",
+    jobs: options.Jobs = 0,
+    quiet: options.Quiet = False,
+) -> int:
+    """All of it on the built-in example, in about a minute: build, run, analyse, compare."""
+    from layoutrand.cli import analysis, building, running
+    from layoutrand.cli.report import write_report
+    from layoutrand.core.seeds import parse_seeds
+    from layoutrand.usecases.analyse import analyse
+    from layoutrand.usecases.compare import compare
+    from layoutrand.world.example import copy_example
+
+    terminal = options.terminal(json=False, quiet=quiet)
+    copy_example(directory)
+    config = options.load_config(directory)
+    systems = list(config.systems)
+    terminal.line(f"The example, a small language interpreter, is in {directory}; see its layoutrand.toml.\n")
+    terminal.line(f"$ layoutrand run --seeds {seeds} -C {directory}")
+    summary, results = running.build_and_execute(
+        config, directory, parse_seeds(seeds), systems, [], controls=True, retry_failed=False, wait_s=3600,
+        jobs=options.count_jobs(jobs), terminal=terminal,
+    )  # fmt: skip
+    building.show_build(results, terminal)
+    running.show_run(summary, terminal)
+    terminal.line(f"\n$ layoutrand analyse -C {directory}")
+    selection = analysis.load_selection(config, directory, [], [], None)
+    report = analyse(selection, confidence=0.95, metrics=[])
+    analysis.show_analysis(report, terminal, every=False)
+    base, candidate = systems[0], systems[1]
+    terminal.line(f"$ layoutrand compare {base} {candidate} -C {directory}")
+    comparison = compare(selection, base, candidate, confidence=0.95, threshold=0.01, metric=None)
+    analysis.show_comparison(comparison, terminal)
+    path = write_report(directory, config, results, summary, report, comparison)
+    terminal.line(f"\nReport: {path.absolute()}")
+    return 1 if summary.failures or summary.build_failures else 0

@@ -1,0 +1,68 @@
+"""A written report in Markdown: what was done, and the tables that the terminal shows."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layoutrand import __version__
+from layoutrand.cli import analysis, building
+from layoutrand.cli.terminal import Terminal
+from layoutrand.world.disk import write_atomically
+
+if TYPE_CHECKING:
+    from layoutrand.core.config import Config
+    from layoutrand.usecases.analyse import AnalysisReport
+    from layoutrand.usecases.build import SystemBuild
+    from layoutrand.usecases.compare import Comparison
+    from layoutrand.usecases.execute import Summary
+
+
+class _Markdown(Terminal):
+    """Collects tables and lines as Markdown instead of printing them."""
+
+    def __init__(self) -> None:
+        super().__init__(json=False, quiet=False)
+        object.__setattr__(self, "text", io.StringIO())
+
+    text: io.StringIO
+
+    def line(self, text: str = "") -> None:
+        self.text.write(text + "\n\n" if text else "")
+
+    def warn(self, text: str) -> None:
+        self.text.write(f"> warning: {text}\n\n")
+
+    def fail(self, text: str) -> None:
+        self.text.write(f"> failed: {text}\n\n")
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        head = "| " + " | ".join(columns) + " |\n|---" + "|---:" * (len(columns) - 1) + "|\n"
+        body = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+        self.text.write(f"### {title}\n\n{head}{body}\n")
+
+
+def write_report(  # noqa: PLR0913, PLR0917 - the parts of a report
+    directory: Path, config: Config, results: Sequence[SystemBuild], summary: Summary, report: AnalysisReport,
+    comparison: Comparison,
+) -> Path:  # fmt: skip
+    """Write ``report.md`` in the project; its path."""
+    page = _Markdown()
+    page.line(f"# {config.project.name}: how much does layout matter?")
+    host = report.selection.experiment.hostname
+    page.line(f"layoutrand {__version__}, measured on {host}; results in {summary.results}.")
+    page.line("## Build")
+    building.show_build(results, page)
+    for result in results:
+        if result.capture is not None:
+            tools = result.capture.tools
+            page.line(f"{result.system}: {tools['cc']['version']}; {tools['ld']['version']}; capture {result.capture.id[:16]}")
+    page.line("## Analysis")
+    analysis.show_analysis(report, page, every=True)
+    page.line("## Comparison")
+    analysis.show_comparison(comparison, page)
+    path = directory / "report.md"
+    write_atomically(path, page.text.getvalue().encode("utf-8", "replace"))
+    return path

@@ -1,0 +1,159 @@
+"""`layoutrand inspect` and `layoutrand cache`."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from layoutrand.cli import building, options
+from layoutrand.errors import BuildFailed, UsageError
+
+if TYPE_CHECKING:
+    from layoutrand.world.cache import Entry
+
+cache_app = typer.Typer(help="The cache of captures and binaries.", no_args_is_help=True)
+
+
+def inspect(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    system: Annotated[str, typer.Argument(help="The system.")],
+    seed: Annotated[str, typer.Argument(help="The layout: a seed, or identity.")],
+    other: Annotated[list[str] | None, typer.Option("--with", help="Also the distance to this layout.")] = None,
+    artefact: Annotated[str | None, typer.Option(help="Which artefact; default: the first.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Sections to list; 0 for all.")] = 20,
+    directory: options.Directory = Path(),
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """The order asked for, the order achieved, and how far two layouts are apart."""
+    from layoutrand.core.config import choose
+    from layoutrand.core.seeds import parse_layout
+    from layoutrand.model import IDENTITY
+    from layoutrand.usecases.inspect import inspect as inspect_binary, inspect_document
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    config = options.load_config(directory)
+    options.choose_systems(config, [system])
+    name = choose("artefact", [artefact] if artefact else [], config.build.artefacts)[0]
+    layout = parse_layout(seed)
+    others = list(dict.fromkeys([IDENTITY, *(parse_layout(text) for text in other or [])]))
+    result = building.build_with_progress(
+        config, directory, [system], [layout], options.count_jobs(0), options.terminal(json=json, quiet=True)
+    )[0]
+    for failure in result.failures:
+        raise BuildFailed(f"system {system}, layout {seed}: {failure.error}", log=failure.log)
+    assert result.capture is not None
+    binary = next(binary for binary in result.binaries if binary.artefact == name)
+    found = inspect_binary(config, result.capture.link(name), binary, others)
+    if json:
+        terminal.document(inspect_document(found))
+        return 0
+    terminal.line(f"{found.path}\nsha256 {found.sha256}")
+    exact = "exactly as asked" if not found.wrong_slots else f"{found.wrong_slots} slots are not as asked"
+    terminal.line(f"{len(found.placed)} sections, {', '.join(found.factors)}, classes {found.classes}: {exact}")
+    for distance in found.distances:
+        terminal.line(
+            f"to {distance.other}: Kendall tau {distance.kendall_tau:+.4f}, "
+            f"{distance.adjacent_kept} of {max(0, len(found.placed) - 1)} neighbours kept"
+        )
+    rows = [
+        (f"{p.section} ({p.object})", f"{p.address:#x}", str(p.size), p.kind + (" pinned" if p.pinned else ""))
+        for p in (found.placed[:limit] if limit else found.placed)
+    ]
+    terminal.table("Order achieved", ("section", "address", "bytes", "class"), rows)
+    if limit and len(found.placed) > limit:
+        terminal.line(f"... {len(found.placed) - limit} more; --limit 0 shows all, --json too")
+    return 0
+
+
+@cache_app.command("path")
+def cache_path() -> int:
+    """Print where the cache is ($LAYOUTRAND_CACHE, else the user's cache directory)."""
+    from layoutrand.world.cache import default_root
+
+    typer.echo(str(default_root()))
+    return 0
+
+
+@cache_app.command("ls")
+def cache_ls(json: options.Json = False) -> int:
+    """List what is in the cache, least recently used first."""
+    from layoutrand.world.cache import Cache, default_root, entries
+
+    terminal = options.terminal(json=json, quiet=False)
+    found = entries(Cache(default_root()))
+    if json:
+        rows = [{**vars(entry), "path": str(entry.path)} for entry in found]
+        terminal.document({"schema": "layoutrand/cache/1", "entries": rows})
+    terminal.table(
+        "Cache",
+        ("entry", "kind", "size", "last used", "what"),
+        [(e.name[:16], e.kind, _size(e.size), _ago(e), e.label) for e in found],
+    )
+    terminal.line(f"{len(found)} entries, {_size(sum(entry.size for entry in found))}")
+    return 0
+
+
+@cache_app.command("verify")
+def cache_verify(
+    mend: Annotated[bool, typer.Option(help="Remove what is damaged; the next build makes it again.")] = False,
+    json: options.Json = False,
+) -> int:
+    """Check every file in the cache against its recorded hash; exit status 1 if something is damaged."""
+    from layoutrand.world.cache import Cache, default_root, entries, verify
+    from layoutrand.world.disk import cache_errors, remove_tree
+
+    terminal = options.terminal(json=json, quiet=False)
+    cache = Cache(default_root())
+    total = len(entries(cache))
+    problems = verify(cache)
+    if json:
+        rows = [{"name": e.name, "kind": e.kind, "path": str(e.path), "problem": what} for e, what in problems]
+        terminal.document({"schema": "layoutrand/cache-verify/1", "entries": total, "damaged": rows})
+    for entry, problem in problems:
+        terminal.fail(f"{entry.kind} {entry.name[:16]} ({entry.label}): {problem}")
+        if mend:
+            with cache_errors("remove", entry.path):
+                remove_tree(entry.path)
+    advice = "" if not problems else ("; removed" if mend else "; --mend removes them, the next build makes them again")
+    terminal.line(f"{total} entries checked, {len(problems)} damaged{advice}")
+    return 1 if problems and not mend else 0
+
+
+@cache_app.command("gc")
+def cache_gc(
+    max_size: Annotated[str, typer.Option(help="Keep at most this much, such as 2G or 500M; 0 empties it.")] = "5G",
+    json: options.Json = False,
+) -> int:
+    """Evict what was used least recently; nothing is lost, it can all be made again."""
+    from layoutrand.world.cache import Cache, collect, default_root
+
+    terminal = options.terminal(json=json, quiet=False)
+    evicted = collect(Cache(default_root()), parse_size(max_size))
+    freed = sum(entry.size for entry in evicted)
+    if json:
+        terminal.document({"schema": "layoutrand/cache-gc/1", "evicted": [e.name for e in evicted], "freed": freed})
+    terminal.line(f"{len(evicted)} entries evicted, {_size(freed)} freed")
+    return 0
+
+
+def parse_size(text: str) -> int:
+    """``500M``, ``2G``, ``1.5T`` or plain bytes; raises `UsageError`."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if match is None:
+        raise UsageError(f"--max-size {text}: write a size such as 500M or 2G")
+    return int(float(match[1]) * 1024 ** "KMGT".find(match[2].upper() or "?") * 1024) if match[2] else int(float(match[1]))
+
+
+def _size(size: int) -> str:
+    return f"{size / 2**30:.2f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
+
+
+def _ago(entry: Entry) -> str:
+    if not entry.used_at:
+        return "-"
+    minutes = (time.time() - entry.used_at) / 60
+    return f"{minutes:.0f} min ago" if minutes < 120 else f"{minutes / 60:.0f} h ago"

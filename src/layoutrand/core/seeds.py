@@ -1,0 +1,50 @@
+"""Seeds as people write them: ``30`` (1 to 30), ``5..12``, ``1,7,9``, or a mixture of the last two."""
+
+from __future__ import annotations
+
+import re
+
+from layoutrand.errors import UsageError
+from layoutrand.model import IDENTITY, MAX_SEED, STOCK, LayoutName
+
+_MOST = 1_000_000
+
+
+def parse_seeds(text: str) -> list[int]:
+    """The seeds in ascending order, each once; raises `UsageError` for anything else."""
+    words = [word.strip() for word in text.split(",")]
+    if len(words) == 1 and words[0].isdecimal():
+        count = int(words[0])
+        if count < 1:
+            raise UsageError(f"--seeds {text}: a count of at least 1 is needed (a single seed is written 7..7)")
+        return _checked(range(1, count + 1), text)
+    seeds: set[int] = set()
+    for word in words:
+        match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", word)
+        if match is None:
+            raise UsageError(f"--seeds {text}: {word!r} is not a seed; write 30 (= 1..30), 5..12 or 1,7,9")
+        first = int(match[1])
+        last = int(match[2]) if match[2] else first
+        if last < first:
+            raise UsageError(f"--seeds {text}: {word} counts downwards")
+        seeds.update(_checked(range(first, last + 1), text))
+    return sorted(seeds)
+
+
+def _checked(seeds: range, text: str) -> list[int]:
+    if len(seeds) > _MOST:
+        raise UsageError(f"--seeds {text}: more than {_MOST:,} seeds at once")
+    if seeds[-1] > MAX_SEED:
+        raise UsageError(f"--seeds {text}: seeds are 0 to 2^64-1")
+    return list(seeds)
+
+
+def parse_layout(text: str) -> LayoutName:
+    """One seed, or "stock" or "identity"; raises `UsageError`."""
+    if text == STOCK:
+        return STOCK
+    if text == IDENTITY:
+        return IDENTITY
+    if text.isdecimal() and int(text) <= MAX_SEED:
+        return int(text)
+    raise UsageError(f"{text!r} is not a layout: give a seed (0 to 2^64-1), stock or identity")

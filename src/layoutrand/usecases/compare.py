@@ -1,0 +1,193 @@
+"""`layoutrand compare`: candidate over baseline, for each benchmark and for the suite, with intervals and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from layoutrand.errors import AnalysisError
+from layoutrand.model import BuildFailure, Execution
+from layoutrand.stats import Interval, decide, mean_interval, ratio_interval, suite_ratio
+from layoutrand.usecases.analyse import choose_metrics, measurements, missing
+from layoutrand.usecases.selection import Sample, Selection
+
+UNDECIDED: Final = "undecided"
+Verdict = Literal["faster", "slower", "equivalent", "undecided"]
+
+
+@dataclass(frozen=True)
+class BenchmarkRatio:
+    """One benchmark, or one further metric of it; below 1 the candidate is faster.
+
+    ``ratio`` is the independent (Fieller) one, None where it is not defined; ``paired`` the one paired by seed over
+    the ``n_pairs`` seeds that both systems have, None where pairing is impossible.
+    """
+
+    benchmark: str
+    instrument: str
+    metric: str
+    unit: str
+    ratio: Interval | None
+    verdict: Verdict
+    n_baseline: int
+    n_candidate: int
+    baseline_mean: float
+    candidate_mean: float
+    paired: Interval | None
+    n_pairs: int
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SuiteRatio:
+    """Geometric mean of the benchmarks' ratios; ``paired`` averages over benchmarks seed by seed."""
+
+    ratio: Interval
+    verdict: Verdict
+    p_value: float | None
+    n_benchmarks: int
+    paired: Interval | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems; ``only_baseline`` and ``only_candidate`` name benchmarks that one system alone has results of."""
+
+    baseline: str
+    candidate: str
+    confidence: float
+    threshold: float
+    benchmarks: tuple[BenchmarkRatio, ...]
+    suite: SuiteRatio | None
+    only_baseline: tuple[str, ...]
+    only_candidate: tuple[str, ...]
+    failures: tuple[Execution, ...]
+    build_failures: tuple[BuildFailure, ...]
+    warnings: tuple[str, ...]
+
+
+def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
+    selection: Selection, baseline: str, candidate: str, *, confidence: float, threshold: float, metric: str | None
+) -> Comparison:
+    """Compare ``candidate`` with ``baseline`` by each benchmark's primary metric, or by ``metric``.
+
+    ``threshold`` is a fraction: within 1 +- threshold two systems count as equivalent.  Raises `AnalysisError`
+    where the two have no benchmark in common.
+    """
+    chosen = [
+        sample
+        for sample in choose_metrics(selection, [metric] if metric else [])
+        if sample.binaries and (metric or sample.is_primary)
+    ]
+    old = {_name(sample): sample for sample in chosen if sample.system == baseline}
+    new = {_name(sample): sample for sample in chosen if sample.system == candidate}
+    common = [name for name in old if name in new]
+    if not common:
+        raise AnalysisError(_nothing_common(baseline, candidate, old, new, selection))
+    pairs = [(old[name], new[name]) for name in common]
+    suite, suite_warnings = _suite(pairs, confidence, threshold)
+    return Comparison(
+        baseline=baseline, candidate=candidate, confidence=confidence, threshold=threshold,
+        benchmarks=tuple(_ratio(a, b, selection, confidence, threshold) for a, b in pairs), suite=suite,
+        only_baseline=tuple(dict.fromkeys(name[0] for name in old if name not in new)),
+        only_candidate=tuple(dict.fromkeys(name[0] for name in new if name not in old)),
+        failures=tuple(e for e in selection.failures if e.system in {baseline, candidate}),
+        build_failures=tuple(f for f in selection.build_failures if f.system in {baseline, candidate}),
+        warnings=(*selection.warnings, *suite_warnings),
+    )  # fmt: skip
+
+
+def _name(sample: Sample) -> tuple[str, str, str]:
+    return sample.benchmark, sample.instrument, sample.metric
+
+
+def _ratio(
+    baseline: Sample, candidate: Sample, selection: Selection, confidence: float, threshold: float
+) -> BenchmarkRatio:
+    warnings = [*missing(baseline, selection), *missing(candidate, selection)]
+    old, new = measurements(baseline), measurements(candidate)
+    ratio: Interval | None = None
+    verdict: Verdict = UNDECIDED
+    try:
+        ratio = ratio_interval(old, new, confidence=confidence)
+        verdict = decide(ratio, threshold)
+        warnings += ratio.warnings
+    except AnalysisError as error:
+        warnings.append(f"no ratio: {error}")
+    paired, n_pairs = _paired(baseline, candidate, confidence)
+    return BenchmarkRatio(
+        benchmark=baseline.benchmark, instrument=baseline.instrument, metric=baseline.metric, unit=baseline.unit,
+        ratio=ratio, verdict=verdict, n_baseline=len(baseline.binaries), n_candidate=len(candidate.binaries),
+        baseline_mean=mean_interval(old, confidence=confidence).centre,
+        candidate_mean=mean_interval(new, confidence=confidence).centre,
+        paired=paired, n_pairs=n_pairs, warnings=tuple(dict.fromkeys(warnings)),
+    )  # fmt: skip
+
+
+def _paired(baseline: Sample, candidate: Sample, confidence: float) -> tuple[Interval | None, int]:
+    """The ratio over the seeds that both have, where there are at least two and all means are above 0."""
+    old, new = dict(baseline.binaries), dict(candidate.binaries)
+    seeds = [seed for seed in old if seed in new]
+    if len(seeds) < 2:
+        return None, len(seeds)
+    try:
+        interval = ratio_interval(
+            [old[seed] for seed in seeds], [new[seed] for seed in seeds], confidence=confidence, method="paired-log-t"
+        )
+    except AnalysisError:  # a mean of 0 has no logarithm: there is nothing to pair, and the ratio itself says so
+        return None, len(seeds)
+    return interval, len(seeds)
+
+
+def _suite(
+    pairs: Sequence[tuple[Sample, Sample]], confidence: float, threshold: float
+) -> tuple[SuiteRatio | None, list[str]]:
+    """The geometric mean over benchmarks, and why there is none."""
+    baselines = {" ".join(_name(old)): measurements(old) for old, _ in pairs}
+    candidates = {" ".join(_name(new)): measurements(new) for _, new in pairs}
+    try:
+        ratio = suite_ratio(baselines, candidates, confidence=confidence)
+    except AnalysisError as error:
+        return None, [f"no ratio for the suite: {error}"]
+    metrics = {old.metric for old, _ in pairs}
+    warnings = []
+    if len(metrics) > 1:
+        warnings.append(f"the suite's ratio averages over different metrics: {', '.join(sorted(metrics))}")
+    suite = SuiteRatio(
+        ratio=ratio, verdict=decide(ratio, threshold), p_value=None, n_benchmarks=len(pairs),
+        paired=_paired_suite(pairs, confidence),
+    )  # fmt: skip
+    return suite, warnings
+
+
+def _paired_suite(pairs: Sequence[tuple[Sample, Sample]], confidence: float) -> Interval | None:
+    """Over the seeds that all samples share; None where there are fewer than two."""
+    samples = [dict(sample.binaries) for pair in pairs for sample in pair]
+    seeds = [seed for seed in samples[0] if all(seed in sample for sample in samples)]
+    if len(seeds) < 2:
+        return None
+    old = {_name(a)[0] + _name(a)[2]: [dict(a.binaries)[seed] for seed in seeds] for a, _ in pairs}
+    new = {_name(b)[0] + _name(b)[2]: [dict(b.binaries)[seed] for seed in seeds] for _, b in pairs}
+    try:
+        return suite_ratio(old, new, confidence=confidence, method="paired-log-t")
+    except AnalysisError:
+        return None
+
+
+def _nothing_common(
+    baseline: str, candidate: str, old: dict[tuple[str, str, str], Sample], new: dict[tuple[str, str, str], Sample],
+    selection: Selection,
+) -> str:  # fmt: skip
+    def listed(samples: dict[tuple[str, str, str], Sample]) -> str:
+        return ", ".join(dict.fromkeys(name[0] for name in samples)) or "none"
+
+    lines = [
+        f"{baseline} and {candidate} have no benchmark in common with successful executions of seeds.",
+        f"{baseline} has {listed(old)}; {candidate} has {listed(new)}. Execute both with `layoutrand run`.",
+        *selection.warnings,
+    ]
+    if selection.failures:
+        first = selection.failures[0]
+        lines.append(f"{len(selection.failures)} executions failed, the first: {first.reason} (log {first.log})")
+    return "\n".join(lines)

@@ -1,0 +1,98 @@
+"""`layoutrand inspect`: the order asked for, the order achieved, and how far two layouts are apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layoutrand.core import codecheck, elf
+from layoutrand.core.capture import CapturedLink
+from layoutrand.core.config import Config
+from layoutrand.core.distance import adjacent_kept, kendall_tau
+from layoutrand.core.order import draw
+from layoutrand.errors import FeatureUnsupported
+from layoutrand.model import STOCK, Binary, LayoutName
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One section of a binary: its slot, where it lies, and what it is."""
+
+    slot: int
+    address: int
+    size: int
+    object: str
+    section: str
+    kind: str
+    pinned: bool
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far a binary's order is from another layout's: Kendall's tau and neighbours kept (of n - 1)."""
+
+    other: LayoutName
+    kendall_tau: float
+    adjacent_kept: int
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """One binary's layout; ``wrong_slots`` counts slots that hold another section than asked for (0 if verified)."""
+
+    system: str
+    artefact: str
+    layout: LayoutName
+    path: Path
+    sha256: str
+    factors: tuple[str, ...]
+    classes: str
+    wrong_slots: int
+    placed: tuple[Placed, ...]
+    distances: tuple[Distance, ...]
+
+
+def inspect(config: Config, link: CapturedLink, binary: Binary, others: list[LayoutName]) -> Inspection:
+    """Read the order off the binary itself and compare it with the one asked for and with other layouts."""
+    if binary.layout == STOCK:
+        raise FeatureUnsupported("stock is your own build: its sections carry no marks to read an order from")
+    number, address, _section = codecheck.placed_addresses(elf.read(binary.path.read_bytes(), name=str(binary.path)))
+    achieved = codecheck.placed_order(number, address)
+    policy = config.layout
+    factors, classes = tuple(policy.factors), policy.classes
+
+    def order(name: LayoutName) -> tuple[int, ...]:
+        return draw(link.sections, link.identity, name=name, factors=factors, classes=classes).order
+
+    asked = order(binary.layout)
+    where = dict(zip(number.tolist(), address.tolist(), strict=True))
+    return Inspection(
+        system=binary.system, artefact=binary.artefact, layout=binary.layout, path=binary.path, sha256=binary.sha256,
+        factors=factors, classes=classes,
+        wrong_slots=sum(a != b for a, b in zip(asked, achieved.tolist(), strict=True)),
+        placed=tuple(_placed(link, slot, index, where[index]) for slot, index in enumerate(achieved.tolist())),
+        distances=tuple(
+            Distance(other, kendall_tau(order(other), achieved), adjacent_kept(order(other), achieved))
+            for other in others
+        ),
+    )  # fmt: skip
+
+
+def _placed(link: CapturedLink, slot: int, index: int, address: int) -> Placed:
+    section = link.sections[index]
+    return Placed(slot, address, section.size, section.object, section.name, section.kind, section.pinned)
+
+
+def inspect_document(result: Inspection) -> dict[str, Any]:
+    """``layoutrand/inspect/1``."""
+    return {
+        "schema": "layoutrand/inspect/1",
+        "system": result.system, "artefact": result.artefact, "seed": result.layout, "path": str(result.path),
+        "sha256": result.sha256, "factors": list(result.factors), "classes": result.classes,
+        "wrong_slots": result.wrong_slots,
+        "sections": [vars(placed) for placed in result.placed],
+        "distances": [
+            {"seed": d.other, "kendall_tau": d.kendall_tau, "adjacent_kept": d.adjacent_kept} for d in result.distances
+        ],
+    }  # fmt: skip

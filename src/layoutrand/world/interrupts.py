@@ -1,0 +1,59 @@
+"""Signals that stop layoutrand, held back while a child process is in our care."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Interrupts:
+    """Signals noted so far, and a descriptor that becomes readable with the first of them."""
+
+    received: list[int]
+    wakeup: int | None
+
+    def drain(self) -> None:
+        """Forget what made the descriptor readable."""
+        if self.wakeup is not None:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self.wakeup, 4096)
+
+
+@contextlib.contextmanager
+def noted_interrupts() -> Iterator[Interrupts]:
+    """Note the signals that would stop layoutrand, and let them have their usual effect afterwards.
+
+    Python raises KeyboardInterrupt between any two instructions, also between the start of a child and the
+    assignment of its handle: the child would run on, unknown to anyone.  So signals only wake the poll, by way of
+    Python's wake-up descriptor, and no exception can arise where it would do harm.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield Interrupts([], None)  # signal handlers run in the main thread alone, so nothing can interrupt this one
+        return
+    received: list[int] = []
+    reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    wakeup_before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    routed = {number: handler for number, handler in before.items() if callable(handler) or handler == signal.SIG_DFL}
+    for number in routed:
+        signal.signal(number, lambda caught, _frame: received.append(caught))
+    try:
+        yield Interrupts(received, reading)
+    finally:
+        signal.set_wakeup_fd(wakeup_before)
+        os.close(reading)
+        os.close(writing)
+        for number, handler in routed.items():
+            signal.signal(number, handler)
+        if received:
+            # Whoever installed the handler before decides: Python's own raises KeyboardInterrupt for SIGINT, while
+            # SIGTERM and SIGHUP usually end this process, now that the child is gone.
+            signal.raise_signal(received[0])

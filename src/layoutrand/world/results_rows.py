@@ -1,0 +1,105 @@
+"""The tables of the results file, and executions as rows of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from layoutrand.model import Execution, LayoutName, Measurement, SlotKey
+
+SCHEMA_VERSION: Final = 1
+APPLICATION_ID: Final = 0x4C526E64  # "LRnd"; also what file(1) shows
+BUSY_S: Final = 30.0
+
+SCHEMA: Final = """
+CREATE TABLE experiments (
+    id INTEGER PRIMARY KEY, project TEXT NOT NULL, protocol INTEGER NOT NULL, policy TEXT NOT NULL,
+    randomise TEXT NOT NULL, host TEXT NOT NULL, hostname TEXT NOT NULL,
+    UNIQUE (project, protocol, policy, randomise, host));
+CREATE TABLE contexts (
+    id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments (id), digest TEXT NOT NULL,
+    created_at REAL NOT NULL, version TEXT NOT NULL, config TEXT NOT NULL, config_digest TEXT NOT NULL,
+    schedule_seed TEXT NOT NULL, host_facts TEXT NOT NULL, instruments TEXT NOT NULL,
+    UNIQUE (experiment_id, digest));
+CREATE TABLE executions (
+    id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments (id),
+    context_id INTEGER NOT NULL REFERENCES contexts (id),
+    system TEXT NOT NULL, benchmark TEXT NOT NULL, definition TEXT NOT NULL, capture TEXT NOT NULL,
+    layout TEXT NOT NULL, binary_sha256 TEXT NOT NULL, instrument TEXT NOT NULL, round TEXT NOT NULL,
+    repetition INTEGER NOT NULL, attempt INTEGER NOT NULL, schedule_order INTEGER NOT NULL,
+    status TEXT NOT NULL, reason TEXT NOT NULL, returncode INTEGER, signal INTEGER,
+    started_at REAL NOT NULL, wall_s REAL NOT NULL, rusage TEXT NOT NULL, env_size INTEGER, argv TEXT NOT NULL,
+    log TEXT NOT NULL, host_state TEXT NOT NULL,
+    UNIQUE (experiment_id, system, benchmark, definition, capture, layout, binary_sha256, instrument, round,
+            repetition, attempt));
+CREATE TABLE measurements (
+    execution_id INTEGER NOT NULL REFERENCES executions (id), metric TEXT NOT NULL, unit TEXT NOT NULL,
+    iteration INTEGER NOT NULL, value REAL NOT NULL, warmup INTEGER NOT NULL,
+    PRIMARY KEY (execution_id, metric, iteration)) WITHOUT ROWID;
+CREATE TABLE build_failures (
+    experiment_id INTEGER NOT NULL REFERENCES experiments (id), system TEXT NOT NULL, capture TEXT NOT NULL,
+    artefact TEXT NOT NULL, layout TEXT NOT NULL, error TEXT NOT NULL, log TEXT,
+    PRIMARY KEY (experiment_id, system, capture, artefact, layout)) WITHOUT ROWID;
+"""
+
+SLOT_COLUMNS: Final = (
+    "system", "benchmark", "definition", "capture", "layout", "binary_sha256", "instrument", "round", "repetition",
+)  # fmt: skip
+EXECUTION_COLUMNS: Final = (
+    *SLOT_COLUMNS, "attempt", "schedule_order", "status", "reason", "returncode", "signal", "started_at", "wall_s",
+    "rusage", "env_size", "argv", "log", "host_state",
+)  # fmt: skip
+
+
+def to_column(execution: Execution, column: str) -> Any:
+    """The value of a column, as SQLite keeps it."""
+    if column == "schedule_order":
+        return execution.order
+    value = getattr(execution, column)
+    if column in {"layout", "round"}:
+        return str(value)  # seeds go up to 2^64-1, SQLite's integers to 2^63-1
+    if column in {"rusage", "host_state", "argv"}:
+        return json_text(value)
+    return clean(value) if isinstance(value, str) else value
+
+
+def from_row(row: Sequence[Any], measurements: tuple[Measurement, ...]) -> Execution:
+    """The execution of a row with `EXECUTION_COLUMNS`."""
+    value = dict(zip(EXECUTION_COLUMNS, row, strict=True))
+    return Execution(
+        **{name: value[name] for name in EXECUTION_COLUMNS if name not in _DECODED},
+        layout=layout_of(value["layout"]),
+        round=int(value["round"]),
+        order=value["schedule_order"],
+        rusage=json.loads(value["rusage"]),
+        argv=tuple(json.loads(value["argv"])),
+        host_state=json.loads(value["host_state"]),
+        measurements=measurements,
+    )
+
+
+_DECODED: Final = frozenset({"layout", "round", "schedule_order", "rusage", "argv", "host_state"})
+
+
+def slot_key(row: Sequence[Any]) -> SlotKey:
+    """The slot of a row with `SLOT_COLUMNS`."""
+    value = dict(zip(SLOT_COLUMNS, row, strict=True))
+    return SlotKey(**value | {"layout": layout_of(value["layout"]), "round": int(value["round"])})
+
+
+def layout_of(text: str) -> LayoutName:
+    """The layout that a column names."""
+    if text == "stock":
+        return "stock"
+    return "identity" if text == "identity" else int(text)
+
+
+def json_text(value: Any) -> str:
+    """One JSON text for equal values."""
+    return json.dumps(dict(value) if isinstance(value, Mapping) else value, sort_keys=True)
+
+
+def clean(text: str) -> str:
+    """Bytes of file names that are not UTF-8 arrive as lone surrogates, which SQLite's text cannot hold."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from layoutrand.world import host
+
+
+def test_facts_are_json_and_name_the_machine():
+    facts = host.host_facts()
+    assert json.loads(json.dumps(facts)) == facts
+    assert facts["hostname"]
+    assert facts["cpus"] >= facts["cpus_allowed"] >= 1
+    assert facts["memory_bytes"] > 1 << 20
+
+
+def test_key_is_of_the_machine_not_of_its_settings():
+    facts = host.host_facts()
+    assert host.host_key(facts) == host.host_key(facts | {"governor": "x", "kernel": "y", "aslr": 0})
+    assert host.host_key(facts) != host.host_key(facts | {"cpu_model": "another"})
+    assert host.host_key(facts) != host.host_key(facts | {"hostname": "another"})
+
+
+def test_state_is_small_and_json():
+    state = host.host_state()
+    assert state["load1"] >= 0
+    assert len(json.dumps(state)) < 200
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_valgrind_is_found_as_absolute_path():
+    assert host.find_valgrind().startswith("/")

@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import dataclasses
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from layoutrand.errors import ResultsError
+from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, SlotKey
+from layoutrand.world.results_file import exclusive_use, open_for_reading, open_for_writing, results_path
+
+EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
+CONTEXT = Context(
+    version="1", config={"a": [1]}, config_digest="d", schedule_seed=2**64 - 1, host_facts={"k": None}, instruments={}
+)
+EXECUTION = Execution(
+    system="s", benchmark="b", definition="d", layout=2**64 - 1, instrument="native", repetition=0, round=2**64 - 1,
+    attempt=1, order=3, binary_sha256="x", capture="c", status="ok", reason="", returncode=0, signal=None,
+    started_at=1.25, wall_s=0.1 + 0.2, rusage={"user_s": 1e-300}, env_size=5, argv=("a", "\udcff", "\n'"), log="",
+    host_state={"load1": 0.5},
+    measurements=(Measurement("value", "s", 0, 0.1 + 0.2, True), Measurement("value", "s", 1, 5e-324, False)),
+)  # fmt: skip
+
+
+@pytest.fixture
+def path(tmp_path):
+    return results_path(tmp_path)
+
+
+def record(path, *executions, experiment=EXPERIMENT):
+    with open_for_writing(path) as store:
+        ids = store.begin(experiment, CONTEXT)
+        for execution in executions:
+            store.record(ids, execution)
+
+
+def test_what_is_recorded_is_read_back_to_the_bit(path):
+    failed = dataclasses.replace(
+        EXECUTION, layout="stock", status="signal", reason="killed \udcff", returncode=None, signal=11, env_size=None,
+        measurements=(), log="logs/x", rusage={},
+    )  # fmt: skip
+    record(path, EXECUTION, failed)
+    with open_for_reading(path) as store:
+        one, two = store.executions(EXPERIMENT)
+    assert one == EXECUTION
+    assert two == dataclasses.replace(failed, reason=r"killed \udcff")
+
+
+def test_latest_attempt_of_each_slot(path):
+    again = dataclasses.replace(EXECUTION, attempt=2, status="exit")
+    record(path, EXECUTION, again, dataclasses.replace(EXECUTION, layout="identity"))
+    with open_for_reading(path) as store:
+        latest = store.latest(EXPERIMENT)
+    fields = {name: getattr(EXECUTION, name) for name in SlotKey.__dataclass_fields__}
+    assert latest == {
+        SlotKey(**fields): (2, "exit"),
+        SlotKey(**fields | {"layout": "identity"}): (1, "ok"),
+    }
+
+
+def test_the_same_attempt_twice_is_refused_and_leaves_nothing_behind(path):
+    record(path, EXECUTION)
+    with pytest.raises(ResultsError, match="UNIQUE"):
+        record(path, EXECUTION)
+    with open_for_reading(path) as store:
+        assert store.executions(EXPERIMENT) == [EXECUTION]
+
+
+def test_experiments_are_kept_apart(path):
+    others = [
+        dataclasses.replace(EXPERIMENT, **change)
+        for change in ({"project": "q"}, {"protocol": 2}, {"policy": "{1}"}, {"randomise": "[1]"}, {"host": "g"})
+    ]
+    for experiment in (*others, EXPERIMENT):
+        record(path, EXECUTION, experiment=experiment)
+    with open_for_reading(path) as store:
+        assert store.experiments() == [(experiment, 1) for experiment in (*others, EXPERIMENT)]
+        assert all(len(store.executions(experiment)) == 1 for experiment in others)
+        assert store.executions(dataclasses.replace(EXPERIMENT, project="unknown")) == []
+        assert store.latest(dataclasses.replace(EXPERIMENT, project="unknown")) == {}
+
+
+def test_a_renamed_host_is_the_same_host(path):
+    record(path, EXECUTION)
+    with open_for_reading(path) as store:
+        assert store.executions(dataclasses.replace(EXPERIMENT, hostname="renamed")) == [EXECUTION]
+
+
+def test_equal_calls_share_one_context(path):
+    with open_for_writing(path) as store:
+        assert store.begin(EXPERIMENT, CONTEXT) == store.begin(EXPERIMENT, CONTEXT)
+        assert store.begin(EXPERIMENT, dataclasses.replace(CONTEXT, version="2")) == (1, 2)
+
+
+def test_build_failures_are_those_of_the_last_call(path, tmp_path):
+    failures = [BuildFailure("s", "art", 7, "bad \udcff", tmp_path / "log"), BuildFailure("s", "art", "stock", "e", None)]
+    with open_for_writing(path) as store:
+        ids = store.begin(EXPERIMENT, CONTEXT)
+        store.replace_build_failures(ids[0], {"s": "c"}, failures)
+        found = store.build_failures(EXPERIMENT, {"s": "c"})
+        assert sorted(found, key=lambda f: str(f.layout)) == [
+            dataclasses.replace(failures[0], error=r"bad \udcff"), failures[1],
+        ]  # fmt: skip
+        assert store.build_failures(EXPERIMENT, {"s": "other capture"}) == []
+        store.replace_build_failures(ids[0], {"s": "c"}, [])
+        assert store.build_failures(EXPERIMENT, {"s": "c"}) == []
+
+
+def test_reading_needs_a_file(path):
+    with pytest.raises(ResultsError, match="layoutrand run"):
+        open_for_reading(path)
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("content", [b"hello world, this is no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_not_a_database_is_refused_and_left_alone(path, content):
+    path.parent.mkdir()
+    path.write_bytes(content)
+    for opened in (open_for_reading, open_for_writing):
+        with pytest.raises(ResultsError, match=r"move it|Nothing was changed"):
+            opened(path)
+    assert path.read_bytes() == content
+
+
+def test_anothers_database_is_refused_and_left_alone(path):
+    path.parent.mkdir()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE t (x)")
+    other.close()
+    content = path.read_bytes()
+    for opened in (open_for_reading, open_for_writing):
+        with pytest.raises(ResultsError, match="not a results file of layoutrand"):
+            opened(path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(("version", "advice"), [(2, "newer layoutrand"), (0, "that wrote it")])
+def test_another_schema_version_is_refused(path, version, advice):
+    record(path, EXECUTION)
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+    with pytest.raises(ResultsError, match=advice):
+        open_for_writing(path)
+
+
+def test_a_damaged_page_is_a_clear_error(path):
+    record(path, *(dataclasses.replace(EXECUTION, repetition=k) for k in range(200)))
+    content = bytearray(path.read_bytes())
+    content[8192:] = b"\xff" * (len(content) - 8192)
+    path.write_bytes(content)
+    with pytest.raises(ResultsError, match="damaged"), open_for_reading(path) as store:
+        store.executions(EXPERIMENT)
+
+
+def test_a_full_disk_loses_nothing(path):
+    with open_for_writing(path) as store:
+        ids = store.begin(EXPERIMENT, CONTEXT)
+        store.record(ids, EXECUTION)
+        (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+        with pytest.raises(ResultsError, match="The disk is full"):
+            for k in range(1, 1000):
+                store.record(ids, dataclasses.replace(EXECUTION, repetition=k, log="x" * 10_000))
+        recorded = len(store.executions(EXPERIMENT))
+    with open_for_reading(path) as store:
+        assert len(store.executions(EXPERIMENT)) == recorded == k
+
+
+def test_a_read_only_file_is_a_clear_error(path, monkeypatch):
+    record(path, EXECUTION)
+    with open_for_reading(path) as store:
+        assert store.executions(EXPERIMENT) == [EXECUTION]
+        with pytest.raises(ResultsError, match="check owner and permissions"):
+            store.begin(EXPERIMENT, CONTEXT)
+
+
+def test_reading_in_a_directory_that_cannot_be_written(path, monkeypatch):
+    record(path, EXECUTION)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with open_for_reading(path) as store:
+        assert store.executions(EXPERIMENT) == [EXECUTION]
+    assert not path.with_name("results.sqlite-wal").exists()
+
+
+def test_results_where_nothing_can_be_created(tmp_path):
+    (tmp_path / ".layoutrand").write_text("a file")
+    with pytest.raises(ResultsError, match="cannot create"):
+        open_for_writing(results_path(tmp_path))
+    with pytest.raises(ResultsError, match="check owner and permissions"):
+        open_for_writing(tmp_path)  # a directory
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", "100%41", "q?mode=ro#x", "new\nline", "ü"])
+def test_strange_directory_names(tmp_path, name):
+    path = results_path(tmp_path / name)
+    record(path, EXECUTION)
+    assert path.exists()
+    with open_for_reading(path) as store:
+        assert store.executions(EXPERIMENT) == [EXECUTION]
+
+
+def test_two_processes_that_create_the_file_at_once(path):
+    script = f"from pathlib import Path\nfrom layoutrand.world.results_file import *\nopen_for_writing(Path({str(path)!r})).close()"
+    processes = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(4)]
+    assert [process.wait() for process in processes] == [0] * 4
+    record(path, EXECUTION)
+
+
+def test_reading_while_another_writes(path):
+    with open_for_writing(path) as writer:
+        ids = writer.begin(EXPERIMENT, CONTEXT)
+        with open_for_reading(path) as reader:
+            for k in range(3):
+                writer.record(ids, dataclasses.replace(EXECUTION, repetition=k))
+                assert len(reader.executions(EXPERIMENT)) == k + 1
+
+
+def test_an_interrupted_transaction_is_rolled_back(path):
+    with open_for_writing(path) as store:
+        ids = store.begin(EXPERIMENT, CONTEXT)
+        with pytest.raises(KeyboardInterrupt), store._transaction() as sql:
+            sql.execute("DELETE FROM contexts")
+            raise KeyboardInterrupt
+        store.record(ids, EXECUTION)
+        assert store._connection.execute("SELECT count(*) FROM contexts").fetchone() == (1,)
+
+
+def test_exclusive_use_says_who_has_it(path):
+    open_for_writing(path).close()
+    with exclusive_use(path, wait_s=0, on_wait=pytest.fail):
+        with pytest.raises(ResultsError, match=f"process {os.getpid()}"), exclusive_use(path, wait_s=0, on_wait=pytest.fail):
+            pass
+    with exclusive_use(path, wait_s=0, on_wait=pytest.fail):
+        pass
+
+
+def test_exclusive_use_waits_and_says_so_once(path):
+    open_for_writing(path).close()
+    said, entered = [], threading.Event()
+
+    def second():
+        with exclusive_use(path, wait_s=60, on_wait=said.append):
+            entered.set()
+
+    with exclusive_use(path, wait_s=0, on_wait=pytest.fail):
+        thread = threading.Thread(target=second)
+        thread.start()
+        while not said:
+            assert thread.is_alive()
+        assert not entered.wait(0.5)
+    thread.join()
+    assert entered.is_set()
+    assert len(said) == 1
+    assert "waiting" in said[0]
+
+
+def test_the_lock_dies_with_its_process(path):
+    open_for_writing(path).close()
+    script = (
+        "import os, signal\nfrom pathlib import Path\nfrom layoutrand.world.results_file import exclusive_use\n"
+        f"with exclusive_use(Path({str(path)!r}), wait_s=0, on_wait=print):\n    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", script]).returncode == -9
+    with exclusive_use(path, wait_s=0, on_wait=pytest.fail):
+        pass

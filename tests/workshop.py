@@ -1,0 +1,251 @@
+"""A project made for one test: sources, a build script, and the real build use case on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from layoutrand.core import elf
+from layoutrand.core.config import Config, parse
+from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
+from layoutrand.usecases.build import Progress, SystemBuild, all_layouts, build
+from layoutrand.world.cache import Cache
+from layoutrand.world.process import Runner, SubprocessRunner
+
+LINKERS = {"gnu": "ld.bfd", "lld-19": "ld.lld-19", "lld-14": "ld.lld-14"}
+SEEDS = range(1, 5)
+
+
+def require(program: str, package: str) -> str:
+    """The program's path; without it the test is skipped, or fails where everything must be tested (CI=true)."""
+    found = shutil.which(program)
+    if found is None:
+        absent(f"{program} is not installed (apt-get install {package})")
+    return str(found)
+
+
+def absent(reason: str) -> None:
+    """Skip with the reason, or fail under CI=true."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"CI must not skip: {reason}")
+    pytest.skip(reason)
+
+
+@dataclass
+class Workshop:
+    """A project directory with its own cache, built with one linker."""
+
+    project: Path
+    cache: Path
+    linker: str = "gnu"
+    runner: Runner = field(default_factory=SubprocessRunner)
+    said: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Make the source directory, and the toolchain file if the linker needs one."""
+        self.source.mkdir(parents=True, exist_ok=True)
+        if self.linker != "gnu":
+            folder = self.project / "toolchains"
+            folder.mkdir(exist_ok=True)
+            text = f'name = "{self.linker}"\ndescription = "one lld"\nextends = "gcc-lld"\n[tools]\nld = ["{LINKERS[self.linker]}"]\n'
+            (folder / f"{self.linker}.toml").write_text(text)
+
+    @property
+    def source(self) -> Path:
+        """Where the program's source is."""
+        return self.project / "src"
+
+    @property
+    def toolchain(self) -> str:
+        """What systems.*.toolchain must say for this linker."""
+        return "gcc" if self.linker == "gnu" else f"toolchains/{self.linker}.toml"
+
+    def write(self, **files: str) -> None:
+        """Write source files; in names ``__`` stands for a dot, as in ``main__c``."""
+        self.write_named({name.replace("__", "."): text for name, text in files.items()})
+
+    def write_named(self, files: Mapping[str, str]) -> None:
+        """Write source files by their real names."""
+        for name, text in files.items():
+            path = self.source / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(dedent(text))
+
+    def config(self, commands: str | Sequence[str], **changes: Any) -> Config:
+        """The configuration: one system "sys"; ``changes`` are artefacts, build, layout, system, systems."""
+        text = self.toml([commands] if isinstance(commands, str) else list(commands), **changes)
+        return parse(text, path="layoutrand.toml")
+
+    def toml(
+        self, commands: Sequence[str], *, artefacts: Sequence[str] = ("prog",), build: Mapping[str, Any] | None = None,
+        layout: Mapping[str, Any] | None = None, system: Mapping[str, Any] | None = None,
+        systems: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> str:  # fmt: skip
+        """The text of layoutrand.toml."""
+        tables: dict[str, Mapping[str, Any]] = {
+            "project": {"name": "test"},
+            "build": {"source": "src", "commands": list(commands), "artefacts": list(artefacts), **(build or {})},
+            "layout": layout or {},
+        }
+        for name, table in (systems or {"sys": system or {}}).items():
+            tables[f"systems.{name}"] = {"toolchain": self.toolchain, "cflags": "-O2", **table}
+        return "".join(
+            f"[{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in table.items())
+            for name, table in tables.items()
+        )
+
+    def build(
+        self, commands: str | Sequence[str] | Config, *, seeds: Iterable[int] = SEEDS, controls: bool = True,
+        layouts: Sequence[LayoutName] | None = None, jobs: int = 2, **changes: Any,
+    ) -> SystemBuild:  # fmt: skip
+        """Build the only system; failures are in the result."""
+        return self.build_all(
+            commands, layouts=layouts or all_layouts(list(seeds), controls=controls), jobs=jobs, **changes
+        )[0]
+
+    def build_all(
+        self, commands: str | Sequence[str] | Config, *, layouts: Sequence[LayoutName], jobs: int = 2, **changes: Any
+    ) -> list[SystemBuild]:
+        """Build all systems."""
+        config = commands if isinstance(commands, Config) else self.config(commands, **changes)
+        return build(
+            config, self.project, Cache(self.cache), self.runner, systems=list(config.systems), layouts=layouts,
+            jobs=jobs, progress=Progress(self.said.append, lambda: None),
+        )  # fmt: skip
+
+    def built(self, commands: str | Sequence[str] | Config, **options: Any) -> Built:
+        """Build, and insist that nothing failed and every layout is verified and distinct."""
+        return whole(self.build(commands, **options))
+
+
+@dataclass(frozen=True)
+class Built:
+    """A build without failures, by layout."""
+
+    result: SystemBuild
+    by_layout: Mapping[LayoutName, Binary]
+
+    @property
+    def seeded(self) -> dict[LayoutName, Binary]:
+        """The binaries that a seed names."""
+        return {name: binary for name, binary in self.by_layout.items() if isinstance(name, int)}
+
+    def path(self, layout: LayoutName) -> Path:
+        """Where the binary of a layout is."""
+        return self.by_layout[layout].path
+
+    def outputs(self, *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> dict[LayoutName, bytes]:
+        """What each binary prints."""
+        return {name: output(binary.path, *args, stdin=stdin, env=env) for name, binary in self.by_layout.items()}
+
+    def assert_prints(self, expected: str, *args: str) -> None:
+        """Every binary, stock and identity included, prints this."""
+        printed = self.outputs(*args)
+        assert printed == dict.fromkeys(printed, expected.encode())
+
+    def assert_all_print_as_stock(self, *args: str, stdin: bytes = b"") -> bytes:
+        """Every binary prints what stock prints, and something; returns it."""
+        printed = self.outputs(*args, stdin=stdin)
+        assert printed[STOCK]
+        assert printed == dict.fromkeys(printed, printed[STOCK])
+        return printed[STOCK]
+
+
+def whole(result: SystemBuild) -> Built:
+    """The build by layout; fails if a layout failed, is unverified, or has the text of another."""
+    assert not result.failures, [f"{failure.layout}: {failure.error}" for failure in result.failures]
+    for binary in result.binaries:
+        if binary.layout == STOCK:
+            continue
+        assert binary.verification is not None
+        assert binary.verification.tau_request == 1.0
+        assert (binary.verification.tau_identity == 1.0) == (binary.layout == IDENTITY)
+    texts = [binary.text_sha256 for binary in result.binaries if isinstance(binary.layout, int)]
+    assert len(set(texts)) == len(texts)
+    return Built(result, {binary.layout: binary for binary in result.binaries})
+
+
+def output(program: Path, *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+    """Run a program that must succeed; its standard output."""
+    done = subprocess.run([str(program), *args], input=stdin, capture_output=True, env=env, timeout=60)
+    assert done.returncode == 0, f"{program} {args}: {done.returncode}: {done.stderr!r}"
+    return done.stdout
+
+
+def only_error(result: SystemBuild) -> str:
+    """The one message that all failures of a build share."""
+    messages = {failure.error for failure in result.failures}
+    assert len(messages) == 1, messages
+    return messages.pop()
+
+
+def symbols(path: Path) -> dict[str, int]:
+    """Address of each named symbol (tests use unique names)."""
+    binary = elf.read(path.read_bytes(), name=str(path))
+    names = binary.symbol_names(range(len(binary.symbols)))  # type: ignore[arg-type]
+    return dict(zip(names, binary.symbols["value"].tolist(), strict=True))
+
+
+def in_order(path: Path, names: Iterable[str]) -> list[str]:
+    """The named symbols by ascending address."""
+    known = symbols(path)
+    return sorted(names, key=known.__getitem__)
+
+
+def loaded(path: Path) -> dict[str, tuple[int, int, bytes]]:
+    """What a program loads, build id aside."""
+    return elf.loaded_content(elf.read(path.read_bytes(), name=str(path)), skip=frozenset({".note.gnu.build-id"}))
+
+
+def many_functions(count: int, *, prefix: str = "f") -> str:
+    """C source of functions that call each other and cannot be folded into one: prefix0 ... prefixN-1."""
+    lines = [f"int {prefix}{k}(int x);" for k in range(count)]
+    for k in range(count):
+        body = f"return x * {k + 3} + {k};" if k == 0 else f"return {prefix}{k - 1}(x + {k}) ^ (x * {k * 7 + 1});"
+        lines.append(f"__attribute__((noinline)) int {prefix}{k}(int x) {{ {body} }}")
+    return "\n".join(lines) + "\n"
+
+
+FILLER = many_functions(8, prefix="pad")
+"""Functions enough for every seed to have an order of its own."""
+
+LOADER = """
+    #include <dlfcn.h>
+    #include <stdio.h>
+    int main(int argc, char **argv) {
+        void *library = dlopen(argv[1], RTLD_NOW);
+        if (!library) { puts(dlerror()); return 1; }
+        int (*run)(void) = (int (*)(void))dlsym(library, "run");
+        return run ? run() : 2;
+    }
+"""
+"""C source of a program that loads the library it is given and calls its run()."""
+
+
+def plain_program(folder: Path, source: str, *flags: str) -> Path:
+    """A program compiled by gcc itself, without layoutrand."""
+    target = folder / "plain-program"
+    subprocess.run(["gcc", "-x", "c", "-", "-o", str(target), *flags], input=source.encode(), check=True)
+    return target
+
+
+def main_calling(*names: str) -> str:
+    """C source of a main that prints what each named int(int) function gives."""
+    declarations = "".join(f"int {name}(int);\n" for name in names)
+    calls = "".join(f'  printf("{name} %d\\n", {name}(argc + 4));\n' for name in names)
+    return f"#include <stdio.h>\n{declarations}int main(int argc, char **argv) {{\n{calls}  return 0;\n}}\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)
