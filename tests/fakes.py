@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,15 +53,11 @@ class FakeExecutor:
         )  # fmt: skip
 
 
-def make_config(
-    benchmark: str, *, systems: Sequence[str] = ("a", "b"), run: str = "", artefact: str = "prog"
-) -> Config:
-    """A configuration with one benchmark table per ``benchmark`` text, ready to execute."""
+def make_config(benchmark: str, *, systems: Sequence[str] = ("a", "b"), run: str = "", project: str = "fake") -> Config:
+    """A configuration with these ``[[benchmarks]]`` tables and this content of ``[run]``, ready to execute."""
     tables = "".join(f"[systems.{name}]\n" for name in systems)
-    return parse(
-        f'[project]\nname = "fake"\n[build]\ncommands = ["make"]\nartefacts = ["{artefact}"]\n{tables}{benchmark}\n[run]\n{run}',
-        path="layoutrand.toml",
-    )
+    build = '[build]\ncommands = ["make"]\nartefacts = ["prog"]\n'
+    return parse(f'[project]\nname = "{project}"\n{build}{tables}{benchmark}\n[run]\n{run}', path="layoutrand.toml")
 
 
 def make_binary(directory: Path, system: str, layout: LayoutName, content: str, *, artefact: str = "prog") -> Binary:
@@ -101,8 +96,3 @@ def captures(systems: Sequence[str] = ("a", "b")) -> Mapping[str, str]:
 def quoted(*words: str) -> str:
     """Words as TOML array of strings."""
     return "[" + ", ".join('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"' for word in words) + "]"
-
-
-def shell(*words: str) -> str:
-    """Words as one line for sh."""
-    return shlex.join(words)

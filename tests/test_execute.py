@@ -11,14 +11,19 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from fakes import FakeExecutor, captures, make_binary, make_config, quoted, shell_binaries
 
+from experiments import selected
+from fakes import FakeExecutor, captures, make_binary, make_config, quoted, shell_binaries
+from layoutrand.core.config import parse
 from layoutrand.errors import CacheError, ConfigError, ResultsError, ToolNotFound, UsageError
 from layoutrand.model import BuildFailure
+from layoutrand.usecases.analyse import analyse
+from layoutrand.usecases.compare import compare
 from layoutrand.usecases.documents import run_document
 from layoutrand.usecases.execute import execute
 from layoutrand.usecases.experiment import current_experiment
 from layoutrand.usecases.run_plan import Request
+from layoutrand.world.disk import sha256_file
 from layoutrand.world.measure import measure
 from layoutrand.world.results_file import exclusive_use, open_for_reading, open_for_writing, results_path
 
@@ -164,9 +169,9 @@ def test_the_content_of_an_input_counts_not_its_date(project):
         {"binaries": "changed content"},
         {"config": make_config(WALL, systems=("a",), run='randomise = ["env-size"]')},
         {"config": make_config(WALL + "[layout]\nclasses = 'mix'\n", systems=("a",))},
-        {"config": make_config(WALL.replace("}", "}', 'x") if False else WALL, systems=("a",)).model_copy(update={"project": make_config(WALL).project.model_copy(update={"name": "other"})})},
+        {"config": make_config(WALL, systems=("a",), project="other")},
     ],
-)  # fmt: skip
+)
 def test_another_capture_policy_or_protocol_is_another_experiment(project, change):
     config = make_config(WALL, systems=("a",))
     project.run(config, project.binaries(layouts=(1,)))
@@ -186,7 +191,9 @@ def test_a_new_protocol_or_host_is_another_experiment(project, monkeypatch):
 
 def test_the_command_and_environment_are_made_for_each_execution(project):
     command = 'command = ["{artefact}", "--dir={artefact_dir}", "{project}", "{{artefact}}", "a b"]\n'
-    config = make_config(f'[[benchmarks]]\nname = "b"\n{command}env = {{ P = "{{project}}/x", LC_ALL = "C" }}', systems=("a",))
+    config = make_config(
+        f'[[benchmarks]]\nname = "b"\n{command}env = {{ P = "{{project}}/x", LC_ALL = "C" }}', systems=("a",)
+    )
     executor = FakeExecutor()
     project.run(config, project.binaries(), executor)
     assert len({c.argv for c in executor.commands}) == 1, "argv must be the same for every layout"
@@ -266,9 +273,7 @@ def test_wrong_output_is_a_failed_execution_that_shows_the_difference_and_keeps_
     ],
 )
 def test_real_failures_do_not_stop_the_schedule(project, script, status, words):
-    config = make_config(
-        WALL + 'timeout_s = 1\nmetric = {regex = "t=(.*)", wall = true, warmup = 2}', systems=("a",)
-    )
+    config = make_config(WALL + 'timeout_s = 1\nmetric = {regex = "t=(.*)", wall = true, warmup = 2}', systems=("a",))
     good = "for i in 9 9 1 2; do echo t=$i; done"
     binaries = shell_binaries(project.root / "c", f"ulimit -c 0; {script}", systems=("a",), layouts=(1,))
     binaries += shell_binaries(project.root / "c", good, systems=("a",), layouts=(2,))
@@ -300,11 +305,13 @@ def test_failed_executions_are_repeated_only_on_request(project):
     again = project.run(config, bad, retry_failed=True)
     assert (again.executed, len(again.failures)) == (1, 1)
     assert [(e.layout, e.attempt) for e in project.executions(config)] == [(1, 1), (2, 1), (1, 2)]
-    assert sorted(os.listdir(project.path / ".layoutrand/logs/run/a/b")) == ["1-native-round1-0-1", "1-native-round1-0-2"]
+    assert sorted(os.listdir(project.path / ".layoutrand/logs/run/a/b")) == [
+        "1-native-round1-0-1",
+        "1-native-round1-0-2",
+    ]
 
 
 def test_a_repeated_failure_that_succeeds_is_no_failure_any_more(project):
-    """The same binary that fails once: the fake reads it, so let the first attempt time out by a file."""
     config = make_config(WALL, systems=("a",))
     flag = project.root / "flag"
     binaries = shell_binaries(project.root / "c", f"test -e {flag}", systems=("a",), layouts=(1,))
@@ -340,8 +347,6 @@ def test_controls_are_those_configured_and_built(project):
 
 def test_a_program_of_several_artefacts_is_executed_with_all_of_one_layout(project):
     text = '[project]\nname="p"\n[build]\ncommands=["x"]\nartefacts=["bin/app","lib/libx.so"]\n[systems.a]\n'
-    from layoutrand.core.config import parse
-
     config = parse(text + WALL + "[run]\ncontrols = []\n", path="t")
     script = '#!/bin/sh\ncat "${0%/*}/../lib/libx.so"\n'
     app = [make_binary(project.root / "c", "a", k, script + f"# {k}\n", artefact="bin/app") for k in (1, 2)]
@@ -383,7 +388,9 @@ def test_nothing_to_execute(project):
     with pytest.raises(UsageError, match="layoutrand build --seeds 30"):
         project.run(make_config(WALL, systems=("a",)), [])
     with pytest.raises(UsageError, match="did you mean 'b'"):
-        project.run(make_config(WALL + WALL.replace('"b"', '"cc"'), systems=("a",)), project.binaries(), benchmarks=["bb"])
+        project.run(
+            make_config(WALL + WALL.replace('"b"', '"cc"'), systems=("a",)), project.binaries(), benchmarks=["bb"]
+        )
 
 
 def test_chosen_benchmarks_only(project):
@@ -429,7 +436,10 @@ def test_two_at_once(project):
     config, binaries = make_config(WALL, systems=("a",)), project.binaries()
     with open_for_writing(results_path(project.path)):
         pass
-    with exclusive_use(results_path(project.path), wait_s=0, on_wait=print), pytest.raises(ResultsError, match="another layoutrand"):
+    with (
+        exclusive_use(results_path(project.path), wait_s=0, on_wait=print),
+        pytest.raises(ResultsError, match="another layoutrand"),
+    ):
         project.run(config, binaries)
     assert project.run(config, binaries).executed == 4
 
@@ -443,14 +453,12 @@ def test_leftovers_of_a_killed_call_are_ended_first(project):
     assert "1 process" in project.said[0]
 
 
-@pytest.mark.parametrize("name", ["it's $HOME \"x\"", "new\nline", "per%p cent", "\udcff"])
+@pytest.mark.parametrize("name", ['it\'s $HOME "x"', "new\nline", "per%p cent", "\udcff"])
 def test_strange_project_directories(tmp_path, name):
     (tmp_path / name).mkdir()
     project = Project(tmp_path / name)
     (project.path / "in put").write_bytes(b"\xff\n")
-    config = make_config(
-        WALL + 'stdin = "in put"\nexpect_stdout = "in put"\nmetric = {wall = true}', systems=("a",)
-    )
+    config = make_config(WALL + 'stdin = "in put"\nexpect_stdout = "in put"\nmetric = {wall = true}', systems=("a",))
     binaries = shell_binaries(project.root / "c", "cat", systems=("a",))
     assert project.run(config, binaries, measure).failures == ()
     assert project.run(config, binaries, measure).executed == 0
@@ -468,14 +476,14 @@ def test_cachegrind_with_a_real_program(project):
         shutil.copy("/bin/cat", binary.path)
         with binary.path.open("ab") as file:
             file.write(str(layout).encode())
-        from layoutrand.world.disk import sha256_file
-
         binaries.append(dataclasses.replace(binary, sha256=sha256_file(binary.path)))
     assert project.run(config, binaries, measure).failures == ()
     executions = project.executions(config)
     assert Counter(e.instrument for e in executions) == {"native": 4, "cachegrind": 4}
     counts = {
-        tuple(m.value for m in e.measurements if m.metric == "instructions") for e in executions if e.instrument == "cachegrind"
+        tuple(m.value for m in e.measurements if m.metric == "instructions")
+        for e in executions
+        if e.instrument == "cachegrind"
     }
     assert len(counts) == 1, "the same program counts the same to the digit"
     assert all("wall_s" not in {m.metric for m in e.measurements} for e in executions if e.instrument == "cachegrind")
@@ -495,3 +503,27 @@ def test_the_module_runs_without_terminal_or_environment(project):
     """A call from cron: empty environment, no HOME."""
     script = "import layoutrand.usecases.execute, layoutrand.usecases.run_plan"
     assert subprocess.run([sys.executable, "-c", script], env={}).returncode == 0
+
+
+def test_from_execution_to_analysis_and_comparison(project):
+    """All of it, with durations that the binaries' contents decide."""
+    config = make_config(WALL, systems=("a", "b"))
+    binaries = [
+        make_binary(project.root / "c", system, layout, f"# {system}{layout}\nwall {factor * wall}\n")
+        for system, factor in (("a", 1.0), ("b", 0.5))
+        for layout, wall in ((1, 1.0), (2, 1.1), (3, 1.2), (4, 1.0), (5, 1.1), ("stock", 0.9), ("identity", 1.1))
+    ]
+    summary = project.run(config, binaries)
+    assert run_document(summary) == {
+        "schema": "layoutrand/run/1", "executions": 30, "executed": 30, "already": 0, "unbuilt": 0, "failures": [],
+        "build_failures": [], "results": str(results_path(project.path)),
+    }  # fmt: skip
+    selection = selected(config, project.path)
+    analysis = analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses[0]
+    assert analysis.mean.centre == pytest.approx(1.08)
+    assert analysis.stock is not None
+    assert (analysis.stock.n_executions, analysis.stock.percentile, analysis.stock.sd) == (5, 0, 0)
+    comparison = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
+    assert comparison.benchmarks[0].verdict == "faster"
+    assert comparison.benchmarks[0].ratio.centre == pytest.approx(0.5)
+    assert comparison.benchmarks[0].paired.half_width == pytest.approx(0)

@@ -159,7 +159,9 @@ def test_output_that_is_not_utf8(command, tmp_path):
     assert (tmp_path / "stdout").read_bytes() == b"\xff\xfe\x00"
 
 
-@pytest.mark.parametrize("name", ["a b", "it's", 'qu"ote', "$HOME", "new\nline", "per%cent", "-dash", "\udcff\udcfe", "ü"])
+@pytest.mark.parametrize(
+    "name", ["a b", "it's", 'qu"ote', "$HOME", "new\nline", "per%cent", "-dash", "\udcff\udcfe", "ü"]
+)
 def test_strange_names(command, tmp_path, name):
     program = tmp_path / name
     program.write_text('#!/bin/sh\nprintf "%s|" "$0" "$@"\n')

@@ -97,7 +97,10 @@ def test_equal_calls_share_one_context(path):
 
 
 def test_build_failures_are_those_of_the_last_call(path, tmp_path):
-    failures = [BuildFailure("s", "art", 7, "bad \udcff", tmp_path / "log"), BuildFailure("s", "art", "stock", "e", None)]
+    failures = [
+        BuildFailure("s", "art", 7, "bad \udcff", tmp_path / "log"),
+        BuildFailure("s", "art", "stock", "e", None),
+    ]
     with open_for_writing(path) as store:
         ids = store.begin(EXPERIMENT, CONTEXT)
         store.replace_build_failures(ids[0], {"s": "c"}, failures)
@@ -116,7 +119,9 @@ def test_reading_needs_a_file(path):
     assert not path.parent.exists()
 
 
-@pytest.mark.parametrize("content", [b"hello world, this is no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"hello world, this is no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000]
+)
 def test_not_a_database_is_refused_and_left_alone(path, content):
     path.parent.mkdir()
     path.write_bytes(content)
@@ -233,7 +238,10 @@ def test_an_interrupted_transaction_is_rolled_back(path):
 def test_exclusive_use_says_who_has_it(path):
     open_for_writing(path).close()
     with exclusive_use(path, wait_s=0, on_wait=pytest.fail):
-        with pytest.raises(ResultsError, match=f"process {os.getpid()}"), exclusive_use(path, wait_s=0, on_wait=pytest.fail):
+        with (
+            pytest.raises(ResultsError, match=f"process {os.getpid()}"),
+            exclusive_use(path, wait_s=0, on_wait=pytest.fail),
+        ):
             pass
     with exclusive_use(path, wait_s=0, on_wait=pytest.fail):
         pass

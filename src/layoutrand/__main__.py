@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    from layoutrand.cli import run  # noqa: PLC0415 - so that importing this module costs nothing
+    from layoutrand.cli import run
 
     sys.exit(run(sys.argv[1:]))
 

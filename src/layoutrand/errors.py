@@ -54,7 +54,7 @@ class ConfigError(UsageError):
 
 
 class HostError(LayoutrandError):
-    """This machine cannot do what was asked."""
+    """The machine cannot do what was asked."""
 
 
 class ToolNotFound(HostError):
@@ -70,6 +70,7 @@ class BuildError(LayoutrandError):
 
     def __init__(self, message: str, *, log: Path | None = None) -> None:
         """Join the ``message`` and, where there is one, the place of the ``log``."""
+        self.message = message
         self.log = log
         super().__init__(f"{message}\nFull log: {log}" if log else message)
 

@@ -23,7 +23,7 @@ from layoutrand.stats.levels import group_means, nested
         ([1.0, float("inf"), float("-inf")], r"2 of 3 measurements are not finite, the first \(inf\) at \[1\]"),
         ([[1.0], [2.0, float("nan")]], "position 2 in reading order"),
         ([[1.0, 2.0], []], r"no measurements at \[1\]; leave out units without measurements"),
-        ([[], [1.0]], "the first unit at depth 1 is empty"),
+        ([[], [1.0]], "the first unit at depth 2 is empty"),
         ([[1.0, 2.0], 3.0], r"expected a sequence at \[1\], got float; all branches need 2 levels"),
         ([[1.0, 2.0], [[3.0], 4.0]], r"expected a number at \[1, 0\], got list; all branches need 2 levels"),
         ([[1.0, "x"], [2.0]], r"expected a number at \[0, 1\], got str"),

@@ -134,8 +134,10 @@ static bool list_sort_by(Vm *vm, int argc, Value *argv, Value *result)
     vm_push(vm, value_object(pairs));
     for (size_t i = 0; i < list->len; i++) {
         Value pair[] = {value_nil(), value_int((int64_t)i), list->items[i]};
+        vm_push(vm, pair[2]);
         if (!call1(vm, argv[1], pair[2], &pair[0]))
             return false;
+        vm_pop(vm);
         list_push(heap, pairs, value_object(list_from(heap, pair, 3)));
     }
     if (!sort_list(vm, pairs, value_nil()))

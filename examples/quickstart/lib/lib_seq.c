@@ -64,7 +64,7 @@ static bool seq_each(Vm *vm, int argc, Value *argv, Value *result)
     return give(result, argv[0]);
 }
 
-/* The first item for which the function's truth is as wanted, or NULL in *found. */
+/* Looks for the first item for which the function's truth is as wanted. */
 static bool search(Vm *vm, const Value *argv, bool wanted, bool *found, Value *item)
 {
     const List *list = AS_LIST(argv[0]);
@@ -72,8 +72,10 @@ static bool search(Vm *vm, const Value *argv, bool wanted, bool *found, Value *i
     for (size_t i = 0; i < list->len && !*found; i++) {
         Value v;
         *item = list->items[i];
+        vm_push(vm, *item);
         if (!call1(vm, argv[1], *item, &v))
             return false;
+        vm_pop(vm);
         *found = value_truthy(v) == wanted;
     }
     return true;

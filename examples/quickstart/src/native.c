@@ -117,9 +117,9 @@ bool call2(Vm *vm, Value fn, Value a, Value b, Value *result)
 void lib_define_all(Vm *vm)
 {
     static void (*const modules[])(Vm *) = {
-        lib_core,  lib_str,  lib_list,  lib_seq,  lib_map,  lib_math,
-        lib_big,   lib_random, lib_regex, lib_json, lib_csv, lib_codec,
-        lib_text,  lib_date, lib_matrix, lib_poly, lib_graph, lib_meta,
+        lib_core,  lib_str,    lib_list,  lib_seq,  lib_map,  lib_math,
+        lib_big,   lib_random, lib_regex, lib_data, lib_codec, lib_text,
+        lib_date,  lib_matrix, lib_poly,  lib_graph, lib_meta,
     };
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
         modules[i](vm);

@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 def make_app() -> typer.Typer:
     """The application with all its commands."""
-    from layoutrand.cli import analysis, building, host, project, running, showing  # noqa: PLC0415
+    from layoutrand.cli import analysis, building, host, project, running, showing
 
     app = typer.Typer(
         name="layoutrand",

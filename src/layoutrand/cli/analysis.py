@@ -11,7 +11,7 @@ import typer
 
 from layoutrand.cli import options
 from layoutrand.cli.running import Benchmarks
-from layoutrand.cli.terminal import Terminal, percent, quantity
+from layoutrand.cli.terminal import Page, percent, quantity
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Host = Annotated[str | None, typer.Option(help="Analyse the results of this mach
 AllMetrics = Annotated[bool, typer.Option("--all", help="Every metric measured, not only each benchmark's main one.")]
 
 
-def analyse(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def analyse(  # noqa: PLR0913 - one parameter for each option
     system: options.Systems = None,
     benchmark: Benchmarks = None,
     metric: Annotated[list[str] | None, typer.Option("--metric", help="Only this metric; may be repeated.")] = None,
@@ -70,34 +70,40 @@ def load_selection(
         return select(question, store)
 
 
-def show_analysis(report: AnalysisReport, terminal: Terminal, *, every: bool) -> None:
+def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
     """Three tables: means, variance by level, controls; then one sentence for each benchmark."""
     shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
     confidence = f"{100 * report.confidence:g} %"
-    terminal.table(
+    page.table(
         f"Mean over layouts, {confidence} interval",
         ("benchmark", "system", "metric", "binaries", "mean", "interval", "±", "range over binaries"),
         [_mean_row(analysis) for analysis in shown],
     )
-    terminal.line()
-    terminal.table(
+    page.line()
+    page.table(
         "Variation at each level (relative standard deviation)",
-        ("benchmark", "system", "metric", "layout", *(f"{level} (T)" for level in ("binary", "execution", "iteration"))),
+        (
+            "benchmark",
+            "system",
+            "metric",
+            "layout",
+            *(f"{level} (T)" for level in ("binary", "execution", "iteration")),
+        ),
         [_level_row(analysis) for analysis in shown],
     )
-    terminal.line()
+    page.line()
     controls = [row for analysis in shown for row in _control_rows(analysis)]
     if controls:
-        terminal.table(
+        page.table(
             "Controls: where they lie among the layouts",
             ("benchmark", "system", "metric", "control", "executions", "mean", "sd", "percentile", "layouts / control"),
             controls,
         )
-        terminal.line()
+        page.line()
     for analysis in shown:
         for warning in analysis.warnings:
-            terminal.warn(f"{analysis.system}, {analysis.benchmark}, {analysis.metric}: {warning}")
-    show_selection_problems(report.selection, report.warnings, terminal)
+            page.warn(f"{analysis.system}, {analysis.benchmark}, {analysis.metric}: {warning}")
+    show_selection_problems(report.selection, report.warnings, page)
 
 
 def _mean_row(analysis: Analysis) -> tuple[str, ...]:
@@ -145,14 +151,16 @@ def interval(value: Interval, unit: str) -> str:
     return f"[{quantity(value.low, unit)}, {quantity(value.high, unit)}]"
 
 
-def show_selection_problems(selection: Selection, warnings: Sequence[str], terminal: Terminal) -> None:
+def show_selection_problems(selection: Selection, warnings: Sequence[str], page: Page) -> None:
     """What was left out, and what failed."""
     for warning in dict.fromkeys(warnings):
-        terminal.warn(warning)
+        page.warn(warning)
     if selection.failures:
-        terminal.warn(f"{len(selection.failures)} executions failed and are not in the numbers; `layoutrand run` lists them")
+        page.warn(
+            f"{len(selection.failures)} executions failed and are not in the numbers; `layoutrand run` lists them"
+        )
     if selection.build_failures:
-        terminal.warn(f"{len(selection.build_failures)} binaries could not be built and are not in the numbers")
+        page.warn(f"{len(selection.build_failures)} binaries could not be built and are not in the numbers")
 
 
 def parse_threshold(text: str) -> float:
@@ -166,7 +174,7 @@ def parse_threshold(text: str) -> float:
     return value
 
 
-def compare(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def compare(  # noqa: PLR0913 - one parameter for each option
     base: Annotated[str, typer.Argument(help="The system divided by.")],
     candidate: Annotated[str, typer.Argument(help="The system judged.")],
     benchmark: Benchmarks = None,
@@ -204,7 +212,7 @@ def compare(  # noqa: PLR0913, PLR0917 - one parameter for each option
     return FAIL_IF_MET if fail_if in verdicts else 0
 
 
-def show_comparison(result: Comparison, terminal: Terminal) -> None:
+def show_comparison(result: Comparison, page: Page) -> None:
     """One row a benchmark, the suite, and a sentence that can be quoted."""
     rows = [_ratio_row(pair) for pair in result.benchmarks]
     suite = result.suite
@@ -212,23 +220,23 @@ def show_comparison(result: Comparison, terminal: Terminal) -> None:
         rows.append((
             f"geometric mean of {suite.n_benchmarks}", "", "", f"{suite.ratio.centre:.4f}",
             f"[{suite.ratio.low:.4f}, {suite.ratio.high:.4f}]",
-            "-" if suite.paired is None else f"{suite.paired.centre:.4f} [{suite.paired.low:.4f}, {suite.paired.high:.4f}]",
+            "-" if suite.paired is None else f"[{suite.paired.low:.4f}, {suite.paired.high:.4f}]",
             suite.verdict,
         ))  # fmt: skip
-    terminal.table(
+    page.table(
         f"{result.candidate} / {result.baseline}, {100 * result.confidence:g} % intervals, "
         f"threshold {100 * result.threshold:g} %",
         ("benchmark", "metric", "binaries", "ratio", "interval", "paired by seed", "verdict"),
         rows,
     )
-    terminal.line()
+    page.line()
     for pair in result.benchmarks:
-        terminal.line(_sentence(result, pair))
+        page.line(_sentence(result, pair))
         for warning in pair.warnings:
-            terminal.warn(f"{pair.benchmark}: {warning}")
+            page.warn(f"{pair.benchmark}: {warning}")
     for system, names in ((result.baseline, result.only_baseline), (result.candidate, result.only_candidate)):
         if names:
-            terminal.warn(f"only {system} has results of {', '.join(names)}: left out of the suite")
+            page.warn(f"only {system} has results of {', '.join(names)}: left out of the suite")
 
 
 def _ratio_row(pair: BenchmarkRatio) -> tuple[str, ...]:

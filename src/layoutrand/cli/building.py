@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.terminal import Page, Terminal
 
 if TYPE_CHECKING:
     from layoutrand.core.config import Config
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from layoutrand.usecases.build import SystemBuild
 
 
-def build(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def build(  # noqa: PLR0913 - one parameter for each option
     seeds: options.Seeds = "30",
     system: options.Systems = None,
     controls: options.Controls = True,
@@ -42,11 +42,17 @@ def build(  # noqa: PLR0913, PLR0917 - one parameter for each option
     return 1 if any(result.failures for result in results) else 0
 
 
-def build_with_progress(  # noqa: PLR0913, PLR0917 - what a build needs, and where to report
-    config: Config, directory: Path, systems: Sequence[str], layouts: Sequence[LayoutName], jobs: int, terminal: Terminal
+def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to report
+    config: Config,
+    directory: Path,
+    systems: Sequence[str],
+    layouts: Sequence[LayoutName],
+    jobs: int,
+    terminal: Terminal,
 ) -> list[SystemBuild]:
     """Build, with a progress bar."""
-    from layoutrand.usecases.build import Progress, build as build_systems
+    from layoutrand.usecases.build import Progress
+    from layoutrand.usecases.build import build as build_systems
     from layoutrand.world.cache import Cache, default_root
     from layoutrand.world.process import SubprocessRunner
 
@@ -73,7 +79,7 @@ def _counter(update: Callable[[int, int], None], total: int) -> Callable[[], Non
     return advance
 
 
-def show_build(results: Sequence[SystemBuild], terminal: Terminal) -> None:
+def show_build(results: Sequence[SystemBuild], page: Page) -> None:
     """What was built, as a table, then notes and failures."""
     rows = []
     for result in results:
@@ -91,27 +97,29 @@ def show_build(results: Sequence[SystemBuild], terminal: Terminal) -> None:
             "-" if capture is None else f"{capture.build_s:.1f} s",
         ))  # fmt: skip
     columns = ("system", "placeable sections", "binaries", "made now", "cached", "verified", "failed", "build once")
-    terminal.table("Binaries", columns, rows)
+    page.table("Binaries", columns, rows)
     for result in results:
         for note in result.notes:
-            terminal.warn(note)
-        show_failures(result.failures, terminal)
+            page.warn(note)
+        show_failures(result.failures, page)
 
 
-def show_failures(failures: Sequence[BuildFailure], terminal: Terminal) -> None:
+def show_failures(failures: Sequence[BuildFailure], page: Page) -> None:
     """Failures, those with one cause together."""
     causes: dict[tuple[str, str, str], list[str]] = {}
     for failure in failures:
         causes.setdefault((failure.system, failure.artefact, failure.error), []).append(str(failure.layout))
     for (system, artefact, error), layouts in causes.items():
         named = ", ".join(layouts[:8]) + (f" and {len(layouts) - 8} more" if len(layouts) > 8 else "")
-        terminal.fail(f"system {system}, {artefact}, layout {named}: {error}")
+        page.fail(f"system {system}, {artefact}, layout {named}: {error}")
 
 
-def exec_(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def exec_(  # noqa: PLR0913 - one parameter for each option
     command: Annotated[list[str], typer.Argument(help="The command to execute, after --.")],
     seed: Annotated[str, typer.Option(help="The layout: a seed, or identity.")],
-    system: Annotated[str | None, typer.Option("--system", help="Whose toolchain and flags; default: the first.")] = None,
+    system: Annotated[
+        str | None, typer.Option("--system", help="Whose toolchain and flags; default: the first.")
+    ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Lay out only links that write a file of this name.")] = None,
     directory: options.Directory = Path(),
     quiet: options.Quiet = False,

@@ -38,8 +38,8 @@ def _show_diagnosis(found: Diagnosis, terminal: Terminal) -> None:
     )
     rows = [(a.toolchain, "yes" if a.usable else "no", ", ".join(a.factors) or "-") for a in found.abilities]
     terminal.table("Toolchains", ("toolchain", "usable", "factors"), rows)
-    rows = [(name, path or "absent") for name, path in found.instruments.items()]
-    terminal.table("Instruments", ("program", "where"), rows)
+    instruments = [(name, path or "absent") for name, path in found.instruments.items()]
+    terminal.table("Instruments", ("program", "where"), instruments)
     if not found.problems:
         terminal.line("no problems found")
     for problem in found.problems:

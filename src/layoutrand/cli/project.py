@@ -18,7 +18,7 @@ def _show_version(wanted: bool) -> None:
 
 
 def common(
-    version: Annotated[  # noqa: ARG001 - its callback does the work
+    version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from layoutrand import __version__
 from layoutrand.cli import analysis, building
-from layoutrand.cli.terminal import Terminal
 from layoutrand.world.disk import write_atomically
 
 if TYPE_CHECKING:
@@ -20,36 +19,38 @@ if TYPE_CHECKING:
     from layoutrand.usecases.execute import Summary
 
 
-class _Markdown(Terminal):
-    """Collects tables and lines as Markdown instead of printing them."""
+class Markdown:
+    """A `Page` that collects tables and lines as Markdown."""
 
     def __init__(self) -> None:
-        super().__init__(json=False, quiet=False)
-        object.__setattr__(self, "text", io.StringIO())
-
-    text: io.StringIO
+        """Begin with an empty page."""
+        self.text = io.StringIO()
 
     def line(self, text: str = "") -> None:
+        """A paragraph."""
         self.text.write(text + "\n\n" if text else "")
 
     def warn(self, text: str) -> None:
+        """A warning, set off."""
         self.text.write(f"> warning: {text}\n\n")
 
     def fail(self, text: str) -> None:
+        """A failure, set off."""
         self.text.write(f"> failed: {text}\n\n")
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table under a heading of its own."""
         head = "| " + " | ".join(columns) + " |\n|---" + "|---:" * (len(columns) - 1) + "|\n"
         body = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
         self.text.write(f"### {title}\n\n{head}{body}\n")
 
 
-def write_report(  # noqa: PLR0913, PLR0917 - the parts of a report
+def write_report(  # noqa: PLR0913 - the parts of a report
     directory: Path, config: Config, results: Sequence[SystemBuild], summary: Summary, report: AnalysisReport,
     comparison: Comparison,
 ) -> Path:  # fmt: skip
     """Write ``report.md`` in the project; its path."""
-    page = _Markdown()
+    page = Markdown()
     page.line(f"# {config.project.name}: how much does layout matter?")
     host = report.selection.experiment.hostname
     page.line(f"layoutrand {__version__}, measured on {host}; results in {summary.results}.")
@@ -58,7 +59,9 @@ def write_report(  # noqa: PLR0913, PLR0917 - the parts of a report
     for result in results:
         if result.capture is not None:
             tools = result.capture.tools
-            page.line(f"{result.system}: {tools['cc']['version']}; {tools['ld']['version']}; capture {result.capture.id[:16]}")
+            page.line(
+                f"{result.system}: {tools['cc']['version']}; {tools['ld']['version']}; capture {result.capture.id[:16]}"
+            )
     page.line("## Analysis")
     analysis.show_analysis(report, page, every=True)
     page.line("## Comparison")

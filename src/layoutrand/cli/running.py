@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import building, options
-from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.terminal import Page, Terminal
 
 if TYPE_CHECKING:
     from layoutrand.core.config import Config
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
 
 
-def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def run(  # noqa: PLR0913 - one parameter for each option
     seeds: options.Seeds = "30",
     system: options.Systems = None,
     benchmark: Benchmarks = None,
@@ -84,18 +84,18 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     return summary, results
 
 
-def show_run(summary: Summary, terminal: Terminal) -> None:
+def show_run(summary: Summary, page: Page) -> None:
     """What was executed."""
     failed = f", {len(summary.failures)} failed" if summary.failures else ""
     unbuilt = f", {summary.unbuilt} have no binary" if summary.unbuilt else ""
-    terminal.line(
+    page.line(
         f"{summary.executed} executions now, {summary.already} were there already{failed}{unbuilt}; "
         f"results in {summary.results}"
     )
     if summary.failures and not summary.executed:
         for execution in summary.failures[:10]:
-            terminal.fail(_failure(execution))
-        terminal.line("`layoutrand run --retry-failed` executes failed ones again")
+            page.fail(_failure(execution))
+        page.line("`layoutrand run --retry-failed` executes failed ones again")
 
 
 def _failure(execution: object) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 cache_app = typer.Typer(help="The cache of captures and binaries.", no_args_is_help=True)
 
 
-def inspect(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def inspect(  # noqa: PLR0913 - one parameter for each option
     system: Annotated[str, typer.Argument(help="The system.")],
     seed: Annotated[str, typer.Argument(help="The layout: a seed, or identity.")],
     other: Annotated[list[str] | None, typer.Option("--with", help="Also the distance to this layout.")] = None,
@@ -32,7 +32,8 @@ def inspect(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from layoutrand.core.config import choose
     from layoutrand.core.seeds import parse_layout
     from layoutrand.model import IDENTITY
-    from layoutrand.usecases.inspect import inspect as inspect_binary, inspect_document
+    from layoutrand.usecases.inspect import inspect as inspect_binary
+    from layoutrand.usecases.inspect import inspect_document
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
@@ -145,7 +146,9 @@ def parse_size(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
     if match is None:
         raise UsageError(f"--max-size {text}: write a size such as 500M or 2G")
-    return int(float(match[1]) * 1024 ** "KMGT".find(match[2].upper() or "?") * 1024) if match[2] else int(float(match[1]))
+    return (
+        int(float(match[1]) * 1024 ** "KMGT".find(match[2].upper() or "?") * 1024) if match[2] else int(float(match[1]))
+    )
 
 
 def _size(size: int) -> str:

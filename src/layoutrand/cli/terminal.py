@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,9 +17,25 @@ from rich.table import Table
 _PLAIN_INTERVAL_S = 10.0
 
 
+class Page(Protocol):
+    """Something that results can be shown on: the terminal, or a written report."""
+
+    def line(self, text: str = "") -> None:
+        """A line of results."""
+
+    def warn(self, text: str) -> None:
+        """A warning."""
+
+    def fail(self, text: str) -> None:
+        """A recorded failure."""
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table whose first column is text; the others are right-aligned."""
+
+
 @dataclass(frozen=True)
 class Terminal:
-    """Where to write: ``json`` makes stdout one document, ``quiet`` leaves out everything but results and errors."""
+    """A `Page`: ``json`` makes stdout one document, ``quiet`` leaves out everything but results and errors."""
 
     json: bool
     quiet: bool

@@ -87,7 +87,7 @@ def _member_name(raw: bytes, long_names: bytes) -> str:
 
 def write(archive: Archive, contents: Mapping[int, bytes]) -> bytes:
     """The archive with member k's content replaced by ``contents[k]``; thin ones become ordinary ones."""
-    names = archive.names if archive.names else b""
+    names = archive.names or b""
     size_of_index = _HEADER + len(archive.index) + len(archive.index) % 2 if archive.index_name else 0
     at = 8 + size_of_index + (_HEADER + len(names) + len(names) % 2 if names else 0)
     moved: dict[int, int] = {}

@@ -123,7 +123,8 @@ def functions(
     offset = value - begins[np.maximum(slot, 0)]
     inside &= offset < size[owner]
     rows = np.stack([owner, offset, symbols["size"].astype(np.int64)], axis=1)[inside]
-    return rows[np.lexsort(rows.T[::-1])]
+    ordered: NDArray[np.int64] = rows[np.lexsort(rows.T[::-1])]
+    return ordered
 
 
 def other_sizes(binary: elf.Elf, output: int) -> dict[str, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -30,8 +32,8 @@ def kendall_tau(first: ArrayLike, second: ArrayLike) -> float:
 def adjacent_kept(first: ArrayLike, second: ArrayLike) -> int:
     """How many items directly follow the same item in both orders (0 ... n-1)."""
     a, b = np.asarray(first).tolist(), np.asarray(second).tolist()
-    pairs = set(zip(a, a[1:], strict=False))
-    return sum(pair in pairs for pair in zip(b, b[1:], strict=False))
+    pairs = set(pairwise(a))
+    return sum(pair in pairs for pair in pairwise(b))
 
 
 def _inversions(ranks: NDArray[np.int64]) -> int:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
 
+SHT_NULL: Final = 0
 SHT_SYMTAB: Final = 2
 SHT_STRTAB: Final = 3
 SHT_RELA: Final = 4
@@ -33,7 +34,9 @@ SHF_GROUP: Final = 0x200
 SHN_LORESERVE: Final = 0xFF00
 SHN_ABS: Final = 0xFFF1
 SHN_XINDEX: Final = 0xFFFF
+GRP_COMDAT: Final = 1
 STT_FUNC: Final = 2
+STT_SECTION: Final = 3
 STT_FILE: Final = 4
 PT_LOAD: Final = 1
 
@@ -41,7 +44,9 @@ SECTION = np.dtype(
     [("name", "<u4"), ("type", "<u4"), ("flags", "<u8"), ("addr", "<u8"), ("offset", "<u8"), ("size", "<u8"),
      ("link", "<u4"), ("info", "<u4"), ("align", "<u8"), ("entsize", "<u8")]
 )  # fmt: skip
-SYMBOL = np.dtype([("name", "<u4"), ("info", "u1"), ("other", "u1"), ("shndx", "<u2"), ("value", "<u8"), ("size", "<u8")])
+SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("shndx", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
 RELA = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
 
 Table = NDArray[np.void]
@@ -100,9 +105,15 @@ class Elf:
         return self.data[start : start + int(section["size"])]
 
     def strings(self, table: int, offsets: NDArray[np.uint32]) -> list[str]:
-        """NUL-terminated strings at the offsets into the string table in section ``table``."""
-        text = self.content(table)
-        return [text[at : text.index(b"\0", at)].decode("utf-8", "surrogateescape") for at in offsets.tolist()]
+        """NUL-terminated strings at the offsets into the string table in section ``table``.
+
+        Raises `FeatureUnsupported` for an offset outside the table.
+        """
+        text = self.content(table) if len(offsets) else b""
+        try:
+            return [text[at : text.index(b"\0", at)].decode("utf-8", "surrogateescape") for at in offsets.tolist()]
+        except ValueError as error:
+            raise FeatureUnsupported("a damaged ELF file: a name lies outside its string table") from error
 
     def symbol_names(self, which: NDArray[np.intp]) -> list[str]:
         """Names of the symbols with the indices ``which``."""
@@ -126,13 +137,23 @@ class Elf:
         return dict(zip(self.sections["info"][which].tolist(), which.tolist(), strict=True))
 
     def group_signatures(self) -> dict[int, str]:
-        """COMDAT signature of each section that is a member of a group."""
+        """COMDAT signature of each section that is a member of a COMDAT group.
+
+        Groups of other kinds are left out: they tie sections of one object together, and their signatures may repeat.
+        """
         signatures: dict[int, str] = {}
         for index in np.flatnonzero(self.sections["type"] == SHT_GROUP).tolist():
             words = np.frombuffer(self.content(index), "<u4")
-            name = self.symbol_names(np.array([int(self.sections[index]["info"])]))[0]
-            signatures.update(dict.fromkeys(words[1:].tolist(), name))
+            if len(words) and int(words[0]) & GRP_COMDAT:
+                name = self._signature(int(self.sections[index]["info"]))
+                signatures.update(dict.fromkeys(words[1:].tolist(), name))
         return signatures
+
+    def _signature(self, symbol: int) -> str:
+        name = self.symbol_names(np.array([symbol]))[0]
+        if not name and int(self.symbols[symbol]["info"]) & 0xF == STT_SECTION:
+            return self.section_names[int(self.symbol_sections[symbol])]  # section symbols go by their section's name
+        return name
 
 
 def is_elf(data: bytes) -> bool:
@@ -153,21 +174,28 @@ def read(data: bytes, *, name: str) -> Elf:
         raise FeatureUnsupported(f"{name}: only 64-bit little-endian ELF files are supported")
     if offset + count * SECTION.itemsize > len(data):
         raise FeatureUnsupported(f"{name}: the section headers lie outside the file; it is truncated")
-    return Elf(data, header["e_machine"], header["e_type"], offset, count, names_index)
+    found = Elf(data, header["e_machine"], header["e_type"], offset, count, names_index)
+    stored = found.sections[(found.sections["type"] != SHT_NOBITS) & (found.sections["type"] != SHT_NULL)]
+    room = np.uint64(len(data)) - np.minimum(stored["size"], np.uint64(len(data)))  # unsigned: must not wrap around
+    if ((stored["size"] > len(data)) | (stored["offset"] > room)).any():
+        raise FeatureUnsupported(f"{name}: a section lies outside the file; it is truncated")
+    return found
 
 
-def loaded_content(elf: Elf, *, skip: frozenset[str]) -> dict[str, tuple[int, int, bytes]]:
-    """Address, size and bytes of every allocated section except those named in ``skip``.
+def loaded_content(elf: Elf, *, skip: frozenset[str]) -> list[tuple[str, int, int, bytes]]:
+    """Name, address, size and bytes of every allocated section, in file order, except those named in ``skip``.
 
-    Two files with equal values behave alike once loaded, whatever their symbol tables say.
+    Two files with equal values behave alike once loaded, whatever their symbol tables say. A list, because names of
+    output sections may repeat.
     """
     wanted = np.flatnonzero((elf.sections["flags"] & SHF_ALLOC) != 0).tolist()
-    return {
-        elf.section_names[index]: (
+    return [
+        (
+            elf.section_names[index],
             int(elf.sections[index]["addr"]),
             int(elf.sections[index]["size"]),
             elf.content(index),
         )
         for index in wanted
         if elf.section_names[index] not in skip
-    }
+    ]

@@ -36,7 +36,7 @@ _PARTIAL: Final = frozenset({"-r", "-i", "-Ur", "--relocatable", "-relocatable"}
 class Word:
     """One logical word of a link line: ``before`` + ``text`` is what is written (``before`` may be a word itself).
 
-    For ``-L dir`` ``before`` is ``("-L",)`` and text ``dir``; for ``--script=f`` ``before`` is ``("--script=",)`` joined.
+    For ``-L dir`` ``before`` is ``-L`` and ``text`` is ``dir``; ``--script=f`` is ``--script=`` joined to ``f``.
     """
 
     kind: Kind

@@ -13,26 +13,28 @@ order is a permutation of the places ("slots") that sections hold there:
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from typing import Final
 
 from layoutrand.core.keyed import keyed_order
 from layoutrand.model import IDENTITY, Layout, LayoutName, Section
 
 PLAIN: Final = "text"
-# As GNU ld's default script tells them apart; the trailing "_unlikely" is its third pattern for cold code.
 _PREFIXES: Final = ("unlikely", "exit", "startup", "hot")
 
 
 def classify(section_name: str) -> str:
-    """The class of an executable section by its name, as linkers see it: one of the prefixes, or plain "text"."""
+    """The class of an executable section by its name, as GNU ld's default script sees it.
+
+    One of the prefixes, or plain "text". Functions that are *named* hot or x_unlikely fall into those classes too,
+    because the linker cannot tell them apart either.
+    """
     rest = section_name.removeprefix(".text.")
-    if rest != section_name:
-        for prefix in _PREFIXES:
-            if rest == prefix or rest.startswith(prefix + "."):
-                return prefix
-        if rest.endswith("_unlikely"):
-            return "unlikely"
-    return PLAIN
+    if rest == section_name:
+        return PLAIN
+    if rest.endswith("_unlikely"):  # part of the script's first pattern, so it wins over the other prefixes
+        return "unlikely"
+    return next((prefix for prefix in _PREFIXES if rest == prefix or rest.startswith(prefix + ".")), PLAIN)
 
 
 def identity_bytes(section: Section) -> bytes:
@@ -109,7 +111,7 @@ def _module_order(sections: Sequence[Section], order: list[int], seed: int, keep
 
 def _regions(kinds: Sequence[str]) -> list[str]:
     """The class of each slot if every class is contiguous (the linker groups them), else one region for all."""
-    changes = sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))
+    changes = sum(a != b for a, b in pairwise(kinds))
     return list(kinds) if changes < max(1, len(set(kinds))) else [PLAIN] * len(kinds)
 
 

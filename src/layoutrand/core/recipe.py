@@ -56,7 +56,7 @@ class Recipe:
         return [*self.toolchain.link.driver_flags, *shlex.split(self.options.ldflags)]
 
     def script(self, jobs: int) -> str:
-        """The user's commands as one bash script that names each before it executes it and stops at the first failure."""
+        """The user's commands as one bash script: it names each before executing it and stops at the first failure."""
         lines = ["set -e"]
         for command in self.build.commands:
             filled = command.replace("{jobs}", str(jobs))
@@ -81,9 +81,7 @@ class Recipe:
         }
 
 
-def binary_facts(
-    capture_id: str, artefact: str, policy: LayoutPolicy, layout: int | str
-) -> dict[str, Any]:
+def binary_facts(capture_id: str, artefact: str, policy: LayoutPolicy, layout: int | str) -> dict[str, Any]:
     """Everything that decides one linked binary, as JSON values."""
     return {
         "version": BUILD_VERSION,

@@ -34,7 +34,7 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def render(template: str, **values: Any) -> str:  # noqa: ANN401 - what a template takes is its own affair
+def render(template: str, **values: Any) -> str:
     """The text of the named template; raises jinja2.UndefinedError for a value it lacks."""
     return _environment().get_template(template).render(version=__version__, **values)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.config import Config, System
@@ -15,12 +14,13 @@ from layoutrand.core.order import draw
 from layoutrand.core.recipe import Recipe, Variant, binary_facts
 from layoutrand.core.toolchain import require_factors
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
-from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName, Verification
+from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
+from layoutrand.usecases.binaries import cached_binary, store_linked, store_stock
 from layoutrand.usecases.capture import Order, Say, build_stock, capture, find_origin, make_order
 from layoutrand.usecases.relink import Code, Linked, link_layout, verify
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, sha256_file
+from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes
 from layoutrand.world.process import Runner
 
 MIN_SECTIONS = 2
@@ -46,32 +46,41 @@ class Progress:
     advance: Callable[[], None]
 
 
+@dataclass(frozen=True)
+class _Site:
+    """Where and with what everything is built."""
+
+    config: Config
+    project: Path
+    cache: Cache
+    runner: Runner
+    jobs: int
+    progress: Progress
+
+
 def build(  # noqa: PLR0913 - one argument for each choice of the user
-    config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str], layouts: Sequence[LayoutName],
-    jobs: int, progress: Progress,
+    config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str],
+    layouts: Sequence[LayoutName], jobs: int, progress: Progress,
 ) -> list[SystemBuild]:  # fmt: skip
     """Build the layouts of the systems; failures are returned, not raised, and never stop the others.
 
     Captures come first (each system's instrumented and stock builds, as many at a time as there are jobs), then all
     missing binaries are linked and verified, ``jobs`` at a time.
     """
-    jobs_at_once = max(1, min(jobs, len(systems) * (2 if STOCK in layouts else 1)))
-    share = max(1, jobs // jobs_at_once)
-    with ThreadPoolExecutor(jobs_at_once) as pool:
-        stocks = {
-            name: pool.submit(_stock, config, name, project, cache, runner, share, progress)
-            for name in systems
-            if STOCK in layouts
-        }
-        captured = {
-            name: pool.submit(_capture, config, name, project, cache, runner, share, progress) for name in systems
-        }
+    at_once = max(1, min(jobs, len(systems) * (2 if STOCK in layouts else 1)))
+    site = _Site(config, project, cache, runner, jobs, progress)
+    share = replace(site, jobs=max(1, jobs // at_once))
+    with ThreadPoolExecutor(at_once) as pool:
+        # Interleaved, so that a system's two builds run side by side and neither kind waits for all of the other.
+        captured = {}
+        stocks = {}
+        for name in systems:
+            captured[name] = pool.submit(_capture, share, name)
+            if STOCK in layouts:
+                stocks[name] = pool.submit(_stock, share, name)
         bases = {name: future.result() for name, future in captured.items()}
         controls = {name: future.result() for name, future in stocks.items()}
-    return [
-        _layouts(config, name, bases[name], controls.get(name, []), cache, runner, layouts, jobs, progress)
-        for name in systems
-    ]
+    return [_layouts(site, name, bases[name], controls.get(name, []), layouts) for name in systems]
 
 
 @dataclass(frozen=True)
@@ -85,81 +94,77 @@ class _Base:
     notes: tuple[str, ...]
 
 
-def _order(config: Config, name: str, variant: Variant, project: Path, cache: Cache, runner: Runner) -> Order:
-    options: System = config.systems[name]
-    toolchain = toolboxes.load(options.toolchain, project)
-    others = [toolboxes.load(other, project) for other in toolboxes.shipped()]
-    require_factors(toolchain, list(config.layout.factors), others)
-    recipe = Recipe(name, variant, config.build, options, toolchain)
-    return make_order(recipe, find_origin(recipe, project, cache), toolboxes.find(toolchain, runner))
+def _order(site: _Site, name: str, variant: Variant) -> Order:
+    options: System = site.config.systems[name]
+    toolchain = toolboxes.load(options.toolchain, site.project)
+    others = [toolboxes.load(other, site.project) for other in toolboxes.shipped()]
+    require_factors(toolchain, list(site.config.layout.factors), others)
+    recipe = Recipe(name, variant, site.config.build, options, toolchain)
+    return make_order(recipe, find_origin(recipe, site.project, site.cache), toolboxes.find(toolchain, site.runner))
 
 
-def _capture(  # noqa: PLR0913 - the parts of one build
-    config: Config, name: str, project: Path, cache: Cache, runner: Runner, jobs: int, progress: Progress
-) -> _Base:
+def _capture(site: _Site, name: str) -> _Base:
     """The system's capture, from the cache or made now."""
     notes: list[str] = []
+    cache = site.cache
     try:
-        order = _order(config, name, "capture", project, cache, runner)
+        order = _order(site, name, "capture")
         with cache.lock(f"capture-{order.key[:32]}"):
             known = cache.recall(order.key)
             found = cache.load_capture(known["capture"]) if known else None
             if found is not None:
-                return _Base(found, order, True, None, ())
+                return _Base(replace(found, system=name), order, True, None, ())
             if known:
                 notes.append(f"{name}: its capture was missing or damaged, so it is built again")
-            made = capture(order, cache, runner, jobs=jobs, say=progress.say)
+            made = capture(order, cache, site.runner, jobs=site.jobs, say=site.progress.say)
         return _Base(made, order, False, None, tuple(notes))
     except LayoutrandError as error:
         return _Base(None, None, False, error, tuple(notes))
 
 
-def _stock(  # noqa: PLR0913 - the parts of one build
-    config: Config, name: str, project: Path, cache: Cache, runner: Runner, jobs: int, progress: Progress
-) -> list[Binary | BuildFailure]:
+def _stock(site: _Site, name: str) -> list[Binary | BuildFailure]:
     """The system's stock binaries, from the cache or built now."""
+    artefacts = site.config.build.artefacts
+    cache = site.cache
     try:
-        order = _order(config, name, "stock", project, cache, runner)
+        order = _order(site, name, "stock")
+        keys = {artefact: _stock_key(order, artefact) for artefact in artefacts}
         with cache.lock(f"stock-{order.key[:32]}"):
-            found = [_cached(cache, name, artefact, STOCK, _stock_key(order, artefact)) for artefact in config.build.artefacts]
+            found = [cached_binary(cache, name, artefact, STOCK, keys[artefact]) for artefact in artefacts]
             if all(found):
                 return [binary for binary in found if binary]
-            made = build_stock(order, cache, runner, jobs=jobs, say=progress.say)
-            return [
-                _store(cache, name, artefact, STOCK, _stock_key(order, artefact), data)
-                for artefact, data in made.items()
-            ]
+            made = build_stock(order, cache, site.runner, jobs=site.jobs, say=site.progress.say)
+            return [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
     except LayoutrandError as error:
-        log = error.log if isinstance(error, BuildError) else None
-        return [BuildFailure(name, artefact, STOCK, str(error), log) for artefact in config.build.artefacts]
+        return [_failure(name, artefact, STOCK, error) for artefact in artefacts]
 
 
 def _stock_key(order: Order, artefact: str) -> str:
     return sha256_bytes(canonical_json({"stock": order.key, "artefact": artefact}))
 
 
-def _layouts(  # noqa: PLR0913 - the parts of one system's build
-    config: Config, name: str, base: _Base, stock: list[Binary | BuildFailure], cache: Cache, runner: Runner,
-    layouts: Sequence[LayoutName], jobs: int, progress: Progress,
-) -> SystemBuild:  # fmt: skip
+def _failure(system: str, artefact: str, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
+    return BuildFailure(system, artefact, layout, str(error), error.log if isinstance(error, BuildError) else None)
+
+
+def _layouts(
+    site: _Site, name: str, base: _Base, stock: list[Binary | BuildFailure], layouts: Sequence[LayoutName]
+) -> SystemBuild:
     """All layouts of one system."""
     results: list[Binary | BuildFailure] = list(stock)
     for _ in stock:
-        progress.advance()
+        site.progress.advance()
     wanted = [layout for layout in layouts if layout != STOCK]
     notes = list(base.notes)
-    if base.capture is None or base.order is None:
-        log = base.error.log if isinstance(base.error, BuildError) else None
+    if base.error is not None:
         results += [
-            BuildFailure(name, artefact, layout, str(base.error), log)
-            for artefact in config.build.artefacts
+            _failure(name, artefact, layout, base.error)
+            for artefact in site.config.build.artefacts
             for layout in wanted
         ]
-    else:
+    elif base.capture is not None and base.order is not None:
         for number, link in enumerate(base.capture.links):
-            results += _artefact_layouts(
-                config, base.capture, base.order, number, link, cache, runner, wanted, jobs, progress, notes
-            )
+            results += _artefact_layouts(_Task(site, base.capture, base.order, number, link), wanted, notes)
             notes += [f"{name}: {link.artefact}: {warning}" for warning in link.warnings]
     return SystemBuild(
         system=name, capture=base.capture, cached=base.cached,
@@ -168,34 +173,30 @@ def _layouts(  # noqa: PLR0913 - the parts of one system's build
     )  # fmt: skip
 
 
-def _artefact_layouts(  # noqa: PLR0913 - the parts of one artefact's build
-    config: Config, base: Capture, order: Order, number: int, link: CapturedLink, cache: Cache, runner: Runner,
-    layouts: Sequence[LayoutName], jobs: int, progress: Progress, notes: list[str],
-) -> list[Binary | BuildFailure]:  # fmt: skip
+def _artefact_layouts(task: _Task, layouts: Sequence[LayoutName], notes: list[str]) -> list[Binary | BuildFailure]:
     """Every layout of one artefact: from the cache where it is whole, linked now where not."""
-    system = order.recipe.system
+    site, link, system = task.site, task.link, task.capture.system
+    policy = site.config.layout
     keys = {
-        layout: sha256_bytes(canonical_json(binary_facts(base.id, link.artefact, config.layout, layout)))
+        layout: sha256_bytes(canonical_json(binary_facts(task.capture.id, link.artefact, policy, layout)))
         for layout in layouts
     }
     results: dict[LayoutName, Binary | BuildFailure] = {}
     for layout, key in keys.items():
-        found = _cached(cache, system, link.artefact, layout, key)
+        found = cached_binary(site.cache, system, link.artefact, layout, key)
         if found is not None:
             results[layout] = found
-            progress.advance()
-        elif cache.has_entry(key):
+            site.progress.advance()
+        elif site.cache.has_entry(key):
             notes.append(f"{system}: the cached binary of {link.artefact}, layout {layout}, was damaged; linked again")
     missing = [layout for layout in layouts if layout not in results]
-    if missing:
-        task = _Task(config, base, order, number, link, cache, runner)
-        problem = task.ready()
-        if problem is not None:
-            results |= {layout: task.failure(layout, problem) for layout in missing}
-        else:
-            with ThreadPoolExecutor(jobs) as pool:
-                for layout, made in zip(missing, pool.map(lambda n: task.make(n, keys[n], progress), missing), strict=True):
-                    results[layout] = made
+    problem = task.ready() if missing else None
+    if problem is not None:
+        results |= {layout: task.failure(layout, problem) for layout in missing}
+    else:
+        with ThreadPoolExecutor(site.jobs) as pool:
+            made = pool.map(lambda layout: task.make(layout, keys[layout]), missing)
+            results |= dict(zip(missing, made, strict=True))
     return _refuse_twins([results[layout] for layout in layouts])
 
 
@@ -203,23 +204,26 @@ def _artefact_layouts(  # noqa: PLR0913 - the parts of one artefact's build
 class _Task:
     """Linking one artefact of one capture."""
 
-    config: Config
+    site: _Site
     capture: Capture
     order: Order
     number: int
     link: CapturedLink
-    cache: Cache
-    runner: Runner
+
+    @property
+    def base(self) -> Path:
+        """The artefact's directory in the capture."""
+        return self.site.cache.capture_path(self.capture.id) / str(self.number)
 
     def ready(self) -> LayoutrandError | None:
-        """Whether links can start: the capture is undamaged and there is something to move."""
+        """Why links cannot start, or None: the capture is undamaged and there is something to move."""
         if self.link.movable() < MIN_SECTIONS:
             return CaptureFailed(
                 f"{self.link.artefact} has {self.link.movable()} placeable section: there is only one layout"
             )
-        damaged = self.cache.damaged_files(self.capture)
+        damaged = self.site.cache.damaged_files(self.capture)
         if damaged:
-            self.cache.drop_capture(self.capture.id)
+            self.site.cache.drop_capture(self.capture.id)
             return CaptureFailed(
                 f"the capture of {self.capture.system!r} was damaged on disk and has been removed "
                 f"({damaged[0]}); give the same command again to capture anew"
@@ -228,100 +232,58 @@ class _Task:
 
     def failure(self, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
         """The error as a record."""
-        log = error.log if isinstance(error, BuildError) else None
-        return BuildFailure(self.order.recipe.system, self.link.artefact, layout, str(error), log)
+        return _failure(self.capture.system, self.link.artefact, layout, error)
 
-    def make(self, layout: LayoutName, key: str, progress: Progress) -> Binary | BuildFailure:
+    def make(self, layout: LayoutName, key: str) -> Binary | BuildFailure:
         """Link, verify and store one layout; an error becomes a record that names it."""
-        system = self.order.recipe.system
-        policy = self.config.layout
-        base = self.cache.capture_path(self.capture.id) / str(self.number)
         try:
-            with self.cache.scratch("link") as scratch:
-                wanted = draw(
-                    self.link.sections, self.link.identity, name=layout, factors=tuple(policy.factors), classes=policy.classes
-                )
-                entry = scratch / "entry"
-                with cache_errors("make", entry):
-                    entry.mkdir()
-                output = entry / os.path.basename(self.link.artefact)
+            with self.site.cache.scratch("link") as scratch:
                 try:
-                    binary, seconds = link_layout(
-                        self.runner, self.order.toolbox.tools["ld"].path, self.link, base, wanted, scratch=scratch,
-                        output=output,
-                    )  # fmt: skip
-                    linked = verify(binary, self.link, wanted, _code(base / "code.npz"), seconds)
+                    linked = self._link(layout, scratch)
                 except BuildError as error:
-                    return self.failure(layout, self._kept(error, system, layout))
-                return _store_linked(self.cache, system, self.link.artefact, layout, key, entry, linked)
+                    return self.failure(layout, self._kept(error, layout))
+                return store_linked(
+                    self.site.cache, scratch / "entry", linked, key=key, system=self.capture.system,
+                    artefact=self.link.artefact, layout=layout,
+                )  # fmt: skip
         except LayoutrandError as error:
             return self.failure(layout, error)
         finally:
-            progress.advance()
+            self.site.progress.advance()
 
-    def _kept(self, error: BuildError, system: str, layout: LayoutName) -> BuildError:
+    def _link(self, layout: LayoutName, scratch: Path) -> Linked:
+        policy = self.site.config.layout
+        wanted = draw(
+            self.link.sections, self.link.identity, name=layout, factors=tuple(policy.factors), classes=policy.classes
+        )
+        entry = scratch / "entry"
+        with cache_errors("make", entry):
+            entry.mkdir()
+        output = entry / os.path.basename(self.link.artefact)
+        ld = self.order.toolbox.tools["ld"].path
+        binary, seconds = link_layout(
+            self.site.runner, ld, self.link, self.base, wanted, scratch=scratch, output=output
+        )
+        return verify(binary, self.link, wanted, _code(self.base / "code.npz", self.link.code_sha256), seconds)
+
+    def _kept(self, error: BuildError, layout: LayoutName) -> BuildError:
         """The error with its log moved to where it stays."""
         if error.log is None:
             return error
         name = os.path.basename(self.link.artefact)
-        log = self.cache.logs() / f"link-{system}-{name}-{layout}-{self.capture.id[:12]}.log"
+        log = self.site.cache.logs() / f"link-{self.capture.system}-{name}-{layout}-{self.capture.id[:12]}.log"
         log.write_bytes(error.log.read_bytes())
-        return type(error)(str(error).rsplit("\nFull log:", 1)[0], log=log)
+        return type(error)(error.message, log=log)
 
 
-_codes: dict[Path, Code] = {}
+_codes: dict[str, Code] = {}
 
 
-def _code(path: Path) -> Code:
+def _code(path: Path, digest: str) -> Code:
     """Identity's code, read once per process: every seed of a capture is compared with the same arrays."""
-    if path not in _codes:
-        _codes[path] = Code.load(path)
-    return _codes[path]
-
-
-def _cached(cache: Cache, system: str, artefact: str, layout: LayoutName, key: str) -> Binary | None:
-    found = cache.load_binary(key, os.path.basename(artefact))
-    if found is None:
-        return None
-    proof = found.meta["verification"]
-    return Binary(
-        system=system, artefact=artefact, layout=layout, path=found.path, sha256=found.meta["sha256"],
-        text_sha256=found.meta["text_sha256"], cached=True, link_s=found.meta["link_s"],
-        verification=Verification(**proof) if proof else None,
-    )  # fmt: skip
-
-
-def _store_linked(  # noqa: PLR0913 - the parts of one entry
-    cache: Cache, system: str, artefact: str, layout: LayoutName, key: str, entry: Path, linked: Linked
-) -> Binary:
-    meta: dict[str, Any] = {
-        "system": system, "artefact": artefact, "layout": layout, "sha256": linked.sha256,
-        "text_sha256": linked.text_sha256, "link_s": linked.link_s, "verification": vars(linked.verification),
-    }  # fmt: skip
-    cache.commit_binary(entry, key, meta)
-    return Binary(
-        system=system, artefact=artefact, layout=layout,
-        path=cache.binary_path(key, os.path.basename(artefact)), sha256=linked.sha256,
-        text_sha256=linked.text_sha256, cached=False, link_s=linked.link_s, verification=linked.verification,
-    )  # fmt: skip
-
-
-def _store(cache: Cache, system: str, artefact: str, layout: LayoutName, key: str, data: bytes) -> Binary:
-    """Put the user's own binary into the cache."""
-    name = os.path.basename(artefact)
-    meta = {
-        "system": system, "artefact": artefact, "layout": layout, "sha256": sha256_bytes(data), "text_sha256": "",
-        "link_s": 0.0, "verification": None,
-    }  # fmt: skip
-    with cache.scratch("stock") as scratch:
-        entry = scratch / "entry"
-        with cache_errors("write", entry):
-            entry.mkdir()
-            (entry / name).write_bytes(data)
-            (entry / name).chmod(0o755)
-        cache.commit_binary(entry, key, meta)
-    path = cache.binary_path(key, name)
-    return Binary(system, artefact, layout, path, sha256_file(path), "", False, 0.0, None)
+    if digest not in _codes:
+        _codes[digest] = Code.load(path)
+    return _codes[digest]
 
 
 def _refuse_twins(results: list[Binary | BuildFailure]) -> list[Binary | BuildFailure]:
@@ -345,5 +307,3 @@ def _refuse_twins(results: list[Binary | BuildFailure]) -> list[Binary | BuildFa
 def all_layouts(seeds: Sequence[int], *, controls: bool) -> list[LayoutName]:
     """The seeds, with the controls before them unless they are left out."""
     return [*((STOCK, IDENTITY) if controls else ()), *seeds]
-
-

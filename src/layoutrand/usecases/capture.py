@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,9 +62,7 @@ def find_origin(recipe: Recipe, project: Path, cache: Cache) -> Origin:
         return Origin({"repo": repo, "commit": commit}, lambda target: source.check_out(mirror, commit, target), None)
     folder = (project / build.source).resolve()  # the wrappers see physical paths
     facts = {"digest": source.digest(folder, build.exclude), "in_place": build.in_place}
-    return Origin(
-        facts, lambda target: source.copy(folder, target, build.exclude), folder if build.in_place else None
-    )
+    return Origin(facts, lambda target: source.copy(folder, target, build.exclude), folder if build.in_place else None)
 
 
 def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox) -> Order:
@@ -183,9 +180,7 @@ def _first_that_replays(  # noqa: PLR0913 - what one capture needs
     first: CaptureFailed | None = None
     for record in candidates:
         try:
-            return ingest(
-                record, artefact, built, place=place, base=base, toolbox=order.toolbox, runner=runner
-            )
+            return ingest(record, artefact, built, place=place, base=base, toolbox=order.toolbox, runner=runner)
         except CaptureFailed as error:
             remove_tree(base)
             first = first or error

@@ -84,7 +84,9 @@ def _toolchain_problems(abilities: tuple[Ability, ...]) -> list[Problem]:
 
 def _instrument_problems(instruments: dict[str, str | None]) -> list[Problem]:
     if instruments["valgrind"] is None:
-        return [Problem("note", "valgrind is absent: no metric = { cachegrind = true }", "sudo apt-get install valgrind")]
+        return [
+            Problem("note", "valgrind is absent: no metric = { cachegrind = true }", "sudo apt-get install valgrind")
+        ]
     return []
 
 
@@ -120,7 +122,7 @@ def _host_problems(facts: dict[str, Any], state: dict[str, Any]) -> list[Problem
         problems.append(Problem("warning", f"the load is {load:.1f} on {cores} cores", "end or pause other work"))
     if _is_virtual():
         problems.append(Problem(
-            "note", "this is a virtual machine: neighbours disturb wall times; metric = { cachegrind = true } is immune",
+            "note", "a virtual machine: neighbours disturb wall times; metric = { cachegrind = true } is immune",
             "measure on bare metal where wall time is what matters",
         ))  # fmt: skip
     return problems

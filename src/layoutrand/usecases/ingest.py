@@ -23,7 +23,7 @@ from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.model import IDENTITY
 from layoutrand.usecases.relink import Code, link_layout, run_linker, verify
 from layoutrand.world.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
-from layoutrand.world.process import Runner
+from layoutrand.world.process import Completed, Runner
 from layoutrand.world.records import Record
 from layoutrand.world.toolbox import Toolbox
 
@@ -41,10 +41,35 @@ class Place:
 
 
 @dataclass(frozen=True)
+class _Bench:
+    """What one ingestion works with: the recorded link, the artefact as the build left it, and where to put things."""
+
+    record: Record
+    artefact: str
+    built: bytes
+    place: Place
+    base: Path
+    toolbox: Toolbox
+    runner: Runner
+
+    @property
+    def linker(self) -> str:
+        """The back end: "gnu" or "lld"."""
+        return self.toolbox.toolchain.link.linker
+
+    def link(self, link: CapturedLink, tree: str, output: str, *, replay: bool = False) -> Completed:
+        """Execute the captured link line on one of the trees (root, probe, edited)."""
+        (self.base / tree / link.cwd).mkdir(parents=True, exist_ok=True)
+        return run_linker(
+            self.runner, self.toolbox.tools["ld"].path, link.replay_argv if replay else link.argv,
+            root=self.base / tree, cwd=link.cwd, environment=link.environment, output=self.base / output, extra=[],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class _Draft:
     """A link on its way into the capture; ``files`` maps captured path to content, in link order."""
 
-    record: Record
     line: tuple[linkline.Word, ...]
     files: Mapping[str, bytes]
     pulled: frozenset[str]
@@ -56,38 +81,40 @@ def ingest(  # noqa: PLR0913 - what one capture needs
     record: Record, artefact: str, built: bytes, *, place: Place, base: Path, toolbox: Toolbox, runner: Runner
 ) -> CapturedLink:
     """Capture one recorded link into ``base`` and prove it; ``built`` is the artefact as the build left it."""
-    _refuse_unsupported(record, artefact, toolbox)
-    draft = _collect(record, place, base, toolbox, runner)
+    bench = _Bench(record, artefact, built, place, base, toolbox, runner)
+    _refuse_unsupported(bench)
+    draft = _collect(bench)
     _write_tree(base / "root", draft.files, base / "root", draft.files)
-    link = _describe(draft, artefact, place, toolbox)
-    _prove_replay(link, base, built, toolbox, runner)
+    link = _describe(bench, draft)
+    _prove_replay(bench, link)
     found = objects.objects(draft.files, draft.pulled)
-    named = objects.candidates(found)
-    identity, chosen = _probe(link, draft, found, named, base, built, toolbox, runner)
-    link = _edit(link, draft, found, chosen, identity, base)
-    return _prove_identity(link, found, chosen, base, toolbox, runner)
+    identity, chosen = _probe(bench, link, draft, found)
+    link = _edit(bench, link, draft, found, chosen)
+    return _prove_identity(bench, replace(link, identity=identity), found, chosen)
 
 
-def _refuse_unsupported(record: Record, artefact: str, toolbox: Toolbox) -> None:
-    line = linkline.words(record.argv)
-    chosen = str(toolbox.tools["ld"].path)
-    if record.linker != chosen:
+def _refuse_unsupported(bench: _Bench) -> None:
+    line = linkline.words(bench.record.argv)
+    chosen = str(bench.toolbox.tools["ld"].path)
+    if bench.record.linker != chosen:
         raise CaptureFailed(
-            f"{artefact} was linked by {record.linker}, but toolchain {toolbox.toolchain.name!r} places functions "
-            f"with {chosen}. Remove the build's own choice of linker (-fuse-ld=...), or choose the toolchain of that linker"
+            f"{bench.artefact} was linked by {bench.record.linker}, but toolchain {bench.toolbox.toolchain.name!r} "
+            f"places functions with {chosen}. Remove the build's own choice of linker (-fuse-ld=...), or choose the "
+            "toolchain of that linker"
         )
     scripts = linkline.user_scripts(line)
     if scripts:
         raise FeatureUnsupported(
-            f"{artefact} is linked with a linker script of its own ({scripts[0]}), which decides the order of its "
-            "sections; layouts by relinking are not possible for it"
+            f"{bench.artefact} is linked with a linker script of its own ({scripts[0]}), which decides the order of "
+            "its sections; layouts by relinking are not possible for it"
         )
     if any(word.option == "sysroot" for word in line):
-        raise FeatureUnsupported(f"{artefact} is linked with --sysroot, which a capture needs for itself")
+        raise FeatureUnsupported(f"{bench.artefact} is linked with --sysroot, which a capture needs for itself")
 
 
-def _collect(record: Record, place: Place, base: Path, toolbox: Toolbox, runner: Runner) -> _Draft:
+def _collect(bench: _Bench) -> _Draft:
     """Every file that the link reads: those named were kept by the wrapper, the linker itself tells the others."""
+    record, place = bench.record, bench.place
     line = tuple(
         word
         for word in linkline.replayable(linkline.words(record.argv), keep_symbols=False)
@@ -101,36 +128,39 @@ def _collect(record: Record, place: Place, base: Path, toolbox: Toolbox, runner:
             path = linkline.absolute(word.text, record.cwd)
             name = names.setdefault(path, _captured_name(path, place, len(names)))
             files[name] = _whole_archive(kept[path] if path in kept else _read(path), path)
-    scratch = base / "discover"
-    scratch.mkdir(parents=True)
-    live = [
-        argument
-        for word in line
-        for argument in (
-            word.argv(f"{scratch}/{names[linkline.absolute(word.text, record.cwd)]}")
-            if word.kind in ("input", "file")
-            else word.argv()
-        )
-    ]
+    scratch = bench.base / "discover"
     _write_tree(scratch, files, scratch, files)
-    extra = [f"--dependency-file={scratch}/dependencies", "-t", "-t"]
-    if toolbox.toolchain.link.linker == "gnu":
-        extra.append("--verbose")
-    done = run_linker(
-        runner, toolbox.tools["ld"].path, live, root=scratch, cwd=record.cwd, environment=record.environment,
-        output=scratch / "output", extra=extra,
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise CaptureFailed(f"the recorded link cannot be repeated: {done.text().strip()[-2000:]}")
-    for path in _dependencies((scratch / "dependencies").read_bytes()):
+    stdout, dependencies = _discover(bench, line, names, scratch)
+    for path in dependencies:
         full = linkline.absolute(path, record.cwd)
         if linkline.inside(full, str(scratch)) is None:
             name = names.setdefault(full, _captured_name(full, place, len(names)))
             files.setdefault(name, _whole_archive(_read(path if path.startswith("/") else full), full))
-    text = done.stdout.decode("utf-8", "surrogateescape")
-    script = ldscript.default_script(text) if toolbox.toolchain.link.linker == "gnu" else ""
     remove_tree(scratch)
-    return _Draft(record, line, files, _pulled(text, record.cwd, scratch, names), script, names)
+    script = ldscript.default_script(stdout) if bench.linker == "gnu" else ""
+    return _Draft(line, files, _pulled(stdout, record.cwd, scratch, names), script, names)
+
+
+def _discover(
+    bench: _Bench, line: tuple[linkline.Word, ...], names: Mapping[str, str], scratch: Path
+) -> tuple[str, list[str]]:
+    """Repeat the link where the build was, on the kept inputs: what the linker says, and every file it opened."""
+    record = bench.record
+    arguments: list[str] = []
+    for word in line:
+        kept = word.kind in ("input", "file")
+        arguments += word.argv(f"{scratch}/{names[linkline.absolute(word.text, record.cwd)]}" if kept else None)
+    extra = [f"--dependency-file={scratch}/dependencies", "-t", "-t"]
+    if bench.linker == "gnu":
+        extra.append("--verbose")
+    done = run_linker(
+        bench.runner, bench.toolbox.tools["ld"].path, arguments, root=scratch, cwd=record.cwd,
+        environment=record.environment, output=scratch / "output", extra=extra,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise CaptureFailed(f"{bench.artefact}: the recorded link cannot be repeated: {done.text().strip()[-2000:]}")
+    dependencies = _dependencies((scratch / "dependencies").read_bytes())
+    return done.stdout.decode("utf-8", "surrogateescape"), dependencies
 
 
 def _captured_name(path: str, place: Place, number: int) -> str:
@@ -191,101 +221,88 @@ def _write_tree(target: Path, files: Mapping[str, bytes], unchanged: Path, all_f
                 link_or_copy(unchanged / name, path)
 
 
-def _describe(draft: _Draft, artefact: str, place: Place, toolbox: Toolbox) -> CapturedLink:
+def _describe(bench: _Bench, draft: _Draft) -> CapturedLink:
     """The link line in terms of the captured files."""
-    cwd = linkline.inside(draft.record.cwd, place.tree)
-    replay = _relocated(draft, place, list(draft.line), movable_cwd=cwd is not None)
-    kept = _relocated(
-        draft, place, linkline.replayable(list(draft.line), keep_symbols=True), movable_cwd=cwd is not None
-    )
+    cwd = linkline.inside(bench.record.cwd, bench.place.tree)
+    keeping = linkline.replayable(list(draft.line), keep_symbols=True)
     return CapturedLink(
-        artefact=artefact, linker=toolbox.toolchain.link.linker, argv=tuple(kept), replay_argv=tuple(replay),
-        cwd=f"_build/{cwd}" if cwd is not None else "_build", environment=dict(draft.record.environment),
+        artefact=bench.artefact, linker=bench.linker, argv=tuple(_relocated(bench, draft, keeping)),
+        replay_argv=tuple(_relocated(bench, draft, list(draft.line))),
+        cwd=f"_build/{cwd}" if cwd is not None else "_build", environment=dict(bench.record.environment),
         files={name: sha256_bytes(data) for name, data in draft.files.items()}, edited={},
         members=tuple(sorted(draft.pulled)), sections=(), identity=(), other_sizes={}, script=draft.script,
-        code_sha256="", original_sha256="", warnings=(),
+        code_sha256="", original_sha256=sha256_bytes(bench.built), warnings=(),
     )  # fmt: skip
 
 
-def _relocated(draft: _Draft, place: Place, line: list[linkline.Word], *, movable_cwd: bool) -> list[str]:
+def _relocated(bench: _Bench, draft: _Draft, line: list[linkline.Word]) -> list[str]:
     """Arguments whose paths are those of the capture; relative ones inside the build stay as they are."""
+    cwd, tree = bench.record.cwd, bench.place.tree
+    built_inside = linkline.inside(cwd, tree) is not None
     arguments: list[str] = [f"--sysroot={ROOT}"]
     for word in line:
         if word.kind not in ("input", "file", "directory"):
             arguments += word.argv()
             continue
-        path = linkline.absolute(word.text, draft.record.cwd)
-        relative = movable_cwd and not word.text.startswith("/") and linkline.inside(path, place.tree) is not None
-        name = draft.names.get(path) or _captured_name(path, place, 0)
-        arguments += word.argv() if relative else word.argv(f"{ROOT}/{name}")
+        path = linkline.absolute(word.text, cwd)
+        stays = built_inside and not word.text.startswith("/") and linkline.inside(path, tree) is not None
+        name = draft.names.get(path) or _captured_name(path, bench.place, 0)
+        arguments += word.argv(None if stays else f"{ROOT}/{name}")
     return arguments
 
 
-def _prove_replay(link: CapturedLink, base: Path, built: bytes, toolbox: Toolbox, runner: Runner) -> None:
-    (base / "root" / link.cwd).mkdir(parents=True, exist_ok=True)
-    output = base / "replay"
-    done = run_linker(
-        runner, toolbox.tools["ld"].path, link.replay_argv, root=base / "root", cwd=link.cwd,
-        environment=link.environment, output=output, extra=[],
-    )  # fmt: skip
+def _prove_replay(bench: _Bench, link: CapturedLink) -> None:
+    """The captured files alone give the artefact that the build made, byte for byte."""
+    done = bench.link(link, "root", "replay", replay=True)
     if done.returncode != 0:
         raise CaptureFailed(f"{link.artefact}: the captured link fails by itself: {done.text().strip()[-2000:]}")
-    replayed = output.read_bytes()
-    output.unlink()
-    if replayed != built:
+    replayed = (bench.base / "replay").read_bytes()
+    (bench.base / "replay").unlink()
+    if replayed != bench.built:
         raise CaptureFailed(
             f"{link.artefact}: replaying its link gives another file than the build left "
-            f"({len(replayed)} and {len(built)} bytes). Something changed the file after the link (strip, objcopy, "
-            "chrpath, signing?): leave that step out of build.commands, or name the file as it was linked"
+            f"({len(replayed)} and {len(bench.built)} bytes). Something changed the file after the link (strip, "
+            "objcopy, chrpath, signing?): leave that step out of build.commands, or name the file as it was linked"
         )
 
 
-def _probe(  # noqa: PLR0913 - the parts of one link
-    link: CapturedLink, draft: _Draft, found: list[objects.Object], named: list[objects.Candidate], base: Path,
-    built: bytes, toolbox: Toolbox, runner: Runner,
-) -> tuple[tuple[int, ...], list[objects.Candidate]]:  # fmt: skip
+def _probe(
+    bench: _Bench, link: CapturedLink, draft: _Draft, found: list[objects.Object]
+) -> tuple[tuple[int, ...], list[objects.Candidate]]:
     """Link with unique symbols but no order: which sections are in the output, and in which order."""
-    probe = base / "probe"
-    _write_tree(probe, objects.edited_files(draft.files, found, named, rename=False), base / "root", draft.files)
-    (probe / link.cwd).mkdir(parents=True, exist_ok=True)
-    done = run_linker(
-        runner, toolbox.tools["ld"].path, link.argv, root=probe, cwd=link.cwd, environment=link.environment,
-        output=base / "probed", extra=[],
-    )  # fmt: skip
+    named = objects.candidates(found)
+    changed = objects.edited_files(draft.files, found, named, rename=False)
+    _write_tree(bench.base / "probe", changed, bench.base / "root", draft.files)
+    done = bench.link(link, "probe", "probed")
     if done.returncode != 0:
         raise CaptureFailed(f"{link.artefact}: the link fails once sections are marked: {done.text().strip()[-2000:]}")
-    binary = elf.read((base / "probed").read_bytes(), name=f"{link.artefact} (probe)")
-    (base / "probed").unlink()
-    remove_tree(probe)
-    original = elf.read(built, name=link.artefact)
+    binary = elf.read((bench.base / "probed").read_bytes(), name=f"{link.artefact} (probe)")
+    (bench.base / "probed").unlink()
+    remove_tree(bench.base / "probe")
+    original = elf.read(bench.built, name=link.artefact)
     if elf.loaded_content(binary, skip=_NOT_LOADED_CODE) != elf.loaded_content(original, skip=_NOT_LOADED_CODE):
         raise CaptureFailed(f"{link.artefact}: marking its sections changed what is loaded; please report this")
     number, address, section = codecheck.placed_addresses(binary)
     if len(set(section.tolist())) > 1:
         names = sorted({binary.section_names[index] for index in section.tolist()})
-        raise FeatureUnsupported(f"{link.artefact}: its code is spread over several output sections: {', '.join(names)}")
+        raise FeatureUnsupported(
+            f"{link.artefact}: its code is spread over several output sections: {', '.join(names)}"
+        )
     chosen = objects.renumber(named, frozenset(number.tolist()))
     new_index = {old: new for new, old in enumerate(sorted(number.tolist()))}
     order = codecheck.placed_order(number, address).tolist()
     return tuple(new_index[old] for old in order), chosen
 
 
-def _edit(  # noqa: PLR0913 - the parts of one edit
-    link: CapturedLink, draft: _Draft, found: list[objects.Object], chosen: list[objects.Candidate],
-    identity: tuple[int, ...], base: Path,
-) -> CapturedLink:  # fmt: skip
+def _edit(
+    bench: _Bench, link: CapturedLink, draft: _Draft, found: list[objects.Object], chosen: list[objects.Candidate]
+) -> CapturedLink:
     """Write the tree that every layout links: sections named and marked."""
     changed = objects.edited_files(draft.files, found, chosen, rename=link.linker == "gnu")
-    _write_tree(base / "edited", changed, base / "root", draft.files)
-    (base / "edited" / link.cwd).mkdir(parents=True, exist_ok=True)
+    _write_tree(bench.base / "edited", changed, bench.base / "root", draft.files)
+    (bench.base / "edited" / link.cwd).mkdir(parents=True, exist_ok=True)
     sections = tuple(candidate.section for candidate in chosen)
     lumped = objects.lumped(found, chosen)
-    warnings = []
-    if lumped:
-        warnings.append(
-            f"{len(lumped)} objects were not compiled through the wrappers (or are assembler) and move as one piece "
-            f"each: {', '.join(lumped[:5])}{' ...' if len(lumped) > 5 else ''}"
-        )
     movable = [section for section in sections if not section.pinned]
     if not movable:
         raise CaptureFailed(
@@ -297,19 +314,24 @@ def _edit(  # noqa: PLR0913 - the parts of one edit
             f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
             "Is the source tree clean of old objects (make clean), and does the build use $CC or gcc from PATH?"
         )
+    warnings = []
+    if lumped:
+        warnings.append(
+            f"{len(lumped)} objects were not compiled through the wrappers (or are assembler) and move as one piece "
+            f"each: {', '.join(lumped[:5])}{' ...' if len(lumped) > 5 else ''}"
+        )
     edited = {name: sha256_bytes(data) for name, data in changed.items()}
-    return replace(link, edited=edited, sections=sections, identity=identity, warnings=tuple(warnings))
+    return replace(link, edited=edited, sections=sections, warnings=tuple(warnings))
 
 
-def _prove_identity(  # noqa: PLR0913 - the parts of one link
-    link: CapturedLink, found: list[objects.Object], chosen: list[objects.Candidate], base: Path, toolbox: Toolbox,
-    runner: Runner,
-) -> CapturedLink:  # fmt: skip
+def _prove_identity(
+    bench: _Bench, link: CapturedLink, found: list[objects.Object], chosen: list[objects.Candidate]
+) -> CapturedLink:
     """Link identity, check it against the input objects, and keep its code as the reference for every seed."""
+    base = bench.base
     layout = draw(link.sections, link.identity, name=IDENTITY, factors=(), classes="")
-    output = base / "identity"
     binary, seconds = link_layout(
-        runner, toolbox.tools["ld"].path, link, base, layout, scratch=base, output=output
+        bench.runner, bench.toolbox.tools["ld"].path, link, base, layout, scratch=base, output=base / "identity"
     )
     number, address, section = codecheck.placed_addresses(binary)
     inputs = [(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen]
@@ -322,11 +344,8 @@ def _prove_identity(  # noqa: PLR0913 - the parts of one link
     code = Code(masks.size, linked, masks.fixed, codecheck.functions(binary, number, address, masks.size))
     dumped = code.dump()
     (base / "code.npz").write_bytes(dumped)
-    link = replace(
-        link, other_sizes=codecheck.other_sizes(binary, int(section[0])), code_sha256=sha256_bytes(dumped)
-    )
+    link = replace(link, other_sizes=codecheck.other_sizes(binary, int(section[0])), code_sha256=sha256_bytes(dumped))
     verify(binary, link, layout, code, seconds)
     for leftover in ("identity", "layout.ld", "layout.order"):
         (base / leftover).unlink(missing_ok=True)
     return link
-

@@ -51,7 +51,9 @@ def _make_targets(directory: Path) -> tuple[str, ...]:
         path = directory / makefile
         if path.is_file():
             text = path.read_text("utf-8", "replace")
-            match = re.search(r"^(?:bin_PROGRAMS|PROGRAM|PROG|TARGET|BIN)\s*[:+?]?=\s*([A-Za-z0-9_./+-]+)", text, re.MULTILINE)
+            match = re.search(
+                r"^(?:bin_PROGRAMS|PROGRAM|PROG|TARGET|BIN)\s*[:+?]?=\s*([A-Za-z0-9_./+-]+)", text, re.MULTILINE
+            )
             if match:
                 return (match[1],)
     return ()

@@ -1,0 +1,1 @@
+"""The outside world: processes, disk, host; the only layer with effects."""

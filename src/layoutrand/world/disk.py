@@ -28,7 +28,7 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def canonical_json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
+def canonical_json(value: Any) -> bytes:
     """JSON that is the same bytes for equal values, for keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
@@ -73,7 +73,7 @@ def remove_tree(path: Path) -> None:
     if not path.exists():
         return
 
-    def make_writable(function: Any, name: str, _error: Any) -> None:  # noqa: ANN401 - shutil's own types
+    def make_writable(function: Any, name: str, _error: Any) -> None:
         os.chmod(os.path.dirname(name), 0o700)
         os.chmod(name, 0o700)
         function(name)

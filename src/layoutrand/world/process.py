@@ -34,12 +34,9 @@ class Runner(Protocol):
         """Run to the end and collect the output. Raises `ToolNotFound` if the program cannot be started."""
         ...
 
-    def run_logged(
-        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float
-    ) -> int:
+    def run_logged(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float) -> int:
         """Run with all output appended to ``log``; the exit status. The whole process group dies with the call."""
         ...
-
 
     def run_attached(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
         """Run with the caller's own input and output; the exit status, 128 + n if killed by signal n."""
@@ -59,9 +56,7 @@ class SubprocessRunner:
             raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
         return Completed(done.returncode, done.stdout, done.stderr)
 
-    def run_logged(
-        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float
-    ) -> int:
+    def run_logged(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float) -> int:
         """See `Runner.run_logged`."""
         with log.open("ab") as output:
             try:

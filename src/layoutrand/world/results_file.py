@@ -36,7 +36,7 @@ def open_for_writing(path: Path) -> ResultsStore:
         raise ResultsError(
             f"cannot create {path} for the results: {error.strerror}; check owner, permissions and free space"
         ) from error
-    return _open(path, f"file:{quote(str(path))}?mode=rw", writing=True)
+    return _open(path, f"file:{quote(os.fsencode(path))}?mode=rw", writing=True)
 
 
 def open_for_reading(path: Path) -> ResultsStore:
@@ -45,7 +45,7 @@ def open_for_reading(path: Path) -> ResultsStore:
         raise ResultsError(f"there are no results yet ({path} does not exist); make some with `layoutrand run`")
     # In a directory that cannot be written SQLite cannot make the shared index of WAL mode, and does not need it.
     writable = os.access(path.parent, os.W_OK) or path.with_name(path.name + "-wal").exists()
-    return _open(path, f"file:{quote(str(path))}?{'mode=ro' if writable else 'immutable=1'}", writing=False)
+    return _open(path, f"file:{quote(os.fsencode(path))}?{'mode=ro' if writable else 'immutable=1'}", writing=False)
 
 
 def _create(path: Path) -> None:
@@ -57,7 +57,7 @@ def _create(path: Path) -> None:
     handle, name = tempfile.mkstemp(prefix=".tmp-results-", dir=path.parent)
     os.close(handle)
     try:
-        connection = sqlite3.connect(name, isolation_level=None)
+        connection = sqlite3.connect(os.fsencode(name), isolation_level=None)
         with contextlib.closing(connection):
             connection.executescript(SCHEMA)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -72,7 +72,7 @@ def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]
 
 def git_state(source: Path) -> dict[str, object] | None:
     """Commit and dirtiness of the git work tree that holds the source, or None outside one."""
-    import git  # noqa: PLC0415 - slow to import, and only needed here
+    import git
 
     try:
         repository = git.Repo(source, search_parent_directories=True)
@@ -84,7 +84,7 @@ def git_state(source: Path) -> dict[str, object] | None:
 
 def resolve_revision(repo: str, rev: str | None, mirror: Path) -> str:
     """The commit that ``rev`` (default: HEAD) names in the repository, after fetching it into a bare ``mirror``."""
-    import git  # noqa: PLC0415 - slow to import, and only needed here
+    import git
 
     try:
         if mirror.exists():
@@ -98,7 +98,7 @@ def resolve_revision(repo: str, rev: str | None, mirror: Path) -> str:
 
 def check_out(mirror: Path, commit: str, target: Path) -> None:
     """A work tree of the mirror's commit at ``target``, with its .git, since builds ask it for a version."""
-    import git  # noqa: PLC0415 - slow to import, and only needed here
+    import git
 
     clone = git.Repo.clone_from(str(mirror), target, no_checkout=True)
     clone.git.checkout("--detach", commit)

@@ -74,7 +74,9 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
             remove_tree(base)
 
 
-def write_wrappers(space: Workspace, recipe: Recipe, toolbox: Toolbox, *, tree: Path, relink: Path | None = None) -> None:
+def write_wrappers(
+    space: Workspace, recipe: Recipe, toolbox: Toolbox, *, tree: Path, relink: Path | None = None
+) -> None:
     """Write a wrapper for every compiler driver, linker and archiver that the build may call by name.
 
     ``tree`` is where the build happens; with ``relink`` the linker wrappers lay out what they link.
@@ -129,9 +131,7 @@ def _linkers(toolbox: Toolbox) -> dict[str, Path]:
     return linkers
 
 
-def build_environment(
-    inherited: Mapping[str, str], space: Workspace, recipe: Recipe
-) -> dict[str, str]:
+def build_environment(inherited: Mapping[str, str], space: Workspace, recipe: Recipe) -> dict[str, str]:
     """The environment of the user's build commands."""
     environment = {name: value for name, value in inherited.items() if name not in NOT_INHERITED}
     environment |= {"SOURCE_DATE_EPOCH": inherited.get("SOURCE_DATE_EPOCH", SOURCE_EPOCH)}

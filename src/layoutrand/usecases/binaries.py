@@ -1,0 +1,59 @@
+"""Binaries in the cache: found whole, or stored with the proof of what they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from layoutrand.model import STOCK, Binary, LayoutName, Verification
+from layoutrand.usecases.relink import Linked
+from layoutrand.world.cache import Cache
+from layoutrand.world.disk import cache_errors, sha256_bytes
+
+
+def cached_binary(cache: Cache, system: str, artefact: str, layout: LayoutName, key: str) -> Binary | None:
+    """The binary under the key, if its content is what was verified; else None."""
+    found = cache.load_binary(key, os.path.basename(artefact))
+    return None if found is None else _binary(found.path, found.meta, system, artefact, layout, cached=True)
+
+
+def store_linked(  # noqa: PLR0913 - the parts of one entry
+    cache: Cache, entry: Path, linked: Linked, *, key: str, system: str, artefact: str, layout: LayoutName
+) -> Binary:
+    """Put the verified file in the directory ``entry`` into the cache under the key."""
+    meta: dict[str, Any] = {
+        "system": system, "artefact": artefact, "layout": layout, "sha256": linked.sha256,
+        "text_sha256": linked.text_sha256, "link_s": linked.link_s, "verification": vars(linked.verification),
+    }  # fmt: skip
+    cache.commit_binary(entry, key, meta)
+    path = cache.binary_path(key, os.path.basename(artefact))
+    return _binary(path, meta, system, artefact, layout, cached=False)
+
+
+def store_stock(cache: Cache, system: str, artefact: str, key: str, data: bytes) -> Binary:
+    """Put the user's own binary into the cache; there is nothing to verify it against."""
+    name = os.path.basename(artefact)
+    meta = {
+        "system": system, "artefact": artefact, "layout": STOCK, "sha256": sha256_bytes(data), "text_sha256": "",
+        "link_s": 0.0, "verification": None,
+    }  # fmt: skip
+    with cache.scratch("stock") as scratch:
+        entry = scratch / "entry"
+        with cache_errors("write", entry):
+            entry.mkdir()
+            (entry / name).write_bytes(data)
+            (entry / name).chmod(0o755)
+        cache.commit_binary(entry, key, meta)
+    return _binary(cache.binary_path(key, name), meta, system, artefact, STOCK, cached=False)
+
+
+def _binary(  # noqa: PLR0913 - the parts of one value
+    path: Path, meta: Any, system: str, artefact: str, layout: LayoutName, *, cached: bool
+) -> Binary:
+    proof = meta["verification"]
+    return Binary(
+        system=system, artefact=artefact, layout=layout, path=path, sha256=meta["sha256"],
+        text_sha256=meta["text_sha256"], cached=cached, link_s=meta["link_s"],
+        verification=Verification(**proof) if proof else None,
+    )  # fmt: skip

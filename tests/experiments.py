@@ -1,0 +1,69 @@
+"""Experiments as data: results files with chosen measurements, without executing anything."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from layoutrand.core.config import Config
+from layoutrand.core.schedule import NATIVE
+from layoutrand.model import BuildFailure, Execution, LayoutName, Measurement
+from layoutrand.usecases import experiment as experiments
+from layoutrand.usecases.selection import Question, Selection, select
+from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
+
+Data = Mapping[LayoutName, Sequence[Sequence[float]]]
+"""Layout -> (execution, iteration); of a seed all executions in its round, of a control each in a round of its own."""
+
+
+def execution(config: Config, project: Path, system: str, benchmark: str, layout: LayoutName, **changes) -> Execution:
+    """A successful execution without measurements, as `execute` would record it."""
+    chosen = next(b for b in config.benchmarks if b.name == benchmark)
+    instrument = changes.get("instrument", NATIVE)
+    definition = experiments.definitions(config, [chosen], project)[benchmark, instrument]
+    fields = {
+        "system": system, "benchmark": benchmark, "definition": definition, "layout": layout, "instrument": instrument,
+        "repetition": 0, "round": layout if isinstance(layout, int) else 1, "attempt": 1, "order": 0,
+        "binary_sha256": f"sha-{system}-{layout}", "capture": f"capture-of-{system}", "status": "ok", "reason": "",
+        "returncode": 0, "signal": None, "started_at": 1.0, "wall_s": 1.0, "rusage": {}, "env_size": None,
+        "argv": (), "log": "", "host_state": {}, "measurements": (),
+    }  # fmt: skip
+    return Execution(**fields | changes)
+
+
+def measured(
+    config: Config, project: Path, system: str, benchmark: str, data: Data, *, metric: str = "wall_s", unit: str = "s"
+) -> list[Execution]:
+    """Executions with these measurements of one metric."""
+    rows = []
+    for layout, executions in data.items():
+        for number, iterations in enumerate(executions):
+            place = {"repetition": number} if isinstance(layout, int) else {"round": number}
+            values = tuple(Measurement(metric, unit, k, float(v), warmup=False) for k, v in enumerate(iterations))
+            rows.append(execution(config, project, system, benchmark, layout, measurements=values, **place))
+    return rows
+
+
+def write(
+    config: Config,
+    project: Path,
+    executions: Sequence[Execution],
+    build_failures: Sequence[BuildFailure] = (),
+    **experiment,
+) -> None:
+    """Record them as one experiment; keywords change fields of the experiment."""
+    with open_for_writing(results_path(project)) as store:
+        identity = dataclasses.replace(experiments.current_experiment(config), **experiment)
+        ids = store.begin(identity, experiments.current_context(config))
+        for item in executions:
+            store.record(ids, item)
+        captures = {name: f"capture-of-{name}" for name in config.systems}
+        store.replace_build_failures(ids[0], captures, build_failures)
+
+
+def selected(config: Config, project: Path, **changes) -> Selection:
+    """What `select` makes of the project's results; all systems and benchmarks unless ``changes`` says otherwise."""
+    fields = {"systems": [], "benchmarks": [], "captures": {}, "host": None} | changes
+    with open_for_reading(results_path(project)) as store:
+        return select(Question(config=config, project=project, **fields), store)

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from experiments import execution, measured, selected, write
+from fakes import make_config
+from layoutrand.errors import AnalysisError
+from layoutrand.model import BuildFailure
+from layoutrand.usecases.compare import compare
+from layoutrand.usecases.documents import compare_document
+
+BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
+CONFIG = make_config(BENCHMARK)
+OLD = {1: [[9, 11], [5, 6]], 2: [[16, 13], [12, 8]], 3: [[15, 7], [10, 14]]}
+NEW = {1: [[10, 12], [6, 7]], 2: [[9, 1], [11, 4]], 3: [[8, 5], [3, 2]]}
+
+
+def comparison_of(tmp_path, old, new, *, config=CONFIG, threshold=0.01, metric=None):
+    rows = []
+    for system, benchmarks in (("a", old), ("b", new)):
+        for benchmark, data in benchmarks.items():
+            rows += measured(config, tmp_path, system, benchmark, data)
+    write(config, tmp_path, rows)
+    result = compare(selected(config, tmp_path), "a", "b", confidence=0.95, threshold=threshold, metric=metric)
+    document = compare_document(result)
+    json.dumps(document, allow_nan=False)
+    return document
+
+
+def constant(value, seeds=range(1, 7)):
+    return {seed: [[value]] for seed in seeds}
+
+
+def test_the_technical_reports_old_and_new_system(tmp_path):
+    """TR 4-12: 95 % Fieller limits 0.10983 and 1.72530, printed 0.1 and 1.7."""
+    document = comparison_of(tmp_path, {"b": OLD}, {"b": NEW})
+    (benchmark,) = document["benchmarks"]
+    assert benchmark["ratio"] == pytest.approx(6.5 / 10.5)
+    assert benchmark["interval"] == pytest.approx([0.10983, 1.72530], abs=1e-5)
+    assert (benchmark["method"], benchmark["verdict"]) == ("fieller", "undecided")
+    assert (benchmark["baseline"], benchmark["candidate"]) == (
+        {"mean": 10.5, "n_binaries": 3}, {"mean": 6.5, "n_binaries": 3},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [(0.5, "faster"), (2.0, "slower"), (1.0, "equivalent"), (1.005, "equivalent"), (1.011, "slower")],
+)
+def test_verdicts(tmp_path, factor, verdict):
+    document = comparison_of(tmp_path, {"b": constant(4.0)}, {"b": constant(4.0 * factor)})
+    assert document["benchmarks"][0]["verdict"] == verdict
+    assert document["benchmarks"][0]["ratio"] == pytest.approx(factor)
+    assert document["suite"]["verdict"] == verdict
+    assert document["suite"]["ratio"] == pytest.approx(factor)
+    assert document["threshold"] == 0.01
+
+
+def test_pairing_by_seed(tmp_path):
+    """Layout effects that both systems share cancel; the seeds that only one has take no part."""
+    old = {k: [[v]] for k, v in zip(range(1, 7), (10.0, 12, 14, 16, 18, 20), strict=True)}
+    new = {k: [[v[0][0] * 1.1 * (1 + 0.001 * (-1) ** k)]] for k, v in old.items()} | {99: [[1000.0]]}
+    (benchmark,) = comparison_of(tmp_path, {"b": old}, {"b": new})["benchmarks"]
+    paired = benchmark["paired"]
+    logs = [math.log(new[k][0][0] / old[k][0][0]) for k in old]
+    expected = scipy_stats.ttest_1samp(logs, 0).confidence_interval(0.95)
+    assert paired["n_pairs"] == 6
+    assert paired["interval"] == pytest.approx([math.exp(expected.low), math.exp(expected.high)])
+    assert paired["half_width"] < benchmark["half_width"]
+
+
+def test_no_seed_in_common(tmp_path):
+    (benchmark,) = comparison_of(tmp_path, {"b": constant(1.0, (1, 2, 3))}, {"b": constant(2.0, (4, 5, 6))})[
+        "benchmarks"
+    ]
+    assert benchmark["paired"] is None
+    assert benchmark["ratio"] == 2
+
+
+def test_suite_is_the_geometric_mean_over_the_common_benchmarks(tmp_path):
+    tables = "".join(BENCHMARK.replace('"b"', f'"{name}"') for name in "bcde")
+    config = make_config(tables)
+    old = {"b": constant(1.0), "c": constant(1.0), "d": constant(1.0)}
+    new = {"b": constant(2.0), "c": constant(8.0), "e": constant(1.0)}
+    document = comparison_of(tmp_path, old, new, config=config)
+    assert document["suite"]["ratio"] == pytest.approx(4)
+    assert document["suite"]["n_benchmarks"] == 2
+    assert document["suite"]["paired"]["ratio"] == pytest.approx(4)
+    assert (document["only_baseline"], document["only_candidate"]) == (["d"], ["e"])
+    assert [b["benchmark"] for b in document["benchmarks"]] == ["b", "c"]
+
+
+def test_zero_baseline(tmp_path):
+    document = comparison_of(tmp_path, {"b": constant(0.0)}, {"b": constant(1.0)})
+    (benchmark,) = document["benchmarks"]
+    assert (benchmark["ratio"], benchmark["interval"], benchmark["verdict"]) == (None, None, "undecided")
+    assert any("mean is 0" in warning for warning in benchmark["warnings"])
+    assert document["suite"] is None
+    assert any("no ratio for the suite" in warning for warning in document["warnings"])
+
+
+def test_one_binary_each(tmp_path):
+    document = comparison_of(tmp_path, {"b": {1: [[1.0]]}}, {"b": {1: [[2.0]]}})
+    assert document["benchmarks"][0]["interval"] == [None, None]
+    assert document["benchmarks"][0]["verdict"] == document["suite"]["verdict"] == "undecided"
+
+
+def test_failures_are_listed(tmp_path):
+    rows = measured(CONFIG, tmp_path, "a", "b", constant(1.0)) + measured(CONFIG, tmp_path, "b", "b", constant(1.0))
+    rows.append(execution(CONFIG, tmp_path, "b", "b", 7, status="signal", reason="killed by signal 11", log="l"))
+    write(CONFIG, tmp_path, rows, [BuildFailure("a", "prog", 8, "e", None)])
+    document = compare_document(
+        compare(selected(CONFIG, tmp_path), "a", "b", confidence=0.95, threshold=0.0, metric=None)
+    )
+    assert [failure["reason"] for failure in document["failures"]] == ["killed by signal 11"]
+    assert [failure["seed"] for failure in document["build_failures"]] == [8]
+    assert any("1 execution(s) failed" in warning for warning in document["benchmarks"][0]["warnings"])
+
+
+def test_nothing_in_common(tmp_path):
+    failed = execution(CONFIG, tmp_path, "b", "b", 1, status="exit", reason="exit status 9", log="the-log")
+    write(CONFIG, tmp_path, [*measured(CONFIG, tmp_path, "a", "b", constant(1.0)), failed])
+    with pytest.raises(AnalysisError, match=r"(?s)a has b; b has none.*exit status 9 \(log the-log\)"):
+        compare(selected(CONFIG, tmp_path), "a", "b", confidence=0.95, threshold=0.0, metric=None)
+
+
+def test_another_metric(tmp_path):
+    rows = []
+    for system, factor in (("a", 1), ("b", 3)):
+        rows += measured(CONFIG, tmp_path, system, "b", constant(2.0 * factor), metric="user_s")
+    write(CONFIG, tmp_path, rows)
+    selection = selected(CONFIG, tmp_path)
+    result = compare(selection, "a", "b", confidence=0.95, threshold=0.0, metric="user_s")
+    assert (result.benchmarks[0].metric, result.benchmarks[0].verdict) == ("user_s", "slower")
+    with pytest.raises(AnalysisError, match="no execution measured 'nonsense'"):
+        compare(selection, "a", "b", confidence=0.95, threshold=0.0, metric="nonsense")
+    with pytest.raises(AnalysisError, match="no benchmark in common"):
+        compare(selection, "a", "b", confidence=0.95, threshold=0.0, metric=None)
+
+
+def test_different_primary_metrics_are_said(tmp_path):
+    config = make_config(BENCHMARK + BENCHMARK.replace('"b"', '"c"') + "metric = {regex = '(x)', name = 'pause_s'}")
+    rows = []
+    for system in "ab":
+        rows += measured(config, tmp_path, system, "b", constant(2.0))
+        rows += measured(config, tmp_path, system, "c", constant(2.0), metric="pause_s")
+    write(config, tmp_path, rows)
+    result = compare(selected(config, tmp_path), "a", "b", confidence=0.95, threshold=0.0, metric=None)
+    assert any("different metrics: pause_s, wall_s" in warning for warning in result.warnings)
+
+
+def test_the_document_has_the_promised_keys(tmp_path):
+    document = comparison_of(tmp_path, {"b": OLD}, {"b": NEW})
+    assert document["schema"] == "layoutrand/compare/1"
+    assert {"benchmark", "ratio", "interval", "method", "verdict"} <= set(document["benchmarks"][0])
+    assert {"ratio", "interval", "method", "p_value", "verdict"} <= set(document["suite"])
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.floats(0.5, 2.0), min_size=2, max_size=6), st.lists(st.floats(0.5, 2.0), min_size=2, max_size=6),
+    st.sampled_from([1e-9, 1.0, 1e12]),
+)  # fmt: skip
+def test_the_unit_of_measurement_does_not_matter(tmp_path_factory, old, new, scale):
+    def ratio(factor):
+        data = ({seed: [[value * factor]] for seed, value in enumerate(values, 1)} for values in (old, new))
+        a, b = data
+        (benchmark,) = comparison_of(tmp_path_factory.mktemp("p"), {"b": a}, {"b": b})["benchmarks"]
+        return [benchmark["ratio"], *(bound if bound is not None else math.inf for bound in benchmark["interval"])]
+
+    assert ratio(scale) == pytest.approx(ratio(1.0), rel=1e-9)
