@@ -113,6 +113,7 @@ def test_more_seeds_executions_or_benchmarks_execute_the_difference(project):
     assert project.run(both, project.binaries()).executed == 8
 
 
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 @pytest.mark.parametrize(
     ("old", "new", "executed"),
     [
@@ -217,6 +218,15 @@ def test_environment_sizes_are_random_recorded_and_the_same_again(project):
     shutil.rmtree(project.path / ".layoutrand")
     project.run(config, project.binaries(layouts=tuple(range(1, 11))), executor)
     assert [e.env_size for e in project.executions(config)] == sizes
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_a_simulation_has_no_random_environment(project):
+    config = make_config(
+        WALL + "metric = {cachegrind = true, wall = true}", systems=("a",), run='randomise = ["env-size"]'
+    )
+    project.run(config, project.binaries(layouts=(1, 2)), _CountsFor(FakeExecutor()))
+    assert all((e.env_size is None) == (e.instrument == "cachegrind") for e in project.executions(config))
 
 
 def test_files_lie_in_the_working_directory(project):

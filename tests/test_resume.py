@@ -83,9 +83,9 @@ def test_killed_again_and_again_each_slot_is_recorded_exactly_once(project, kill
 
 
 def test_a_second_layoutrand_waits_and_then_finds_everything_done(project):
-    with start(project, "sleep 0.02") as first:
+    with start(project, "sleep 0.01") as first:
         first.stdout.readline()
-        with start(project, "sleep 0.02") as second:
+        with start(project, "sleep 0.01") as second:
             assert "another layoutrand" in second.stdout.readline()
             rest = second.stdout.read()
         assert second.returncode == 0

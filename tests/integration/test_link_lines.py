@@ -356,9 +356,8 @@ def test_relative_paths_through_other_directories(units: Workshop) -> None:
 
 def test_objects_outside_the_source_tree(units: Workshop) -> None:
     """An object that the build makes in another directory, and then removes, is captured all the same."""
-    away = units.project.parent / "away"
     built = units.built(
-        f"mkdir -p '{away}' && $CC -c *.c && mv u0.o '{away}' && $CC -o prog main.o '{away}/u0.o' u1.o u2.o && rm -r '{away}'"
+        f"$CC -c *.c && away=$(mktemp -d -p '{units.project}') && mv u0.o $away && $CC -o prog main.o $away/u0.o u1.o u2.o && rm -r $away"
     )
     built.assert_all_print_as_stock()
     assert_moved(built, [f"u1_{k}" for k in range(4)])
@@ -381,14 +380,13 @@ def test_a_library_in_the_tree_that_is_a_linker_script(units: Workshop) -> None:
 
 def test_binary_data_as_an_input(units: Workshop) -> None:
     """-b binary turns a file into an object of data."""
-    if units.linker == "lld-14":
-        pytest.skip("lld 14 makes no local symbols for -b binary; covered with lld 19")
     units.write(
         show__c='#include <stdio.h>\nextern char _binary_note_txt_start[];\nint show(int x) { return _binary_note_txt_start[x]; }\n',
         note__txt="blob!\n",
     )
     units.write(main__c=main_calling("u0_3", "show"))
-    built = units.built(COMPILE + "$CC -o prog main.o show.o u0.o u1.o u2.o -Wl,-b,binary,note.txt,-b,elf64-x86-64")
+    elf64 = "elf64-x86-64" if units.linker == "gnu" else "elf"
+    built = units.built(COMPILE + f"$CC -o prog main.o show.o u0.o u1.o u2.o -Wl,-b,binary,note.txt,-b,{elf64}")
     built.assert_all_print_as_stock()
 
 
@@ -403,3 +401,15 @@ def test_more_than_65280_sections(shop: Workshop) -> None:
     built = shop.built("$CC -c main.c filler.c big.s && $CC -o prog main.o filler.o big.o", seeds=[1, 2])
     built.assert_prints("g0 0\ng1 1\ng2 2\n")
     assert isinstance(elf.read(built.path(1).read_bytes(), name="prog"), elf.Elf)
+
+
+def test_libraries_that_libraries_need(units: Workshop) -> None:
+    """A shared library of the build that needs another one, found by -rpath-link or -rpath, is captured with it."""
+    for option in ("-rpath-link,inner", "-rpath,$PWD/inner"):
+        built = units.built(
+            "mkdir inner outer && $CC -fPIC -shared u0.c -o inner/libinner.so && "
+            "$CC -fPIC -shared u1.c -o outer/libouter.so -Linner -linner -Wl,--no-as-needed && "
+            f"$CC -c main.c u0.c u2.c && $CC -o prog main.o u2.o u0.o -Louter -louter -Wl,{option}",
+            seeds=[1],
+        )
+        assert_moved(built, ["u0_1", "u2_0", "u2_2"])

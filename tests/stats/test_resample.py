@@ -121,7 +121,7 @@ def test_sorted_draws_hold_the_right_number_of_measurements():
     rows, sizes = next(iter(sorted_draws(ragged, _plan(n_resamples=50))))
 
     assert (np.isfinite(rows).sum(axis=1) == sizes).all()
-    assert set(sizes.tolist()) <= set(range(2, 9))
+    assert set(sizes.tolist()) <= set(range(4, 13))
     assert (np.diff(np.where(np.isfinite(rows), rows, 99), axis=1) >= 0).all()
 
 

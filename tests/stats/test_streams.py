@@ -95,7 +95,7 @@ def test_ragged_indices_are_uniform_within_each_bound():
 
     rows = RaggedSampler(Stream(1, "r"), row_length=4).rows(bounds)
 
-    for column, bound in zip(rows.T, (1, 2, 5, 13)):
+    for column, bound in zip(rows.T, (1, 2, 5, 13), strict=False):
         counts = np.bincount(column, minlength=bound)
         assert counts.size == bound
         assert bound == 1 or scipy_stats.chisquare(counts).pvalue > 1e-4

@@ -21,9 +21,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from stats.papers import TR_BUILD_S, TR_EXECUTION, TR_PRECISION, TR_VARIATION
 
 from layoutrand import stats
+from stats.papers import TR_BUILD_S, TR_EXECUTION, TR_PRECISION, TR_VARIATION
 
 # Compilation S, execution S, measurement S (all in percent), execution T, merged compilation T (pings), execution [s].
 WITNESS = {
@@ -45,7 +45,7 @@ HOURS = (3, 6, 9)
 
 def _shape(benchmark: str, execution_s: float) -> tuple[float, int]:
     """Duration of one measurement [s] and number of warm-up measurements."""
-    n = TR_EXECUTION[benchmark.split()[0]][1]
+    n = TR_EXECUTION[benchmark.split(maxsplit=1)[0]][1]
     return execution_s / n, round(0.3 * n)
 
 
@@ -75,7 +75,9 @@ def _half_widths(benchmark, compilation, execution, measurement, execution_t, me
 
 def _printed(benchmark):
     levels, one = TR_PRECISION[benchmark]
-    return {("levels", h): v for h, v in zip(HOURS, levels)} | {("one level", h): v for h, v in zip(HOURS, one)}
+    return {("levels", h): v for h, v in zip(HOURS, levels, strict=False)} | {
+        ("one level", h): v for h, v in zip(HOURS, one, strict=False)
+    }
 
 
 def test_the_worked_out_case_fft_six_hours():

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from stats.papers import KALIBERA, NEW, OLD, THREE_LEVEL, TWO_LEVEL
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.levels import nested
 from layoutrand.stats.variance import collapsed, components_of, expectation_coefficients
+from stats.papers import KALIBERA, NEW, OLD, THREE_LEVEL, TWO_LEVEL
 
 
 def test_worked_example_of_three_levels_with_its_negative_variance():
@@ -73,9 +73,7 @@ def test_reml_of_statsmodels_agrees_where_the_variances_are_positive():
     import statsmodels.formula.api as smf
 
     rng = np.random.default_rng(11)
-    data = (
-        rng.normal(0, 3, (12, 1, 1)) + rng.normal(0, 2, (12, 4, 1)) + rng.normal(0, 1, (12, 4, 5))
-    )
+    data = rng.normal(0, 3, (12, 1, 1)) + rng.normal(0, 2, (12, 4, 1)) + rng.normal(0, 1, (12, 4, 5))
     index = np.indices(data.shape).reshape(3, -1)
     frame = pd.DataFrame({"y": data.ravel(), "binary": index[0], "execution": index[1]})
     fit = smf.mixedlm(
@@ -149,10 +147,14 @@ def test_the_default_design_of_one_execution_and_one_iteration():
     assert found.unbiased == (None, None, pytest.approx(values.var(ddof=1)))
     assert found.relative_sd[:2] == (None, None)
     assert found.warnings == (
-        "level 1 was not repeated, so its variance is part of level 2's; "
-        "at least 2 repetitions at level 1 would separate them",
-        "level 2 was not repeated, so its variance is part of level 3's; "
-        "at least 2 repetitions at level 2 would separate them",
+        (
+            "level 1 was not repeated, so its variance is part of level 2's; "
+            "at least 2 repetitions at level 1 would separate them"
+        ),
+        (
+            "level 2 was not repeated, so its variance is part of level 3's; "
+            "at least 2 repetitions at level 2 would separate them"
+        ),
     )
 
 
@@ -204,5 +206,7 @@ def test_variances_scale_with_the_square_of_the_data(scale):
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
 def test_variances_beyond_floating_point_are_an_error_not_infinity(scale):
-    with pytest.raises(AnalysisError, match="beyond the range of floating point; give the measurements in another unit"):
+    with pytest.raises(
+        AnalysisError, match="beyond the range of floating point; give the measurements in another unit"
+    ):
         stats.variance_components(np.array(THREE_LEVEL) * scale)

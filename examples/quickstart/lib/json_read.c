@@ -43,7 +43,7 @@ static bool accept(Reader *r, char c)
     return true;
 }
 
-static bool read_word(Reader *r, const char *word, Value meaning, Value *v)
+static bool read_keyword(Reader *r, const char *word, Value meaning, Value *v)
 {
     size_t n = strlen(word);
     if ((size_t)(r->end - r->p) < n || memcmp(r->p, word, n) != 0)
@@ -205,11 +205,11 @@ static bool read_value(Reader *r, Value *v)
         r->p++;
         return read_string(r, v);
     case 't':
-        return read_word(r, "true", value_bool(true), v);
+        return read_keyword(r, "true", value_bool(true), v);
     case 'f':
-        return read_word(r, "false", value_bool(false), v);
+        return read_keyword(r, "false", value_bool(false), v);
     case 'n':
-        return read_word(r, "null", value_nil(), v);
+        return read_keyword(r, "null", value_nil(), v);
     default:
         return read_number(r, v);
     }

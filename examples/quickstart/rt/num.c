@@ -1,5 +1,7 @@
 #include "num.h"
 
+#include "decimal.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +65,20 @@ static bool put_special(Buf *out, double value)
     return false;
 }
 
+static void put_scientific(Buf *out, const char *digits, int count, int exponent)
+{
+    buf_putc(out, digits[0]);
+    if (count > 1) {
+        buf_putc(out, '.');
+        buf_write(out, digits + 1, (size_t)count - 1);
+    }
+    buf_puts(out, exponent < 0 ? "e-" : "e+");
+    exponent = exponent < 0 ? -exponent : exponent;
+    if (exponent < 10)
+        buf_putc(out, '0');
+    num_put_int(out, exponent);
+}
+
 /* A small integral value needs no search for the shortest text. */
 static bool put_integral(Buf *out, double value)
 {
@@ -75,28 +91,38 @@ static bool put_integral(Buf *out, double value)
     return true;
 }
 
+/* As 1.25, or as 1.25e+30 if that would take too many zeros. */
 void num_put_float(Buf *out, double value)
 {
+    char digits[DECIMAL_DIGITS + 1];
+    int point;
     if (put_special(out, value) || put_integral(out, value))
         return;
-    char text[40];
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(text, sizeof text, "%.*g", precision, value);
-        if (strtod(text, NULL) == value)
-            break;
+    if (value < 0)
+        buf_putc(out, '-');
+    int count = decimal_shortest(fabs(value), digits, &point);
+    if (point < -3 || point > 16) {
+        put_scientific(out, digits, count, point - 1);
+    } else if (point <= 0) {
+        buf_puts(out, "0.");
+        buf_fill(out, '0', (size_t)-point);
+        buf_write(out, digits, (size_t)count);
+    } else {
+        int whole = count < point ? count : point;
+        buf_write(out, digits, (size_t)whole);
+        buf_fill(out, '0', (size_t)(point - whole));
+        buf_putc(out, '.');
+        if (count > point)
+            buf_write(out, digits + point, (size_t)(count - point));
+        else
+            buf_putc(out, '0');
     }
-    buf_puts(out, text);
-    if (!strpbrk(text, ".e"))
-        buf_puts(out, ".0");
 }
 
 void num_put_fixed(Buf *out, double value, int decimals)
 {
-    if (put_special(out, value))
-        return;
-    char text[FLOAT_TEXT];
-    int len = snprintf(text, sizeof text, "%.*f", decimals, value);
-    buf_write(out, text, (size_t)len);
+    if (!put_special(out, value))
+        decimal_fixed(out, value, decimals);
 }
 
 void num_put_exp(Buf *out, double value, int decimals)

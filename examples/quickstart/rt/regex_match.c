@@ -40,6 +40,12 @@ static bool word_edge(const Subject *s, size_t at)
     return before != after;
 }
 
+/* Only the slots of the pattern's own groups are in use. */
+static void copy_slots(const Regex *re, RegexMatch *to, const RegexMatch *from)
+{
+    memcpy(to->slot, from->slot, 2 * (size_t)re->groups * sizeof *to->slot);
+}
+
 static bool assertion_holds(const Subject *s, RegexOp op, size_t at)
 {
     switch (op) {
@@ -85,8 +91,7 @@ static void add_thread(ThreadList *list, const Subject *s, uint32_t pc, size_t a
         break;
     default:
         list->threads[list->count].pc = pc;
-        memcpy(list->threads[list->count].match.slot, m->slot,
-               2 * (size_t)s->re->groups * sizeof *m->slot);
+        copy_slots(s->re, &list->threads[list->count].match, m);
         list->count++;
         break;
     }
@@ -119,7 +124,7 @@ static bool step(const Subject *s, size_t at, ThreadList *now, ThreadList *next,
         Thread *t = &now->threads[i];
         const RegexInsn *insn = &s->re->code[t->pc];
         if (insn->op == RX_MATCH) {
-            *best = t->match; /* the remaining threads are less preferred */
+            copy_slots(s->re, best, &t->match); /* the other threads are less preferred */
             return true;
         }
         if (at < s->len && reads(s->re, insn, (unsigned char)s->text[at]))
@@ -139,7 +144,7 @@ static int first_byte(const Regex *re)
 
 static void list_init(ThreadList *list, const Regex *re)
 {
-    list->threads = rt_zalloc_array(re->len, sizeof *list->threads);
+    list->threads = rt_alloc_array(re->len, sizeof *list->threads);
     list->mark = rt_zalloc_array(re->len, sizeof *list->mark);
     list->count = 0;
     list->generation = 1;

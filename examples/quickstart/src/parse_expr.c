@@ -68,7 +68,7 @@ static Expr *parse_map_key(Parser *ps)
     if (parser_accept(ps, TOK_INT))
         return parse_integer(ps, ps->prev);
     Expr *key = ast_expr(ps->arena, EX_STRING, ps->cur.line);
-    key->text = parser_name(ps);
+    key->text = parser_field_name(ps);
     return key;
 }
 
@@ -169,7 +169,7 @@ static Expr *parse_member(Parser *ps, Expr *receiver)
 {
     Expr *e = ast_expr(ps->arena, EX_FIELD, ps->cur.line);
     e->left = receiver;
-    e->text = parser_name(ps);
+    e->text = parser_field_name(ps);
     if (parser_accept(ps, TOK_LPAREN)) {
         e->kind = EX_METHOD;
         parse_arguments(ps, &e->list, TOK_RPAREN);

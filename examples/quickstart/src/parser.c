@@ -84,3 +84,10 @@ Text parser_name(Parser *ps)
     parser_expect(ps, TOK_NAME);
     return name;
 }
+
+Text parser_field_name(Parser *ps)
+{
+    if (ps->cur.kind >= TOK_AND && ps->cur.kind <= TOK_WHILE)
+        ps->cur.kind = TOK_NAME;
+    return parser_name(ps);
+}

@@ -36,6 +36,7 @@ bool parser_check(const Parser *ps, TokenKind kind);
 bool parser_accept(Parser *ps, TokenKind kind);
 void parser_expect(Parser *ps, TokenKind kind);
 Text parser_name(Parser *ps);
+Text parser_field_name(Parser *ps); /* where keywords are names, too */
 
 Expr *parse_expr(Parser *ps);
 Expr *parse_integer(Parser *ps, Token t);

@@ -45,7 +45,7 @@ def make_app() -> typer.Typer:
 def run(arguments: Sequence[str]) -> int:
     """Execute one command line; the exit status."""
     try:
-        status = make_app()(list(arguments), standalone_mode=False)
+        status = make_app()(list(arguments), prog_name="layoutrand", standalone_mode=False)
     except LayoutrandError as error:
         sys.stderr.write(f"layoutrand: {error}\n")
         return error.exit_status

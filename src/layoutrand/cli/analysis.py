@@ -194,6 +194,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.usecases.documents import compare_document
 
     terminal = options.terminal(json=json, quiet=quiet)
+    limit = parse_threshold(threshold)
     if fail_if not in (None, "slower", "faster", "undecided"):
         raise UsageError(f"--fail-if {fail_if}: choose slower, faster or undecided")
     config = options.load_config(directory)
@@ -202,7 +203,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         raise UsageError(f"{base} would be compared with itself")
     selection = load_selection(config, directory, [base, candidate], benchmark or [], host)
     result = compare_systems(
-        selection, base, candidate, confidence=confidence, threshold=parse_threshold(threshold), metric=metric
+        selection, base, candidate, confidence=confidence, threshold=limit, metric=metric
     )
     if json:
         terminal.document(compare_document(result))

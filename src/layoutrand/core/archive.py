@@ -45,7 +45,10 @@ def is_archive(data: bytes) -> bool:
 
 
 def read(data: bytes, *, name: str, fetch: Callable[[str], bytes] | None = None) -> Archive:
-    """Parse the archive called ``name``; ``fetch`` gives a thin archive's member by its recorded path."""
+    """Parse the archive called ``name``; ``fetch`` gives a thin archive's member by its recorded path.
+
+    Raises `FeatureUnsupported` for a damaged archive and for the BSD format, whose long names Linux linkers ignore.
+    """
     thin = data[:8] == THIN_MAGIC
     index_name, index, long_names = "", b"", b""
     members: list[Member] = []
@@ -53,41 +56,68 @@ def read(data: bytes, *, name: str, fetch: Callable[[str], bytes] | None = None)
     at = 8
     while at < len(data):
         header = data[at : at + _HEADER]
-        if len(header) < _HEADER or header[58:60] != b"`\n":
+        size_field = header[48:58].rstrip(b" ")
+        if header[58:60] != b"`\n" or not size_field.isdigit():
             raise FeatureUnsupported(f"{name}: damaged archive member header at byte {at}")
-        size = int(header[48:58])
+        size = int(size_field)
         raw = header[:16].rstrip(b" ")
-        body = data[at + _HEADER : at + _HEADER + size]
         special = raw in (b"/", b"/SYM64/", b"//")
+        body = data[at + _HEADER : at + _HEADER + size]
+        if len(body) < size and (special or not thin):
+            raise FeatureUnsupported(f"{name}: the archive ends inside the member at byte {at}; it is truncated")
         if raw in (b"/", b"/SYM64/"):
             index_name, index = raw.decode(), body
         elif raw == b"//":
             long_names = body
         else:
-            member = _member_name(raw, long_names)
+            member, origin = _member_name(raw, long_names, name)
             if thin:
-                if fetch is None:
-                    raise FeatureUnsupported(f"{name}: a thin archive needs its members' files")
-                body = fetch(member)
+                member, body = _fetched(member, origin, name, fetch)
             occurrence = seen.get(member, 0)
             seen[member] = occurrence + 1
-            members.append(Member(member, occurrence, at, header, body))
+            members.append(Member(member, occurrence, at, _plain_header(header, raw), body))
         stored = 0 if thin and not special else size
         at += _HEADER + stored + stored % 2
     return Archive(thin, index_name, index, long_names, tuple(members))
 
 
-def _member_name(raw: bytes, long_names: bytes) -> str:
-    if raw[:1] == b"/" and raw[1:].isdigit():
-        start = int(raw[1:])
-        end = long_names.index(b"\n", start)
-        return long_names[start:end].rstrip(b"/").decode("utf-8", "surrogateescape")
-    return raw.rstrip(b"/").decode("utf-8", "surrogateescape")
+def _member_name(raw: bytes, long_names: bytes, archive: str) -> tuple[str, int]:
+    """The name in a member's header, and where the member begins in a nested archive (0: it is a file of its own)."""
+    number, _, origin = raw[1:].partition(b":")
+    if raw[:1] == b"/" and number.isdigit() and (origin.isdigit() or not origin):
+        start = int(number)
+        end = long_names.find(b"\n", start)
+        if end < 0:
+            raise FeatureUnsupported(f"{archive}: a member's name lies outside the archive's table of long names")
+        return long_names[start:end].removesuffix(b"/").decode("utf-8", "surrogateescape"), int(origin or b"0")
+    if raw.startswith((b"#1/", b"__.SYMDEF")):
+        raise FeatureUnsupported(f"{archive}: an archive in BSD format; make it anew with GNU ar")
+    return raw.removesuffix(b"/").decode("utf-8", "surrogateescape"), 0
+
+
+def _fetched(
+    member: str, origin: int, archive: str, fetch: Callable[[str], bytes] | None
+) -> tuple[str, bytes]:
+    """Name and content of a thin archive's member: a file, or what begins at ``origin`` of the archive in that file."""
+    if fetch is None:
+        raise FeatureUnsupported(f"{archive}: a thin archive needs its members' files")
+    data = fetch(member)
+    if not origin:
+        return member, data
+    for inner in read(data, name=member).members:
+        if inner.header_at == origin:
+            return f"{member}:{inner.name}", inner.content
+    raise FeatureUnsupported(f"{archive}: {member} has no member at byte {origin}; it changed after the archive")
+
+
+def _plain_header(header: bytes, raw: bytes) -> bytes:
+    """The header without the place in a nested archive, which only thin archives have."""
+    return raw.partition(b":")[0].ljust(16) + header[16:] if raw[:1] == b"/" else header
 
 
 def write(archive: Archive, contents: Mapping[int, bytes]) -> bytes:
     """The archive with member k's content replaced by ``contents[k]``; thin ones become ordinary ones."""
-    names = archive.names or b""
+    names = archive.names
     size_of_index = _HEADER + len(archive.index) + len(archive.index) % 2 if archive.index_name else 0
     at = 8 + size_of_index + (_HEADER + len(names) + len(names) % 2 if names else 0)
     moved: dict[int, int] = {}
@@ -111,6 +141,8 @@ def _moved_index(archive: Archive, moved: Mapping[int, int]) -> bytes:
     width = 8 if archive.index_name == "/SYM64/" else 4
     index = archive.index
     count = int.from_bytes(index[:width], "big")
+    if width * (count + 1) > len(index):
+        raise FeatureUnsupported("the archive's symbol index is damaged; run ranlib")
     offsets = [int.from_bytes(index[width * (k + 1) : width * (k + 2)], "big") for k in range(count)]
     if any(offset not in moved for offset in offsets):
         raise FeatureUnsupported("the archive's symbol index names an offset where no member begins; run ranlib")

@@ -4,7 +4,7 @@ Four facts, read off the binary and never off what the linker was told:
 
 1. the unique symbols stand in the order asked for (`placed_order`);
 2. every section's bytes equal identity's outside the fields of its relocations, hence the same instructions,
-   addresses aside (`Code.changed`);
+   addresses aside (`changed`);
 3. every function has the same size and lies at the same offset of the same section (`functions`);
 4. every other loaded output section has the size it has in identity (`other_sizes`).
 
@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 from layoutrand.core import elf
 from layoutrand.core.objedit import DIGITS, SYMBOL_PREFIX
 from layoutrand.core.relocations import written_bytes
+from layoutrand.errors import FeatureUnsupported, LayoutNotApplied
+
+_DECIMAL = np.frombuffer(b"0123456789", np.uint8)
 
 
 def placed_addresses(binary: elf.Elf) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -38,12 +41,11 @@ def placed_addresses(binary: elf.Elf) -> tuple[NDArray[np.int64], NDArray[np.int
     for step, byte in enumerate(prefix):
         matches &= text[at + step] == byte
     which = np.flatnonzero(matches)
-    start = at[which] + len(prefix)
-    number = np.zeros(len(which), np.int64)
-    for step in range(DIGITS):
-        number = number * 10 + (text[start + step] - ord("0"))
+    tail = text[at[which][:, None] + len(prefix) + np.arange(DIGITS + 1)]  # the digits and the NUL after them
+    ours = np.isin(tail[:, :DIGITS], _DECIMAL).all(axis=1) & (tail[:, DIGITS] == 0)  # the program may have a ".lr.x"
+    which, digits = which[ours], (tail[ours, :DIGITS] - ord("0")).astype(np.int64)
     return (
-        number,
+        digits @ 10 ** np.arange(DIGITS - 1, -1, -1),
         binary.symbols["value"][which].astype(np.int64),
         binary.symbol_sections[which].astype(np.int64),
     )
@@ -70,11 +72,16 @@ class Masks:
 
 
 def masks(inputs: Sequence[tuple[elf.Elf, int, str]]) -> Masks:
-    """Masks of the sections ``(object, section header index, name for messages)`` in capture order."""
+    """Masks of the sections ``(object, section header index, name for messages)`` in capture order.
+
+    Raises `FeatureUnsupported` for another machine's code and for relocations that are not known.
+    """
     contents, fixed, input_fixed = [], [], []
     for source, index, where in inputs:
+        if source.machine != "EM_X86_64":
+            raise FeatureUnsupported(f"{where}: code for {source.machine} cannot be verified, only x86-64 can")
         content = np.frombuffer(source.content(index), np.uint8)
-        fields, relaxed = written_bytes(source.relocations(index), len(content), where=where)
+        fields, relaxed = written_bytes(source.relocations(index), content, where=where)
         contents.append(content)
         fixed.append(~fields)
         input_fixed.append(~relaxed)
@@ -93,7 +100,18 @@ def masks(inputs: Sequence[tuple[elf.Elf, int, str]]) -> Masks:
 def section_bytes(
     binary: elf.Elf, number: NDArray[np.int64], address: NDArray[np.int64], size: NDArray[np.int64], output: int
 ) -> NDArray[np.uint8]:
-    """The sections' bytes as linked, concatenated in capture order; ``output`` is their output section's index."""
+    """The sections' bytes as linked, concatenated in capture order; ``output`` is their output section's index.
+
+    Raises `LayoutNotApplied` unless every section is there, once, and inside that output section.
+    """
+    if len(number) != len(size) or not np.array_equal(np.sort(number), np.arange(len(size))):
+        found = len(np.unique(number))
+        raise LayoutNotApplied(f"{len(size)} sections were to be placed, the binary has {found} of them")
+    begin = int(binary.sections[output]["addr"])
+    end = begin + int(binary.sections[output]["size"])
+    outside = np.flatnonzero((address < begin) | (address + size[number] > end))
+    if len(outside):
+        raise LayoutNotApplied(f"{len(outside)} sections lie outside {binary.section_names[output]}")
     base = int(binary.sections[output]["addr"]) - int(binary.sections[output]["offset"])
     data = np.frombuffer(binary.data, np.uint8)
     by_number = np.empty(len(size), np.int64)

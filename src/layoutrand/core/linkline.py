@@ -8,28 +8,50 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 Kind = Literal["input", "file", "directory", "library", "output", "option", "value"]
 
 _FILE_OPTIONS: Final = frozenset({
     "T", "script", "default-script", "dT", "version-script", "dynamic-list", "retain-symbols-file", "just-symbols",
-    "R", "export-dynamic-symbol-list", "symbol-ordering-file", "call-graph-ordering-file", "section-ordering-file",
-    "mri-script", "c",
+    "export-dynamic-symbol-list", "symbol-ordering-file", "call-graph-ordering-file", "section-ordering-file",
+    "mri-script", "c", "remap-inputs-file", "in-implib",
 })  # fmt: skip
 _DIRECTORY_OPTIONS: Final = frozenset({"L", "library-path", "rpath-link"})
-_VALUE_OPTIONS: Final = frozenset({
+_OUTPUT_OPTIONS: Final = frozenset({"o", "output"})
+_LIBRARY_OPTIONS: Final = frozenset({"l", "library"})
+_ADDRESS_OPTIONS: Final = frozenset({
+    "Ttext", "Tdata", "Tbss", "Ttext-segment", "Trodata-segment", "Tldata-segment",
+})  # fmt: skip
+_VALUE_OPTIONS: Final = _ADDRESS_OPTIONS | frozenset({
+    # GNU ld's and lld's
     "e", "entry", "h", "soname", "m", "u", "undefined", "y", "trace-symbol", "z", "rpath", "dynamic-linker", "I",
     "plugin", "plugin-opt", "Map", "defsym", "b", "format", "oformat", "wrap", "sysroot", "f", "F", "filter",
-    "auxiliary", "init", "fini", "A", "architecture", "a", "assert", "section-start", "Ttext", "Tdata", "Tbss",
-    "require-defined", "exclude-libs", "hash-style", "image-base", "dependency-file", "sort-section",
-    "unresolved-symbols", "compress-debug-sections", "mllvm", "G", "P", "Y", "export-dynamic-symbol",
+    "auxiliary", "init", "fini", "A", "architecture", "a", "assert", "section-start", "O", "hash-style", "exclude-libs",
+    "require-defined", "dependency-file", "sort-section", "unresolved-symbols", "error-handling-script", "P", "Y",
+    "orphan-handling", "out-implib", "audit", "depaudit", "compress-debug-sections", "export-dynamic-symbol",
+    "R",  # -rpath to lld always, to GNU ld before a directory; before a file (-just-symbols) it is all but extinct
+    # GNU ld's alone
+    "gpsize", "ignore-unresolved-symbol", "spare-dynamic-tags", "task-link", "version-exports-section",
+    # lld's alone
+    "image-base", "mllvm", "android-memtag-mode", "compress-sections", "error-limit", "keep-unique",
+    "load-pass-plugin", "lto-known-safe-vtables", "opt-remarks-filename", "opt-remarks-format",
+    "opt-remarks-hotness-threshold", "opt-remarks-passes", "pack-dyn-relocs", "print-archive-stats",
+    "print-symbol-order", "remap-inputs", "reproduce", "rsp-quoting", "shuffle-sections", "split-stack-adjust-size",
+    "target2", "thinlto-cache-policy", "threads", "time-trace-granularity", "undefined-glob", "why-extract",
+    "warn-backrefs-exclude",
 })  # fmt: skip
-_NO_EFFECT_ON_CODE: Final = frozenset({"plugin", "plugin-opt", "Map", "dependency-file"})
-_REPORTS: Final = frozenset({"-M", "--print-map", "--cref", "-t", "--trace", "--verbose", "--stats", "-v"})
-_STRIPS: Final = frozenset({"-s", "--strip-all", "-x", "--discard-all"})
-_PARTIAL: Final = frozenset({"-r", "-i", "-Ur", "--relocatable", "-relocatable"})
+_SEPARATE: Final = _FILE_OPTIONS | _DIRECTORY_OPTIONS | _OUTPUT_OPTIONS | _LIBRARY_OPTIONS | _VALUE_OPTIONS
+_NO_EFFECT_ON_CODE: Final = frozenset({
+    # the LTO plugin, and files written besides the output
+    "plugin", "plugin-opt", "Map", "dependency-file", "reproduce", "why-extract", "print-symbol-order",
+    "print-archive-stats", "time-trace", "out-implib", "error-handling-script",
+    # reports
+    "M", "print-map", "cref", "t", "trace", "verbose", "stats", "v", "V",
+})  # fmt: skip
+_STRIPS: Final = frozenset({"s", "strip-all", "x", "discard-all", "retain-symbols-file"})
+_PARTIAL: Final = frozenset({"r", "i", "Ur", "relocatable"})
 
 
 @dataclass(frozen=True)
@@ -60,13 +82,28 @@ def words(argv: Sequence[str]) -> list[Word]:
     for arg in rest:
         word = _single(arg)
         if word is None:
-            name = arg.lstrip("-")
-            value = next(rest, "")
-            kind = _kind(name)
-            result.append(Word(kind, name, arg, False, value))
-        else:
-            result.append(word)
+            name = _name(arg)
+            word = Word(_kind(name), name, arg, False, next(rest, ""))
+        result += _directories(word) if word.kind == "directory" else [word]
     return result
+
+
+def _directories(word: Word) -> list[Word]:
+    """One word for each directory: ``-rpath-link`` takes a list of them, and may as well be repeated."""
+    listed = word.text.split(":") if word.option == "rpath-link" else [word.text]
+    return [replace(word, text=_without_sysroot(directory)) for directory in listed]
+
+
+def _without_sysroot(directory: str) -> str:
+    """``=/usr/lib`` and ``$SYSROOT/usr/lib`` as the path they stand for where the sysroot is /, as it must be."""
+    for marker in ("=", "$SYSROOT"):
+        if directory.startswith(marker + "/"):
+            return directory.removeprefix(marker)
+    return directory
+
+
+def _name(arg: str) -> str:
+    return arg.removeprefix("-").removeprefix("-")
 
 
 def _kind(name: str) -> Kind:
@@ -74,30 +111,34 @@ def _kind(name: str) -> Kind:
         return "file"
     if name in _DIRECTORY_OPTIONS:
         return "directory"
-    if name in ("o", "output"):
+    if name in _OUTPUT_OPTIONS:
         return "output"
-    return "library" if name in ("l", "library") else "value"
+    return "library" if name in _LIBRARY_OPTIONS else "value"
 
 
 def _single(arg: str) -> Word | None:
     """The word if ``arg`` is complete by itself, None if its value is the next argument."""
     if not arg.startswith("-") or arg == "-":
         return Word("input", "", "", False, arg)
-    name = arg.lstrip("-")
-    single_dash = not arg.startswith("--")
-    joined_library = single_dash and name[:1] in ("L", "l") and not name.startswith(("library", "lto"))
-    if "=" in name and not joined_library:
-        option, value = name.split("=", 1)
+    name = _name(arg)
+    option, equals, value = name.partition("=")
+    short = _joined_letter(name, option) if not arg.startswith("--") else ""
+    if short:
+        return Word(_kind(short), short, "-" + short, True, name[1:])
+    if equals:
         return Word(_kind(option), option, arg[: len(arg) - len(value)], True, value)
-    if name in ("o", "output", "l", "library") or name in _FILE_OPTIONS | _DIRECTORY_OPTIONS | _VALUE_OPTIONS:
+    if name in _SEPARATE:
         return None
-    if joined_library:
-        return Word("directory" if name[0] == "L" else "library", name[0], "-" + name[0], True, name[1:])
-    if single_dash and name[0] == "T" and len(name) > 1:
-        return Word("file", "T", "-T", True, name[1:])
-    if single_dash and name[0] == "o" and not name.startswith("omagic"):
-        return Word("output", "o", "-o", True, name[1:])
     return Word("option", name, "", False, arg)
+
+
+def _joined_letter(name: str, option: str) -> str:
+    """The letter of ``-lfoo``, ``-Ldir``, ``-Tfile`` or ``-ofile`` (both linkers read ``-omagic`` so), else ""."""
+    letter = name[:1]
+    if len(name) == 1 or letter not in ("o", "l", "L", "T"):
+        return ""
+    named = (letter == "l" and option in ("library", "library-path")) or (letter == "T" and option in _ADDRESS_OPTIONS)
+    return "" if named else letter
 
 
 def output(argv: Sequence[str]) -> str:
@@ -108,7 +149,7 @@ def output(argv: Sequence[str]) -> str:
 
 def is_partial(argv: Sequence[str]) -> bool:
     """Whether the link only joins objects (``-r``)."""
-    return any(arg in _PARTIAL for arg in argv)
+    return any(word.kind == "option" and word.option in _PARTIAL for word in words(argv))
 
 
 def replayable(line: Sequence[Word], *, keep_symbols: bool) -> list[Word]:
@@ -117,13 +158,8 @@ def replayable(line: Sequence[Word], *, keep_symbols: bool) -> list[Word]:
     With ``keep_symbols`` also without the options that would strip the symbols by which a layout is verified; what
     is loaded stays the same.
     """
-    return [
-        word
-        for word in line
-        if word.option not in _NO_EFFECT_ON_CODE
-        and word.kind != "output"
-        and not (word.kind == "option" and (word.text in _REPORTS or (keep_symbols and word.text in _STRIPS)))
-    ]
+    dropped = _NO_EFFECT_ON_CODE | _STRIPS if keep_symbols else _NO_EFFECT_ON_CODE
+    return [word for word in line if word.kind != "output" and word.option not in dropped]
 
 
 def user_scripts(line: Sequence[Word]) -> list[str]:

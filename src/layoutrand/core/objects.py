@@ -98,16 +98,17 @@ def candidates(found: list[Object]) -> list[Candidate]:
             (sections["type"] == _SHT_PROGBITS) & ((sections["flags"] & wanted) == wanted) & (sections["size"] > 0)
         )
         signatures = item.elf.group_signatures() if len(which) else {}
-        seen: dict[str, int] = {}
+        seen: dict[tuple[str, str], int] = {}
         for header in which.tolist():
             name = item.elf.section_names[header]
             if name != ".text" and not name.startswith(".text."):
                 continue
-            occurrence = seen.get(name, 0)
-            seen[name] = occurrence + 1
+            group = signatures.get(header, "")
+            occurrence = seen.get((name, group), 0)  # in its group: what else the object holds must not matter to it
+            seen[name, group] = occurrence + 1
             described = Section(
                 index=len(result), object=item.name, name=name, occurrence=occurrence,
-                group=signatures.get(header, ""), kind=classify(name), size=int(sections[header]["size"]),
+                group=group, kind=classify(name), size=int(sections[header]["size"]),
                 align=int(sections[header]["align"]), pinned=not item.ours,
             )  # fmt: skip
             result.append(Candidate(number, header, described))

@@ -24,6 +24,8 @@ DIGITS = 7
 SYMBOL_PREFIX = ".lr."
 _RELOCATION_SYMBOL_SHIFT = np.uint64(32)
 _RELOCATION_TYPE_MASK = np.uint64(0xFFFFFFFF)
+# Sections that name the symbol table but hold no symbol's number; call graph profiles name theirs by relocations.
+_NO_SYMBOL_NUMBERS = frozenset({elf.SHT_GROUP, elf.SHT_SYMTAB_SHNDX, elf.SHT_LLVM_CALL_GRAPH_PROFILE})
 
 
 def section_name(index: int) -> str:
@@ -40,7 +42,7 @@ def edit(data: bytes, numbers: Mapping[int, int], *, rename: bool, name: str) ->
     """The object with a symbol for each section in ``numbers`` (section header index -> capture index).
 
     With ``rename`` the sections get their unique names too. ``name`` is for messages. Raises `FeatureUnsupported`
-    for an object without a symbol table: it was stripped before the link.
+    for an object without a symbol table (it was stripped before the link), or with tables it does not know.
     """
     source = elf.read(data, name=name)
     if not numbers:
@@ -49,7 +51,10 @@ def edit(data: bytes, numbers: Mapping[int, int], *, rename: bool, name: str) ->
         raise FeatureUnsupported(f"{name}: the object has no symbol table (stripped before the link?)")
     writer = _Writer(source)
     places = np.array(sorted(numbers), np.uint32)
-    writer.add_symbols(places, [symbol_name(numbers[place]) for place in places.tolist()])
+    try:
+        writer.add_symbols(places, [symbol_name(numbers[place]) for place in places.tolist()])
+    except FeatureUnsupported as error:
+        raise FeatureUnsupported(f"{name}: {error}") from error
     if rename:
         writer.rename({place: section_name(number) for place, number in numbers.items()})
     return writer.finish()
@@ -83,6 +88,8 @@ class _Writer:
 
     def _widen(self, places: NDArray[np.uint32], wide: NDArray[np.bool_], first_global: int) -> None:
         extended = np.flatnonzero(self.sections["type"] == elf.SHT_SYMTAB_SHNDX)
+        if not len(extended) and wide.any():
+            raise FeatureUnsupported("more than 65,279 sections, but no table of extended section indices")
         if len(extended):
             old = np.frombuffer(self.source.content(int(extended[0])), "<u4")
             entries = np.where(wide, places, 0).astype("<u4")
@@ -105,15 +112,21 @@ class _Writer:
                 numbers = _read_uleb128(self.source.content(index))
                 shifted = [number + count if number >= first_global else number for number in numbers]
                 self._replace(index, _write_uleb128(shifted))
-            elif kind == elf.SHT_REL:
-                raise FeatureUnsupported("relocations without addends (SHT_REL) are not supported")
+            elif kind not in _NO_SYMBOL_NUMBERS:
+                kinds = {elf.SHT_REL: "SHT_REL", elf.SHT_CREL: "SHT_CREL"}
+                raise FeatureUnsupported(
+                    f"section {self.source.section_names[index]} of type {kinds.get(kind, hex(kind))} refers to "
+                    "symbols in a way that is not supported"
+                )
 
     def rename(self, names: Mapping[int, str]) -> None:
-        strings = bytearray(self.source.content(self.source.names_index))
+        table = self.source.names_index
+        start, size = (int(self.sections[table][field]) for field in ("offset", "size"))
+        strings = self.data[start : start + size]  # as edited: LLVM keeps symbols' and sections' names in one table
         for index, name in names.items():
             self.sections[index]["name"] = len(strings)
             strings += name.encode() + b"\0"
-        self._replace(self.source.names_index, bytes(strings))
+        self._replace(table, bytes(strings))
 
     def _replace(self, index: int, content: bytes) -> None:
         self.data += bytes(-len(self.data) % 8)

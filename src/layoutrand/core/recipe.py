@@ -28,8 +28,8 @@ BUILD_ENVIRONMENT: Final = (
 )  # fmt: skip
 """Variables of the user's environment that reach the build and change what it makes: part of the build's key."""
 
-NOT_INHERITED: Final = ("MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
-"""Left over when layoutrand itself is started by make; they would hand the build a stranger's job server."""
+NOT_INHERITED: Final = ("MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "LAYOUTRAND_WRAPPER_DUMP")
+"""Left over when layoutrand itself is started by make (they would hand the build a stranger's job server) or tested."""
 
 Variant = Literal["capture", "stock"]
 SOURCE_EPOCH: Final = "315532800"  # 1980-01-01, the earliest date that zip files can hold

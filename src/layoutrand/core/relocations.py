@@ -9,36 +9,36 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from elftools.elf.enums import ENUM_RELOC_TYPE_x64 as X64
 from numpy.typing import NDArray
 
 from layoutrand.core.elf import RELA, Table
 from layoutrand.errors import FeatureUnsupported
 
-_WIDTH_8 = ("64", "PC64", "GLOB_DAT", "JUMP_SLOT", "RELATIVE", "DTPMOD64", "DTPOFF64", "TPOFF64", "GOTOFF64",
-            "GOT64", "GOTPCREL64", "GOTPC64", "PLTOFF64", "SIZE64")  # fmt: skip
-_WIDTH_4 = ("PC32", "GOT32", "PLT32", "GOTPCREL", "32", "32S", "TLSGD", "TLSLD", "DTPOFF32", "GOTTPOFF", "TPOFF32",
-            "GOTPC32", "SIZE32", "GOTPC32_TLSDESC", "GOTPCRELX", "REX_GOTPCRELX")  # fmt: skip
-FIELD_WIDTH: Final = {
-    X64["R_X86_64_NONE"]: 0,
-    **{X64["R_X86_64_" + name]: 8 for name in _WIDTH_8 if "R_X86_64_" + name in X64},
-    **{X64["R_X86_64_" + name]: 4 for name in _WIDTH_4 if "R_X86_64_" + name in X64},
-    X64["R_X86_64_16"]: 2, X64["R_X86_64_PC16"]: 2, X64["R_X86_64_8"]: 1, X64["R_X86_64_PC8"]: 1,
-    X64["R_X86_64_TLSDESC_CALL"]: 0,
-    _GOTPCRELX: 4,
-    _REX_GOTPCRELX: 4,
+# Number and width in bytes of each type that may stand in an object; the dynamic linker's own types do not.
+_TYPES: Final = {
+    "NONE": (0, 0), "64": (1, 8), "PC32": (2, 4), "GOT32": (3, 4), "PLT32": (4, 4), "GOTPCREL": (9, 4), "32": (10, 4),
+    "32S": (11, 4), "16": (12, 2), "PC16": (13, 2), "8": (14, 1), "PC8": (15, 1), "DTPOFF64": (17, 8),
+    "TPOFF64": (18, 8), "TLSGD": (19, 4), "TLSLD": (20, 4), "DTPOFF32": (21, 4), "GOTTPOFF": (22, 4),
+    "TPOFF32": (23, 4), "PC64": (24, 8), "GOTOFF64": (25, 8), "GOTPC32": (26, 4), "GOT64": (27, 8),
+    "GOTPCREL64": (28, 8), "GOTPC64": (29, 8), "PLTOFF64": (31, 8), "SIZE32": (32, 4), "SIZE64": (33, 8),
+    "GOTPC32_TLSDESC": (34, 4), "TLSDESC_CALL": (35, 0), "GOTPCRELX": (41, 4), "REX_GOTPCRELX": (42, 4),
 }  # fmt: skip
+NUMBER: Final = {name: number for name, (number, _width) in _TYPES.items()}
+FIELD_WIDTH: Final = dict(_TYPES.values())
 # Bytes around the field (first, one past the last, relative to it) that relaxation may rewrite.
 RELAXED: Final = {
-    X64["R_X86_64_GOTPCREL"]: (-3, 4),  # mov foo@GOTPCREL(%rip) becomes lea, before the X forms existed
-    _GOTPCRELX: (-2, 4),  # opcode and ModRM; a call becomes a prefixed direct call
-    _REX_GOTPCRELX: (-3, 4),  # with its REX prefix
-    X64["R_X86_64_TLSGD"]: (-4, 12),  # data16 lea; data16 data16 rex.W call __tls_get_addr
-    X64["R_X86_64_TLSLD"]: (-3, 9),
-    X64["R_X86_64_GOTTPOFF"]: (-3, 4),
-    X64["R_X86_64_GOTPC32_TLSDESC"]: (-3, 4),
-    X64["R_X86_64_TLSDESC_CALL"]: (0, 2),
+    NUMBER["GOTPCREL"]: (-3, 4),  # mov foo@GOTPCREL(%rip) becomes lea, before the X forms existed
+    NUMBER["GOTPCRELX"]: (-2, 4),  # opcode and ModRM; a call becomes a prefixed direct call
+    NUMBER["REX_GOTPCRELX"]: (-3, 4),  # with its REX prefix
+    NUMBER["TLSGD"]: (-4, 12),  # data16 lea; data16 data16 rex.W call __tls_get_addr
+    NUMBER["TLSLD"]: (-3, 9),  # lea; call __tls_get_addr
+    NUMBER["GOTTPOFF"]: (-3, 4),
+    NUMBER["GOTPC32_TLSDESC"]: (-3, 4),
+    NUMBER["TLSDESC_CALL"]: (0, 2),
 }
+_TLS_CALLS: Final = (NUMBER["TLSGD"], NUMBER["TLSLD"])
+_LARGE_TLS_END: Final = 19  # -mcmodel=large: after the field movabs (10 bytes), add (3) and call (2)
+_LONGEST: Final = 32  # no field or rewritten instruction reaches so far past the section's end
 
 
 def written_bytes(
@@ -65,9 +65,9 @@ def written_bytes(
             fields[at + step] = True
         for step in range(*RELAXED.get(kind, (0, 0))):
             relaxed[np.maximum(at + step, 0)] = True
-    branches = _indirect_branches(offsets[types == _GOTPCRELX], content)
+    branches = _indirect_branches(offsets[types == NUMBER["GOTPCRELX"]], content)
     fields[branches - 1] = True  # "jmp *f@GOTPCREL(%rip)" becomes "jmp f; nop": its field moves one byte forward
-    large = offsets[np.isin(types, _TLS_CALLS) & np.isin(offsets + 6, offsets[types == _PLTOFF64])]
+    large = offsets[np.isin(types, _TLS_CALLS) & np.isin(offsets + 6, offsets[types == NUMBER["PLTOFF64"]])]
     for step in range(_LARGE_TLS_END):
         relaxed[large + step] = True
     return fields[:size], (fields | relaxed)[:size]
@@ -76,4 +76,5 @@ def written_bytes(
 def _indirect_branches(at: NDArray[np.int64], content: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Those of the fields at ``at`` that belong to a call or jmp through memory (opcode FF /2 or FF /4)."""
     at = at[at >= 2]
-    return at[(content[at - 2] == 0xFF) & np.isin(content[at - 1], (0x15, 0x25))]
+    indirect: NDArray[np.bool_] = (content[at - 2] == 0xFF) & np.isin(content[at - 1], (0x15, 0x25))
+    return at[indirect]

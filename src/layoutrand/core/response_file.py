@@ -63,30 +63,33 @@ def expand(arguments: list[bytes], depth: int = 0) -> list[bytes]:
     return result
 
 
-def named_files(arguments: list[bytes], build_root: bytes, system: list[bytes]) -> list[bytes]:
-    """The arguments (or what follows an option's ``=``) that are regular files; not the output, nor the system's."""
+def named_files(arguments: list[bytes], own: tuple[bytes, ...], system: tuple[bytes, ...]) -> list[bytes]:
+    """The arguments (or what follows an option's ``=``) that are regular files, but not the output.
+
+    Of files below a ``system`` prefix only those below an ``own`` prefix count.
+    """
     result = []
     previous = b""
     for argument in arguments:
         name = argument.split(b"=", 1)[1] if argument.startswith(b"-") and b"=" in argument else argument
-        ours = name.startswith(build_root + b"/")
         is_output = previous in (b"-o", b"--output") or argument.startswith(b"--output=")
         previous = argument
         if is_output:
             continue
-        if (ours or not any(name.startswith(prefix) for prefix in system)) and os.path.isfile(name):
+        if (name.startswith(own) or not name.startswith(system)) and os.path.isfile(name):
             result.append(name)
     return result
 
 
-def main(record: str, build_root: str, system: str, arguments: list[str]) -> None:
+def main(record: str, build_root: str, temporary: str, system: str, arguments: list[str]) -> None:
     """Write the expanded arguments to ``record``/argv and the files they name to ``record``/inputs, NUL after each."""
     expanded = expand([os.fsencode(argument) for argument in arguments])
-    files = named_files(expanded, os.fsencode(build_root), [os.fsencode(prefix) for prefix in system.split(":")])
+    own = (os.fsencode(build_root) + b"/", os.fsencode(temporary) + b"/")
+    files = named_files(expanded, own, tuple(os.fsencode(system).split(b":")))
     for name, rows in (("argv", expanded), ("inputs", files)):
         with open(os.path.join(record, name), "wb") as file:
             file.write(b"".join(row + b"\0" for row in rows))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:])

@@ -83,6 +83,14 @@ def unbounded_ratio(count: int, needed: int | None) -> str:
     )
 
 
+def unbounded_harmonic(count: int) -> str:
+    """A harmonic mean whose reciprocal may be 0."""
+    return (
+        "the mean of the reciprocals does not differ significantly from zero, so the harmonic mean has no upper bound; "
+        f"several times the {plural(count)} would bound it"
+    )
+
+
 def not_separable(level: int) -> str:
     """A level that was not repeated."""
     return (

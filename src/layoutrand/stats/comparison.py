@@ -57,11 +57,12 @@ def welch_test(
     """
     check_choice(alternative, ALTERNATIVES, name="alternative")
     check_choice(scale, ("log", "linear"), name="scale")
-    read = log_means if scale == "log" else (lambda sample, _: sample.top_means)
-    old, new = (
-        read(nested(baseline, name="baseline"), "baseline"),
-        read(nested(candidate, name="candidate"), "candidate"),
-    )
+    samples = nested(baseline, name="baseline"), nested(candidate, name="candidate")
+    if scale == "log":
+        old, new = log_means(samples[0], "baseline"), log_means(samples[1], "candidate")
+    else:
+        exponent = max(sample.scaled()[1] for sample in samples)
+        old, new = (np.ldexp(sample.top_means, -exponent) for sample in samples)
     _need_two(old, new, "welch_test")
     parts = (sample_variance(old) / old.size, sample_variance(new) / new.size)
     difference = float(new.mean() - old.mean()) if sum(parts) > 0 else float(new[0] - old[0])

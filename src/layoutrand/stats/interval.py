@@ -126,6 +126,9 @@ def mean_interval(
         check_resamples(n_resamples, confidence)
         plan = resampling_plan(resampling, n_resamples, seed=seed, label="system")
         bounds = _bootstrap_bounds(sample, wanted, plan=plan, confidence=confidence, method=method)
+    warnings = bounds.warnings
+    if wanted.name == "harmonic" and math.isfinite(bounds.low) and bounds.low <= 0:
+        warnings += (advice.unbounded_harmonic(sample.n_top),)
     low, high = sorted((_back(bounds.low, wanted), _back(bounds.high, wanted)))
     return Interval(
         centre=math.ldexp(wanted.backward(wanted.of(sample)), exponent),
@@ -133,7 +136,7 @@ def mean_interval(
         high=math.ldexp(high, exponent),
         confidence=confidence,
         method=method,
-        warnings=bounds.warnings + sample_warnings(sample, is_percentile=method in ("bootstrap", "bca")),
+        warnings=warnings + sample_warnings(sample, is_percentile=method in ("bootstrap", "bca")),
     )
 
 
@@ -150,14 +153,19 @@ def sample_warnings(sample: Nested, *, is_percentile: bool, what: str = "") -> t
     if sample.n_top > 1:
         few = advice.few_for_percentile if is_percentile else advice.few_binaries
         warnings += few(sample.n_top, what)
-        if sample_variance(sample.top_means) == 0:
+        if is_constant(sample.top_means):
             warnings += (advice.no_variation(what),)
     return warnings
 
 
 def sample_variance(values: FloatArray) -> float:
     """Sample variance with divisor n - 1; exactly 0 for equal values, whatever the rounding of their mean."""
-    return 0.0 if values.max() == values.min() else float(values.var(ddof=1))
+    return 0.0 if is_constant(values) else float(values.var(ddof=1))
+
+
+def is_constant(values: FloatArray) -> bool:
+    """Whether all values are equal; true of their variance only up to rounding, overflow and underflow."""
+    return bool(values.max() == values.min())
 
 
 def _asymptotic_bounds(sample: Nested, statistic: Statistic, *, confidence: float, method: str) -> Bounds:

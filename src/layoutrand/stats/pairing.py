@@ -14,7 +14,7 @@ import numpy as np
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
 from layoutrand.stats.checks import check_confidence
-from layoutrand.stats.interval import Interval, sample_variance
+from layoutrand.stats.interval import Interval, is_constant, sample_variance
 from layoutrand.stats.levels import FloatArray, Measurements, nested
 from layoutrand.stats.quantiles import normal_quantile
 from layoutrand.stats.ratio import check_pairs, log_means, ratio_interval
@@ -77,7 +77,7 @@ def pairing(baseline: Measurements, candidate: Measurements, *, confidence: floa
     apart = sample_variance(a) + sample_variance(b)
     reduction = 1 - sample_variance(b - a) / apart if apart > 0 else 0.0
     warnings = advice.few_binaries(a.size)
-    if min(sample_variance(a), sample_variance(b)) == 0:
+    if is_constant(a) or is_constant(b):
         warnings += (advice.no_variation(" of one system"),)
     return Pairing(
         n_binaries=a.size,

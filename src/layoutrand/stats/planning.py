@@ -109,23 +109,32 @@ def optimal_counts(unbiased: Sequence[float | None], costs: Sequence[float]) -> 
     variances = [0.0 if value is None else float(value) for value in unbiased]
     _check_costs(variances, costs)
     counts = [1] * (len(variances) - 1)
-    below: tuple[int, float, float] | None = None  # index, variance and cost of the last level with variance
+    active = _active_levels(variances, costs)
+    for (index, variance, cost), (_, above_variance, above_cost) in itertools.pairwise(active):
+        exact = math.sqrt(above_cost / cost) * math.sqrt(variance / above_variance)
+        counts[index] = max(1, math.ceil(exact - 1e-9))
+    return tuple(counts)
+
+
+def _active_levels(variances: Sequence[float], costs: Sequence[float]) -> list[tuple[int, float, float]]:
+    """Index, variance and cost of the levels worth repeating; the others' costs and variances join a neighbour."""
+    active: list[tuple[int, float, float]] = []
     carried = 0.0
-    for level, (variance, cost) in enumerate(zip(variances, costs, strict=True)):
-        own = cost + carried
+    for level, (variance, own) in enumerate(zip(variances, costs, strict=True)):
+        cost = own + carried
         if variance <= 0:
-            carried = own
+            carried = cost
             continue
         carried = 0.0
-        if below is not None:
-            index, lower_variance, lower_cost = below
-            if own == 0:
-                below = (level, variance + lower_variance, lower_cost)
-                continue
-            exact = math.sqrt(own / lower_cost) * math.sqrt(lower_variance / variance)
-            counts[index] = max(1, math.ceil(exact - 1e-9))
-        below = (level, variance, own)
-    return tuple(counts)
+        if active and cost == 0:
+            _, below, below_cost = active.pop()
+            active.append((level, variance + below, below_cost))
+        else:
+            active.append((level, variance, cost))
+    if active and carried:
+        index, variance, cost = active.pop()
+        active.append((index, variance, cost + carried))
+    return active
 
 
 def predict(

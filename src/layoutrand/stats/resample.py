@@ -68,8 +68,9 @@ def level_pattern(resampling: str, n_levels: int) -> str:
 
 
 def replicate_means(sample: Nested, plan: Plan) -> FloatArray:
-    """Grand mean of each replicate, shape ``(n_resamples,)``."""
-    return np.concatenate([means.mean(axis=1) for means in slot_means(sample, plan)])
+    """Grand mean of each replicate, shape ``(n_resamples,)``, within the measurements' range despite rounding."""
+    means: FloatArray = np.concatenate([slots.mean(axis=1) for slots in slot_means(sample, plan)])
+    return means.clip(sample.values.min(), sample.values.max())
 
 
 def slot_means(sample: Nested, plan: Plan) -> Iterator[FloatArray]:

@@ -16,7 +16,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
 from layoutrand.stats.bootstrap import Bounds, check_resamples, percentile_bounds, studentised_bounds
 from layoutrand.stats.checks import check_choice, check_confidence, check_seed
-from layoutrand.stats.interval import Interval, means_and_errors, sample_variance
+from layoutrand.stats.interval import Interval, is_constant, means_and_errors, sample_variance
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.quantiles import t_quantile
 from layoutrand.stats.ratio import exponential, log_means, satterthwaite
@@ -284,7 +284,7 @@ def _suite_warnings(pair: SuitePair, fewest: int, *, is_percentile: bool) -> tup
     if fewest == 1:
         return (advice.one_binary(what),)
     warnings = (advice.few_for_percentile if is_percentile else advice.few_binaries)(fewest, what)
-    constant = [f"{name} ({who})" for name, who, sample in every if sample_variance(sample.top_means) == 0]
+    constant = [f"{name} ({who})" for name, who, sample in every if is_constant(sample.top_means)]
     if constant:
         warnings += (advice.no_variation(f" of {', '.join(constant)}"),)
     return warnings

@@ -87,15 +87,16 @@ def suggest_warmup(
     The durations are cut into phases of constant level: the phases that minimise the sum of squares plus
     ``3 s^2 log n`` for each, with s a robust noise estimate from successive differences and single spikes cut off.
     Initialised: after the leading phases whose level exceeds the median of the second half by `tolerance`.
-    Independent: the first start after the last change of level (if 20 iterations remain), or one of 8 later starts,
-    after which Ljung and Box's Q of lags 1 to 4 is no larger than in random orders.  A method of this project; the
-    two states are the paper's.
+    Independent: the first start after the last change of level, or one of 8 later ones that leave a third of the
+    series (and 20 iterations), after which Ljung and Box's Q of lags 1 to 4 is no larger than in random orders, at
+    the level `significance` over the number of executions.  A method of this project; the two states are the paper's.
     """
     check_positive(tolerance, name="tolerance")
     check_fraction(significance, name="significance")
     check_seed(seed)
     executions = _executions(series, at_least=10, what="suggest_warmup")
-    parts = [_suggest_one(values, tolerance, significance, seed + i) for i, values in enumerate(executions)]
+    level = significance / len(executions)
+    parts = [_suggest_one(values, tolerance, level, seed + i) for i, values in enumerate(executions)]
     n_iterations = min(values.size for values in executions)
     independent = _largest([part[1] for part in parts])
     warnings = (advice.confirm_warmup(), *advice.few_iterations(n_iterations), *advice.few_executions(len(executions)))
@@ -206,10 +207,10 @@ def _suggest_one(
         return None, None, changes, 0.0
     n = values.size
     first = max(initialised, changes[-1] if changes else 0)
-    last = n - advice.FEWEST_ITERATIONS
+    last = n - max(advice.FEWEST_ITERATIONS, math.ceil(n / 3))
     if first > last:
         return initialised, None, changes, 0.0
-    starts = sorted({first + round((last - first) * step / _STARTS_TRIED / 2) for step in range(_STARTS_TRIED + 1)})
+    starts = sorted({first + round((last - first) * step / _STARTS_TRIED) for step in range(_STARTS_TRIED + 1)})
     best = 0.0
     for start in starts:
         p_value = _dependence(values[start:], seed)

@@ -7,6 +7,7 @@ value in a shell template passes through ``sh``, which quotes it; tests check th
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from functools import cache
@@ -29,9 +30,17 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["sh"] = lambda value: shlex.quote(str(value))
+    environment.filters["assignment"] = _assignment
     environment.filters["toml"] = lambda value: json.dumps(str(value), ensure_ascii=False)
     environment.filters["comment"] = lambda value: " ".join(str(value).split())
     return environment
+
+
+def _assignment(name: str) -> str:
+    """A shell word that is ``NAME=value`` if the variable is set and ``NAME`` alone if not."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(f"{name!r} cannot be the name of a shell variable")
+    return f'"{name}${{{name}+=}}${{{name}-}}"'
 
 
 def render(template: str, **values: Any) -> str:
@@ -51,17 +60,18 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
 
 
 def linker_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
-    *, name: str, real: str, system: str, toolchain: str, records: str, build_root: str, python: str, expander: str,
-    environment: Sequence[str], system_prefixes: Sequence[str], relink: str = "",
+    *, name: str, real: str, system: str, toolchain: str, records: str, build_root: str, temporary: str, python: str,
+    expander: str, mkdir: str, tar: str, environment: Sequence[str], system_prefixes: Sequence[str], relink: str = "",
 ) -> str:  # fmt: skip
     """The script that stands for a linker and records its links under ``records``.
 
+    It keeps the named files that lie in ``build_root`` or ``temporary``, and all others not below ``system_prefixes``.
     With ``relink`` (the path of a settings file) each link is then laid out in place.
     """
     return render(
         "ld.sh.j2", title=f"{name}: linker", name=name, real=real, system=system, toolchain=toolchain,
-        records=records, build_root=build_root, python=python, expander=expander, environment=environment,
-        system_prefixes=system_prefixes, relink=relink,
+        records=records, build_root=build_root, temporary=temporary, python=python, expander=expander, mkdir=mkdir,
+        tar=tar, environment=environment, system_prefixes=system_prefixes, relink=relink,
     )  # fmt: skip
 
 

@@ -204,7 +204,7 @@ def _control(sample: Sample, name: LayoutName, data: Any, means: list[float], co
         )
     else:
         try:
-            shift = ratio_interval(own, data, confidence=confidence)
+            shift = ratio_interval(own, data, confidence=confidence, method="fieller-welch")
         except AnalysisError as error:
             warnings.append(f"no shift against {name}: {error}")
     if shift is not None and not math.isfinite(shift.half_width):

@@ -259,11 +259,9 @@ class _Task:
         entry = scratch / "entry"
         with cache_errors("make", entry):
             entry.mkdir()
-        output = entry / os.path.basename(self.link.artefact)
         ld = self.order.toolbox.tools["ld"].path
-        binary, seconds = link_layout(
-            self.site.runner, ld, self.link, self.base, wanted, scratch=scratch, output=output
-        )
+        binary, seconds = link_layout(self.site.runner, ld, self.link, self.base, wanted, scratch=scratch, folder=entry)
+        os.rename(entry / self.link.output, entry / os.path.basename(self.link.artefact))
         return verify(binary, self.link, wanted, _code(self.base / "code.npz", self.link.code_sha256), seconds)
 
     def _kept(self, error: BuildError, layout: LayoutName) -> BuildError:

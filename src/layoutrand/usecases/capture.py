@@ -14,8 +14,9 @@ from typing import Any
 from layoutrand.core import elf, linkline
 from layoutrand.core.capture import Capture, CapturedLink, identity_facts, to_json
 from layoutrand.core.recipe import Recipe
-from layoutrand.errors import BuildFailed, CaptureFailed
-from layoutrand.usecases.ingest import Place, ingest
+from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
+from layoutrand.usecases.collect import Bench, Place
+from layoutrand.usecases.ingest import ingest
 from layoutrand.world import source
 from layoutrand.world.cache import Cache, captures_json
 from layoutrand.world.disk import canonical_json, remove_tree, sha256_bytes, tail, write_atomically
@@ -23,6 +24,8 @@ from layoutrand.world.process import Runner
 from layoutrand.world.records import Record, read_records
 from layoutrand.world.toolbox import Toolbox
 from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
+
+_MOST_GUESSES = 20
 
 Say = Callable[[str], None]
 """Takes one line about what is happening."""
@@ -81,12 +84,8 @@ def capture(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) 
             for number, artefact in enumerate(order.recipe.build.artefacts):
                 say(f"{order.recipe.system}: capturing the link of {artefact}")
                 built = _artefact(tree, artefact, log)
-                links.append(
-                    _first_that_replays(
-                        _candidates(records, tree, artefact, log), artefact, built, place=place,
-                        base=scratch / str(number), order=order, runner=runner, log=log,
-                    )
-                )  # fmt: skip
+                bench = Bench(artefact, built, place, scratch / str(number), order.toolbox, runner)
+                links.append(_first_that_replays(records, bench, f"system {order.recipe.system!r}: ", log))
             result = _finish(order, links, build_s, len(records))
             write_atomically(scratch / "capture.json", captures_json(to_json(result)))
             write_atomically(scratch / "build.log", log.read_bytes())
@@ -141,30 +140,12 @@ def _artefact(tree: Path, artefact: str, log: Path) -> bytes:
     return data
 
 
-def _candidates(records: Sequence[Record], tree: Path, artefact: str, log: Path) -> list[Record]:
-    """Links that may have made the artefact, likeliest first: written to its path, else under its name or moved."""
-    if not records:
-        raise CaptureFailed(
-            "no link of this build went through layoutrand's wrappers. Either the source tree holds an earlier build, "
-            "so that nothing was linked (make clean); or the build calls its compiler or linker by an absolute path "
-            "or changes PATH (let it use $CC, $CXX and $LD, or plain gcc, g++ and ld)",
-            log=log,
-        )
+def _named(records: Sequence[Record], tree: Path, artefact: str) -> list[Record]:
+    """Links that should have made the artefact: written to its path, then those under its name, newest first."""
     wanted = {linkline.absolute(artefact, str(tree)), os.path.realpath(tree / artefact)}
     exact = [record for record in reversed(records) if record.output() in wanted]
-    if exact:
-        return exact
-    size = (tree / artefact).stat().st_size
-    moved = [record for record in reversed(records) if os.path.basename(record.output()) in _other_names(artefact)]
-    if moved:
-        return moved
-    seen = sorted({linkline.inside(record.output(), str(tree)) or record.output() for record in records})
-    raise CaptureFailed(
-        f"{artefact} ({size} bytes) was never linked through layoutrand's wrappers; these were: "
-        f"{', '.join(seen[:12])}{' ...' if len(seen) > 12 else ''}. Is it in build.artefacts under the name it was "
-        "linked with, and is the source tree clean (make clean)?",
-        log=log,
-    )
+    names = _other_names(artefact)
+    return exact + [r for r in reversed(records) if r not in exact and os.path.basename(r.output()) in names]
 
 
 def _other_names(artefact: str) -> set[str]:
@@ -172,20 +153,48 @@ def _other_names(artefact: str) -> set[str]:
     return {name, f"lt-{name}", f"{name}T", f"{name}.tmp", f"{name}.new", re.sub(r"\.so[.0-9]*$", ".so", name)}
 
 
-def _first_that_replays(  # noqa: PLR0913 - what one capture needs
-    candidates: Sequence[Record], artefact: str, built: bytes, *, place: Place, base: Path, order: Order,
-    runner: Runner, log: Path,
-) -> CapturedLink:  # fmt: skip
-    """Capture the newest link whose replay gives the artefact; if none does, the newest one's error stands."""
-    first: CaptureFailed | None = None
-    for record in candidates:
+def _guessed(records: Sequence[Record], built: bytes) -> list[Record]:
+    """Links whose output was copied or moved to where the artefact is, likeliest first."""
+    copied, gone = [], []
+    for record in reversed(records):
+        path = Path(record.output())
+        if not path.exists():
+            gone.append(record)
+        elif path.stat().st_size == len(built) and path.read_bytes() == built:
+            copied.append(record)
+    return (copied + gone)[:_MOST_GUESSES]
+
+
+def _first_that_replays(records: Sequence[Record], bench: Bench, prefix: str, log: Path) -> CapturedLink:
+    """Capture the link whose replay gives the artefact; if none does, the likeliest one's error stands."""
+    if not records:
+        raise CaptureFailed(
+            f"{prefix}no link of this build went through layoutrand's wrappers. Either the source tree holds an "
+            "earlier build, so that nothing was linked (make clean); or the build calls its compiler or linker by an "
+            "absolute path or changes PATH (let it use $CC, $CXX and $LD, or plain gcc, g++ and ld)",
+            log=log,
+        )
+    first: BuildError | None = None
+    for record in _named(records, Path(bench.place.tree), bench.artefact):
         try:
-            return ingest(record, artefact, built, place=place, base=base, toolbox=order.toolbox, runner=runner)
-        except CaptureFailed as error:
-            remove_tree(base)
+            return ingest(record, bench)
+        except BuildError as error:
+            remove_tree(bench.base)
             first = first or error
-    assert first is not None
-    raise CaptureFailed(f"system {order.recipe.system!r}: {first}", log=log) from first
+    for record in _guessed(records, bench.built):
+        try:
+            return ingest(record, bench)
+        except LayoutrandError:
+            remove_tree(bench.base)
+    if first is not None:
+        raise CaptureFailed(prefix + first.message, log=log) from first
+    seen = sorted({linkline.inside(record.output(), bench.place.tree) or record.output() for record in records})
+    raise CaptureFailed(
+        f"{prefix}{bench.artefact} was never linked through layoutrand's wrappers; these were: "
+        f"{', '.join(seen[:12])}{' ...' if len(seen) > 12 else ''}. Is it in build.artefacts under the name it was "
+        "linked with, and is the source tree clean (make clean)?",
+        log=log,
+    )
 
 
 def _finish(order: Order, links: list[CapturedLink], build_s: float, n_links: int) -> Capture:

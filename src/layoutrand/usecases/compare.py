@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuildFailure, Execution
-from layoutrand.stats import Interval, decide, mean_interval, ratio_interval, suite_ratio
+from layoutrand.stats import (
+    Interval,
+    Pairing,
+    decide,
+    mean_interval,
+    pairing,
+    randomization_test,
+    ratio_interval,
+    suite_ratio,
+)
 from layoutrand.usecases.analyse import choose_metrics, measurements, missing
-from layoutrand.usecases.selection import Sample, Selection
+from layoutrand.usecases.selection import Executions, Sample, Selection
 
 UNDECIDED: Final = "undecided"
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
@@ -21,7 +30,8 @@ class BenchmarkRatio:
     """One benchmark, or one further metric of it; below 1 the candidate is faster.
 
     ``ratio`` is the independent (Fieller) one, None where it is not defined; ``paired`` the one paired by seed over
-    the ``n_pairs`` seeds that both systems have, None where pairing is impossible.
+    the ``n_pairs`` seeds that both systems have, None where pairing is impossible; ``variance_reduction`` is the share
+    of the variance of the log-ratio that pairing takes away, ``correlation`` that of the systems' means by seed.
     """
 
     benchmark: str
@@ -36,12 +46,17 @@ class BenchmarkRatio:
     candidate_mean: float
     paired: Interval | None
     n_pairs: int
+    correlation: float | None
+    variance_reduction: float | None
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class SuiteRatio:
-    """Geometric mean of the benchmarks' ratios; ``paired`` averages over benchmarks seed by seed."""
+    """Geometric mean of the benchmarks' ratios; ``paired`` averages over benchmarks seed by seed.
+
+    ``p_value`` is that of the two-sided randomization test over the binaries.
+    """
 
     ratio: Interval
     verdict: Verdict
@@ -115,29 +130,28 @@ def _ratio(
         warnings += ratio.warnings
     except AnalysisError as error:
         warnings.append(f"no ratio: {error}")
-    paired, n_pairs = _paired(baseline, candidate, confidence)
+    old_by_seed, new_by_seed = dict(baseline.binaries), dict(candidate.binaries)
+    seeds = [seed for seed in old_by_seed if seed in new_by_seed]
+    paired = _paired([old_by_seed[seed] for seed in seeds], [new_by_seed[seed] for seed in seeds], confidence)
     return BenchmarkRatio(
         benchmark=baseline.benchmark, instrument=baseline.instrument, metric=baseline.metric, unit=baseline.unit,
         ratio=ratio, verdict=verdict, n_baseline=len(baseline.binaries), n_candidate=len(candidate.binaries),
         baseline_mean=mean_interval(old, confidence=confidence).centre,
         candidate_mean=mean_interval(new, confidence=confidence).centre,
-        paired=paired, n_pairs=n_pairs, warnings=tuple(dict.fromkeys(warnings)),
+        paired=paired.paired if paired else None, n_pairs=len(seeds),
+        correlation=paired.correlation.centre if paired else None,
+        variance_reduction=paired.variance_reduction if paired else None, warnings=tuple(dict.fromkeys(warnings)),
     )  # fmt: skip
 
 
-def _paired(baseline: Sample, candidate: Sample, confidence: float) -> tuple[Interval | None, int]:
-    """The ratio over the seeds that both have, where there are at least two and all means are above 0."""
-    old, new = dict(baseline.binaries), dict(candidate.binaries)
-    seeds = [seed for seed in old if seed in new]
-    if len(seeds) < 2:
-        return None, len(seeds)
+def _paired(old: Sequence[Executions], new: Sequence[Executions], confidence: float) -> Pairing | None:
+    """The comparison over common seeds, where there are at least two and all means are above 0."""
+    if len(old) < 2:
+        return None
     try:
-        interval = ratio_interval(
-            [old[seed] for seed in seeds], [new[seed] for seed in seeds], confidence=confidence, method="paired-log-t"
-        )
+        return pairing(old, new, confidence=confidence)
     except AnalysisError:  # a mean of 0 has no logarithm: there is nothing to pair, and the ratio itself says so
-        return None, len(seeds)
-    return interval, len(seeds)
+        return None
 
 
 def _suite(
@@ -155,10 +169,18 @@ def _suite(
     if len(metrics) > 1:
         warnings.append(f"the suite's ratio averages over different metrics: {', '.join(sorted(metrics))}")
     suite = SuiteRatio(
-        ratio=ratio, verdict=decide(ratio, threshold), p_value=None, n_benchmarks=len(pairs),
-        paired=_paired_suite(pairs, confidence),
+        ratio=ratio, verdict=decide(ratio, threshold), p_value=_p_value(baselines, candidates),
+        n_benchmarks=len(pairs), paired=_paired_suite(pairs, confidence),
     )  # fmt: skip
     return suite, warnings
+
+
+def _p_value(baselines: Mapping[str, Any], candidates: Mapping[str, Any]) -> float | None:
+    """None where a single binary measured 0, whose share in a geometric mean cannot be dealt anew."""
+    try:
+        return randomization_test(baselines, candidates).p_value
+    except AnalysisError:
+        return None
 
 
 def _paired_suite(pairs: Sequence[tuple[Sample, Sample]], confidence: float) -> Interval | None:

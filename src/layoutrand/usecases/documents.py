@@ -89,6 +89,7 @@ def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
         "candidate": {"mean": pair.candidate_mean, "n_binaries": pair.n_candidate},
         "paired": None if pair.paired is None else {
             "ratio": pair.paired.centre, **interval_json(pair.paired), "n_pairs": pair.n_pairs,
+            "correlation": finite(pair.correlation), "variance_reduction": pair.variance_reduction,
         },
         "warnings": list(pair.warnings),
     }  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from layoutrand.core import command as commands
-from layoutrand.core.schedule import CACHEGRIND, Slot
+from layoutrand.core.schedule import CACHEGRIND, SIMULATED, Slot
 from layoutrand.errors import CacheError
 from layoutrand.model import Binary, BuildFailure, Execution, SlotKey
 from layoutrand.text.cachegrind import command_prefix
@@ -145,7 +145,10 @@ def _execute_slot(plan: Plan, slot: Slot, attempt: int, workplace: Workplace, ex
     files = [project / name for name in benchmark.files]
     room = workplace.prepare({b.artefact: b.path for b in plan.binaries[slot.system, slot.layout].values()}, files)
     run = plan.request.config.run
-    padding = commands.padding_size(run.schedule_seed, slot.identity) if "env-size" in run.randomise else None
+    padding = None
+    # A simulation is to count the same to the digit, and its instructions alone change with the environment's size.
+    if "env-size" in run.randomise and slot.instrument not in SIMULATED:
+        padding = commands.padding_size(run.schedule_seed, slot.identity)
     command = _command(plan, slot, binary, room, padding)
     state = host_state()
     outcome = executor(command)

@@ -22,7 +22,8 @@ from layoutrand.core.recipe import Recipe
 from layoutrand.core.toolchain import Toolchain, require_factors
 from layoutrand.errors import CaptureFailed, LayoutNotApplied, UsageError
 from layoutrand.model import STOCK, LayoutName
-from layoutrand.usecases.ingest import Place, ingest
+from layoutrand.usecases.collect import Bench, Place
+from layoutrand.usecases.ingest import ingest
 from layoutrand.usecases.relink import Code, link_layout, verify
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
@@ -112,18 +113,16 @@ def relink_recorded(record_path: Path, settings_path: Path, runner: Runner) -> N
     toolbox = Toolbox(toolchain, tools)
     with tempfile.TemporaryDirectory(prefix="layoutrand-", dir=settings["place"]["temporary"]) as scratch:
         base = Path(scratch)
-        link = ingest(
-            record, output.name, built, place=Place(**settings["place"]), base=base, toolbox=toolbox, runner=runner
-        )
+        link = ingest(record, Bench(output.name, built, Place(**settings["place"]), base, toolbox, runner))
         if link.movable() < MIN_SECTIONS:
             raise LayoutNotApplied(f"{output} has {link.movable()} placeable section: there is only one layout")
         layout = draw(
             link.sections, link.identity, name=settings["layout"], factors=tuple(settings["factors"]),
             classes=settings["classes"],
         )  # fmt: skip
-        binary, seconds = link_layout(
-            runner, tools["ld"].path, link, base, layout, scratch=base, output=base / "output"
-        )
+        folder = base / "laid-out"
+        folder.mkdir()
+        binary, seconds = link_layout(runner, tools["ld"].path, link, base, layout, scratch=base, folder=folder)
         linked = verify(binary, link, layout, Code.load(base / "code.npz"), seconds)
     write_atomically(output, linked.data, executable=bool(output.stat().st_mode & 0o111))
     proof = linked.verification

@@ -69,12 +69,14 @@ def run_linker(  # noqa: PLR0913 - the parts of one command
 
 
 def link_layout(  # noqa: PLR0913 - the parts of one link
-    runner: Runner, ld: Path, link: CapturedLink, base: Path, layout: Layout, *, scratch: Path, output: Path
+    runner: Runner, ld: Path, link: CapturedLink, base: Path, layout: Layout, *, scratch: Path, folder: Path
 ) -> tuple[elf.Elf, float]:
-    """Link the layout to ``output``; the binary and the seconds it took. Raises `LinkFailed` with the linker's words.
+    """Link the layout into ``folder``, under the name the build linked it with (version definitions contain it).
 
-    ``base`` is the artefact's directory in the capture; order files go to ``scratch``.
+    Gives the binary and the seconds it took. ``base`` is the artefact's directory in the capture; order files go to
+    ``scratch``. Raises `LinkFailed` with the linker's words.
     """
+    output = folder / link.output
     if link.linker == "gnu":
         order_file = scratch / "layout.ld"
         order_file.write_text(ldscript.ordered_script(link.script, layout.order))

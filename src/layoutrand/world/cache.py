@@ -259,7 +259,7 @@ def _clear_abandoned(cache: Cache) -> None:
     hour_ago = time.time() - 3600
     for path in (cache.root / "work").iterdir():
         parts = path.name.rsplit("-", 2)
-        alive = len(parts) == 3 and parts[1].isdigit() and Path(f"/proc/{parts[1]}").exists()
+        alive = len(parts) == 3 and parts[1].isdigit() and Path(f"/proc/{int(parts[1])}").exists()
         if not alive and path.lstat().st_mtime < hour_ago:
             shutil.rmtree(path, ignore_errors=True)
 

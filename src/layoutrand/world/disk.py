@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,12 +74,17 @@ def remove_tree(path: Path) -> None:
     if not path.exists():
         return
 
-    def make_writable(function: Any, name: str, _error: Any) -> None:
+    def retry(function: Callable[[str], object], name: str, _error: object) -> None:
+        # Only the directory is made writable: a file may be hard-linked into the cache and keeps its mode.
         os.chmod(os.path.dirname(name), 0o700)
-        os.chmod(name, 0o700)
+        if os.path.isdir(name) and not os.path.islink(name):
+            os.chmod(name, 0o700)
         function(name)
 
-    shutil.rmtree(path, onerror=make_writable)
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(path, onexc=retry)
+    else:
+        shutil.rmtree(path, onerror=retry)
 
 
 def tail(path: Path, lines: int) -> str:

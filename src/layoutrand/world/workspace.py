@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -17,10 +18,12 @@ from layoutrand.core.recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPO
 from layoutrand.text import render
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, remove_tree, write_atomically
+from layoutrand.world.process import find_tool
 from layoutrand.world.toolbox import Toolbox
 
 # Makefiles do not quote: a directory we choose must need no quoting.
 _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")
+_RECORDER = "a tool of the linker wrapper"
 _LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 
 
@@ -62,7 +65,9 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
     root = cache.root / "work"
     if not _SAFE.fullmatch(str(root)):
         root = Path(tempfile.gettempdir() if _SAFE.fullmatch(tempfile.gettempdir()) else "/tmp")  # noqa: S108
-    base = Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-", dir=root.resolve()))  # the wrappers see physical paths
+    with cache_errors("make a directory to build in below", root):
+        # The wrappers see physical paths. The process number tells `cache gc` that this one is in use.
+        base = Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-{os.getpid():07d}-", dir=root.resolve()))
     space = Workspace(base)
     try:
         with cache_errors("make", base):
@@ -83,42 +88,53 @@ def write_wrappers(
     """
     build_root = str(tree)
     common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
-    drivers = {
-        "cc": ("cc", "gcc", "c89", "c99"),
-        "cxx": ("c++", "g++"),
-    }
     scripts: dict[str, str] = {}
-    for role, names in drivers.items():
-        real = toolbox.tools[role].path
-        for name in {*names, real.name, *_aliases(real.name)}:
-            if name in names[:2] or shutil.which(name):
-                scripts[name] = render.compiler_wrapper(
-                    name=name, real=str(real), directory=str(space.wrappers),
-                    compile_flags=recipe.compile_flags(build_root, cxx=role == "cxx"),
-                    link_flags=recipe.link_flags(), **common,
-                )  # fmt: skip
+    for role in ("cc", "cxx"):
+        for name, real in _drivers(role, toolbox.tools[role].path).items():
+            scripts[name] = render.compiler_wrapper(
+                name=name, real=str(real), directory=str(space.wrappers),
+                compile_flags=recipe.compile_flags(build_root, cxx=role == "cxx"), link_flags=recipe.link_flags(),
+                **common,
+            )  # fmt: skip
+    programs = {name: str(find_tool([name], path=_search_path(), purpose=_RECORDER)) for name in ("mkdir", "tar")}
     for name, real_linker in _linkers(toolbox).items():
         scripts[name] = render.linker_wrapper(
             name=name, real=str(real_linker), records=str(space.records), build_root=build_root,
-            python=sys.executable, expander=str(Path(response_file.__file__).absolute()),
-            environment=LINKER_ENVIRONMENT, system_prefixes=SYSTEM_PREFIXES,
-            relink=str(relink or ""), **common,
+            temporary=str(space.temporary), python=sys.executable,
+            expander=str(Path(response_file.__file__).absolute()), environment=LINKER_ENVIRONMENT,
+            system_prefixes=SYSTEM_PREFIXES, relink=str(relink or ""), **programs, **common,
         )  # fmt: skip
     scripts["ar"] = render.tool_wrapper(name="ar", real=str(toolbox.tools["ar"].path), **common)
     with cache_errors("write wrappers in", space.wrappers):
         for name, text in scripts.items():
-            write_atomically(space.wrappers / name, text.encode(), executable=True)
+            write_atomically(space.wrappers / name, os.fsencode(text), executable=True)
 
 
-def _aliases(name: str) -> list[str]:
-    """Other names of the same driver on PATH, such as gcc-12 and x86_64-linux-gnu-gcc for gcc."""
-    pattern = re.compile(rf"(?:[A-Za-z0-9_]+-[a-z]+-[a-z]+-)?{re.escape(name)}(?:-[0-9.]+)?")
-    found = []
-    for directory in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        try:
-            found += [entry for entry in os.listdir(directory or ".") if pattern.fullmatch(entry)]
-        except OSError:
-            continue  # PATH may name directories that do not exist
+def _search_path() -> str:
+    return os.environ.get("PATH", os.defpath)
+
+
+def _drivers(role: str, chosen: Path) -> dict[str, Path]:
+    """The real program behind each name of a compiler driver: the toolchain's, under the usual and all its own names.
+
+    Names that belong to other programs, such as another version or a cross compiler, are left alone, but for the
+    POSIX names c89 and c99, which add an option and call gcc.
+    """
+    usual, standard = (("cc", "gcc"), ("c89", "c99")) if role == "cc" else (("c++", "g++"), ())
+    drivers = {name: Path(path) for name in standard if (path := shutil.which(name))}
+    return drivers | _aliases(chosen) | dict.fromkeys([*usual, chosen.name], chosen)
+
+
+def _aliases(program: Path) -> dict[str, Path]:
+    """Other names of the same program on PATH, such as gcc-12 and x86_64-linux-gnu-gcc for gcc."""
+    pattern = re.compile(rf"(?:\w+-)*{re.escape(program.name)}(?:-[0-9.]+)?", re.ASCII)
+    found: dict[str, Path] = {}
+    for directory in _search_path().split(os.pathsep):
+        with contextlib.suppress(OSError):  # PATH may name directories that do not exist
+            names = [name for name in os.listdir(directory or ".") if pattern.fullmatch(name)]
+            for path in (Path(directory, name).absolute() for name in names):
+                if path.exists() and path.samefile(program):
+                    found.setdefault(path.name, path)
     return found
 
 
@@ -140,4 +156,6 @@ def build_environment(inherited: Mapping[str, str], space: Workspace, recipe: Re
     environment |= {name: str(space.wrappers / tool) for name, tool in tools.items()}
     environment["PATH"] = f"{space.wrappers}:{environment.get('PATH', os.defpath)}"
     environment["TMPDIR"] = str(space.temporary)
+    # ccache, where it stands in for gcc, looks for the real one on PATH and would find our wrapper, which calls ccache.
+    environment.setdefault("CCACHE_PATH", inherited.get("PATH", os.defpath))
     return environment

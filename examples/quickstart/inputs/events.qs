@@ -1,0 +1,86 @@
+# A monitor that reads log lines one at a time: each is parsed, matched against rules, put into
+# running statistics, and perhaps reported.  The code for one line is about as large as an L1
+# instruction cache, and lines follow one another quickly.
+#
+#     qs events.qs LINES
+
+let lines = int(args[0] ?? "2000");
+let rng = random.new(99);
+let hosts = ["ant", "bee", "cat", "dog", "elk", "fox"];
+let start = date.days("2024-02-27");
+
+let shape = regex.compile("^([\\d-]+) (\\w+) (\\w+)=(-?\\d+)(ms|%)? ?(.*)$");
+let alarm = regex.compile("fail(ed|ure)|timeout", "i");
+
+# A stock of lines, since making them is not what is to be measured.
+fn make_line(i) {
+    let day = date.text(start + i // 40);
+    let unit = rng.choice(["ms", "%", ""]);
+    let note = rng.choice(["", "ok", "Timeout!", "disk failure", "{\"user\": 7, \"tags\": [1, 2]}"]);
+    return f"{day} {rng.choice(hosts)} load={rng.int(-20, 999)}{unit} {note}";
+}
+let stock = (0..120).list().map(make_line);
+
+let seen = {};
+let worst = [];
+let report = [];
+let users = 0;
+let broken = 0;
+let weekend = 0;
+let checksum = 0;
+
+fn statistics(host, value) {
+    let s = seen[host];
+    if s == nil {
+        s = {count: 0, sum: 0, least: value, most: value};
+        seen[host] = s;
+    }
+    s.count += 1;
+    s.sum += value;
+    s.least = math.min(s.least, value);
+    s.most = math.max(s.most, value);
+    return s;
+}
+
+fn handle(number, line) {
+    let part = shape.match(line);
+    if part == nil {
+        broken += 1;
+        return;
+    }
+    let host = part[2].upper();
+    let value = int(part[4]);
+    let s = statistics(host, value);
+    if date.weekday(part[1]) > 5 {
+        weekend += 1;
+    }
+    let note = part[6].trim();
+    if note.starts_with("{") {
+        let data = json.parse(note);
+        users += data.user + data.tags.sum();
+    } else if alarm.test(note) {
+        worst.heap_push([value, number]);
+        if len(worst) > 8 {
+            worst.heap_pop();
+        }
+    }
+    let text = f"{number:05} {host:<4}{value:>5}{part[5] ?? "":2} mean {s.sum / s.count:.1f}";
+    checksum = (checksum * 131 + codec.crc32(text)) % 1000003;
+    if number % 600 == 0 {
+        report.push(text);
+    }
+}
+
+for number in 0..lines {
+    handle(number, stock[number * 7 % len(stock)]);
+}
+
+for line in report {
+    print(line);
+}
+for host in seen.keys().sort() {
+    let s = seen[host];
+    print(f"{host}: {s.count} lines, {s.least} to {s.most}, mean {s.sum / s.count:.3f}");
+}
+print("worst:", worst.sort().reversed());
+print(f"users {users}, broken {broken}, weekend {weekend}, checksum {checksum}");

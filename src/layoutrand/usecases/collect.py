@@ -1,0 +1,217 @@
+"""Everything that a recorded link reads: the files named on its line, and those that only the linker knows of.
+
+The wrapper kept the named files as they were when the link began.  The others (libraries found by ``-l``, files named
+in linker scripts, libraries that libraries need) are learnt by repeating the link where the build was and listening
+to the linker.  What is missed here cannot go unnoticed: the captured files alone must then give the same artefact.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutrand.core import archive, elf, ldscript, linkline
+from layoutrand.core.capture import CapturedLink
+from layoutrand.errors import CaptureFailed
+from layoutrand.usecases.relink import run_linker
+from layoutrand.world.disk import cache_errors, link_or_copy, remove_tree
+from layoutrand.world.process import Completed, Runner
+from layoutrand.world.records import Record
+from layoutrand.world.toolbox import Toolbox
+
+_MEMBER = re.compile(r"^\((?P<gnu>.+)\)(?P<gnu_member>[^()]+)$|^(?P<lld>.+)\((?P<lld_member>[^()]+)\)$")
+# What GNU ld --verbose says of a file that it reads, in every version; --dependency-file came with 2.35.
+_OPENED = re.compile(r"^(?:attempt to open (.+) succeeded|opened script file (.+)|found .+? at (.+))$", re.MULTILINE)
+
+_ET_DYN = b"\x03\x00"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the build lay, so that its paths can be told from the system's: absolute, lexically normal."""
+
+    tree: str
+    temporary: str
+    wrappers: str
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What an ingestion works with: the artefact as the build left it, where to put things, and the tools."""
+
+    artefact: str
+    built: bytes
+    place: Place
+    base: Path
+    toolbox: Toolbox
+    runner: Runner
+
+    @property
+    def linker(self) -> str:
+        """The back end: "gnu" or "lld"."""
+        return self.toolbox.toolchain.link.linker
+
+    def link(self, link: CapturedLink, tree: str, *, replay: bool = False) -> tuple[Completed, bytes]:
+        """Execute the captured link line on one of the trees (root, probe, edited); also the file that it wrote."""
+        folder = self.base / f"{tree}-output"
+        with cache_errors("write", folder):
+            folder.mkdir()
+            (self.base / tree / link.cwd).mkdir(parents=True, exist_ok=True)
+            done = run_linker(
+                self.runner, self.toolbox.tools["ld"].path, link.replay_argv if replay else link.argv,
+                root=self.base / tree, cwd=link.cwd, environment=link.environment, output=folder / link.output,
+                extra=[],
+            )  # fmt: skip
+            data = (folder / link.output).read_bytes() if done.returncode == 0 else b""
+            remove_tree(folder)
+        return done, data
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A link on its way into the capture.
+
+    ``files`` maps captured path to content, in link order; ``names`` maps absolute paths to captured ones;
+    ``pulled`` lists the archive members used, as ``captured path(member)``; ``script`` is GNU ld's default script.
+    """
+
+    line: tuple[linkline.Word, ...]
+    files: Mapping[str, bytes]
+    names: Mapping[str, str]
+    pulled: frozenset[str]
+    script: str
+
+    def library_directories(self) -> list[str]:
+        """Directories in the capture that hold shared libraries of the build."""
+        return sorted({os.path.dirname(name) for name, data in self.files.items() if _is_built_library(name, data)})
+
+
+def _is_built_library(name: str, data: bytes) -> bool:
+    return name.startswith("_build/") and elf.is_elf(data) and data[16:18] == _ET_DYN
+
+
+def collect(record: Record, bench: Bench) -> Draft:
+    """Every file that the link reads."""
+    place = bench.place
+    line = tuple(
+        word
+        for word in linkline.replayable(linkline.words(record.argv), keep_symbols=False)
+        if not (word.kind == "directory" and linkline.absolute(word.text, record.cwd) == place.wrappers)
+    )
+    kept = record.inputs()
+    names: dict[str, str] = {}
+    files: dict[str, bytes] = {}
+    arguments: list[str] = []
+    scratch = bench.base / "discover"
+    with cache_errors("write", scratch):
+        scratch.mkdir(parents=True)
+    for word in line:
+        instead = None
+        if word.kind in ("input", "file"):
+            path = linkline.absolute(word.text, record.cwd)
+            now = _content(word.text, record.cwd)
+            data = kept.get(path, now)
+            if data is None:
+                raise CaptureFailed(f"cannot read {path}, an input of the link of {bench.artefact}")
+            name = names.setdefault(path, captured_name(path, place, len(names)))
+            files[name] = _whole_archive(data, path)
+            if data != now:  # a temporary object, or changed since: the kept content stands in for it
+                instead = str(scratch / f"{len(names)}{os.path.splitext(name)[1]}")
+                names[instead] = name
+                write_tree(scratch, {os.path.basename(instead): data}, scratch, {os.path.basename(instead): b""})
+        arguments += word.argv(instead)
+    said, opened = _discover(record, bench, arguments, scratch)
+    for path in opened:
+        full = linkline.absolute(path, record.cwd)
+        data = None if full in names else _content(path, record.cwd)
+        if data is not None:  # None also for a name with a newline, which the linker tells as two
+            name = names.setdefault(full, captured_name(full, place, len(names)))
+            files.setdefault(name, _whole_archive(data, full))
+    remove_tree(scratch)
+    script = ldscript.default_script(said) if bench.linker == "gnu" else ""
+    return Draft(line, files, names, _pulled(said, record.cwd, names), script)
+
+
+def _discover(record: Record, bench: Bench, arguments: list[str], scratch: Path) -> tuple[str, list[str]]:
+    """Repeat the link where the build was: what the linker says, and every file it opened."""
+    if not os.path.isdir(record.cwd):
+        raise CaptureFailed(f"{bench.artefact} was linked in {record.cwd}, which the build has removed since")
+    reports = scratch / "dependencies"
+    extra = ["--verbose"] if bench.linker == "gnu" else [f"--dependency-file={reports}"]
+    done = run_linker(
+        bench.runner, bench.toolbox.tools["ld"].path, arguments, root=scratch, cwd=record.cwd,
+        environment=record.environment, output=scratch / "output", extra=["-t", "-t", *extra],
+    )  # fmt: skip
+    if done.returncode != 0:
+        reason = done.stderr.decode("utf-8", "backslashreplace").strip()
+        raise CaptureFailed(f"{bench.artefact}: the recorded link cannot be repeated: {reason[-2000:]}")
+    said = done.stdout.decode("utf-8", "surrogateescape")
+    if bench.linker == "gnu":
+        return said, list(dict.fromkeys("".join(match) for match in _OPENED.findall(said)))
+    return said, _dependencies(reports.read_bytes())
+
+
+def _dependencies(text: bytes) -> list[str]:
+    """Files in lld's dependency file, one a line; make's escapes for blanks, hashes and dollars undone."""
+    rule = text.decode("utf-8", "surrogateescape").split("\n\n", 1)[0]
+    rows = [row.removesuffix(" \\").removeprefix(" ") for row in rule.splitlines()[1:]]
+    return list(dict.fromkeys(re.sub(r"\\([ #])", r"\1", row).replace("$$", "$") for row in rows))
+
+
+def captured_name(path: str, place: Place, number: int) -> str:
+    """Where a file goes in the capture, by where it was: built, temporary, or the system's."""
+    inside_tree = linkline.inside(path, place.tree)
+    if inside_tree is not None:
+        return f"_build/{inside_tree}"
+    if linkline.inside(path, place.temporary) is not None:
+        return f"_temp/{number:05d}.o"
+    return path.lstrip("/")
+
+
+def _content(path: str, folder: str) -> bytes | None:
+    """The file's bytes, ``path`` relative to ``folder``; None if it cannot be read."""
+    try:
+        return Path(os.path.join(folder, path)).read_bytes()
+    except OSError:
+        return None
+
+
+def _whole_archive(data: bytes, path: str) -> bytes:
+    """A thin archive made ordinary, so that the capture needs no file beside it."""
+    if data[:8] != archive.THIN_MAGIC:
+        return data
+    folder = os.path.dirname(path)
+
+    def member(name: str) -> bytes:
+        content = _content(name, folder)
+        if content is None:
+            raise CaptureFailed(f"cannot read {name}, a member of the thin archive {path}, after the build")
+        return content
+
+    return archive.write(archive.read(data, name=path, fetch=member), {})
+
+
+def _pulled(text: str, cwd: str, names: Mapping[str, str]) -> frozenset[str]:
+    """Archive members that the linker says it used, as ``captured path(member)``."""
+    pulled = set()
+    for row in text.splitlines():  # among much else: GNU ld prints its script too
+        match = _MEMBER.match(row)
+        name = names.get(linkline.absolute(match["gnu"] or match["lld"], cwd)) if match else None
+        if match and name is not None:
+            pulled.add(f"{name}({match['gnu_member'] or match['lld_member']})")
+    return frozenset(pulled)
+
+
+def write_tree(target: Path, files: Mapping[str, bytes], unchanged: Path, all_files: Mapping[str, bytes]) -> None:
+    """Write ``files`` under ``target`` and hard-link the rest of ``all_files`` from the tree ``unchanged``."""
+    with cache_errors("write", target):
+        for name in all_files:
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if name in files:
+                path.write_bytes(files[name])
+            else:
+                link_or_copy(unchanged / name, path)

@@ -1,0 +1,258 @@
+"""The command line as a user meets it: arguments in, stdout, stderr and exit status out."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CONFIG = """\
+[project]
+name = "toy"
+[build]
+source = "src"
+commands = ["$CC -o toy main.c a.c b.c"]
+artefacts = ["toy"]
+[systems.O1]
+cflags = "-O1"
+[systems.O2]
+cflags = "-O2"
+[[benchmarks]]
+name = "count"
+command = ["{artefact}", "5"]
+expect_stdout = "count.out"
+metric = { regex = "total ([0-9]+)", name = "total", unit = "1" }
+"""
+MAIN = """\
+#include <stdio.h>
+#include <stdlib.h>
+int a1(int), a2(int), b1(int), b2(int);
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 1;
+    printf("total %d\\n", a1(n) + a2(n) + b1(n) + b2(n));
+    return 0;
+}
+"""
+PART = """\
+static int helper(int x) __attribute__((noinline));
+static int helper(int x) { return x * FACTOR; }
+int NAME1(int x) { return helper(x) + 1; }
+int NAME2(int x) { return helper(x + 1) - 1; }
+"""
+
+
+def layoutrand(*arguments, cwd, env):
+    return subprocess.run(
+        [sys.executable, "-m", "layoutrand", *arguments], cwd=cwd, env=env, capture_output=True, text=True
+    )
+
+
+@pytest.fixture
+def env(tmp_path):
+    return {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+
+
+@pytest.fixture
+def project(tmp_path):
+    root = tmp_path / "toy"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "main.c").write_text(MAIN)
+    for name, factor in (("a", 3), ("b", 5)):
+        text = PART.replace("NAME", name).replace("FACTOR", str(factor))
+        (root / "src" / f"{name}.c").write_text(text)
+    (root / "layoutrand.toml").write_text(CONFIG)
+    (root / "count.out").write_text(f"total {15 + 1 + 18 - 1 + 25 + 1 + 30 - 1}\n")
+    return root
+
+
+def test_help_imports_nothing_heavy():
+    """--help answers without numpy, scipy, pydantic, jinja2 or git."""
+    code = (
+        "import sys; from layoutrand.cli import run; run(['--help']); "
+        "print(sorted({'numpy', 'scipy', 'pydantic', 'jinja2', 'git', 'psutil', 'elftools'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.rstrip().endswith("[]")
+
+
+def test_every_command_has_help(tmp_path, env):
+    """Every command of design.md section 3 that this version has explains itself."""
+    for command in ("init", "doctor", "build", "exec", "run", "analyse", "compare", "inspect", "cache", "demo"):
+        done = layoutrand(command, "--help", cwd=tmp_path, env=env)
+
+        assert done.returncode == 0
+        assert "Usage: layoutrand " + command in done.stdout
+
+
+def test_the_main_job_from_build_to_comparison(project, env):
+    """build, run, analyse and compare work one after another and speak JSON."""
+    built = layoutrand("build", "--seeds", "4", "--json", cwd=project, env=env)
+    document = json.loads(built.stdout)
+    assert built.returncode == 0, built.stderr
+    assert document["schema"] == "layoutrand/build/1"
+    assert sorted({str(b["seed"]) for b in document["binaries"]}) == ["1", "2", "3", "4", "identity", "stock"]
+    assert document["failures"] == []
+
+    ran = layoutrand("run", "--seeds", "4", "--json", cwd=project, env=env)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["failures"] == []
+
+    analysed = json.loads(layoutrand("analyse", "--json", cwd=project, env=env).stdout)
+    assert {(b["system"], b["n_binaries"], b["mean"]) for b in analysed["benchmarks"] if b["primary"]} == {
+        ("O1", 4, 88.0),
+        ("O2", 4, 88.0),
+    }
+
+    compared = layoutrand("compare", "O1", "O2", "--json", "--fail-if", "slower", cwd=project, env=env)
+    assert compared.returncode == 0
+    assert json.loads(compared.stdout)["benchmarks"][0]["ratio"] == pytest.approx(1.0)
+
+
+def test_second_build_links_nothing(project, env):
+    """A second build takes every binary from the cache."""
+    layoutrand("build", "--seeds", "3", cwd=project, env=env)
+
+    again = json.loads(layoutrand("build", "--seeds", "3", "--json", cwd=project, env=env).stdout)
+
+    assert all(binary["cached"] for binary in again["binaries"])
+    assert len(again["binaries"]) == 10
+
+
+def test_fail_if_has_its_own_status(project, env):
+    """--fail-if undecided exits with status 3 when a verdict is undecided, and only then."""
+    (project / "layoutrand.toml").write_text(CONFIG.replace('regex = "total ([0-9]+)", name = "total", unit = "1"', "wall = true"))
+    layoutrand("run", "--seeds", "2", cwd=project, env=env)
+
+    done = layoutrand("compare", "O1", "O2", "--threshold", "0.001%", "--fail-if", "undecided", cwd=project, env=env)
+
+    verdict = json.loads(layoutrand("compare", "O1", "O2", "--threshold", "0.001%", "--json", cwd=project, env=env).stdout)
+    assert done.returncode == (3 if verdict["benchmarks"][0]["verdict"] == "undecided" else 0)
+
+
+def test_wrong_output_is_a_recorded_failure(project, env):
+    """An output that differs from the reference fails its executions, is named, and makes the status 1."""
+    (project / "count.out").write_text("total 0\n")
+
+    done = layoutrand("run", "--seeds", "2", "--system", "O1", "--json", cwd=project, env=env)
+
+    failures = json.loads(done.stdout)["failures"]
+    assert done.returncode == 1
+    assert {failure["status"] for failure in failures} == {"wrong-output"}
+    assert "system O1, benchmark count, seed 1" in done.stderr
+    again = layoutrand("run", "--seeds", "2", "--system", "O1", cwd=project, env=env)
+    assert again.returncode == 1
+    assert "0 executions now" in again.stdout
+
+
+def test_exec_gives_the_bytes_of_build(project, env):
+    """The same seed gives the same program through exec as through build."""
+    built = json.loads(layoutrand("build", "--seeds", "7..7", "--system", "O2", "--json", cwd=project, env=env).stdout)
+    path = next(b["path"] for b in built["binaries"] if b["seed"] == 7)
+
+    done = layoutrand(
+        "exec", "--seed", "7", "--system", "O2", "--", "sh", "-c", "cd src && $CC -o toy main.c a.c b.c", cwd=project, env=env
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (project / "src" / "toy").read_bytes() == Path(path).read_bytes()
+
+
+def test_exec_refuses_to_apply_a_layout_to_nothing(project, env):
+    """A command that links nothing is an error: its layout would silently be the default."""
+    done = layoutrand("exec", "--seed", "7", "--", "true", cwd=project, env=env)
+
+    assert done.returncode == 1
+    assert "applied to nothing" in done.stderr.replace("\n", " ")
+
+
+def test_inspect_shows_the_order_achieved(project, env):
+    """inspect lists every section with its address, in ascending order, exactly as asked."""
+    found = json.loads(layoutrand("inspect", "O2", "3", "--json", cwd=project, env=env).stdout)
+
+    addresses = [section["address"] for section in found["sections"]]
+    assert found["wrong_slots"] == 0
+    assert addresses == sorted(addresses)
+    assert {"a1", "a2", "b1", "b2"} <= {section["section"].removeprefix(".text.") for section in found["sections"]}
+    assert [section["section"] for section in found["sections"]].count(".text.helper") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["build", "--seeds", "x"], "is not a seed"),
+        (["build", "--system", "O4"], "no system called 'O4'"),
+        (["compare", "O1", "O4"], "no system called 'O4'"),
+        (["compare", "O1", "O1"], "compared with itself"),
+        (["compare", "O1", "O2", "--threshold", "often"], "write a percentage"),
+        (["inspect", "O1", "first"], "is not a layout"),
+        (["analyse"], "`layoutrand run` makes them"),
+        (["exec", "--seed", "stock", "--", "true"], "stock is your own build"),
+    ],
+)
+def test_wrong_usage_has_status_2_and_says_what_to_do(project, env, arguments, message):
+    """Wrong usage exits with status 2 and one clear message, without a traceback."""
+    done = layoutrand(*arguments, cwd=project, env=env)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_configuration_names_init(tmp_path, env):
+    """Outside a project the message names the command that makes one."""
+    done = layoutrand("build", cwd=tmp_path, env=env)
+
+    assert done.returncode == 2
+    assert "layoutrand init" in done.stderr
+
+
+def test_init_writes_a_valid_commented_file_and_never_overwrites(tmp_path, env):
+    """init recognises a makefile with its program, and refuses to replace an existing file."""
+    (tmp_path / "Makefile").write_text("PROG = frob\nfrob: frob.c\n\t$(CC) -o $@ $<\n")
+
+    first = layoutrand("init", cwd=tmp_path, env=env)
+    text = (tmp_path / "layoutrand.toml").read_text()
+    second = layoutrand("init", cwd=tmp_path, env=env)
+
+    assert first.returncode == 0
+    assert 'artefacts = ["frob"]' in text
+    assert second.returncode == 2
+    assert "--force" in second.stderr
+    assert (tmp_path / "layoutrand.toml").read_text() == text
+
+
+def test_doctor_reports_toolchains_as_json(tmp_path, env):
+    """doctor lists every shipped toolchain and changes nothing."""
+    found = json.loads(layoutrand("doctor", "--json", cwd=tmp_path, env=env).stdout)
+
+    assert {row["toolchain"] for row in found["toolchains"]} >= {"gcc", "gcc-lld"}
+    assert list(tmp_path.iterdir()) in ([], [tmp_path / "cache"])
+
+
+def test_cache_commands_find_mend_and_evict(project, env, tmp_path):
+    """A flipped byte is found by verify, removed by --mend, and the next build makes the binary again."""
+    built = json.loads(layoutrand("build", "--seeds", "2", "--system", "O1", "--json", cwd=project, env=env).stdout)
+    victim = Path(next(b["path"] for b in built["binaries"] if b["seed"] == 2))
+    data = bytearray(victim.read_bytes())
+    data[-1] ^= 1
+    victim.write_bytes(data)
+
+    found = layoutrand("cache", "verify", cwd=project, env=env)
+    mended = layoutrand("cache", "verify", "--mend", cwd=project, env=env)
+    clean = layoutrand("cache", "verify", cwd=project, env=env)
+    rebuilt = json.loads(layoutrand("build", "--seeds", "2", "--system", "O1", "--json", cwd=project, env=env).stdout)
+    emptied = layoutrand("cache", "gc", "--max-size", "0", cwd=project, env=env)
+
+    assert (found.returncode, mended.returncode, clean.returncode) == (1, 0, 0)
+    assert [b["seed"] for b in rebuilt["binaries"] if not b["cached"]] == [2]
+    assert {b["seed"]: b["sha256"] for b in rebuilt["binaries"]} == {b["seed"]: b["sha256"] for b in built["binaries"]}
+    assert emptied.returncode == 0
+    assert json.loads(layoutrand("cache", "ls", "--json", cwd=project, env=env).stdout)["entries"] == []
+
+
+def test_cache_path_follows_the_environment(tmp_path, env):
+    """cache path prints $LAYOUTRAND_CACHE."""
+    assert layoutrand("cache", "path", cwd=tmp_path, env=env).stdout.strip() == str(tmp_path / "cache")

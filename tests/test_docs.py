@@ -1,0 +1,94 @@
+"""Documentation that runs: the README's commands are executed, and every command and key is documented."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from layoutrand.core import config
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+MAIN = """\
+#include <stdio.h>
+int square(int), cube(int);
+int main(void) { printf("%d %d\\n", square(7), cube(3)); return 0; }
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "myproject"
+    folder.mkdir()
+    (folder / "Makefile").write_text("PROG = powers\npowers: main.o square.o cube.o\n\t$(CC) -o $@ $^\nclean:\n\trm -f *.o powers\n")
+    (folder / "main.c").write_text(MAIN)
+    for name, value in (("square", "x * x"), ("cube", "x * x * x")):
+        parts = "".join(f"int {name}{k}(int x) {{ return x + {k}; }}\n" for k in range(5))
+        (folder / f"{name}.c").write_text(f"int {name}(int x) {{ return {value}; }}\n{parts}")
+    return folder
+
+
+def test_the_commands_of_the_readme_work(project, tmp_path):
+    """Every `$ layoutrand ...` line of the README succeeds, in order, on a small program."""
+    blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    commands = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+
+    results = {}
+    for command in commands:
+        words = command.split()
+        assert words[0] == "layoutrand"
+        done = subprocess.run([sys.executable, "-m", *words], cwd=tmp_path, env=env, capture_output=True, text=True)
+        results[command] = (done.returncode, done.stderr if done.returncode else "")
+
+    assert len(commands) >= 6
+    assert results == dict.fromkeys(commands, (0, ""))
+
+
+def test_the_configuration_in_the_readme_is_valid():
+    """The README's example configuration is accepted as it stands."""
+    text = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[project]" in block)
+
+    parsed = config.parse(text, path="README.md")
+
+    assert parsed.project.name == tomllib.loads(text)["project"]["name"]
+
+
+def test_the_make_targets_of_the_readme_exist():
+    """`make demo` and `make test` are targets."""
+    for target in ("demo", "test"):
+        assert f"make {target}" in README
+        subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_every_command_is_documented():
+    """Each command of the program has a row in the README."""
+    from layoutrand.cli import make_app
+
+    names = {c.name or c.callback.__name__ for c in make_app().registered_commands if not c.hidden}
+    names |= {group.name for group in make_app().registered_groups}
+
+    assert {name for name in names if f"`layoutrand {name.rstrip('_')}" not in README} == set()
+
+
+TABLES = {
+    "project": config.Project,
+    "build": config.Build,
+    "layout": config.LayoutPolicy,
+    "system": config.System,
+    "benchmark": config.Benchmark,
+    "metric": config.Metric,
+    "run": config.Run,
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_configuration_key_is_documented(table):
+    """Each key of layoutrand.toml is explained in the README."""
+    missing = [key for key in TABLES[table].model_fields if not re.search(rf"\b{key}\b", README)]
+
+    assert missing == []
