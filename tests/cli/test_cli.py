@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -256,3 +258,25 @@ def test_cache_commands_find_mend_and_evict(project, env, tmp_path):
 def test_cache_path_follows_the_environment(tmp_path, env):
     """cache path prints $LAYOUTRAND_CACHE."""
     assert layoutrand("cache", "path", cwd=tmp_path, env=env).stdout.strip() == str(tmp_path / "cache")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_build_leaves_no_process_and_goes_on_later(project, env, number):
+    """Interrupted in its commands, build ends them all, exits with 130, and works when given again."""
+    text = (project / "layoutrand.toml").read_text()
+    slow = text.replace('"$CC -o', '"echo $$ > {}/pid; sleep 600 & wait", "$CC -o'.format(project))
+    (project / "layoutrand.toml").write_text(slow)
+    process = subprocess.Popen([sys.executable, "-m", "layoutrand", "build"], cwd=project, env=env, stderr=subprocess.PIPE)
+    while not (project / "pid").exists() or not (project / "pid").read_text().strip():
+        assert process.poll() is None
+        time.sleep(0.02)
+    shell = int((project / "pid").read_text())
+
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert b"the same command goes on" in errors
+    assert not os.path.exists(f"/proc/{shell}")
+    (project / "layoutrand.toml").write_text(text)
+    assert layoutrand("build", "--seeds", "2", cwd=project, env=env).returncode == 0

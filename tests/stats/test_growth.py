@@ -45,13 +45,17 @@ def test_giving_up_says_about_how_many_would_do():
     found = stats.grow_sample(_measure(lambda m: 1 / math.sqrt(m)), 0.1, limit=25)
 
     assert (found.count, found.is_reached) == (25, False)
-    assert found.warnings == ("with 25 measurements the interval is 0.2 wide instead of 0.1; about 100 measurements would do",)
+    assert found.warnings == (
+        "with 25 measurements the interval is 0.2 wide instead of 0.1; about 100 measurements would do",
+    )
 
 
 def test_giving_up_without_bounds():
     found = stats.grow_sample(_measure(lambda _: math.inf), 0.1, limit=3)
 
-    assert found.warnings == ("with 3 measurements the interval is inf wide instead of 0.1; more than 3 measurements are needed to bound it",)
+    assert found.warnings == (
+        "with 3 measurements the interval is inf wide instead of 0.1; more than 3 measurements are needed to bound it",
+    )
 
 
 @pytest.mark.parametrize(

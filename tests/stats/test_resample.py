@@ -23,22 +23,22 @@ def _data(shape=(6, 4, 5)):
 
 def _looped(data, pattern, n_resamples):
     """The same resampling in plain Python: figure 1 of the report, fed with the product's index streams."""
-    B, E, I = data.shape
+    n_b, n_e, n_i = data.shape
     samplers = [
-        IndexSampler(Stream(4, "x", 0), B, row_length=B),
-        IndexSampler(Stream(4, "x", 1), E, row_length=B * E),
-        IndexSampler(Stream(4, "x", 2), I, row_length=B * E * I),
+        IndexSampler(Stream(4, "x", 0), n_b, row_length=n_b),
+        IndexSampler(Stream(4, "x", 1), n_e, row_length=n_b * n_e),
+        IndexSampler(Stream(4, "x", 2), n_i, row_length=n_b * n_e * n_i),
     ]
     means = []
     for _ in range(n_resamples):
         rows = [sampler.rows(1)[0].tolist() for sampler in samplers]
         values = []
-        for b in range(B):
+        for b in range(n_b):
             binary = rows[0][b] if pattern[0] == "R" else b
-            for e in range(E):
-                execution = rows[1][b * E + e] if pattern[1] == "R" else e
-                for i in range(I):
-                    iteration = rows[2][(b * E + e) * I + i] if pattern[2] == "R" else i
+            for e in range(n_e):
+                execution = rows[1][b * n_e + e] if pattern[1] == "R" else e
+                for i in range(n_i):
+                    iteration = rows[2][(b * n_e + e) * n_i + i] if pattern[2] == "R" else i
                     values.append(data[binary, execution, iteration])
         means.append(sum(values) / len(values))
     return means

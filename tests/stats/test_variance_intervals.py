@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
-from stats.papers import THREE_LEVEL, TWO_LEVEL
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from stats.papers import THREE_LEVEL, TWO_LEVEL
 
 MODEL = stats.HierarchicalModel(mean=100.0, sds=(0.5, 1.0, 2.0), layout="normal")
 
@@ -149,7 +149,7 @@ def test_f_test_of_the_worked_example_and_of_scipy():
     found = stats.variance_test(TWO_LEVEL)
     expected = scipy_stats.f_oneway(*TWO_LEVEL)
 
-    assert (found.statistic, found.p_value) == pytest.approx((1.1200874, 0.3678007), abs=5e-8)
+    assert (found.statistic, found.p_value) == pytest.approx((1.1200874, 0.3678007), abs=1e-7)
     assert (found.statistic, found.p_value) == pytest.approx((expected.statistic, expected.pvalue))
     assert (found.alternative, found.n_resamples) == ("greater", 0)
 
@@ -168,7 +168,7 @@ def test_permutation_test_of_scipy_on_unbalanced_data():
         lambda *g: scipy_stats.f_oneway(*g).statistic,
         permutation_type="independent",
         alternative="greater",
-        n_resamples=1_000_000 if False else 3000,
+        n_resamples=3000,
         rng=1,
     )
     found = stats.variance_test(groups, method="permutation", n_resamples=20_000)
@@ -179,7 +179,9 @@ def test_permutation_test_of_scipy_on_unbalanced_data():
 
 @pytest.mark.parametrize("method", ["f", "permutation"])
 def test_false_alarms_are_as_many_as_promised(method):
-    data = stats.simulate(stats.HierarchicalModel(mean=10.0, sds=(1.0, 0.0), layout="normal"), (6, 3), n_datasets=600, seed=2)
+    data = stats.simulate(
+        stats.HierarchicalModel(mean=10.0, sds=(1.0, 0.0), layout="normal"), (6, 3), n_datasets=600, seed=2
+    )
 
     alarms = sum(stats.variance_test(one, method=method, n_resamples=199).p_value <= 0.05 for one in data)
 
@@ -201,23 +203,38 @@ def test_variance_test_of_extremes(method):
 def test_units_do_not_matter_to_ratios(scale):
     data = _data(counts=(6, 4, 2))
 
-    for call in (lambda x: stats.variance_test(x).p_value, lambda x: stats.intraclass_correlation(x, n_resamples=100).high):
+    for call in (
+        lambda x: stats.variance_test(x).p_value,
+        lambda x: stats.intraclass_correlation(x, n_resamples=100).high,
+    ):
         assert call(data * scale) == pytest.approx(call(data))
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: stats.component_intervals([[1.0, 2.0]]), "component_intervals: 1 binary shows no variance between binaries"),
-        (lambda: stats.component_intervals([[1.0], [1.0, 2.0]], method="f"), "method 'f' needs equally many repetitions everywhere; use method 'bootstrap'"),
+        (
+            lambda: stats.component_intervals([[1.0, 2.0]]),
+            "component_intervals: 1 binary shows no variance between binaries",
+        ),
+        (
+            lambda: stats.component_intervals([[1.0], [1.0, 2.0]], method="f"),
+            "method 'f' needs equally many repetitions everywhere; use method 'bootstrap'",
+        ),
         (lambda: stats.component_intervals(TWO_LEVEL, n_resamples=3), "n_resamples must be an integer of at least 40"),
         (lambda: stats.component_intervals(TWO_LEVEL, method="t"), "unknown method 't', choose from bootstrap, f"),
-        (lambda: stats.intraclass_correlation([1.0, 2.0]), "every binary was executed once, so its own variance cannot be told"),
+        (
+            lambda: stats.intraclass_correlation([1.0, 2.0]),
+            "every binary was executed once, so its own variance cannot be told",
+        ),
         (lambda: stats.intraclass_correlation(np.ones((3, 3))), "the measurements do not vary at all"),
         (lambda: stats.intraclass_correlation(THREE_LEVEL, method="f"), "method 'f' is exact for two levels only"),
         (lambda: stats.variance_test(np.ones((5, 1, 7))), "variance_test: every binary was executed once"),
         (lambda: stats.variance_test([[1.0], [1.0, 2.0]]), "use method 'permutation'"),
-        (lambda: stats.variance_test(TWO_LEVEL, method="permutation", n_resamples=0), "n_resamples must be an integer of at least 1"),
+        (
+            lambda: stats.variance_test(TWO_LEVEL, method="permutation", n_resamples=0),
+            "n_resamples must be an integer of at least 1",
+        ),
     ],
 )
 def test_messages(call, message):

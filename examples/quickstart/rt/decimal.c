@@ -17,34 +17,34 @@ enum { LIMBS = 42, MANTISSA_BITS = 53, MIN_EXPONENT = -1074 };
 typedef struct {
     Limb limb[LIMBS];
     size_t len;
-} Num;
+} Nat;
 
-static void num_set(Num *n, uint64_t value)
+static void nat_set(Nat *n, uint64_t value)
 {
     n->limb[0] = (Limb)value;
     n->limb[1] = (Limb)(value >> 32);
     n->len = mag_trim(n->limb, 2);
 }
 
-static void num_mul_small(Num *n, Limb m)
+static void nat_mul_small(Nat *n, Limb m)
 {
     Limb carry = mag_mul_small(n->limb, n->len, m, 0);
     if (carry != 0)
         n->limb[n->len++] = carry;
 }
 
-static void num_mul_pow10(Num *n, int exponent)
+static void nat_mul_pow10(Nat *n, int exponent)
 {
     for (; exponent >= 9; exponent -= 9)
-        num_mul_small(n, 1000000000u);
+        nat_mul_small(n, 1000000000u);
     for (; exponent > 0; exponent--)
-        num_mul_small(n, 10);
+        nat_mul_small(n, 10);
 }
 
-static void num_shift_left(Num *n, int bits)
+static void nat_shift_left(Nat *n, int bits)
 {
     size_t limbs = (size_t)bits / 32;
-    num_mul_small(n, (Limb)1 << (bits % 32));
+    nat_mul_small(n, (Limb)1 << (bits % 32));
     if (n->len == 0 || limbs == 0)
         return;
     memmove(n->limb + limbs, n->limb, n->len * sizeof *n->limb);
@@ -52,27 +52,27 @@ static void num_shift_left(Num *n, int bits)
     n->len += limbs;
 }
 
-static int num_cmp(const Num *a, const Num *b)
+static int nat_cmp(const Nat *a, const Nat *b)
 {
     return mag_cmp(a->limb, a->len, b->limb, b->len);
 }
 
-static void num_sub(Num *a, const Num *b)
+static void nat_sub(Nat *a, const Nat *b)
 {
     mag_sub(a->limb, a->limb, a->len, b->limb, b->len);
     a->len = mag_trim(a->limb, a->len);
 }
 
 /* Order of a + b relative to c. */
-static int num_cmp_sum(const Num *a, const Num *b, const Num *c)
+static int nat_cmp_sum(const Nat *a, const Nat *b, const Nat *c)
 {
-    Num sum;
-    const Num *longer = a->len >= b->len ? a : b, *shorter = longer == a ? b : a;
+    Nat sum;
+    const Nat *longer = a->len >= b->len ? a : b, *shorter = longer == a ? b : a;
     Limb carry = mag_add(sum.limb, longer->limb, longer->len, shorter->limb, shorter->len);
     sum.len = longer->len;
     if (carry != 0)
         sum.limb[sum.len++] = carry;
-    return num_cmp(&sum, c);
+    return nat_cmp(&sum, c);
 }
 
 /* value == mantissa * 2^exponent with an integral mantissa below 2^53. */
@@ -88,7 +88,7 @@ static uint64_t split(double value, int *exponent)
 
 /* The value is r / scale; half the gaps to its neighbours are up / scale and down / scale. */
 typedef struct {
-    Num r, scale, up, down;
+    Nat r, scale, up, down;
     bool even; /* the ends of the interval that rounds to the value belong to it */
 } State;
 
@@ -98,27 +98,27 @@ static void start(State *s, uint64_t mantissa, int exponent)
     int extra = power_of_two && exponent > MIN_EXPONENT; /* the gap below is half as wide */
     int shift = exponent > 0 ? exponent : 0;
     s->even = mantissa % 2 == 0;
-    num_set(&s->r, mantissa);
-    num_shift_left(&s->r, shift + 1 + extra);
-    num_set(&s->scale, 1);
-    num_shift_left(&s->scale, (exponent < 0 ? -exponent : 0) + 1 + extra);
-    num_set(&s->down, 1);
-    num_shift_left(&s->down, shift);
-    num_set(&s->up, 1);
-    num_shift_left(&s->up, shift + extra);
+    nat_set(&s->r, mantissa);
+    nat_shift_left(&s->r, shift + 1 + extra);
+    nat_set(&s->scale, 1);
+    nat_shift_left(&s->scale, (exponent < 0 ? -exponent : 0) + 1 + extra);
+    nat_set(&s->down, 1);
+    nat_shift_left(&s->down, shift);
+    nat_set(&s->up, 1);
+    nat_shift_left(&s->up, shift + extra);
 }
 
 static bool reaches_scale(const State *s)
 {
-    int c = num_cmp_sum(&s->r, &s->up, &s->scale);
+    int c = nat_cmp_sum(&s->r, &s->up, &s->scale);
     return s->even ? c >= 0 : c > 0;
 }
 
 static void times_ten(State *s)
 {
-    num_mul_small(&s->r, 10);
-    num_mul_small(&s->up, 10);
-    num_mul_small(&s->down, 10);
+    nat_mul_small(&s->r, 10);
+    nat_mul_small(&s->up, 10);
+    nat_mul_small(&s->down, 10);
 }
 
 /* Makes r / scale lie in [0.1, 1), times ten; returns the power of ten taken out. */
@@ -126,11 +126,11 @@ static int normalise(State *s, double value)
 {
     int point = (int)ceil(log10(value) - 1e-10);
     if (point >= 0) {
-        num_mul_pow10(&s->scale, point);
+        nat_mul_pow10(&s->scale, point);
     } else {
-        num_mul_pow10(&s->r, -point);
-        num_mul_pow10(&s->up, -point);
-        num_mul_pow10(&s->down, -point);
+        nat_mul_pow10(&s->r, -point);
+        nat_mul_pow10(&s->up, -point);
+        nat_mul_pow10(&s->down, -point);
     }
     if (reaches_scale(s))
         return point + 1;
@@ -141,8 +141,8 @@ static int normalise(State *s, double value)
 static int next_digit(State *s)
 {
     int digit = 0;
-    while (num_cmp(&s->r, &s->scale) >= 0) {
-        num_sub(&s->r, &s->scale);
+    while (nat_cmp(&s->r, &s->scale) >= 0) {
+        nat_sub(&s->r, &s->scale);
         digit++;
     }
     return digit;
@@ -156,23 +156,23 @@ int decimal_shortest(double value, char digits[DECIMAL_DIGITS + 1], int *point)
     start(&s, mantissa, exponent);
     *point = normalise(&s, value);
     for (;;) {
-        int digit = next_digit(&s), c = num_cmp(&s.r, &s.down);
+        int digit = next_digit(&s), c = nat_cmp(&s.r, &s.down);
         bool low = s.even ? c <= 0 : c < 0, high = reaches_scale(&s);
         if (!low && !high) {
             digits[count++] = (char)('0' + digit);
             times_ten(&s);
             continue;
         }
-        bool up = high && (!low || num_cmp_sum(&s.r, &s.r, &s.scale) >= 0);
+        bool up = high && (!low || nat_cmp_sum(&s.r, &s.r, &s.scale) >= 0);
         digits[count++] = (char)('0' + digit + up);
         return count;
     }
 }
 
 /* n / 2^bits, rounded to nearest, ties to even. */
-static void round_shift_right(Num *n, int bits)
+static void round_shift_right(Nat *n, int bits)
 {
-    Num half, quotient = *n;
+    Nat half, quotient = *n;
     size_t limbs = (size_t)bits / 32, shift = (size_t)bits % 32;
     if (bits == 0)
         return;
@@ -185,9 +185,9 @@ static void round_shift_right(Num *n, int bits)
         n->limb[i] &= i == limbs ? ((Limb)1 << shift) - 1 : 0;
     n->len = mag_trim(n->limb, n->len);
     quotient.len = mag_trim(quotient.limb, quotient.len);
-    num_set(&half, 1);
-    num_shift_left(&half, bits - 1);
-    int c = num_cmp(n, &half);
+    nat_set(&half, 1);
+    nat_shift_left(&half, bits - 1);
+    int c = nat_cmp(n, &half);
     bool odd = quotient.len > 0 && quotient.limb[0] % 2 == 1;
     *n = quotient;
     if (c > 0 || (c == 0 && odd)) {
@@ -200,7 +200,7 @@ static void round_shift_right(Num *n, int bits)
 }
 
 /* Digits from the last to the first, with a point after `places` of them. */
-static void put_reversed(Buf *out, Num *n, int places)
+static void put_reversed(Buf *out, Nat *n, int places)
 {
     for (int count = 0; n->len > 0 || count <= places;) {
         Limb group = mag_div_small(n->limb, n->len, 1000000000u);
@@ -217,13 +217,13 @@ static void put_reversed(Buf *out, Num *n, int places)
 
 void decimal_fixed(Buf *out, double value, int places)
 {
-    Num n;
+    Nat n;
     int exponent;
     size_t from = out->len;
-    num_set(&n, split(fabs(value), &exponent));
-    num_mul_pow10(&n, places);
+    nat_set(&n, split(fabs(value), &exponent));
+    nat_mul_pow10(&n, places);
     if (exponent > 0)
-        num_shift_left(&n, exponent);
+        nat_shift_left(&n, exponent);
     else
         round_shift_right(&n, -exponent);
     put_reversed(out, &n, places);

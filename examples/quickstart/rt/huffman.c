@@ -90,14 +90,35 @@ void huffman_lengths(const char *data, size_t len, unsigned char lengths[HUFFMAN
     }
 }
 
-/* Canonical codes: shorter first, then by byte value. */
-static void assign_codes(const unsigned char *lengths, uint64_t *codes)
+/* The bytes that occur in canonical order: shorter codes first, then by value. */
+typedef struct {
+    unsigned char symbols[HUFFMAN_SYMBOLS];
+    int count[MAX_BITS + 1]; /* number of codes of each length */
+} Alphabet;
+
+static void sort_alphabet(Alphabet *a, const unsigned char *lengths)
+{
+    int next[MAX_BITS + 1], total = 0;
+    memset(a, 0, sizeof *a);
+    for (int s = 0; s < HUFFMAN_SYMBOLS; s++)
+        if (lengths[s] > 0)
+            a->count[lengths[s]]++;
+    for (int bits = 1; bits <= MAX_BITS; bits++) {
+        next[bits] = total;
+        total += a->count[bits];
+    }
+    for (int s = 0; s < HUFFMAN_SYMBOLS; s++)
+        if (lengths[s] > 0)
+            a->symbols[next[lengths[s]]++] = (unsigned char)s;
+}
+
+static void assign_codes(const Alphabet *a, uint64_t *codes)
 {
     uint64_t code = 0;
+    int n = 0;
     for (int bits = 1; bits <= MAX_BITS; bits++, code <<= 1)
-        for (int s = 0; s < HUFFMAN_SYMBOLS; s++)
-            if (lengths[s] == bits)
-                codes[s] = code++;
+        for (int i = 0; i < a->count[bits]; i++)
+            codes[a->symbols[n++]] = code++;
 }
 
 typedef struct {
@@ -136,8 +157,10 @@ void huffman_encode(Buf *out, const char *data, size_t len)
 {
     unsigned char lengths[HUFFMAN_SYMBOLS];
     uint64_t codes[HUFFMAN_SYMBOLS];
+    Alphabet alphabet;
     huffman_lengths(data, len, lengths);
-    assign_codes(lengths, codes);
+    sort_alphabet(&alphabet, lengths);
+    assign_codes(&alphabet, codes);
     varint_put(out, len);
     put_table(out, lengths);
     BitWriter w = {.out = out};
@@ -147,12 +170,7 @@ void huffman_encode(Buf *out, const char *data, size_t len)
         put_bits(&w, 0, 8 - w.used);
 }
 
-typedef struct {
-    unsigned char symbols[HUFFMAN_SYMBOLS]; /* in canonical order */
-    int count[MAX_BITS + 1];                /* number of codes of each length */
-} Decoder;
-
-static bool get_table(Decoder *d, const char *data, size_t len, size_t *pos)
+static bool get_table(Alphabet *a, const char *data, size_t len, size_t *pos)
 {
     unsigned char lengths[HUFFMAN_SYMBOLS] = {0};
     uint64_t distinct;
@@ -165,31 +183,22 @@ static bool get_table(Decoder *d, const char *data, size_t len, size_t *pos)
             return false;
         lengths[(unsigned char)data[*pos]] = bits;
     }
-    memset(d, 0, sizeof *d);
-    int n = 0;
-    for (int bits = 1; bits <= MAX_BITS; bits++) {
-        for (int s = 0; s < HUFFMAN_SYMBOLS; s++) {
-            if (lengths[s] == bits) {
-                d->symbols[n++] = (unsigned char)s;
-                d->count[bits]++;
-            }
-        }
-    }
+    sort_alphabet(a, lengths);
     return true;
 }
 
 /* Reads one code starting at bit *bit of data; -1 if there is none. */
-static int get_symbol(const Decoder *d, const char *data, size_t len, size_t *bit)
+static int get_symbol(const Alphabet *a, const char *data, size_t len, size_t *bit)
 {
     int64_t code = 0, first = 0;
     int index = 0;
     for (int bits = 1; bits <= MAX_BITS && *bit < 8 * len; bits++) {
         code |= (unsigned char)data[*bit / 8] >> (7 - *bit % 8) & 1;
         ++*bit;
-        if (code - first < d->count[bits])
-            return d->symbols[index + (int)(code - first)];
-        index += d->count[bits];
-        first = (first + d->count[bits]) * 2;
+        if (code - first < a->count[bits])
+            return a->symbols[index + (int)(code - first)];
+        index += a->count[bits];
+        first = (first + a->count[bits]) * 2;
         code *= 2;
         if (code < first)
             return -1;
@@ -201,12 +210,12 @@ bool huffman_decode(Buf *out, const char *data, size_t len)
 {
     size_t pos = 0;
     uint64_t size;
-    Decoder d;
-    if (!varint_get(data, len, &pos, &size) || !get_table(&d, data, len, &pos))
+    Alphabet alphabet;
+    if (!varint_get(data, len, &pos, &size) || !get_table(&alphabet, data, len, &pos))
         return false;
     size_t bit = 8 * pos;
     for (; size > 0; size--) {
-        int symbol = get_symbol(&d, data, len, &bit);
+        int symbol = get_symbol(&alphabet, data, len, &bit);
         if (symbol < 0)
             return false;
         buf_putc(out, (char)symbol);

@@ -35,6 +35,8 @@ typedef struct {
     uint32_t bits[8];
 } ByteSet;
 
+typedef struct RegexScratch RegexScratch;
+
 typedef struct {
     RegexInsn *code;
     size_t len, cap;
@@ -42,6 +44,7 @@ typedef struct {
     size_t set_count;
     int groups; /* including group 0, the whole match */
     bool ignore_case;
+    RegexScratch *scratch; /* the matcher's work space */
 } Regex;
 
 bool byteset_has(const ByteSet *set, unsigned char c);
@@ -52,6 +55,10 @@ bool regex_is_word(unsigned char c);
 bool regex_compile(Regex *re, const char *pattern, size_t len, bool ignore_case,
                    const char **error);
 void regex_free(Regex *re);
+
+/* Used by the compiler. */
+RegexScratch *regex_scratch_new(const Regex *re);
+void regex_scratch_free(RegexScratch *scratch);
 
 typedef struct {
     size_t slot[REGEX_SLOTS]; /* begin and end of each group, or REGEX_UNSET */

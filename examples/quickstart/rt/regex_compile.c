@@ -126,8 +126,10 @@ bool regex_compile(Regex *re, const char *pattern, size_t len, bool ignore_case,
         emit(re, RX_MATCH, 0, 0);
     }
     arena_free(&arena);
-    if (root && re->len <= MAX_CODE)
+    if (root && re->len <= MAX_CODE) {
+        re->scratch = regex_scratch_new(re);
         return true;
+    }
     if (root)
         *error = "pattern too large";
     regex_free(re);
@@ -138,5 +140,6 @@ void regex_free(Regex *re)
 {
     rt_free(re->code);
     rt_free(re->sets);
+    regex_scratch_free(re->scratch);
     memset(re, 0, sizeof *re);
 }

@@ -12,10 +12,14 @@ typedef struct {
 /* Threads in order of preference; `mark` tells which pcs are present in this step. */
 typedef struct {
     Thread *threads;
-    size_t count;
+    size_t count, size;
     uint32_t *mark;
     uint32_t generation;
 } ThreadList;
+
+struct RegexScratch {
+    ThreadList a, b;
+};
 
 typedef struct {
     const Regex *re;
@@ -114,7 +118,10 @@ static bool reads(const Regex *re, const RegexInsn *insn, unsigned char c)
 static void list_clear(ThreadList *list)
 {
     list->count = 0;
-    list->generation++;
+    if (++list->generation == 0) { /* wrapped around: old marks might seem new */
+        memset(list->mark, 0, list->size * sizeof *list->mark);
+        list->generation = 1;
+    }
 }
 
 /* Advances every thread over the byte at `at`.  Returns true if some thread matched. */
@@ -142,10 +149,11 @@ static int first_byte(const Regex *re)
     return re->code[pc].op == RX_BYTE ? (int)re->code[pc].x : -1;
 }
 
-static void list_init(ThreadList *list, const Regex *re)
+static void list_init(ThreadList *list, size_t size)
 {
-    list->threads = rt_alloc_array(re->len, sizeof *list->threads);
-    list->mark = rt_zalloc_array(re->len, sizeof *list->mark);
+    list->threads = rt_alloc_array(size, sizeof *list->threads);
+    list->mark = rt_zalloc_array(size, sizeof *list->mark);
+    list->size = size;
     list->count = 0;
     list->generation = 1;
 }
@@ -156,15 +164,31 @@ static void list_free(ThreadList *list)
     rt_free(list->mark);
 }
 
+RegexScratch *regex_scratch_new(const Regex *re)
+{
+    RegexScratch *scratch = rt_alloc(sizeof *scratch);
+    list_init(&scratch->a, re->len);
+    list_init(&scratch->b, re->len);
+    return scratch;
+}
+
+void regex_scratch_free(RegexScratch *scratch)
+{
+    if (!scratch)
+        return;
+    list_free(&scratch->a);
+    list_free(&scratch->b);
+    rt_free(scratch);
+}
+
 bool regex_search(const Regex *re, const char *text, size_t len, size_t from, RegexMatch *match)
 {
     Subject subject = {re, text, len};
-    ThreadList a, b, *now = &a, *next = &b;
+    ThreadList *now = &re->scratch->a, *next = &re->scratch->b;
     RegexMatch unset;
     for (int i = 0; i < REGEX_SLOTS; i++)
         unset.slot[i] = REGEX_UNSET;
-    list_init(&a, re);
-    list_init(&b, re);
+    list_clear(now);
     int first = first_byte(re);
     bool found = false;
     for (size_t at = from; at <= len; at++) {
@@ -183,8 +207,6 @@ bool regex_search(const Regex *re, const char *text, size_t len, size_t from, Re
         now = next;
         next = t;
     }
-    list_free(&a);
-    list_free(&b);
     for (int i = 2 * re->groups; found && i < REGEX_SLOTS; i++)
         match->slot[i] = REGEX_UNSET;
     return found;

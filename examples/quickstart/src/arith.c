@@ -122,6 +122,10 @@ bool arith_add(Vm *vm, Value a, Value b, Value *r)
         *r = value_int(sum);
         return true;
     }
+    if (a.tag == VAL_FLOAT && b.tag == VAL_FLOAT) {
+        *r = value_float(a.as.number + b.as.number);
+        return true;
+    }
     return number_operation(vm, ADD, a, b, r);
 }
 
@@ -133,6 +137,10 @@ bool arith_sub(Vm *vm, Value a, Value b, Value *r)
         *r = value_int(difference);
         return true;
     }
+    if (a.tag == VAL_FLOAT && b.tag == VAL_FLOAT) {
+        *r = value_float(a.as.number - b.as.number);
+        return true;
+    }
     return number_operation(vm, SUB, a, b, r);
 }
 
@@ -142,6 +150,10 @@ bool arith_mul(Vm *vm, Value a, Value b, Value *r)
     if (a.tag == VAL_INT && b.tag == VAL_INT &&
         !__builtin_mul_overflow(a.as.integer, b.as.integer, &product)) {
         *r = value_int(product);
+        return true;
+    }
+    if (a.tag == VAL_FLOAT && b.tag == VAL_FLOAT) {
+        *r = value_float(a.as.number * b.as.number);
         return true;
     }
     return number_operation(vm, MUL, a, b, r);

@@ -44,6 +44,18 @@ void heap_account(Heap *heap, size_t old_bytes, size_t new_bytes)
     heap->bytes += new_bytes - old_bytes;
 }
 
+void *heap_resize(Heap *heap, void *array, size_t old_bytes, size_t new_bytes)
+{
+    void *resized = new_bytes > 0 ? pool_alloc(&heap->pool, new_bytes) : NULL;
+    size_t kept = old_bytes < new_bytes ? old_bytes : new_bytes;
+    if (kept > 0)
+        memcpy(resized, array, kept);
+    if (old_bytes > 0)
+        pool_release(&heap->pool, array, old_bytes);
+    heap_account(heap, old_bytes, new_bytes);
+    return resized;
+}
+
 bool heap_needs_collection(const Heap *heap)
 {
     return heap->bytes > heap->threshold;

@@ -27,8 +27,11 @@ void heap_free(Heap *heap);
 void *heap_new(Heap *heap, ObjKind kind, size_t size);
 void heap_delete(Heap *heap, void *object, size_t size);
 
-/* An object's separate array grew (or, with fewer new bytes, shrank). */
+/* Memory of an object outside its block, allocated elsewhere, grew or shrank. */
 void heap_account(Heap *heap, size_t old_bytes, size_t new_bytes);
+
+/* Grows, shrinks or (with new_bytes 0) frees an array of an object; NULL has 0 bytes. */
+void *heap_resize(Heap *heap, void *array, size_t old_bytes, size_t new_bytes);
 
 bool heap_needs_collection(const Heap *heap);
 

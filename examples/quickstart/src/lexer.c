@@ -13,17 +13,10 @@ typedef struct {
 static const Spelling keywords[] = {
 #define SPELLING(name, text) {text, sizeof(text) - 1, TOK_##name},
     KEYWORDS(SPELLING)
-};
-
-static const Spelling punctuation[] = {
-    PUNCTUATION(SPELLING)
 #undef SPELLING
 };
 
-enum {
-    KEYWORD_COUNT = sizeof keywords / sizeof *keywords,
-    PUNCTUATION_COUNT = sizeof punctuation / sizeof *punctuation
-};
+enum { KEYWORD_COUNT = sizeof keywords / sizeof *keywords };
 
 static bool is_digit(char c)
 {
@@ -83,7 +76,8 @@ static Token scan_name(Lexer *lx)
         lx->p++;
     Token t = make(lx, TOK_NAME, start);
     for (int i = 0; i < KEYWORD_COUNT; i++)
-        if (keywords[i].len == t.len && memcmp(keywords[i].text, start, t.len) == 0)
+        if (keywords[i].text[0] == *start && keywords[i].len == t.len &&
+            memcmp(keywords[i].text, start, t.len) == 0)
             t.kind = (TokenKind)keywords[i].kind;
     return t;
 }
@@ -178,18 +172,92 @@ static Token scan_string(Lexer *lx, TokenKind kind)
     return (Token){kind, start, (size_t)(lx->p - 1 - start), line};
 }
 
+/* If c comes next, takes it too; the token is then `longer`. */
+static TokenKind extend(Lexer *lx, char c, TokenKind longer, TokenKind shorter)
+{
+    if (peek(lx, 0) != c)
+        return shorter;
+    lx->p++;
+    return longer;
+}
+
+/* After a slash: '/=', '//', '//=' or the slash alone. */
+static TokenKind scan_slash(Lexer *lx)
+{
+    if (peek(lx, 0) == '=')
+        return extend(lx, '=', TOK_SLASH_EQ, TOK_SLASH);
+    if (peek(lx, 0) != '/')
+        return TOK_SLASH;
+    lx->p++;
+    return extend(lx, '=', TOK_SLASH_SLASH_EQ, TOK_SLASH_SLASH);
+}
+
+static TokenKind scan_dot(Lexer *lx)
+{
+    if (extend(lx, '.', TOK_DOT_DOT, TOK_DOT) == TOK_DOT)
+        return TOK_DOT;
+    return extend(lx, '=', TOK_DOT_DOT_EQ, TOK_DOT_DOT);
+}
+
+/* An operator of more than one character, or a prefix of one. */
+static TokenKind scan_operator(Lexer *lx, char c)
+{
+    switch (c) {
+    case '+':
+        return extend(lx, '=', TOK_PLUS_EQ, TOK_PLUS);
+    case '-':
+        return extend(lx, '=', TOK_MINUS_EQ, TOK_MINUS);
+    case '%':
+        return extend(lx, '=', TOK_PERCENT_EQ, TOK_PERCENT);
+    case '*':
+        if (peek(lx, 0) == '*')
+            return extend(lx, '*', TOK_STAR_STAR, TOK_STAR);
+        return extend(lx, '=', TOK_STAR_EQ, TOK_STAR);
+    case '/':
+        return scan_slash(lx);
+    case '.':
+        return scan_dot(lx);
+    case '<':
+        if (peek(lx, 0) == '<')
+            return extend(lx, '<', TOK_SHL, TOK_LT);
+        return extend(lx, '=', TOK_LE, TOK_LT);
+    case '>':
+        if (peek(lx, 0) == '>')
+            return extend(lx, '>', TOK_SHR, TOK_GT);
+        return extend(lx, '=', TOK_GE, TOK_GT);
+    case '=':
+        if (peek(lx, 0) == '>')
+            return extend(lx, '>', TOK_ARROW, TOK_ASSIGN);
+        return extend(lx, '=', TOK_EQ, TOK_ASSIGN);
+    case '!':
+        return extend(lx, '=', TOK_NE, TOK_ERROR);
+    case '|':
+        return extend(lx, '>', TOK_PIPE_GT, TOK_BAR);
+    case '?':
+        return extend(lx, '?', TOK_QUESTION_2, TOK_QUESTION);
+    default:
+        return TOK_ERROR;
+    }
+}
+
+static TokenKind single_character(char c)
+{
+    static const char characters[] = "()[]{},;:&^~";
+    static const uint8_t kinds[] = {
+        TOK_LPAREN, TOK_RPAREN, TOK_LBRACKET,  TOK_RBRACKET, TOK_LBRACE, TOK_RBRACE,
+        TOK_COMMA,  TOK_SEMICOLON, TOK_COLON, TOK_AMP,      TOK_CARET,  TOK_TILDE,
+    };
+    const char *found = memchr(characters, c, sizeof characters - 1);
+    return found ? (TokenKind)kinds[found - characters] : TOK_ERROR;
+}
+
 static Token scan_punctuation(Lexer *lx)
 {
-    size_t left = (size_t)(lx->end - lx->p);
-    for (int i = 0; i < PUNCTUATION_COUNT; i++) {
-        const Spelling *s = &punctuation[i];
-        if (s->len <= left && s->text[0] == *lx->p && memcmp(s->text, lx->p, s->len) == 0) {
-            lx->p += s->len;
-            return make(lx, (TokenKind)s->kind, lx->p - s->len);
-        }
-    }
-    lx->p++;
-    return error(lx, "unexpected character");
+    const char *start = lx->p++;
+    TokenKind kind = single_character(*start);
+    if (kind == TOK_ERROR)
+        kind = scan_operator(lx, *start);
+    return kind == TOK_ERROR ? error(lx, "unexpected character") : make(lx, kind, start);
 }
 
 Token lexer_next(Lexer *lx)

@@ -13,7 +13,6 @@
     X(OR, "or") X(RETURN, "return") X(THROW, "throw") X(TRUE, "true")           \
     X(TRY, "try") X(WHILE, "while")
 
-/* Longer operators come before their prefixes. */
 #define PUNCTUATION(X)                                                          \
     X(STAR_STAR, "**") X(SLASH_SLASH_EQ, "//=") X(SLASH_SLASH, "//")            \
     X(SHL, "<<") X(SHR, ">>") X(LE, "<=") X(GE, ">=") X(EQ, "==") X(NE, "!=")   \

@@ -1,16 +1,18 @@
 #include "list.h"
 
-#include "../rt/mem.h"
-
 #include <string.h>
+
+static size_t array_bytes(size_t cap)
+{
+    return cap * sizeof(Value);
+}
 
 static void grow(Heap *heap, List *list, size_t need)
 {
     size_t cap = list->cap < 4 ? 4 : list->cap * 2;
     if (cap < need)
         cap = need;
-    list->items = rt_realloc(list->items, cap * sizeof *list->items);
-    heap_account(heap, list->cap * sizeof *list->items, cap * sizeof *list->items);
+    list->items = heap_resize(heap, list->items, array_bytes(list->cap), array_bytes(cap));
     list->cap = cap;
 }
 
@@ -89,7 +91,6 @@ void list_trace(Heap *heap, List *list)
 
 void list_release(Heap *heap, List *list)
 {
-    heap_account(heap, list->cap * sizeof *list->items, 0);
-    rt_free(list->items);
+    heap_resize(heap, list->items, array_bytes(list->cap), 0);
     heap_delete(heap, list, sizeof *list);
 }

@@ -2,7 +2,7 @@
 
 #include "str.h"
 
-#include "../rt/mem.h"
+#include <string.h>
 
 enum { FIRST_SLOTS = 8 };
 
@@ -27,9 +27,14 @@ static uint32_t probe(const Map *map, Value key, uint32_t h)
     return i;
 }
 
-static size_t array_bytes(const Map *map)
+static size_t entry_bytes(const Map *map)
 {
-    return map->cap * sizeof *map->entries + map->slot_count * sizeof *map->slots;
+    return map->cap * sizeof *map->entries;
+}
+
+static size_t slot_bytes(const Map *map)
+{
+    return map->slot_count * sizeof *map->slots;
 }
 
 static void insert_slot(Map *map, uint32_t entry)
@@ -52,19 +57,19 @@ static void compact(Map *map)
 
 static void grow(Heap *heap, Map *map)
 {
-    size_t before = array_bytes(map);
+    size_t before = entry_bytes(map);
     uint32_t slots = map->slot_count ? map->slot_count : FIRST_SLOTS;
     compact(map);
     while (map->live + 1 > slots / 4 * 3 / 2 && slots < 1u << 31)
         slots *= 2;
+    heap_resize(heap, map->slots, slot_bytes(map), 0);
     map->slot_count = slots;
     map->cap = slots / 4 * 3;
-    rt_free(map->slots);
-    map->slots = rt_zalloc_array(slots, sizeof *map->slots);
-    map->entries = rt_realloc(map->entries, map->cap * sizeof *map->entries);
+    map->slots = heap_resize(heap, NULL, 0, slot_bytes(map));
+    memset(map->slots, 0, slot_bytes(map));
+    map->entries = heap_resize(heap, map->entries, before, entry_bytes(map));
     for (uint32_t i = 0; i < map->used; i++)
         insert_slot(map, i);
-    heap_account(heap, before, array_bytes(map));
 }
 
 Map *map_new(Heap *heap)
@@ -150,9 +155,8 @@ Map *map_copy(Heap *heap, const Map *map)
 
 void map_clear(Heap *heap, Map *map)
 {
-    heap_account(heap, array_bytes(map), 0);
-    rt_free(map->entries);
-    rt_free(map->slots);
+    heap_resize(heap, map->entries, entry_bytes(map), 0);
+    heap_resize(heap, map->slots, slot_bytes(map), 0);
     map->live = map->used = map->cap = map->slot_count = 0;
     map->entries = NULL;
     map->slots = NULL;

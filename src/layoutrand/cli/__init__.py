@@ -5,6 +5,7 @@ Command modules import the use cases inside their functions, so that ``layoutran
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -17,7 +18,7 @@ INTERRUPTED = 130
 
 def make_app() -> typer.Typer:
     """The application with all its commands."""
-    from layoutrand.cli import analysis, building, host, project, running, showing
+    from layoutrand.cli import analysis, building, host, project, running, showing, simulating
 
     app = typer.Typer(
         name="layoutrand",
@@ -36,6 +37,7 @@ def make_app() -> typer.Typer:
     app.command("analyze", hidden=True)(analysis.analyse)
     app.command()(analysis.compare)
     app.command()(showing.inspect)
+    app.add_typer(simulating.simulate_app, name="simulate")
     app.add_typer(showing.cache_app, name="cache")
     app.command()(host.demo)
     app.command("relink-record", hidden=True)(building.relink_record)
@@ -44,23 +46,29 @@ def make_app() -> typer.Typer:
 
 def run(arguments: Sequence[str]) -> int:
     """Execute one command line; the exit status."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     try:
         status = make_app()(list(arguments), prog_name="layoutrand", standalone_mode=False)
     except LayoutrandError as error:
         sys.stderr.write(f"layoutrand: {error}\n")
         return error.exit_status
-    except KeyboardInterrupt:
-        sys.stderr.write("layoutrand: interrupted; everything finished is kept, the same command goes on from here\n")
-        return INTERRUPTED
-    except typer.Abort:
-        return INTERRUPTED
+    except (KeyboardInterrupt, typer.Abort):
+        status = INTERRUPTED
     except typer.Exit as leaving:
-        return leaving.exit_code
+        status = leaving.exit_code
     except BrokenPipeError:
         return 1  # the reader of our output has gone, and has seen what it wanted
     except Exception as error:  # noqa: BLE001 - click's usage errors have no public common base that typer exports
         return _usage(error)
+    if status == INTERRUPTED:  # typer turns KeyboardInterrupt into this status, or into either exception above
+        sys.stderr.write("layoutrand: interrupted; everything finished is kept, the same command goes on from here\n")
     return status if isinstance(status, int) else 0
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """Being asked to end is treated like Ctrl-C: children are ended, what is finished is kept."""
+    raise KeyboardInterrupt
 
 
 def _usage(error: Exception) -> int:

@@ -202,9 +202,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     if base == candidate:
         raise UsageError(f"{base} would be compared with itself")
     selection = load_selection(config, directory, [base, candidate], benchmark or [], host)
-    result = compare_systems(
-        selection, base, candidate, confidence=confidence, threshold=limit, metric=metric
-    )
+    result = compare_systems(selection, base, candidate, confidence=confidence, threshold=limit, metric=metric)
     if json:
         terminal.document(compare_document(result))
     show_comparison(result, terminal)

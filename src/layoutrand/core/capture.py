@@ -21,10 +21,10 @@ ROOT: Final = "\0"
 class CapturedLink:
     """One artefact's link: what to execute, in which directory, on which files, and the sections it places.
 
-    ``output`` is the name under which the build linked it; ``argv`` is the linker's arguments without output and
-    program, ``replay_argv`` the same with the options that strip symbols; ``cwd`` is relative to the root; ``files``
-    maps each captured file (relative to the root) to its SHA-256, ``edited`` the same for those that differ in the
-    edited tree; ``members`` lists the archive members
+    ``output`` is the path under which the build linked it; ``argv`` is the linker's arguments without output and
+    program, ``replay_argv`` the same with the options that strip symbols; ``cwd`` is relative to the root, or "" where
+    no argument is relative to it; ``files`` maps each captured file (relative to the root) to its SHA-256, ``edited``
+    the same for those that differ in the edited tree; ``members`` lists the archive members
     that were really pulled in, as ``archive(member)``.  ``identity`` is the identity order, slot by slot;
     ``other_sizes`` the size of every loaded output section besides the code's; ``script`` GNU ld's default script.
     """
@@ -78,7 +78,8 @@ def identity_facts(links: Sequence[CapturedLink], tools: Mapping[str, Mapping[st
         "ld": {key: tools["ld"][key] for key in ("version", "sha256")},
         "links": [
             {"artefact": link.artefact, "linker": link.linker, "output": link.output, "argv": link.argv,
-             "replay_argv": link.replay_argv, "cwd": link.cwd, "environment": dict(link.environment), "files": dict(link.files)}
+             "replay_argv": link.replay_argv, "cwd": link.cwd, "environment": dict(link.environment),
+             "files": dict(link.files)}
             for link in links
         ],
     }  # fmt: skip

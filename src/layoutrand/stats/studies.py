@@ -24,7 +24,7 @@ from layoutrand.stats.ratio import FIELLER_METHODS, RATIO_METHODS, ratio_interva
 from layoutrand.stats.simulation import HierarchicalModel, simulate
 from layoutrand.stats.streams import Stream
 
-ANALYSES = ("per-binary", "flat-t", "RRR", "RRN", "RNN", "FLAT")
+ANALYSES = ("fieller", "fieller-welch", "fieller-normal", "log-t", "flat-t", "RRR", "RRN", "RNN", "FLAT")
 TESTS = ("randomization", "t", "hpt")
 
 
@@ -192,7 +192,7 @@ def false_alarm_study(
     model: HierarchicalModel,
     *,
     designs: Sequence[Sequence[int]] = ((1, 30, 1), (3, 10, 1), (10, 3, 1), (30, 1, 1)),
-    analyses: Sequence[str] = ("flat-t", "per-binary"),
+    analyses: Sequence[str] = ("flat-t", "fieller", "log-t"),
     thresholds: Sequence[float] = (0.0,),
     n_comparisons: int = 1000,
     n_resamples: int = 1000,
@@ -208,10 +208,11 @@ def false_alarm_study(
     designs
         Repetitions of each sample, highest level first.  Each sample has its own binaries, also when that is one.
     analyses
-        ``"per-binary"``: fieller on the binaries' means; ``"flat-t"``: log-t on all measurements as if independent;
-        ``"RRR"``, ``"RRN"``, ``"RNN"``, ``"FLAT"``: bootstrap with that resampling.  A sample of one binary has no
-        interval between binaries, so analyses other than flat-t and FLAT treat its executions as the top level
-        (TR 8.3.2); per-binary leaves such designs out, as it refuses them.
+        ``"fieller"``, ``"fieller-welch"``, ``"fieller-normal"``, ``"log-t"``: that method of `ratio_interval`, on the
+        binaries' means; ``"flat-t"``: log-t on all measurements as if independent; ``"RRR"``, ``"RRN"``, ``"RNN"``,
+        ``"FLAT"``: bootstrap with that resampling.  A sample of one binary has no interval between binaries; who
+        measures only one takes its executions as the top level (TR 8.3.2), and so do all analyses here but flat-t
+        and FLAT.
     thresholds
         Smallest relative differences that count as different.
     n_comparisons
@@ -239,8 +240,6 @@ def false_alarm_study(
         counts = tuple(design)
         old, new = _two_systems(model, counts, ratio=1.0, n_datasets=n_comparisons, seed=seed, index=index)
         for analysis in analyses:
-            if analysis == "per-binary" and counts[0] == 1:
-                continue
             compare = _comparison(analysis, counts, confidence, n_resamples)
             found = [compare(a, b, seed + k) for k, (a, b) in enumerate(zip(old, new, strict=True))]
             for threshold in thresholds:
@@ -353,8 +352,8 @@ def _comparison(
             return ratio_interval(old.ravel(), new.ravel(), confidence=confidence, method="log-t")
         if counts[0] == 1 and analysis != "FLAT":
             old, new = old[0], new[0]
-        if analysis == "per-binary":
-            return ratio_interval(old, new, confidence=confidence, method="fieller")
+        if analysis in RATIO_METHODS:
+            return ratio_interval(old, new, confidence=confidence, method=analysis)
         return ratio_interval(
             old, new, confidence=confidence, method="bootstrap", resampling=analysis, n_resamples=n_resamples, seed=seed
         )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
     at_once = max(1, min(jobs, len(systems) * (2 if STOCK in layouts else 1)))
     site = _Site(config, project, cache, runner, jobs, progress)
     share = replace(site, jobs=max(1, jobs // at_once))
-    with ThreadPoolExecutor(at_once) as pool:
+    with _pool(site, at_once) as pool:
         # Interleaved, so that a system's two builds run side by side and neither kind waits for all of the other.
         captured = {}
         stocks = {}
@@ -81,6 +82,19 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
         bases = {name: future.result() for name, future in captured.items()}
         controls = {name: future.result() for name, future in stocks.items()}
     return [_layouts(site, name, bases[name], controls.get(name, []), layouts) for name in systems]
+
+
+@contextmanager
+def _pool(site: _Site, workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads whose builds end at once when the main thread is interrupted, instead of being waited for."""
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield pool
+    except BaseException:
+        site.runner.stop()
+        pool.shutdown(cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 @dataclass(frozen=True)
@@ -194,7 +208,7 @@ def _artefact_layouts(task: _Task, layouts: Sequence[LayoutName], notes: list[st
     if problem is not None:
         results |= {layout: task.failure(layout, problem) for layout in missing}
     else:
-        with ThreadPoolExecutor(site.jobs) as pool:
+        with _pool(site, site.jobs) as pool:
             made = pool.map(lambda layout: task.make(layout, keys[layout]), missing)
             results |= dict(zip(missing, made, strict=True))
     return _refuse_twins([results[layout] for layout in layouts])
@@ -256,12 +270,12 @@ class _Task:
         wanted = draw(
             self.link.sections, self.link.identity, name=layout, factors=tuple(policy.factors), classes=policy.classes
         )
+        ld = self.order.toolbox.tools["ld"].path
+        binary, seconds, output = link_layout(self.site.runner, ld, self.link, self.base, wanted, scratch=scratch)
         entry = scratch / "entry"
         with cache_errors("make", entry):
             entry.mkdir()
-        ld = self.order.toolbox.tools["ld"].path
-        binary, seconds = link_layout(self.site.runner, ld, self.link, self.base, wanted, scratch=scratch, folder=entry)
-        os.rename(entry / self.link.output, entry / os.path.basename(self.link.artefact))
+            os.rename(output, entry / os.path.basename(self.link.artefact))
         return verify(binary, self.link, wanted, _code(self.base / "code.npz", self.link.code_sha256), seconds)
 
     def _kept(self, error: BuildError, layout: LayoutName) -> BuildError:

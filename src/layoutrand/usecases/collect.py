@@ -16,7 +16,7 @@ from pathlib import Path
 from layoutrand.core import archive, elf, ldscript, linkline
 from layoutrand.core.capture import CapturedLink
 from layoutrand.errors import CaptureFailed
-from layoutrand.usecases.relink import run_linker
+from layoutrand.usecases.relink import link_captured, run_linker
 from layoutrand.world.disk import cache_errors, link_or_copy, remove_tree
 from layoutrand.world.process import Completed, Runner
 from layoutrand.world.records import Record
@@ -55,18 +55,12 @@ class Bench:
         return self.toolbox.toolchain.link.linker
 
     def link(self, link: CapturedLink, tree: str, *, replay: bool = False) -> tuple[Completed, bytes]:
-        """Execute the captured link line on one of the trees (root, probe, edited); also the file that it wrote."""
+        """Execute the captured link line on one of the trees (root, probe); also the file that it wrote."""
         folder = self.base / f"{tree}-output"
-        with cache_errors("write", folder):
-            folder.mkdir()
-            (self.base / tree / link.cwd).mkdir(parents=True, exist_ok=True)
-            done = run_linker(
-                self.runner, self.toolbox.tools["ld"].path, link.replay_argv if replay else link.argv,
-                root=self.base / tree, cwd=link.cwd, environment=link.environment, output=folder / link.output,
-                extra=[],
-            )  # fmt: skip
-            data = (folder / link.output).read_bytes() if done.returncode == 0 else b""
-            remove_tree(folder)
+        ld = self.toolbox.tools["ld"].path
+        done, output = link_captured(self.runner, ld, link, root=self.base / tree, folder=folder, replay=replay)
+        data = output.read_bytes() if done.returncode == 0 else b""
+        remove_tree(folder)
         return done, data
 
 
@@ -142,8 +136,8 @@ def _discover(record: Record, bench: Bench, arguments: list[str], scratch: Path)
     reports = scratch / "dependencies"
     extra = ["--verbose"] if bench.linker == "gnu" else [f"--dependency-file={reports}"]
     done = run_linker(
-        bench.runner, bench.toolbox.tools["ld"].path, arguments, root=scratch, cwd=record.cwd,
-        environment=record.environment, output=scratch / "output", extra=["-t", "-t", *extra],
+        bench.runner, bench.toolbox.tools["ld"].path, [*arguments, "-t", "-t", *extra], cwd=Path(record.cwd),
+        environment=record.environment, output=str(scratch / "output"),
     )  # fmt: skip
     if done.returncode != 0:
         reason = done.stderr.decode("utf-8", "backslashreplace").strip()

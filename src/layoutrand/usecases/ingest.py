@@ -9,7 +9,6 @@ bytes outside relocations: the means of ordering is harmless too.  Seeds are the
 
 from __future__ import annotations
 
-import itertools
 import posixpath
 from dataclasses import replace
 
@@ -62,23 +61,27 @@ def _refuse_unsupported(record: Record, bench: Bench) -> None:
 
 def _describe(record: Record, bench: Bench, draft: Draft) -> CapturedLink:
     """The link line in terms of the captured files."""
-    cwd = linkline.inside(record.cwd, bench.place.tree)
+    # -b binary makes symbols of the words by which files are named: then the words must stay, and the directory too.
+    anywhere = not any(word.option in ("b", "format") for word in draft.line)
+    inside = linkline.inside(record.cwd, bench.place.tree)
+    output = linkline.output(record.argv)
+    if not anywhere or output.startswith("/") or ".." in output.split("/"):
+        output = posixpath.basename(output)
     keeping = linkline.replayable(list(draft.line), keep_symbols=True)
     return CapturedLink(
-        artefact=bench.artefact, linker=bench.linker, output=posixpath.basename(record.output()),
-        argv=tuple(_relocated(record, bench, draft, keeping)),
-        replay_argv=tuple(_relocated(record, bench, draft, list(draft.line))),
-        cwd=f"_build/{cwd}" if cwd is not None else "_build", environment=dict(record.environment),
+        artefact=bench.artefact, linker=bench.linker, output=output,
+        argv=tuple(_relocated(record, bench, draft, keeping, anywhere=anywhere)),
+        replay_argv=tuple(_relocated(record, bench, draft, list(draft.line), anywhere=anywhere)),
+        cwd="" if anywhere else "_build" if inside is None else f"_build/{inside}",
+        environment=dict(record.environment),
         files={name: sha256_bytes(data) for name, data in draft.files.items()}, edited={},
         members=tuple(sorted(draft.pulled)), sections=(), identity=(), other_sizes={}, script=draft.script,
         code_sha256="", original_sha256=sha256_bytes(bench.built), warnings=(),
     )  # fmt: skip
 
 
-def _relocated(record: Record, bench: Bench, draft: Draft, line: list[linkline.Word]) -> list[str]:
-    """Arguments whose paths are those of the capture; relative ones inside the build stay as they are."""
-    cwd, tree = record.cwd, bench.place.tree
-    built_inside = linkline.inside(cwd, tree) is not None
+def _relocated(record: Record, bench: Bench, draft: Draft, line: list[linkline.Word], *, anywhere: bool) -> list[str]:
+    """Arguments whose paths are those of the capture; unless ``anywhere``, relative ones in the build stay."""
     arguments: list[str] = [f"--sysroot={ROOT}"]
     if bench.linker == "gnu":  # lld resolves symbols without the libraries that libraries need
         arguments += [f"-rpath-link={ROOT}/{folder}" for folder in draft.library_directories()]
@@ -86,18 +89,11 @@ def _relocated(record: Record, bench: Bench, draft: Draft, line: list[linkline.W
         if word.kind not in ("input", "file", "directory"):
             arguments += word.argv()
             continue
-        path = linkline.absolute(word.text, cwd)
-        stays = built_inside and not word.text.startswith("/") and linkline.inside(path, tree) is not None
+        path = linkline.absolute(word.text, record.cwd)
+        stays = not anywhere and not word.text.startswith("/") and linkline.inside(path, bench.place.tree) is not None
         name = draft.names.get(path) or captured_name(path, bench.place, 0)
-        arguments += word.argv(_direct(word.text) if stays else f"{ROOT}/{name}")
+        arguments += word.argv(None if stays else f"{ROOT}/{name}")
     return arguments
-
-
-def _direct(path: str) -> str:
-    """A relative path that passes through no directory only to leave it again: the capture may not have that one."""
-    parts = path.split("/")
-    turns = any(part == ".." and before not in ("..", ".", "") for before, part in itertools.pairwise(parts))
-    return posixpath.normpath(path) if turns else path
 
 
 def _prove_replay(bench: Bench, link: CapturedLink) -> None:
@@ -150,7 +146,6 @@ def _edit(
     """Write the tree that every layout links: sections named and marked."""
     changed = objects.edited_files(draft.files, found, chosen, rename=link.linker == "gnu")
     write_tree(bench.base / "edited", changed, bench.base / "root", draft.files)
-    (bench.base / "edited" / link.cwd).mkdir(parents=True, exist_ok=True)
     sections = tuple(candidate.section for candidate in chosen)
     lumped = objects.lumped(found, chosen)
     movable = [section for section in sections if not section.pinned]
@@ -180,12 +175,12 @@ def _prove_identity(
     """Link identity, check it against the input objects, and keep its code as the reference for every seed."""
     base = bench.base
     layout = draw(link.sections, link.identity, name=IDENTITY, factors=(), classes="")
-    folder = base / "identity"
-    with cache_errors("write", folder):
-        folder.mkdir()
-        ld = bench.toolbox.tools["ld"].path
-        binary, seconds = link_layout(bench.runner, ld, link, base, layout, scratch=folder, folder=folder)
-        remove_tree(folder)
+    scratch = base / "identity"
+    with cache_errors("write", scratch):
+        scratch.mkdir()
+    ld = bench.toolbox.tools["ld"].path
+    binary, seconds, _output = link_layout(bench.runner, ld, link, base, layout, scratch=scratch)
+    remove_tree(scratch)
     number, address, section = codecheck.placed_addresses(binary)
     inputs = [(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen]
     masks = codecheck.masks(inputs)

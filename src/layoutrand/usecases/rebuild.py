@@ -120,9 +120,7 @@ def relink_recorded(record_path: Path, settings_path: Path, runner: Runner) -> N
             link.sections, link.identity, name=settings["layout"], factors=tuple(settings["factors"]),
             classes=settings["classes"],
         )  # fmt: skip
-        folder = base / "laid-out"
-        folder.mkdir()
-        binary, seconds = link_layout(runner, tools["ld"].path, link, base, layout, scratch=base, folder=folder)
+        binary, seconds, _output = link_layout(runner, tools["ld"].path, link, base, layout, scratch=base)
         linked = verify(binary, link, layout, Code.load(base / "code.npz"), seconds)
     write_atomically(output, linked.data, executable=bool(output.stat().st_mode & 0o111))
     proof = linked.verification

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.distance import kendall_tau
 from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
 from layoutrand.model import Layout, Verification
-from layoutrand.world.disk import sha256_bytes
+from layoutrand.world.disk import cache_errors, sha256_bytes
 from layoutrand.world.process import Completed, Runner
 
 
@@ -59,44 +59,60 @@ class Linked:
 
 
 def run_linker(  # noqa: PLR0913 - the parts of one command
-    runner: Runner, ld: Path, arguments: tuple[str, ...] | list[str], *, root: Path, cwd: str,
-    environment: Mapping[str, str], output: Path, extra: list[str],
+    runner: Runner, ld: Path, arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str], output: str
 ) -> Completed:  # fmt: skip
-    """Execute a captured link line with ``root`` put in place of its marker."""
-    argv = [str(ld), *(word.replace(ROOT, str(root)) for word in arguments), *extra, "-o", str(output)]
+    """Execute the linker in ``cwd``."""
     env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **environment}
-    return runner.run(argv, cwd=root / cwd, env=env)
+    return runner.run([str(ld), *arguments, "-o", output], cwd=cwd, env=env)
+
+
+def link_captured(  # noqa: PLR0913 - the parts of one link
+    runner: Runner, ld: Path, link: CapturedLink, *, root: Path, folder: Path, extra: Sequence[str] = (),
+    replay: bool = False,
+) -> tuple[Completed, Path]:  # fmt: skip
+    """Execute a captured link line on the files under ``root``; the output goes into ``folder``.
+
+    It is linked under the name that the build used, since linkers put that name into version definitions; and that is
+    why the link happens in ``folder`` unless its words are relative to a directory of the capture.
+    """
+    arguments = [word.replace(ROOT, str(root)) for word in (link.replay_argv if replay else link.argv)]
+    output = folder / link.output
+    with cache_errors("write", folder):
+        output.parent.mkdir(parents=True, exist_ok=True)
+        (root / link.cwd).mkdir(parents=True, exist_ok=True)
+    done = run_linker(
+        runner, ld, [*arguments, *extra], cwd=root / link.cwd if link.cwd else folder, environment=link.environment,
+        output=str(output) if link.cwd else link.output,
+    )  # fmt: skip
+    return done, output
 
 
 def link_layout(  # noqa: PLR0913 - the parts of one link
-    runner: Runner, ld: Path, link: CapturedLink, base: Path, layout: Layout, *, scratch: Path, folder: Path
-) -> tuple[elf.Elf, float]:
-    """Link the layout into ``folder``, under the name the build linked it with (version definitions contain it).
+    runner: Runner, ld: Path, link: CapturedLink, base: Path, layout: Layout, *, scratch: Path
+) -> tuple[elf.Elf, float, Path]:
+    """Link the layout in ``scratch``: the binary, the seconds it took, and where it is.
 
-    Gives the binary and the seconds it took. ``base`` is the artefact's directory in the capture; order files go to
-    ``scratch``. Raises `LinkFailed` with the linker's words.
+    ``base`` is the artefact's directory in the capture. Raises `LinkFailed` with the linker's words.
     """
-    output = folder / link.output
     if link.linker == "gnu":
         order_file = scratch / "layout.ld"
-        order_file.write_text(ldscript.ordered_script(link.script, layout.order))
+        text = ldscript.ordered_script(link.script, layout.order)
         extra = ["-T", str(order_file)]
     else:
         order_file = scratch / "layout.order"
-        order_file.write_text(ldscript.symbol_order(layout.order))
+        text = ldscript.symbol_order(layout.order)
         extra = [f"--symbol-ordering-file={order_file}"]
+    with cache_errors("write", order_file):
+        order_file.write_text(text)
     begin = time.perf_counter()
-    done = run_linker(
-        runner, ld, link.argv, root=base / "edited", cwd=link.cwd, environment=link.environment, output=output,
-        extra=extra,
-    )  # fmt: skip
+    done, output = link_captured(runner, ld, link, root=base / "edited", folder=scratch / "output", extra=extra)
     seconds = time.perf_counter() - begin
     if done.returncode != 0:
         log = scratch / "link.log"
         log.write_text(done.text())
         last = done.text().strip().splitlines()[-1:] or ["it said nothing"]
         raise LinkFailed(f"{ld} exited with status {done.returncode}: {last[0]}", log=log)
-    return elf.read(output.read_bytes(), name=str(output)), seconds
+    return elf.read(output.read_bytes(), name=str(output)), seconds, output
 
 
 def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seconds: float) -> Linked:

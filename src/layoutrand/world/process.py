@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,9 +43,19 @@ class Runner(Protocol):
         """Run with the caller's own input and output; the exit status, 128 + n if killed by signal n."""
         ...
 
+    def stop(self) -> None:
+        """End every process group of `run_logged`, from any thread, and start no more."""
+        ...
+
 
 class SubprocessRunner:
     """The real `Runner`."""
+
+    def __init__(self) -> None:
+        """Begin with nothing running."""
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
 
     def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Completed:
         """See `Runner.run`."""
@@ -59,20 +70,25 @@ class SubprocessRunner:
     def run_logged(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float) -> int:
         """See `Runner.run_logged`."""
         with log.open("ab") as output:
-            try:
-                process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
-                    list(argv), cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=output,
-                    stderr=subprocess.STDOUT, start_new_session=True,
-                )  # fmt: skip
-            except OSError as error:
-                raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
+            with self._lock:  # so that `stop` misses no process that is being started
+                if self._stopped:
+                    raise BuildFailed(f"{argv[0]} was not started: layoutrand is being interrupted", log=log)
+                try:
+                    process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
+                        list(argv), cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=output,
+                        stderr=subprocess.STDOUT, start_new_session=True,
+                    )  # fmt: skip
+                except OSError as error:
+                    raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
+                self._running.add(process)
             try:
                 return process.wait(timeout_s)
             except subprocess.TimeoutExpired as error:
                 raise BuildFailed(f"{argv[0]} did not finish within {timeout_s:g} s", log=log) from error
             finally:
-                if process.poll() is None:
-                    _stop(process)
+                _stop(process)
+                with self._lock:
+                    self._running.discard(process)
 
     def run_attached(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
         """See `Runner.run_attached`."""
@@ -82,19 +98,26 @@ class SubprocessRunner:
             raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
         return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
+    def stop(self) -> None:
+        """See `Runner.stop`."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._running)
+        for process in running:
+            _stop(process)
+
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ask the whole session to end, then end it: a build leaves compilers and sub-makes behind otherwise."""
+    """Ask the whole group to end, then end it: a build leaves compilers and sub-makes behind otherwise."""
     for number, patience in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 10.0)):
         try:
             os.killpg(process.pid, number)
-            process.wait(patience)
         except ProcessLookupError:
-            break
+            return
+        try:
+            process.wait(patience)
         except subprocess.TimeoutExpired:
             continue
-        else:
-            break
 
 
 def find_tool(names: Sequence[str], *, path: str, purpose: str) -> Path:

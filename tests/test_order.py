@@ -1,0 +1,367 @@
+"""Layouts: pinned orders, and the rules that every drawn order keeps."""
+
+import hashlib
+from itertools import groupby, pairwise
+
+import pytest
+from buildkit import compiled, link_with, said, section
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutrand.core.order import classify, draw, identity_bytes
+from layoutrand.model import IDENTITY, MAX_SEED
+
+FUNCTIONS = ("function-order",)
+MODULES = ("module-order",)
+IN_MODULE = ("function-order-in-module",)
+BOTH = ("module-order", "function-order-in-module")
+FACTORS = [FUNCTIONS, MODULES, IN_MODULE, BOTH]
+KINDS = ("unlikely", "exit", "startup", "hot", "text")
+
+# Object, section, and what is special, in the order in which GNU ld places them.
+SAMPLE = [
+    section(index, obj, name, kind=kind, **changes)
+    for index, (obj, name, kind, changes) in enumerate([
+        ("b.o", ".text.unlikely.panic", "unlikely", {}),
+        ("a.o", ".text.unlikely", "unlikely", {}),
+        ("b.o", ".text.startup.main", "startup", {}),
+        ("a.o", ".text.hot.spin", "hot", {}),
+        ("crt1.o", ".text", "text", {"pinned": True}),
+        ("a.o", ".text.alpha", "text", {}),
+        ("a.o", ".text.beta", "text", {}),
+        ("a.o", ".text._Z3maxIiET_S0_S0_", "text", {"group": "_Z3maxIiET_S0_S0_"}),
+        ("b.o", ".text.alpha", "text", {}),
+        ("b.o", ".text.gamma", "text", {}),
+        ("lib/z.a(c.o)", ".text", "text", {}),
+        ("lib/z.a(c.o)", ".text.helper", "text", {}),
+        ("lib/z.a(c.o)", ".text.helper", "text", {"occurrence": 1}),
+        ("crtend.o", ".text", "text", {"pinned": True}),
+    ])
+]  # fmt: skip
+
+
+def drawn(sections, seed, factors=FUNCTIONS, classes="keep", identity=None):
+    """The order of one layout, as indices."""
+    order = range(len(sections)) if identity is None else identity
+    return list(draw(sections, order, name=seed, factors=factors, classes=classes).order)
+
+
+@pytest.mark.parametrize(
+    ("factors", "classes", "seed", "order"),
+    [
+        (FUNCTIONS, "keep", 0, [1, 0, 2, 3, 4, 11, 8, 7, 12, 6, 10, 9, 5, 13]),
+        (FUNCTIONS, "keep", 1, [1, 0, 2, 3, 4, 7, 6, 9, 10, 5, 8, 12, 11, 13]),
+        (FUNCTIONS, "keep", MAX_SEED, [1, 0, 2, 3, 4, 8, 6, 9, 11, 10, 7, 12, 5, 13]),
+        (FUNCTIONS, "mix", 0, [11, 8, 7, 12, 4, 6, 2, 3, 1, 10, 0, 9, 5, 13]),
+        (FUNCTIONS, "mix", 1, [1, 7, 6, 3, 4, 9, 10, 5, 8, 2, 0, 12, 11, 13]),
+        (FUNCTIONS, "mix", MAX_SEED, [2, 8, 1, 6, 4, 9, 11, 10, 7, 0, 12, 3, 5, 13]),
+        (MODULES, "keep", 0, [1, 0, 2, 3, 4, 5, 6, 7, 10, 11, 12, 8, 9, 13]),
+        (MODULES, "keep", 1, [0, 1, 2, 3, 4, 8, 9, 10, 11, 12, 5, 6, 7, 13]),
+        (MODULES, "keep", MAX_SEED, [0, 1, 2, 3, 4, 10, 11, 12, 8, 9, 5, 6, 7, 13]),
+        (MODULES, "mix", 0, [1, 3, 5, 6, 4, 7, 10, 11, 12, 0, 2, 8, 9, 13]),
+        (MODULES, "mix", 1, [0, 2, 8, 9, 4, 10, 11, 12, 1, 3, 5, 6, 7, 13]),
+        (MODULES, "mix", MAX_SEED, [10, 11, 12, 0, 4, 2, 8, 9, 1, 3, 5, 6, 7, 13]),
+        (IN_MODULE, "keep", 0, [0, 1, 2, 3, 4, 7, 6, 5, 9, 8, 11, 10, 12, 13]),
+        (IN_MODULE, "keep", 1, [0, 1, 2, 3, 4, 6, 5, 7, 9, 8, 10, 12, 11, 13]),
+        (IN_MODULE, "keep", MAX_SEED, [0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 10, 12, 11, 13]),
+        (IN_MODULE, "mix", 0, [9, 7, 0, 6, 4, 5, 3, 1, 8, 2, 11, 10, 12, 13]),
+        (IN_MODULE, "mix", 1, [9, 6, 0, 5, 4, 3, 1, 7, 8, 2, 10, 12, 11, 13]),
+        (IN_MODULE, "mix", MAX_SEED, [0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 10, 12, 11, 13]),
+        (BOTH, "keep", 0, [1, 0, 2, 3, 4, 7, 6, 5, 11, 10, 12, 9, 8, 13]),
+        (BOTH, "keep", 1, [0, 1, 2, 3, 4, 9, 8, 10, 12, 11, 6, 5, 7, 13]),
+        (BOTH, "keep", MAX_SEED, [0, 1, 2, 3, 4, 10, 12, 11, 9, 8, 5, 6, 7, 13]),
+        (BOTH, "mix", 0, [7, 6, 5, 3, 4, 1, 11, 10, 12, 9, 0, 8, 2, 13]),
+        (BOTH, "mix", 1, [9, 0, 8, 2, 4, 10, 12, 11, 6, 5, 3, 1, 7, 13]),
+        (BOTH, "mix", MAX_SEED, [10, 12, 11, 0, 4, 2, 9, 8, 1, 3, 5, 6, 7, 13]),
+    ],
+)  # fmt: skip
+def test_orders_are_pinned_for_ever(factors, classes, seed, order):
+    """The layout of a fixed list of sections never changes, for the first, a usual and the last seed."""
+    assert drawn(SAMPLE, seed, factors, classes) == order
+
+
+@pytest.mark.parametrize(
+    ("factors", "digest"),
+    [
+        (FUNCTIONS, "08985aa79e96fe3a42fc158e923940337f37a9eec4da77b2e39e9aa03de7b349"),
+        (MODULES, "debf5489c997e624fb7aa99046173b3f03679d646e77f2184edb6364284c83e3"),
+        (IN_MODULE, "26a4bd551a8169da4c426df87bf1f63b9245adca3b3c1008a1dd821328faeac9"),
+    ],
+)
+def test_a_large_order_is_pinned_for_ever(factors, digest):
+    """So is that of 20,000 sections."""
+    sections = [
+        section(
+            number, f"d{number % 97}/m{number % 613}.o", f".text.f{number * 7919 % 100003}",
+            kind=("unlikely", "startup", "text")[min(2, number // 500)], pinned=number % 1009 == 0,
+        )
+        for number in range(20000)
+    ]  # fmt: skip
+    order = " ".join(map(str, drawn(sections, 42, factors)))
+
+    assert hashlib.sha256(order.encode()).hexdigest() == digest
+
+
+def test_identity_is_the_order_given():
+    """The identity layout moves nothing, whatever the factors."""
+    identity = [3, 0, 2, 1]
+
+    assert drawn(SAMPLE[:4], IDENTITY, BOTH, "mix", identity) == identity
+
+
+def test_a_layout_says_what_it_is():
+    """The layout carries its name, factors and classes as given."""
+    layout = draw(SAMPLE, range(len(SAMPLE)), name=5, factors=BOTH, classes="mix")
+
+    assert (layout.name, layout.factors, layout.classes) == (5, BOTH, "mix")
+
+
+@st.composite
+def captures(draw_):
+    """Sections of a few objects with repeating names, and an identity order with or without grouped classes."""
+    rows = draw_(
+        st.lists(
+            st.tuples(st.sampled_from("abcde"), st.sampled_from("fgh"), st.sampled_from(KINDS), st.booleans()),
+            max_size=25,
+        )
+    )
+    seen = {}
+    sections = []
+    for index, (obj, name, kind, pinned) in enumerate(rows):
+        occurrence = seen.get((obj, name), 0)
+        seen[obj, name] = occurrence + 1
+        sections.append(
+            section(index, f"{obj}.o", f".text.{name}", kind=kind, occurrence=occurrence, pinned=pinned and index % 3 == 0)
+        )
+    identity = list(range(len(rows)))
+    if draw_(st.booleans()):
+        identity.sort(key=lambda index: KINDS.index(sections[index].kind))
+    return sections, identity
+
+
+ANY = (captures(), st.integers(0, MAX_SEED), st.sampled_from(FACTORS), st.sampled_from(["keep", "mix"]))
+
+
+@given(*ANY)
+def test_every_layout_is_a_permutation(capture, seed, factors, classes):
+    """No section is lost or doubled."""
+    sections, identity = capture
+
+    assert sorted(drawn(sections, seed, factors, classes, identity)) == sorted(identity)
+
+
+@given(*ANY)
+def test_pinned_sections_keep_their_slots(capture, seed, factors, classes):
+    """Start files and system libraries stay where the linker put them."""
+    sections, identity = capture
+    order = drawn(sections, seed, factors, classes, identity)
+
+    for before, after in zip(identity, order, strict=True):
+        assert before == after or not (sections[before].pinned or sections[after].pinned)
+
+
+@given(captures(), st.integers(0, MAX_SEED), st.sampled_from([FUNCTIONS, IN_MODULE]))
+def test_kept_classes_keep_their_slots(capture, seed, factors):
+    """The class found in each slot is the one that identity has there, grouped or not."""
+    sections, identity = capture
+    order = drawn(sections, seed, factors, "keep", identity)
+
+    assert [sections[index].kind for index in order] == [sections[index].kind for index in identity]
+
+
+@given(captures(), st.integers(0, MAX_SEED), st.sampled_from([MODULES, BOTH]))
+def test_module_order_keeps_classes_that_the_linker_groups(capture, seed, factors):
+    """Where classes are contiguous in identity, they stay so under module order."""
+    sections, identity = capture
+    identity = sorted(identity, key=lambda index: KINDS.index(sections[index].kind))
+    order = drawn(sections, seed, factors, "keep", identity)
+
+    assert [sections[index].kind for index in order] == [sections[index].kind for index in identity]
+
+
+def _runs(sections, order):
+    """Objects in the order in which they appear, pinned sections left out, one entry for each unbroken run."""
+    return [obj for obj, _ in groupby(sections[index].object for index in order if not sections[index].pinned)]
+
+
+@given(captures(), st.integers(0, MAX_SEED), st.sampled_from(["keep", "mix"]))
+def test_module_order_moves_objects_whole_within_each_region(capture, seed, classes):
+    """In each class that the linker groups, or in all of the code if it groups none, every object is one run."""
+    sections, identity = capture
+    kinds = [sections[index].kind for index in identity]
+    grouped = classes == "keep" and len([kind for kind, _ in groupby(kinds)]) == len(set(kinds))
+    order = drawn(sections, seed, MODULES, classes, identity)
+
+    for region in set(kinds) if grouped else {None}:
+        inside = [index for index in order if region in (None, sections[index].kind)]
+        runs = _runs(sections, inside)
+        assert len(runs) == len(set(runs))
+
+
+@given(captures(), st.integers(0, MAX_SEED))
+def test_module_order_keeps_the_order_inside_each_object(capture, seed):
+    """Module order alone never swaps two sections of one object and class."""
+    sections, identity = capture
+    order = drawn(sections, seed, MODULES, "keep", identity)
+
+    for key in {(item.object, item.kind) for item in sections if not item.pinned}:
+        mine = [i for i in order if (sections[i].object, sections[i].kind) == key and not sections[i].pinned]
+        assert mine == [i for i in identity if i in set(mine)]
+
+
+@given(captures(), st.integers(0, MAX_SEED), st.sampled_from(["keep", "mix"]))
+def test_order_in_module_moves_nothing_to_another_object(capture, seed, classes):
+    """Function order in module fills each slot from the object that had it."""
+    sections, identity = capture
+    order = drawn(sections, seed, IN_MODULE, classes, identity)
+
+    assert [sections[index].object for index in order] == [sections[index].object for index in identity]
+
+
+@given(captures(), st.integers(0, MAX_SEED))
+def test_both_factors_together_are_one_after_the_other(capture, seed):
+    """Module order with order in module is module order applied to what order in module gives."""
+    sections, identity = capture
+    inside = drawn(sections, seed, IN_MODULE, "keep", identity)
+
+    assert drawn(sections, seed, BOTH, "keep", identity) == drawn(sections, seed, MODULES, "keep", inside)
+    assert drawn(sections, seed, BOTH, "keep", identity) == drawn(sections, seed, BOTH[::-1], "keep", identity)
+
+
+def _names(sections, order):
+    return [identity_bytes(sections[index]) for index in order]
+
+
+@given(st.integers(0, MAX_SEED), st.integers(0, len(SAMPLE)), st.sampled_from([FUNCTIONS, MODULES, BOTH]))
+def test_a_new_function_leaves_the_others_in_their_relative_order(seed, at, factors):
+    """A function added to the program anywhere moves no two old functions past each other."""
+    old = [item for item in SAMPLE if not item.pinned]
+    added = section(99, "b.o", ".text.brand_new")
+    grown = [*old[:at], added, *old[at:]]
+    grown.sort(key=lambda item: KINDS.index(item.kind))
+
+    before = _names(old, drawn(old, seed, factors))
+    after = _names(grown, drawn(grown, seed, factors))
+
+    assert [name for name in after if name != identity_bytes(added)] == before
+
+
+@given(st.integers(0, MAX_SEED), st.sets(st.integers(0, 19)), st.sets(st.integers(0, 19)))
+def test_two_systems_place_shared_functions_in_the_same_relative_order(seed, first, second):
+    """One seed couples two builds: functions that both have keep their relative order."""
+    systems = [[section(number, f"m{number % 3}.o", f".text.f{number}") for number in sorted(s)] for s in (first, second)]
+    orders = [_names(system, drawn(system, seed)) for system in systems]
+    shared = set(orders[0]) & set(orders[1])
+
+    assert [n for n in orders[0] if n in shared] == [n for n in orders[1] if n in shared]
+
+
+def test_a_comdat_function_is_known_by_its_signature_alone():
+    """Whichever object contributes a template instance, it is the same function to the order."""
+    one = section(0, "a.o", ".text._Z1fIiEvv", group="_Z1fIiEvv")
+    other = section(7, "lib/b.a(z.o)", ".text._Z1fIiEvv", group="_Z1fIiEvv")
+
+    assert identity_bytes(one) == identity_bytes(other)
+
+
+def test_same_named_functions_of_different_objects_differ():
+    """Two static helpers in two objects, or twice in one, are different functions to the order."""
+    helpers = [
+        section(0, "a.o", ".text.helper"),
+        section(1, "b.o", ".text.helper"),
+        section(2, "b.o", ".text.helper", occurrence=1),
+        section(3, "b.o", ".text.helper", group="helper"),
+    ]
+
+    assert len(set(map(identity_bytes, helpers))) == 4
+
+
+def test_names_that_are_not_utf8_have_an_identity():
+    """An object whose name holds a stray byte can be ordered."""
+    assert identity_bytes(section(0, b"caf\xe9.o".decode("utf-8", "surrogateescape"))).startswith(b"object\0caf\xe9.o\0")
+
+
+def test_neighbouring_seeds_give_different_layouts():
+    """100 seeds give 100 different layouts of ten functions."""
+    sections = [section(number) for number in range(10)]
+
+    assert len({tuple(drawn(sections, seed)) for seed in range(100)}) == 100
+
+
+def test_an_empty_capture_has_an_empty_layout():
+    """Nothing to place gives a layout without slots, for every factor."""
+    assert [drawn([], 1, factors) for factors in FACTORS] == [[], [], [], []]
+
+
+CLASSES = {
+    ".text": "text",
+    ".text.main": "text",
+    ".text.unlikely": "unlikely",
+    ".text.unlikely.": "unlikely",
+    ".text.unlikely.cold": "unlikely",
+    ".text.exit": "exit",
+    ".text.exit.bye": "exit",
+    ".text.startup": "startup",
+    ".text.startup.main": "startup",
+    ".text.hot": "hot",
+    ".text.hot.foo": "hot",
+    ".text.hot.": "hot",
+    ".text.hotel": "text",
+    ".text.hot_": "text",
+    ".text.startups": "text",
+    ".text.exitcode": "text",
+    ".text.unlikelyhood": "text",
+    ".text.x_unlikely": "unlikely",
+    ".text._unlikely": "unlikely",
+    ".text.hot.x_unlikely": "unlikely",
+    ".text.startup.x_unlikely": "unlikely",
+    ".text.xunlikely": "text",
+    ".text.not_unlikely_at_all": "text",
+    ".text.sorted.7": "text",
+    ".text.foo.hot": "text",
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), CLASSES.items())
+def test_class_of_a_section_name(name, kind):
+    """Only the exact prefixes and the suffix _unlikely make a class."""
+    assert classify(name) == kind
+
+
+def test_classes_are_those_of_gnu_ld(tmp_path):
+    """GNU ld, given a section of every kind of name, places each class together, in its own order."""
+    named = [name for name in CLASSES if name not in (".text", ".text.sorted.7")]  # sorted ones come between two classes
+    lines = ['.globl main\n.section .text.main,"ax",@progbits\nmain: xor %eax,%eax\nret\n']
+    lines += [f'.section "{name}","ax",@progbits\ns{number}: .fill 16,1,0x90\n' for number, name in enumerate(named)]
+    obj = compiled(tmp_path, "sections.s", "".join(lines) + '.section .note.GNU-stack,"",@progbits\n')
+    prog = link_with("bfd", tmp_path, [obj])
+
+    addresses = {}
+    for row in said("nm", prog).splitlines():
+        fields = row.split()
+        if len(fields) == 3 and fields[2][1:].isdigit() and fields[2][0] == "s":
+            addresses[named[int(fields[2][1:])]] = int(fields[0], 16)
+    placed = [classify(name) for name in sorted(addresses, key=addresses.__getitem__)]
+
+    assert len(placed) == len(named)
+    assert [kind for kind, _ in groupby(placed)] == list(KINDS)
+
+
+def test_functions_named_like_classes_are_classed_as_the_linker_sees_them(tmp_path):
+    """Functions that are only called hot or unlikely get section names of those classes from the compiler."""
+    text = "int hot(void){return 1;} int unlikely(void){return 2;} int startup(void){return 3;} int hotel(void){return 4;}\n"
+    obj = compiled(tmp_path, "named.c", text + "int main(void){return hot()+unlikely()+startup()+hotel()-10;}", "-O2")
+    names = [row.split()[1] for row in said("objdump", "-h", "-w", obj).splitlines() if " .text." in row]
+
+    assert {name: classify(name) for name in names} == {
+        ".text.hot": "hot", ".text.unlikely": "unlikely", ".text.startup": "startup", ".text.hotel": "text",
+        ".text.startup.main": "startup",
+    }  # fmt: skip
+
+
+def test_neighbours_differ_between_layouts():
+    """Hardly any two sections that stand side by side in one layout still do in the next."""
+    sections = [section(number) for number in range(1000)]
+    pairs = [set(pairwise(drawn(sections, seed))) for seed in (1, 2)]
+
+    assert len(pairs[0] & pairs[1]) < 10
