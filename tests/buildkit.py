@@ -7,6 +7,7 @@ from pathlib import Path
 
 from workshop import require
 
+from layoutrand.core import codecheck, elf, ldscript, objedit, objects
 from layoutrand.model import Section
 
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld-19"}
@@ -72,3 +73,49 @@ def relocation_lines(path):
         elif row.startswith("Relocation section"):
             rows.append((row.split("'")[1],))
     return rows
+
+
+class Relinker:
+    """Objects with every code section marked and named, linked by one linker in any order asked for."""
+
+    def __init__(self, kind, folder, paths, *flags, after=()):
+        self.kind, self.folder, self.flags, self.after = kind, Path(folder), list(flags), list(after)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.program = linker(kind)
+        files = {f"_build/{number}/{Path(path).name}": Path(path).read_bytes() for number, path in enumerate(paths)}
+        self.found = objects.objects(files, [])
+        self.chosen = objects.candidates(self.found)
+        self.inputs = []
+        for name, data in {**files, **objects.edited_files(files, self.found, self.chosen, rename=True)}.items():
+            target = self.folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+            self.inputs.append(target)
+        self.script = ""
+        if kind == "bfd":
+            self.script = ldscript.default_script(said(self.program, *self.flags, "--verbose"))
+
+    def link(self, order, output="out"):
+        """The binary with the sections in that order (capture indices)."""
+        file = self.folder / "order"
+        if self.kind == "bfd":
+            file.write_text(ldscript.ordered_script(self.script, order))
+            ordering = ["-T", file]
+        elif self.kind == "lld":
+            file.write_text(ldscript.symbol_order(order))
+            ordering = [f"--symbol-ordering-file={file}"]
+        else:
+            file.write_text("".join(objedit.section_name(index) + "\n" for index in order))
+            ordering = [f"--section-ordering-file={file}"]
+        target = self.folder / output
+        run(self.program, *self.flags, *ordering, *self.inputs, *self.after, "-o", target)
+        return elf.read(target.read_bytes(), name=str(target))
+
+    def masks(self):
+        """The masks of all sections."""
+        return codecheck.masks([(self.found[c.object].elf, c.header, c.section.name) for c in self.chosen])
+
+    def code(self, binary):
+        """All sections' bytes in the binary, in capture order."""
+        number, address, where = codecheck.placed_addresses(binary)
+        return codecheck.section_bytes(binary, number, address, self.masks().size, int(where[0]))

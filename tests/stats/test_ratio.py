@@ -204,6 +204,16 @@ def test_paired_bootstrap_of_scipy():
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=4e-4)
 
 
+def test_paired_bootstrap_draws_the_same_binaries_from_balanced_and_ragged_data():
+    """The same means in two shapes: with the insides kept, every replicate of the ratio is exactly 1."""
+    values = np.random.default_rng(1).normal(10, 1, 12)
+    ragged = [[v] * (1 + i % 3) for i, v in enumerate(values)]
+
+    found = stats.ratio_interval(values[:, None], ragged, method="paired-bootstrap", resampling="RN", n_resamples=200)
+
+    assert (found.low, found.high) == pytest.approx((1.0, 1.0), abs=1e-12)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_swapping_the_systems_inverts_the_ratio(method):
     a, b = _pair(20, 20)
@@ -308,6 +318,12 @@ def test_levels_may_differ_between_the_systems():
             "the baseline has 3 binaries and the candidate 2; keep only the seeds",
         ),
         ([1, 2, 3], [1], {"method": "paired-bootstrap"}, "the candidate 1; keep only the seeds"),
+        (
+            [1, 2],
+            [1, 2],
+            {"method": "paired-bootstrap", "resampling": "FLAT"},
+            "paired-bootstrap draws binaries, but resampling 'FLAT' does not",
+        ),
         ([1, 2], [1, -2], {"method": "bootstrap-t"}, "bootstrap-t takes logarithms and needs means above 0"),
         ([1, 2], [1, 2], {"method": "feller"}, "did you mean 'fieller'?"),
         ([1, 2], [1, 2], {"confidence": 0}, "confidence must lie strictly between 0 and 1"),

@@ -10,6 +10,7 @@ from scipy import stats as scipy_stats
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from stats.papers import TR_VARIATION
 
 
 def _model(layout="normal", sds=(1.0, 2.0, 3.0)):
@@ -62,6 +63,16 @@ def test_pinned():
     assert stats.simulate(_model(), (2, 1, 1), seed=5).ravel() == pytest.approx(
         [95.21962591202227, 102.79199479281029], rel=1e-12
     )
+
+
+def test_published_models_are_those_of_the_report():
+    found = stats.published_models()
+
+    for name, (compilation, execution, measurement, _) in TR_VARIATION.items():
+        assert found.pop(name) == stats.HierarchicalModel(
+            mean=100.0, sds=(measurement, execution, compilation), layout="normal"
+        )
+    assert found == {"layout 2 %": stats.HierarchicalModel(mean=100.0, sds=(0.0, 0.5, 2.0), layout="normal")}
 
 
 def test_model_of_binaries_means_has_their_variance():

@@ -132,8 +132,8 @@ def test_power_rows():
     [
         (lambda: stats.coverage_study(LAYOUT, methods=("t",)), "unknown method 't'"),
         (
-            lambda: stats.coverage_study(LAYOUT, n_binaries=(1,), lower_counts=(1,)),
-            "n_binaries must be an integer of at least 2, got 1",
+            lambda: stats.coverage_study(LAYOUT, n_binaries=(0,), lower_counts=(1,)),
+            "n_binaries must be an integer of at least 1, got 0",
         ),
         (lambda: stats.coverage_study(LAYOUT, n_datasets=0), "n_datasets must be an integer of at least 1"),
         (lambda: stats.false_alarm_study(LAYOUT, analyses=("x",)), "unknown analysis 'x'"),
@@ -310,6 +310,29 @@ def test_one_binary_alarms_more_the_more_executions_it_has():
 
 
 @pytest.mark.slow
+def test_ignoring_that_binaries_differ_costs_coverage():
+    """TR 8.4.2, figures 8 and 9: FFT NA from 98 % at few executions down to 34 % at 100; HTTP OPT less so."""
+    found = {}
+    for benchmark in ("FFT NA", "HTTP OPT"):
+        for executions in (3, 10, 30, 100):
+            row = stats.coverage_study(
+                _benchmark(benchmark),
+                n_binaries=(1,),
+                lower_counts=(executions, 100),
+                methods=("fieller",),
+                n_datasets=400,
+                seed=14,
+            )[0]
+            found[benchmark, executions] = row.coverage
+
+    assert found["FFT NA", 3].rate > found["FFT NA", 10].rate > found["FFT NA", 30].rate > found["FFT NA", 100].rate
+    assert _is_consistent(found["FFT NA", 3], 0.95, 0.99)
+    assert _is_consistent(found["FFT NA", 100], 0.30, 0.38)
+    assert _is_consistent(found["HTTP OPT", 3], 0.97, 0.995)
+    assert _is_consistent(found["HTTP OPT", 100], 0.80, 0.90)
+
+
+@pytest.mark.slow
 def test_a_flat_experiment_that_ignores_executions_too():
     """TR 8.3.2: one execution only, measurements taken as independent: FFT NA OPT about 95 %, TCP negligible."""
     fft = stats.false_alarm_study(
@@ -349,9 +372,7 @@ def test_power_in_the_order_of_li_chen_and_peng():
 
     Means are not printed; standard deviations range from 0.012 to 0.91 and the difference is 1, as in the paper.
     """
-    rng = np.random.default_rng(1)
-    means, sds = np.full(13, 25.0), rng.permutation(np.geomspace(0.012, 0.91, 13))
-    rows = stats.power_study(means, sds, n_different=(0, 1, 2, 3, 4, 5, 6, 8, 13), n_datasets=300, seed=11)
+    rows = stats.power_study(n_different=(0, 1, 2, 3, 4, 5, 6, 8, 13), n_datasets=300, seed=11)
     found = {key: row.rejections for key, row in _by(rows, "n_different", "test").items()}
 
     assert _is_consistent(found[0, "randomization"], 0.03, 0.07)

@@ -96,6 +96,18 @@ def test_unbalanced_components_have_bootstrap_intervals():
     assert all(i.low < i.centre < i.high for i in found)
 
 
+def test_one_level_has_the_interval_of_its_variance():
+    values = np.random.default_rng(4).normal(10, 2, 30)
+
+    exact, bootstrap = (stats.component_intervals(values, method=m)[0] for m in ("f", "bootstrap"))
+
+    assert exact.centre == bootstrap.centre == pytest.approx(values.var(ddof=1))
+    assert (exact.low, exact.high) == pytest.approx(
+        tuple(29 * values.var(ddof=1) / scipy_stats.chi2.ppf([0.975, 0.025], 29))
+    )
+    assert bootstrap.low < bootstrap.centre < bootstrap.high
+
+
 def test_few_binaries_warn_with_the_count_that_would_do():
     assert stats.component_intervals(_data(counts=(8, 3, 3)), n_resamples=100)[0].warnings == (
         "bootstrap intervals of variances are too narrow with 8 binaries: 12 more would make 20",

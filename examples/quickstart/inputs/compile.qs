@@ -64,32 +64,49 @@ fn program(number) {
 let tokens = {};
 let digest = 0;
 let listed = 0;
+let broken = 0;
 let results = [];
 
-for number in 0..programs {
-    let source = program(number);
-    for t in meta.tokens(source).unique() {
-        tokens.update(t, 0, fn(n) => n + 1);
+fn mix(n) {
+    digest = (digest * 33 + n) % 998244353;
+}
+
+# Each pass of the compiler works through a batch of programs before the next one does.
+let batch_size = 4;
+
+for first in range(0, programs, batch_size) {
+    let sources = range(first, math.min(first + batch_size, programs)).list().map(program);
+    for source in sources {
+        for kind, count in meta.tokens(source).tally() {
+            tokens[kind] = (tokens[kind] ?? 0) + count;
+        }
     }
-    let tree = meta.tree(source);
-    let main = meta.compile(source);
-    let value = main();
-    let listing = meta.listing(main);
-    listed += len(listing.lines());
-    digest = (digest * 33 + hash(tree) + hash(str(value))) % 998244353;
-    if number % 100 == 0 {
-        results.push(value);
+    for source in sources {
+        mix(hash(meta.tree(source)));
     }
-    try {
-        meta.eval(source[0:len(source) * 2 // 3]);
-    } catch e {
-        digest = (digest + len(e)) % 998244353;
+    let mains = sources.map(meta.compile);
+    for main in mains {
+        results.push(main());
+    }
+    for main in mains {
+        let listing = meta.listing(main);
+        listed += listing.count("\n");
+        mix(codec.adler32(listing));
+    }
+    for source in sources {
+        try {
+            meta.eval(source[0:len(source) * 2 // 3]);
+        } catch e {
+            broken += 1;
+            mix(len(e));
+        }
     }
 }
 
-print(f"{programs} programs, {listed} instructions, digest {digest}");
-print("some results:", results);
+print(f"{programs} programs, {listed} lines of listing, {broken} broken, digest {digest}");
+print("first results:", results[0:8]);
+print("integers among them:", results.filter(fn(r) => type(r) == "int").len());
 let common = tokens.items().sort_by(fn(t) => [-t[1], t[0]]);
-print("common tokens:", common[0:12].map(fn(t) => f"{t[0]} {t[1]}"));
+print("common tokens:", "  ".join(common[0:12].map(fn(t) => f"{t[0]} {t[1]}")));
 print(meta.tree("let x = 2 * 3 + y; x |> print"));
 print(meta.listing(meta.compile("for i in 0..3 { if i < 2 { print(i); } }")));

@@ -14,9 +14,9 @@ let alarm = regex.compile("fail(ed|ure)|timeout", "i");
 
 # A stock of lines, since making them is not what is to be measured.
 fn make_line(i) {
-    let day = date.text(start + i // 40);
+    let day = date.text(start + i // 10);
     let unit = rng.choice(["ms", "%", ""]);
-    let note = rng.choice(["", "ok", "Timeout!", "disk failure", "{\"user\": 7, \"tags\": [1, 2]}"]);
+    let note = rng.choice(["", "ok", "Timeout!", "Disks failed", "{\"user\": 7, \"tags\": [1, 2]}"]);
     return f"{day} {rng.choice(hosts)} load={rng.int(-20, 999)}{unit} {note}";
 }
 let stock = (0..120).list().map(make_line);
@@ -24,6 +24,7 @@ let stock = (0..120).list().map(make_line);
 let seen = {};
 let worst = [];
 let report = [];
+let words = {};
 let users = 0;
 let broken = 0;
 let weekend = 0;
@@ -51,10 +52,15 @@ fn handle(number, line) {
     let host = part[2].upper();
     let value = int(part[4]);
     let s = statistics(host, value);
-    if date.weekday(part[1]) > 5 {
+    let when = date.parts(part[1]);
+    if when.weekday > 5 {
         weekend += 1;
     }
     let note = part[6].trim();
+    for word in note.lower().split() {
+        let key = text.stem(word);
+        words[key] = (words[key] ?? 0) + 1;
+    }
     if note.starts_with("{") {
         let data = json.parse(note);
         users += data.user + data.tags.sum();
@@ -64,10 +70,11 @@ fn handle(number, line) {
             worst.heap_pop();
         }
     }
-    let text = f"{number:05} {host:<4}{value:>5}{part[5] ?? "":2} mean {s.sum / s.count:.1f}";
-    checksum = (checksum * 131 + codec.crc32(text)) % 1000003;
+    let record = {host: host, value: value, week: when.week, ok: not text.glob("*fail*", note)};
+    let entry = f"{number:05} {host:<4}{value:>5}{part[5] ?? "":2} mean {s.sum / s.count:.1f}";
+    checksum = (checksum * 131 + codec.crc32(entry + json.dump(record))) % 1000003;
     if number % 600 == 0 {
-        report.push(text);
+        report.push(entry);
     }
 }
 
@@ -82,5 +89,6 @@ for host in seen.keys().sort() {
     let s = seen[host];
     print(f"{host}: {s.count} lines, {s.least} to {s.most}, mean {s.sum / s.count:.3f}");
 }
+print("words:", words.items().sort_by(fn(w) => [-w[1], w[0]])[0:4]);
 print("worst:", worst.sort().reversed());
 print(f"users {users}, broken {broken}, weekend {weekend}, checksum {checksum}");

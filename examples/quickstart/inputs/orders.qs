@@ -5,7 +5,7 @@
 
 let rng = random.new(20240229);
 let requests = int(args[0] ?? "50");
-let batch_size = int(len(args) > 1 ? args[1] : "8");
+let batch_size = int(len(args) > 1 ? args[1] : "10");
 
 let failures = {};
 let revenue = 0;

@@ -198,7 +198,7 @@ static bool math_mean(Vm *vm, int argc, Value *argv, Value *result)
 {
     (void)argc;
     List *list;
-    double mean;
+    double mean = 0;
     return arg_list(vm, argv, 0, &list) && mean_of(vm, list, &mean) &&
            give(result, value_float(mean));
 }

@@ -71,7 +71,7 @@ bool matrix_mul(Matrix *r, const Matrix *a, const Matrix *b)
 
 static void multiply_into(Matrix *target, const Matrix *factor)
 {
-    Matrix product;
+    Matrix product = {0, 0, NULL};
     matrix_mul(&product, target, factor);
     matrix_free(target);
     *target = product;

@@ -16,7 +16,10 @@ static const Spelling keywords[] = {
 #undef SPELLING
 };
 
-enum { KEYWORD_COUNT = sizeof keywords / sizeof *keywords };
+enum {
+    KEYWORD_COUNT = sizeof keywords / sizeof *keywords,
+    MAX_NESTED_TEMPLATES = 20
+};
 
 static bool is_digit(char c)
 {
@@ -137,18 +140,19 @@ static bool skip_string(Lexer *lx)
     return true;
 }
 
-/* As skip_string, but strings nested in {...} do not end the template. */
-static bool skip_template(Lexer *lx)
+/* As skip_string, but strings and templates nested in {...} do not end the template. */
+static bool skip_template(Lexer *lx, int nesting)
 {
     int depth = 0;
     for (lx->p++; lx->p < lx->end; lx->p++) {
         char c = *lx->p;
         if (c == '"') {
+            bool template = lx->p[-1] == 'f';
             if (depth == 0) {
                 lx->p++;
                 return true;
             }
-            if (!skip_string(lx))
+            if (nesting == 0 || !(template ? skip_template(lx, nesting - 1) : skip_string(lx)))
                 return false;
             lx->p--;
         } else if (c == '\\' && lx->p + 1 < lx->end) {
@@ -166,7 +170,7 @@ static Token scan_string(Lexer *lx, TokenKind kind)
 {
     const char *start = lx->p + 1;
     uint32_t line = lx->line;
-    bool closed = kind == TOK_STRING ? skip_string(lx) : skip_template(lx);
+    bool closed = kind == TOK_STRING ? skip_string(lx) : skip_template(lx, MAX_NESTED_TEMPLATES);
     if (!closed)
         return error(lx, "unterminated string");
     return (Token){kind, start, (size_t)(lx->p - 1 - start), line};

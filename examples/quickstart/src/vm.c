@@ -44,7 +44,8 @@ void vm_free(Vm *vm)
 
 void vm_flush(Vm *vm)
 {
-    fwrite(vm->out.data, 1, vm->out.len, stdout);
+    if (vm->out.len > 0)
+        fwrite(vm->out.data, 1, vm->out.len, stdout);
     fflush(stdout);
     buf_clear(&vm->out);
 }

@@ -113,14 +113,17 @@ class Terminal:
 
 
 def _plain(label: str) -> Callable[[int, int], None]:
-    begin = last = time.monotonic()
+    last = time.monotonic()
+    first: tuple[int, float] | None = None
 
     def update(done: int, total: int) -> None:
-        nonlocal last
+        nonlocal last, first
         now = time.monotonic()
-        if done and done < total and now - last >= _PLAIN_INTERVAL_S:
+        if first is None:  # what came before the first is something else: builds, or results of earlier calls
+            first = (done, now)
+        elif done < total and now - last >= _PLAIN_INTERVAL_S:
             last = now
-            left = (now - begin) / done * (total - done)
+            left = (now - first[1]) / (done - first[0]) * (total - done)
             sys.stderr.write(f"{label}: {done} of {total}, about {left:.0f} s left\n")
 
     return update

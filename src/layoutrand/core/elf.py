@@ -27,7 +27,6 @@ SHT_NOBITS: Final = 8
 SHT_REL: Final = 9
 SHT_GROUP: Final = 17
 SHT_SYMTAB_SHNDX: Final = 18
-SHT_CREL: Final = 0x40000014
 SHT_LLVM_ADDRSIG: Final = 0x6FFF4C03
 SHT_LLVM_CALL_GRAPH_PROFILE: Final = 0x6FFF4C09
 SHF_ALLOC: Final = 2
@@ -49,6 +48,7 @@ SECTION = np.dtype(
 SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("shndx", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
+REL = np.dtype([("offset", "<u8"), ("info", "<u8")])
 RELA = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
 
 Table = NDArray[np.void]
@@ -111,10 +111,10 @@ class Elf:
 
         Raises `FeatureUnsupported` for an offset outside the table.
         """
-        text = self.content(table) if len(offsets) else b""
         try:
+            text = self.content(table) if len(offsets) else b""
             return [text[at : text.index(b"\0", at)].decode("utf-8", "surrogateescape") for at in offsets.tolist()]
-        except ValueError as error:
+        except (ValueError, IndexError) as error:
             raise FeatureUnsupported("a damaged ELF file: a name lies outside its string table") from error
 
     def symbol_names(self, which: NDArray[np.intp]) -> list[str]:

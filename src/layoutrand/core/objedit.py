@@ -24,6 +24,7 @@ DIGITS = 7
 SYMBOL_PREFIX = ".lr."
 _RELOCATION_SYMBOL_SHIFT = np.uint64(32)
 _RELOCATION_TYPE_MASK = np.uint64(0xFFFFFFFF)
+_RELOCATIONS = {elf.SHT_RELA: elf.RELA, elf.SHT_REL: elf.REL}  # LLVM's call graph profiles have the second kind
 # Sections that name the symbol table but hold no symbol's number; call graph profiles name theirs by relocations.
 _NO_SYMBOL_NUMBERS = frozenset({elf.SHT_GROUP, elf.SHT_SYMTAB_SHNDX, elf.SHT_LLVM_CALL_GRAPH_PROFILE})
 
@@ -99,8 +100,8 @@ class _Writer:
     def _shift_references(self, table: int, first_global: int, count: int) -> None:
         for index in np.flatnonzero(self.sections["link"] == table).tolist():
             kind = int(self.sections[index]["type"])
-            if kind == elf.SHT_RELA:
-                entries = np.frombuffer(self.source.content(index), elf.RELA).copy()
+            if kind in _RELOCATIONS:
+                entries = np.frombuffer(self.source.content(index), _RELOCATIONS[kind]).copy()
                 number = entries["info"] >> _RELOCATION_SYMBOL_SHIFT
                 number[number >= first_global] += np.uint64(count)
                 entries["info"] = (number << _RELOCATION_SYMBOL_SHIFT) | (entries["info"] & _RELOCATION_TYPE_MASK)
@@ -113,10 +114,9 @@ class _Writer:
                 shifted = [number + count if number >= first_global else number for number in numbers]
                 self._replace(index, _write_uleb128(shifted))
             elif kind not in _NO_SYMBOL_NUMBERS:
-                kinds = {elf.SHT_REL: "SHT_REL", elf.SHT_CREL: "SHT_CREL"}
                 raise FeatureUnsupported(
-                    f"section {self.source.section_names[index]} of type {kinds.get(kind, hex(kind))} refers to "
-                    "symbols in a way that is not supported"
+                    f"section {self.source.section_names[index]} of type {kind:#x} refers to symbols in a way that is "
+                    "not supported"
                 )
 
     def rename(self, names: Mapping[int, str]) -> None:

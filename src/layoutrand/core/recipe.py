@@ -49,7 +49,11 @@ class Recipe:
         """Flags the compiler wrapper appends to a compilation, the system's own last so that they win."""
         own = self.options.cflags if not cxx or self.options.cxxflags is None else self.options.cxxflags
         sections = self.toolchain.compile.section_flags if self.variant == "capture" else []
-        return [*sections, f"-ffile-prefix-map={build_root}={SOURCE_ALIAS}", *shlex.split(own)]
+        return [*sections, self.path_flag(build_root), *shlex.split(own)]
+
+    def path_flag(self, build_root: str) -> str:
+        """The flag that calls the private copy by its alias in debug information and ``__FILE__``."""
+        return f"-ffile-prefix-map={build_root}={SOURCE_ALIAS}"
 
     def link_flags(self) -> list[str]:
         """Flags the compiler wrapper appends where the driver links."""

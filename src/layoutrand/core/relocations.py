@@ -27,7 +27,7 @@ NUMBER: Final = {name: number for name, (number, _width) in _TYPES.items()}
 FIELD_WIDTH: Final = dict(_TYPES.values())
 # Bytes around the field (first, one past the last, relative to it) that relaxation may rewrite.
 RELAXED: Final = {
-    NUMBER["GOTPCREL"]: (-3, 4),  # mov foo@GOTPCREL(%rip) becomes lea, before the X forms existed
+    NUMBER["GOTPCREL"]: (-2, -1),  # mov foo@GOTPCREL(%rip) becomes lea, before the X forms existed
     NUMBER["GOTPCRELX"]: (-2, 4),  # opcode and ModRM; a call becomes a prefixed direct call
     NUMBER["REX_GOTPCRELX"]: (-3, 4),  # with its REX prefix
     NUMBER["TLSGD"]: (-4, 12),  # data16 lea; data16 data16 rex.W call __tls_get_addr

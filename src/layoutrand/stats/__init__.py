@@ -7,6 +7,10 @@ Measurements are arrays with axes ``(binary, execution, iteration)``, highest le
 nested lists where the counts differ.  The statistical unit is the binary: measurements of one binary are averaged
 first, since repeating an execution tells nothing new about how layouts differ.
 
+Whatever is random depends on the `seed` given and on nothing else: not on chunk sizes, threads, or the version of
+numpy, whose raw PCG64 words are turned into indices here.  Only the last digits of sums, and of simulated normal
+numbers, may differ between builds of numpy and scipy.
+
 The names follow the papers: levels are numbered from 1 (the lowest), S_i^2 is the biased and T_i^2 the unbiased
 variance at level i, r_i its repetition count.
 
@@ -27,11 +31,11 @@ from layoutrand.stats.effect import LayoutEffect, layout_effect, single_binary_r
 from layoutrand.stats.growth import SampleSize, grow_sample
 from layoutrand.stats.interval import Interval, mean_interval
 from layoutrand.stats.multiple import adjust
-from layoutrand.stats.pairing import Pairing, pairing
+from layoutrand.stats.paired import Pairing, pairing
 from layoutrand.stats.planning import Plan, Prediction, optimal_counts, plan, predict
 from layoutrand.stats.randomization import TestResult, randomization_test
 from layoutrand.stats.ratio import ratio_half_width, ratio_interval
-from layoutrand.stats.simulation import HierarchicalModel, simulate
+from layoutrand.stats.simulation import HierarchicalModel, published_models, simulate
 from layoutrand.stats.steady import Autocorrelation, autocorrelation, lag_points, reordered
 from layoutrand.stats.studies import (
     CoverageRow,
@@ -88,6 +92,7 @@ __all__ = [
     "plan",
     "power_study",
     "predict",
+    "published_models",
     "randomization_test",
     "ratio_half_width",
     "ratio_interval",

@@ -19,7 +19,7 @@ from layoutrand.stats.checks import check_choice, check_confidence, check_seed
 from layoutrand.stats.interval import Interval, means_and_errors, sample_variance, sample_warnings
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.quantiles import first_count, normal_quantile, t_quantile
-from layoutrand.stats.resample import Plan, replicate_means, resampling_plan
+from layoutrand.stats.resample import Plan, level_pattern, replicate_means, resampling_plan
 
 FIELLER_METHODS = ("fieller", "fieller-welch", "fieller-normal")
 PAIRED_METHODS = ("paired-log-t", "paired-bootstrap")
@@ -220,7 +220,12 @@ def exponential(value: float) -> float:
 
 
 def _bootstrap_bounds(old: Nested, new: Nested, *, plan: Plan, confidence: float, method: str) -> Bounds:
-    top_label = plan.label if method == "paired-bootstrap" else "candidate"
+    is_paired = method == "paired-bootstrap"
+    if is_paired and not level_pattern(plan.resampling, old.n_levels).startswith("R"):
+        raise AnalysisError(
+            f"paired-bootstrap draws binaries, but resampling {plan.resampling!r} does not; use RRR or RNN"
+        )
+    top_label = plan.label if is_paired else "candidate"
     new_plan = replace(plan, label="candidate", top_label=top_label)
     if method == "bootstrap-t":
         return _studentised(old, new, plans=(plan, new_plan), confidence=confidence)

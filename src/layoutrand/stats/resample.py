@@ -11,8 +11,9 @@ changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -84,41 +85,40 @@ def slot_means(sample: Nested, plan: Plan) -> Iterator[FloatArray]:
         pattern = pattern[: sample.n_levels - kept]
         sample = Nested(values=sample.unit_means(kept + 1), counts=sample.counts[kept:])
     for drawn, sizes in _draws(sample, pattern, plan):
-        yield _averaged(drawn, sizes)
+        yield _averaged(drawn, sizes) if sample.n_levels > 1 and pattern != "FLAT" else drawn.copy()
 
 
 def sorted_draws(sample: Nested, plan: Plan) -> Iterator[tuple[FloatArray, IntArray]]:
     """All measurements of each replicate in rising order, and how many they are; padding sorts last."""
     for drawn, sizes in _draws(sample, level_pattern(plan.resampling, sample.n_levels), plan):
         rows = drawn.shape[0]
-        if isinstance(sizes[-1], int):
-            total = np.full(rows, drawn[0].size, dtype=np.int64)
-            yield np.sort(drawn.reshape(rows, -1), axis=1), total
-            continue
         real = np.ones((rows, 1), dtype=np.bool_)
-        for size, width in zip(sizes, drawn.shape[1:], strict=True):
-            real = (real[..., None] & (np.arange(width) < np.reshape(size, (rows, -1, 1)))).reshape(rows, -1)
+        for size, width in zip(sizes, reversed(drawn.shape[1:]), strict=True):
+            bound = size if isinstance(size, int) else size[:, None, :]
+            real = (real[:, None, :] & (np.arange(width)[:, None] < bound)).reshape(rows, -1)
         yield np.sort(np.where(real, drawn.reshape(rows, -1), np.inf), axis=1), real.sum(axis=1)
 
 
-Sizes = list[int] | list[IntArray]
+Sizes: TypeAlias = Sequence[int | IntArray]
 """Children of each drawn unit, highest level first: a number per level, or in unbalanced data one per unit."""
 
 
 def _averaged(drawn: FloatArray, sizes: Sizes) -> FloatArray:
     """Average all levels of drawn measurements but the top one."""
     rows = drawn.shape[0]
-    for size, width in reversed(list(zip(sizes[1:], drawn.shape[2:], strict=True))):
-        if isinstance(size, int):
-            drawn = np.einsum("ij->i", drawn.reshape(-1, width)) / width
-        else:
-            masked = np.where(np.arange(width) < size[:, :, None], drawn.reshape(rows, -1, width), 0.0)
-            drawn = masked.sum(axis=2) / size
+    for size, width in zip(reversed(sizes[1:]), drawn.shape[1:-1], strict=True):
+        children = drawn.reshape(rows, width, -1)
+        if not isinstance(size, int):
+            children = np.where(np.arange(width)[:, None] < size[:, None, :], children, 0.0)
+        drawn = np.einsum("ijk->ik", children) / size  # adds in the same order whatever the number of rows
     return drawn.reshape(rows, -1)
 
 
 def _draws(sample: Nested, pattern: str, plan: Plan) -> Iterator[tuple[FloatArray, Sizes]]:
-    """Drawn measurements in chunks of shape ``(rows, r_n, ..., r_1)``, padded when unbalanced, and their sizes."""
+    """Drawn measurements in chunks of shape ``(rows, r_1, ..., r_n)``, padded when unbalanced, and their sizes.
+
+    The lowest level comes first, so that averaging it adds long contiguous vectors.  A chunk lasts until the next.
+    """
     if pattern == "FLAT":
         sample = Nested(values=sample.values, counts=(np.array([sample.values.size], dtype=np.int64),))
         pattern = "R"
@@ -126,7 +126,9 @@ def _draws(sample: Nested, pattern: str, plan: Plan) -> Iterator[tuple[FloatArra
     streams[0] = Stream(plan.seed, plan.top_label, 0)
     rows_at_once = max(1, plan.chunk // int(np.prod(sample.shape)))
     draw = _balanced_draws if sample.is_balanced else _ragged_draws
-    chunks = (min(rows_at_once, plan.n_resamples - done) for done in range(0, plan.n_resamples, rows_at_once))
+    chunks: Iterator[int] = (
+        min(rows_at_once, plan.n_resamples - done) for done in range(0, plan.n_resamples, rows_at_once)
+    )
     return draw(sample, pattern, streams, chunks)
 
 
@@ -138,14 +140,22 @@ def _balanced_draws(
         IndexSampler(stream, count, row_length=count * int(np.prod(shape[:axis], dtype=np.int64)))
         for axis, (stream, count) in enumerate(zip(streams, shape, strict=True))
     ]
+    buffers: list[IntArray] = [np.empty(0, dtype=np.int64)] * len(shape)  # reused: fresh pages cost as much as drawing
+    drawn: FloatArray = np.empty(0)
     for rows in chunks:
-        cells: IntArray = np.zeros(rows, dtype=np.int64)
-        for letter, count, sampler in zip(pattern, shape, samplers, strict=True):
-            within = sampler.rows(rows).reshape(-1, count) if letter == "R" else np.arange(count, dtype=np.int64)
-            base = cells.reshape(-1, 1) * count
-            cells = np.empty((base.size, count), dtype=np.int64)
-            np.add(base, within, out=cells, casting="unsafe")
-        yield sample.values.take(cells.reshape(rows, *shape), mode="clip"), list(shape)
+        cells: IntArray = np.zeros((rows, 1), dtype=np.int64)
+        for axis, (letter, count, sampler) in enumerate(zip(pattern, shape, samplers, strict=True)):
+            units = cells.shape[1]
+            within = sampler.rows(rows).reshape(rows, count, units) if letter == "R" else np.arange(count)[:, None]
+            if buffers[axis].size < rows * count * units:
+                buffers[axis] = np.empty(rows * count * units, dtype=np.int64)
+            below = buffers[axis][: rows * count * units].reshape(rows, count, units)
+            np.add((cells * count)[:, None, :], within, out=below, casting="unsafe")
+            cells = below.reshape(rows, -1)
+        if drawn.size < cells.size:
+            drawn = np.empty(cells.size)
+        sample.values.take(cells.reshape(-1), out=drawn[: cells.size], mode="clip")
+        yield drawn[: cells.size].reshape(rows, *reversed(shape)), list(shape)
 
 
 def _ragged_draws(
@@ -153,18 +163,25 @@ def _ragged_draws(
 ) -> Iterator[tuple[FloatArray, Sizes]]:
     shape = sample.shape
     counts = tuple(reversed(sample.counts))
-    starts = [np.concatenate(([0], np.cumsum(level)[:-1])) for level in counts]
+    starts = [np.cumsum(level) - level for level in counts]
+    top = IndexSampler(streams[0], shape[0], row_length=shape[0])  # as in balanced data, so that the two can be paired
     samplers = [
         RaggedSampler(stream, row_length=int(np.prod(shape[: axis + 1], dtype=np.int64)))
         for axis, stream in enumerate(streams)
     ]
     for rows in chunks:
         cells: IntArray = np.zeros((rows, 1), dtype=np.int64)
-        sizes: list[IntArray] = []
+        sizes: list[int | IntArray] = []
         for axis, (letter, width) in enumerate(zip(pattern, shape, strict=True)):
-            sizes.append(counts[axis][cells])
-            available = np.repeat(sizes[-1], width, axis=1)
-            place = np.tile(np.arange(width, dtype=np.int64), cells.shape[1])
-            within = samplers[axis].rows(available) if letter == "R" else np.minimum(place, available - 1)
-            cells = np.repeat(starts[axis][cells], width, axis=1) + within
-        yield sample.values[cells].reshape(rows, *shape), sizes
+            size = counts[axis][cells]
+            sizes.append(size)
+            available = np.repeat(size[:, None, :], width, axis=1)
+            places = np.arange(width, dtype=np.int64)[:, None]
+            if letter == "N":
+                within = np.minimum(places, available - 1)
+            elif axis == 0:
+                within = top.rows(rows).astype(np.int64).reshape(available.shape)
+            else:
+                within = samplers[axis].rows(available.reshape(rows, -1)).reshape(available.shape)
+            cells = (starts[axis][cells][:, None, :] + within).reshape(rows, -1)
+        yield sample.values[cells].reshape(rows, *reversed(shape)), sizes

@@ -53,6 +53,20 @@ class HierarchicalModel:
         return HierarchicalModel(mean=self.mean, sds=(math.sqrt(variance + self.variances[-1]),), layout="normal")
 
 
+def published_models() -> dict[str, HierarchicalModel]:
+    """Populations with the variation of published benchmarks, mean 100, so that standard deviations are percent.
+
+    Returns
+    -------
+    dict
+        The ten benchmarks of TR 4-12, table 8.2 (measurement, execution, compilation), and ``"layout 2 %"``: layouts
+        that differ by 2 % and executions by 0.5 %, of one measurement each.
+    """
+    models = {name: HierarchicalModel(mean=100.0, sds=sds, layout="normal") for name, sds in _REPORT_TABLE_8_2.items()}
+    models["layout 2 %"] = HierarchicalModel(mean=100.0, sds=(0.0, 0.5, 2.0), layout="normal")
+    return models
+
+
 def simulate(
     model: HierarchicalModel, counts: Sequence[int], *, n_datasets: int | None = None, seed: int = 0
 ) -> FloatArray:
@@ -135,4 +149,17 @@ _LAYOUTS: dict[str, Callable[[Stream, int], FloatArray]] = {
     "skewed": _skewed,
     "bimodal": _two_point(0.2),
     "rare": _two_point(0.05),
+}
+
+_REPORT_TABLE_8_2 = {
+    "FFT NA OPT": (1.4, 8.2, 3.4),
+    "FFT NA": (1.4, 7.8, 3.4),
+    "FFT OPT": (4.3, 8.2, 4.4),
+    "FFT": (4.6, 6.7, 4.1),
+    "HTTP OPT": (22.5, 0.8, 0.2),
+    "HTTP": (21.5, 0.7, 0.2),
+    "Rijndael OPT": (9.3, 3.8, 0.4),
+    "Rijndael": (9.1, 3.5, 0.4),
+    "TCP OPT": (41.8, 1.7, 0.6),
+    "TCP": (38.6, 1.8, 0.6),
 }

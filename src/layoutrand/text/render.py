@@ -49,13 +49,13 @@ def render(template: str, **values: Any) -> str:
 
 
 def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
-    *, name: str, real: str, system: str, toolchain: str, directory: str, compile_flags: Sequence[str],
-    link_flags: Sequence[str],
+    *, name: str, real: str, system: str, toolchain: str, directory: str, path_flag: str,
+    compile_flags: Sequence[str], link_flags: Sequence[str],
 ) -> str:  # fmt: skip
     """The script that stands for a compiler driver; ``directory`` holds the linker wrappers."""
     return render(
         "cc.sh.j2", title=f"{name}: compiler driver", name=name, real=real, system=system, toolchain=toolchain,
-        directory=directory, compile_flags=compile_flags, link_flags=link_flags,
+        directory=directory, path_flag=path_flag, compile_flags=compile_flags, link_flags=link_flags,
     )  # fmt: skip
 
 

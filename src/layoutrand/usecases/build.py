@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -81,7 +81,9 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
                 stocks[name] = pool.submit(_stock, share, name)
         bases = {name: future.result() for name, future in captured.items()}
         controls = {name: future.result() for name, future in stocks.items()}
-    return [_layouts(site, name, bases[name], controls.get(name, []), layouts) for name in systems]
+    for _ in [result for stock in controls.values() for result in stock.results]:
+        progress.advance()
+    return [_layouts(site, name, bases[name], controls.get(name, _Stock([], [])), layouts) for name in systems]
 
 
 @contextmanager
@@ -108,6 +110,14 @@ class _Base:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Stock:
+    """What became of a system's stock build, by artefact."""
+
+    results: list[Binary | BuildFailure]
+    notes: list[str]
+
+
 def _order(site: _Site, name: str, variant: Variant) -> Order:
     options: System = site.config.systems[name]
     toolchain = toolboxes.load(options.toolchain, site.project)
@@ -123,7 +133,7 @@ def _capture(site: _Site, name: str) -> _Base:
     cache = site.cache
     try:
         order = _order(site, name, "capture")
-        with cache.lock(f"capture-{order.key[:32]}"):
+        with cache.lock(f"capture-{order.key[:32]}"), cache_errors("use", cache.root):
             known = cache.recall(order.key)
             found = cache.load_capture(known["capture"]) if known else None
             if found is not None:
@@ -136,21 +146,25 @@ def _capture(site: _Site, name: str) -> _Base:
         return _Base(None, None, False, error, tuple(notes))
 
 
-def _stock(site: _Site, name: str) -> list[Binary | BuildFailure]:
+def _stock(site: _Site, name: str) -> _Stock:
     """The system's stock binaries, from the cache or built now."""
+    notes: list[str] = []
     artefacts = site.config.build.artefacts
     cache = site.cache
     try:
         order = _order(site, name, "stock")
         keys = {artefact: _stock_key(order, artefact) for artefact in artefacts}
-        with cache.lock(f"stock-{order.key[:32]}"):
+        with cache.lock(f"stock-{order.key[:32]}"), cache_errors("use", cache.root):
             found = [cached_binary(cache, name, artefact, STOCK, keys[artefact]) for artefact in artefacts]
             if all(found):
-                return [binary for binary in found if binary]
+                return _Stock([binary for binary in found if binary], notes)
+            if any(cache.has_entry(key) for key, binary in zip(keys.values(), found, strict=True) if binary is None):
+                notes.append(f"{name}: its cached stock binary was damaged, so it is built again")
             made = build_stock(order, cache, site.runner, jobs=site.jobs, say=site.progress.say)
-            return [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
+            stored = [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
+            return _Stock(list(stored), notes)
     except LayoutrandError as error:
-        return [_failure(name, artefact, STOCK, error) for artefact in artefacts]
+        return _Stock([_failure(name, artefact, STOCK, error) for artefact in artefacts], notes)
 
 
 def _stock_key(order: Order, artefact: str) -> str:
@@ -161,15 +175,11 @@ def _failure(system: str, artefact: str, layout: LayoutName, error: LayoutrandEr
     return BuildFailure(system, artefact, layout, str(error), error.log if isinstance(error, BuildError) else None)
 
 
-def _layouts(
-    site: _Site, name: str, base: _Base, stock: list[Binary | BuildFailure], layouts: Sequence[LayoutName]
-) -> SystemBuild:
+def _layouts(site: _Site, name: str, base: _Base, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
     """All layouts of one system."""
-    results: list[Binary | BuildFailure] = list(stock)
-    for _ in stock:
-        site.progress.advance()
+    results = list(stock.results)
     wanted = [layout for layout in layouts if layout != STOCK]
-    notes = list(base.notes)
+    notes = [*stock.notes, *base.notes]
     if base.error is not None:
         results += [
             _failure(name, artefact, layout, base.error)
@@ -177,9 +187,18 @@ def _layouts(
             for layout in wanted
         ]
     elif base.capture is not None and base.order is not None:
-        for number, link in enumerate(base.capture.links):
-            results += _artefact_layouts(_Task(site, base.capture, base.order, number, link), wanted, notes)
-            notes += [f"{name}: {link.artefact}: {warning}" for warning in link.warnings]
+        tasks = [_Task(site, base.capture, base.order, *numbered) for numbered in enumerate(base.capture.links)]
+        known = [task.cached(wanted) for task in tasks]
+        if base.cached and any(len(found) < len(wanted) for found in known):
+            damaged = site.cache.damaged_files(base.capture)
+            if damaged:
+                site.cache.drop_capture(base.capture.id)
+                note = f"{name}: its capture was damaged on disk ({damaged[0]}), so it is built again"
+                again = _capture(site, name)
+                return _layouts(site, name, replace(again, notes=(*base.notes, note, *again.notes)), stock, layouts)
+        for task, found in zip(tasks, known, strict=True):
+            results += _artefact_layouts(task, wanted, found, notes)
+            notes += [f"{name}: {task.link.artefact}: {warning}" for warning in task.link.warnings]
     return SystemBuild(
         system=name, capture=base.capture, cached=base.cached,
         binaries=tuple(r for r in results if isinstance(r, Binary)),
@@ -187,30 +206,21 @@ def _layouts(
     )  # fmt: skip
 
 
-def _artefact_layouts(task: _Task, layouts: Sequence[LayoutName], notes: list[str]) -> list[Binary | BuildFailure]:
-    """Every layout of one artefact: from the cache where it is whole, linked now where not."""
-    site, link, system = task.site, task.link, task.capture.system
-    policy = site.config.layout
-    keys = {
-        layout: sha256_bytes(canonical_json(binary_facts(task.capture.id, link.artefact, policy, layout)))
-        for layout in layouts
-    }
-    results: dict[LayoutName, Binary | BuildFailure] = {}
-    for layout, key in keys.items():
-        found = cached_binary(site.cache, system, link.artefact, layout, key)
-        if found is not None:
-            results[layout] = found
-            site.progress.advance()
-        elif site.cache.has_entry(key):
-            notes.append(f"{system}: the cached binary of {link.artefact}, layout {layout}, was damaged; linked again")
+def _artefact_layouts(
+    task: _Task, layouts: Sequence[LayoutName], found: Mapping[LayoutName, Binary], notes: list[str]
+) -> list[Binary | BuildFailure]:
+    """Every layout of one artefact: ``found`` in the cache, or linked now."""
+    results: dict[LayoutName, Binary | BuildFailure] = dict(found)
     missing = [layout for layout in layouts if layout not in results]
-    problem = task.ready() if missing else None
-    if problem is not None:
-        results |= {layout: task.failure(layout, problem) for layout in missing}
-    else:
-        with _pool(site, site.jobs) as pool:
-            made = pool.map(lambda layout: task.make(layout, keys[layout]), missing)
-            results |= dict(zip(missing, made, strict=True))
+    for _ in found:
+        task.site.progress.advance()
+    notes += [
+        f"{task.capture.system}: the cached binary of {task.link.artefact}, layout {layout}, was damaged; linked again"
+        for layout in missing
+        if task.site.cache.has_entry(task.key(layout))
+    ]
+    with _pool(task.site, task.site.jobs) as pool:
+        results |= dict(zip(missing, pool.map(task.make, missing), strict=True))
     return _refuse_twins([results[layout] for layout in layouts])
 
 
@@ -229,43 +239,41 @@ class _Task:
         """The artefact's directory in the capture."""
         return self.site.cache.capture_path(self.capture.id) / str(self.number)
 
-    def ready(self) -> LayoutrandError | None:
-        """Why links cannot start, or None: the capture is undamaged and there is something to move."""
-        if self.link.movable() < MIN_SECTIONS:
-            return CaptureFailed(
-                f"{self.link.artefact} has {self.link.movable()} placeable section: there is only one layout"
-            )
-        damaged = self.site.cache.damaged_files(self.capture)
-        if damaged:
-            self.site.cache.drop_capture(self.capture.id)
-            return CaptureFailed(
-                f"the capture of {self.capture.system!r} was damaged on disk and has been removed "
-                f"({damaged[0]}); give the same command again to capture anew"
-            )
-        return None
+    def key(self, layout: LayoutName) -> str:
+        """The key of one binary in the cache."""
+        facts = binary_facts(self.capture.id, self.link.artefact, self.site.config.layout, layout)
+        return sha256_bytes(canonical_json(facts))
 
-    def failure(self, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
-        """The error as a record."""
-        return _failure(self.capture.system, self.link.artefact, layout, error)
+    def cached(self, layouts: Sequence[LayoutName]) -> dict[LayoutName, Binary]:
+        """Those layouts that are in the cache, whole."""
+        names = (self.capture.system, self.link.artefact)
+        found = {layout: cached_binary(self.site.cache, *names, layout, self.key(layout)) for layout in layouts}
+        return {layout: binary for layout, binary in found.items() if binary is not None}
 
-    def make(self, layout: LayoutName, key: str) -> Binary | BuildFailure:
+    def make(self, layout: LayoutName) -> Binary | BuildFailure:
         """Link, verify and store one layout; an error becomes a record that names it."""
         try:
-            with self.site.cache.scratch("link") as scratch:
+            with self.site.cache.scratch("link") as scratch, cache_errors("use", scratch):
                 try:
                     linked = self._link(layout, scratch)
                 except BuildError as error:
-                    return self.failure(layout, self._kept(error, layout))
+                    return self._failure(layout, self._kept(error, layout))
                 return store_linked(
-                    self.site.cache, scratch / "entry", linked, key=key, system=self.capture.system,
+                    self.site.cache, scratch / "entry", linked, key=self.key(layout), system=self.capture.system,
                     artefact=self.link.artefact, layout=layout,
                 )  # fmt: skip
         except LayoutrandError as error:
-            return self.failure(layout, error)
+            return self._failure(layout, error)
         finally:
             self.site.progress.advance()
 
+    def _failure(self, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
+        return _failure(self.capture.system, self.link.artefact, layout, error)
+
     def _link(self, layout: LayoutName, scratch: Path) -> Linked:
+        movable = self.link.movable()
+        if layout != IDENTITY and movable < MIN_SECTIONS:
+            raise CaptureFailed(f"{self.link.artefact} has {movable} placeable section: there is only one layout")
         policy = self.site.config.layout
         wanted = draw(
             self.link.sections, self.link.identity, name=layout, factors=tuple(policy.factors), classes=policy.classes

@@ -6,20 +6,20 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from layoutrand.core import elf, linkline
-from layoutrand.core.capture import Capture, CapturedLink, identity_facts, to_json
+from layoutrand.core.capture import Capture, CapturedLink, identity_facts
 from layoutrand.core.recipe import Recipe
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
 from layoutrand.usecases.collect import Bench, Place
 from layoutrand.usecases.ingest import ingest
 from layoutrand.world import source
-from layoutrand.world.cache import Cache, captures_json
-from layoutrand.world.disk import canonical_json, remove_tree, sha256_bytes, tail, write_atomically
+from layoutrand.world.cache import Cache
+from layoutrand.world.disk import cache_errors, canonical_json, remove_tree, sha256_bytes, tail, write_atomically
 from layoutrand.world.process import Runner
 from layoutrand.world.records import Record, read_records
 from layoutrand.world.toolbox import Toolbox
@@ -87,9 +87,9 @@ def capture(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) 
                 bench = Bench(artefact, built, place, scratch / str(number), order.toolbox, runner)
                 links.append(_first_that_replays(records, bench, f"system {order.recipe.system!r}: ", log))
             result = _finish(order, links, build_s, len(records))
-            write_atomically(scratch / "capture.json", captures_json(to_json(result)))
-            write_atomically(scratch / "build.log", log.read_bytes())
-            cache.commit_capture(scratch, result.id)
+            with cache_errors("write", scratch):
+                write_atomically(scratch / "build.log", log.read_bytes())
+            cache.commit_capture(scratch, result)
     cache.remember(order.key, {"capture": result.id})
     return result
 
@@ -107,10 +107,11 @@ def _built(
     """A workspace in which the user's commands have succeeded: it, the tree, the log, and the seconds they took."""
     recipe = order.recipe
     log = cache.logs() / f"build-{recipe.system}-{recipe.variant}-{order.key[:12]}.log"
-    with workspace(cache, order.key) as space:
+    with _tree_lock(order, cache), workspace(cache, order.key) as space:
         tree = order.origin.in_place or space.tree
         if order.origin.in_place is None:
-            order.origin.fetch(space.tree)
+            with cache_errors("copy the source to", space.tree):
+                order.origin.fetch(space.tree)
         write_wrappers(space, recipe, order.toolbox, tree=tree)
         log.unlink(missing_ok=True)
         say(f"{recipe.system}: {'instrumented' if recipe.variant == 'capture' else 'stock'} build")
@@ -125,7 +126,24 @@ def _built(
                 f"output:\n{_indent(tail(log, 20))}",
                 log=log,
             )
-        yield space, tree, log, time.perf_counter() - begin
+        build_s = time.perf_counter() - begin
+        if order.origin.in_place is not None and _changed(order):
+            say(
+                f"{recipe.system}: the build changed the tree it is in; to have the next call find its capture in the "
+                "cache, name in build.exclude what the build makes"
+            )
+        yield space, tree, log, build_s
+
+
+def _tree_lock(order: Order, cache: Cache) -> AbstractContextManager[None]:
+    """Builds in one tree, such as a system's stock and instrumented ones, happen one after the other."""
+    place = order.origin.in_place
+    return nullcontext() if place is None else cache.lock(f"tree-{sha256_bytes(os.fsencode(place))[:32]}")
+
+
+def _changed(order: Order) -> bool:
+    assert order.origin.in_place is not None
+    return bool(source.digest(order.origin.in_place, order.recipe.build.exclude) != order.origin.facts["digest"])
 
 
 def _artefact(tree: Path, artefact: str, log: Path) -> bytes:

@@ -8,7 +8,8 @@
     work/, logs/, locks/
 
 An entry is written in ``work`` and renamed into place, so that it is there whole or not at all.  Contents are checked
-against their SHA-256 on use.  A binary can be linked again from its capture, so evicting is never loss.
+against their SHA-256 on use; the records themselves begin with a seal, the SHA-256 of the rest.  A binary can be
+linked again from its capture, so evicting is never loss.
 """
 
 from __future__ import annotations
@@ -30,9 +31,7 @@ from platformdirs import user_cache_path
 from layoutrand.core import capture as captures
 from layoutrand.core.capture import Capture
 from layoutrand.errors import CacheError
-from layoutrand.world.disk import cache_errors, remove_tree, sha256_file, write_atomically
-
-_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of layoutrand. Deleting it is never loss.\n"
+from layoutrand.world.disk import CACHE_TAG, cache_errors, remove_tree, sha256_bytes, sha256_file, write_atomically
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Cache:
             for name in ("keys", "captures", "binaries", "work", "logs", "locks"):
                 (root / name).mkdir(parents=True, exist_ok=True)
             if not (root / "CACHEDIR.TAG").exists():
-                write_atomically(root / "CACHEDIR.TAG", _TAG)
+                write_atomically(root / "CACHEDIR.TAG", CACHE_TAG)
 
     def logs(self) -> Path:
         """Where logs of builds and links are kept."""
@@ -91,15 +90,14 @@ class Cache:
         """Record what a build key gave."""
         path = self.root / "keys" / f"{key}.json"
         with cache_errors("write", path):
-            write_atomically(path, captures_json(value))
+            write_atomically(path, sealed(value))
 
     def recall(self, key: str) -> dict[str, Any] | None:
         """What a build key gave, or None; a damaged record counts as none."""
         try:
-            value = json.loads((self.root / "keys" / f"{key}.json").read_bytes())
-        except (FileNotFoundError, ValueError):
+            return unsealed((self.root / "keys" / f"{key}.json").read_bytes())
+        except (OSError, ValueError):
             return None
-        return value if isinstance(value, dict) else None
 
     def capture_path(self, capture_id: str) -> Path:
         """Directory of a capture."""
@@ -109,16 +107,21 @@ class Cache:
         """The capture, or None if it is not here or its record is damaged."""
         path = self.capture_path(capture_id) / "capture.json"
         try:
-            capture = captures.from_json(json.loads(path.read_bytes()), where=str(path))
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            capture = captures.from_json(unsealed(path.read_bytes()), where=str(path))
+        except (OSError, ValueError, KeyError, TypeError, CacheError):
             return None
         with cache_errors("use", path):
             os.utime(path)
         return capture
 
-    def commit_capture(self, scratch: Path, capture_id: str) -> None:
-        """Rename a finished capture into place; one that another process put there first stays."""
-        self._commit(scratch, self.capture_path(capture_id))
+    def commit_capture(self, scratch: Path, capture: Capture) -> None:
+        """Put a finished capture in place; an undamaged one that another process put there first stays."""
+        with cache_errors("write", scratch):
+            write_atomically(scratch / "capture.json", sealed(captures.to_json(capture)))
+        present = self.load_capture(capture.id)
+        self._commit(
+            scratch, self.capture_path(capture.id), replace=present is None or bool(self.damaged_files(present))
+        )
 
     def damaged_files(self, capture: Capture) -> list[str]:
         """Captured files that are missing or whose content is not what was captured."""
@@ -149,7 +152,7 @@ class Cache:
         """The binary if it is here with the content it had when it was verified, else None."""
         folder = self.root / "binaries" / key
         try:
-            meta = json.loads((folder / "meta.json").read_bytes())
+            meta = unsealed((folder / "meta.json").read_bytes())
             if meta["key"] != key or sha256_file(folder / name) != meta["sha256"]:
                 return None
             os.utime(folder / "meta.json")
@@ -164,7 +167,7 @@ class Cache:
     def commit_binary(self, scratch: Path, key: str, meta: Mapping[str, Any]) -> None:
         """Put a directory holding one verified binary in place, replacing a damaged entry."""
         with cache_errors("write", scratch):
-            write_atomically(scratch / "meta.json", captures_json({"key": key, **meta}))
+            write_atomically(scratch / "meta.json", sealed({"key": key, **meta}))
         self._commit(scratch, self.root / "binaries" / key, replace=True)
 
     def _commit(self, scratch: Path, target: Path, *, replace: bool = False) -> None:
@@ -188,9 +191,23 @@ class Cache:
         raise CacheError(f"cannot put {target} in place: other processes keep replacing it")
 
 
-def captures_json(value: Mapping[str, Any]) -> bytes:
-    """JSON as it is stored: compact, one trailing newline."""
-    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode() + b"\n"
+_SEAL = b'{"seal":"'
+
+
+def sealed(value: Mapping[str, Any]) -> bytes:
+    """JSON as it is stored, compact, with a first key "seal" that holds the SHA-256 of what follows it."""
+    body = json.dumps(value, separators=(",", ":"), sort_keys=True).encode() + b"\n"
+    return _SEAL + sha256_bytes(body[1:]).encode() + b'",' + body[1:]
+
+
+def unsealed(data: bytes) -> dict[str, Any]:
+    """The value of a sealed record without its seal; raises ValueError if one does not fit the other."""
+    start = len(_SEAL)
+    seal, body = data[start : start + 64], data[start + 66 :]
+    if data[:start] != _SEAL or seal != sha256_bytes(body).encode():
+        raise ValueError("the record is damaged")
+    value: dict[str, Any] = json.loads(b"{" + body)
+    return value
 
 
 @dataclass(frozen=True)

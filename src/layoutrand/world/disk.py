@@ -15,7 +15,7 @@ from typing import Any
 
 from layoutrand.errors import CacheError
 
-_CHUNK = 1 << 20
+CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of layoutrand. Deleting it is never loss.\n"
 
 
 def sha256_bytes(data: bytes) -> str:
@@ -41,7 +41,7 @@ def cache_errors(action: str, path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise CacheError(
-            f"cannot {action} {path}: {error.strerror or error}. "
+            f"cannot {action} {error.filename or path}: {error.strerror or error}. "
             "Nothing finished is lost: free some space or mend the permissions and give the same command again, "
             "or set LAYOUTRAND_CACHE to another directory"
         ) from error
@@ -67,6 +67,14 @@ def link_or_copy(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
+
+
+def is_cache(folder: Path) -> bool:
+    """Whether the directory is a cache of ours; one that lies in the user's source is no part of the source."""
+    try:
+        return (folder / "CACHEDIR.TAG").read_bytes() == CACHE_TAG
+    except OSError:
+        return False
 
 
 def remove_tree(path: Path) -> None:

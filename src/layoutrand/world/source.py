@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from layoutrand.errors import BuildFailed, UsageError
-from layoutrand.world.disk import sha256_file
+from layoutrand.world.disk import is_cache, sha256_file
 
 ALWAYS_LEFT_OUT = (".git", ".layoutrand", "layoutrand.toml")
 
@@ -20,6 +20,13 @@ def digest(source: Path, exclude: Sequence[str]) -> str:
     """SHA-256 over names, kinds, executable bits and contents of the tree, left-out entries excepted."""
     if not source.is_dir():
         raise UsageError(f"build.source: {source} is not a directory")
+    try:
+        return _digest(source, exclude)
+    except OSError as error:
+        raise UsageError(f"build.source: cannot read {error.filename or source}: {error.strerror}") from error
+
+
+def _digest(source: Path, exclude: Sequence[str]) -> str:
     total = hashlib.sha256()
     for name, path in _entries(source, exclude):
         info = path.lstat()
@@ -63,7 +70,7 @@ def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]
         for entry in children:
             name = f"{directory}/{entry.name}" if directory else entry.name
             left_out = name in ALWAYS_LEFT_OUT or any(fnmatch(name, pattern) for pattern in exclude)
-            if left_out:
+            if left_out or (entry.is_dir(follow_symlinks=False) and is_cache(source / name)):
                 continue
             yield name, source / name
             if entry.is_dir(follow_symlinks=False):

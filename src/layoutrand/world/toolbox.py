@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -28,7 +29,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Toolbox:
-    """A toolchain with its programs found on this machine, by role (cc, cxx, ld, ar)."""
+    """A toolchain with its programs found on this machine, by role: cc, ld, ar, and cxx where there is one."""
 
     toolchain: Toolchain
     tools: dict[str, Tool]
@@ -67,13 +68,17 @@ def _shipped_text(name: str) -> str:
 
 
 def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
-    """Look up the toolchain's programs on PATH; raises `ToolNotFound` for the first that is missing."""
+    """Look up the toolchain's programs on PATH; raises `ToolNotFound` for the first that is missing.
+
+    A C++ compiler may be missing: C programs do without.
+    """
     search = os.environ.get("PATH", os.defpath)
     tools = {}
     for role, purpose in _ROLES.items():
-        path = find_tool(
-            getattr(toolchain.tools, role), path=search, purpose=f"{purpose} of toolchain {toolchain.name!r}"
-        )
+        names = getattr(toolchain.tools, role)
+        if role == "cxx" and not any(shutil.which(name, path=search) for name in names):
+            continue
+        path = find_tool(names, path=search, purpose=f"{purpose} of toolchain {toolchain.name!r}")
         env = {"PATH": search, "LC_ALL": "C"}
         lines = runner.run([str(path), "--version"], cwd=Path("/"), env=env).text().splitlines()
         tools[role] = Tool(path, lines[0] if lines else "", sha256_file(path))

@@ -89,12 +89,12 @@ def write_wrappers(
     build_root = str(tree)
     common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
     scripts: dict[str, str] = {}
-    for role in ("cc", "cxx"):
+    for role in [role for role in ("cc", "cxx") if role in toolbox.tools]:
         for name, real in _drivers(role, toolbox.tools[role].path).items():
             scripts[name] = render.compiler_wrapper(
                 name=name, real=str(real), directory=str(space.wrappers),
-                compile_flags=recipe.compile_flags(build_root, cxx=role == "cxx"), link_flags=recipe.link_flags(),
-                **common,
+                path_flag=recipe.path_flag(build_root), link_flags=recipe.link_flags(),
+                compile_flags=recipe.compile_flags(build_root, cxx=role == "cxx"), **common,
             )  # fmt: skip
     programs = {name: str(find_tool([name], path=_search_path(), purpose=_RECORDER)) for name in ("mkdir", "tar")}
     for name, real_linker in _linkers(toolbox).items():
@@ -153,7 +153,7 @@ def build_environment(inherited: Mapping[str, str], space: Workspace, recipe: Re
     environment |= {"SOURCE_DATE_EPOCH": inherited.get("SOURCE_DATE_EPOCH", SOURCE_EPOCH)}
     environment |= {**recipe.build.env, **recipe.options.env}
     tools = {"CC": "gcc", "CXX": "g++", "LD": "ld", "AR": "ar"}
-    environment |= {name: str(space.wrappers / tool) for name, tool in tools.items()}
+    environment |= {name: str(space.wrappers / tool) for name, tool in tools.items()}  # CXX also where there is none
     environment["PATH"] = f"{space.wrappers}:{environment.get('PATH', os.defpath)}"
     environment["TMPDIR"] = str(space.temporary)
     # ccache, where it stands in for gcc, looks for the real one on PATH and would find our wrapper, which calls ccache.

@@ -1,0 +1,100 @@
+"""Source packages of the distribution, through its own package tools, in a private apt configuration.
+
+The machine's configuration is read and never touched: its package sources are copied with source packages switched on
+into a directory of ours, and apt is pointed there. Packages are kept in ``$LAYOUTRAND_TEST_SOURCES``, else beside
+this file.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+KEPT = Path(os.environ.get("LAYOUTRAND_TEST_SOURCES") or Path(__file__).parent / "real" / ".sources").absolute()
+ETC = Path("/etc/apt")
+
+
+def source_tree(package, target):
+    """Unpack the package's upstream source under ``target``; skips the test (or fails it under CI) without it."""
+    archive = _archive(package)
+    target.mkdir(parents=True)
+    with tarfile.open(archive) as tar:
+        tar.extractall(target, filter="fully_trusted")
+    entries = list(target.iterdir())
+    return entries[0] if len(entries) == 1 and entries[0].is_dir() else target
+
+
+def _archive(package):
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with FileLock(KEPT / ".lock"):
+        folder = KEPT / package
+        found = _upstream(folder)
+        if found is None:
+            _download(package, folder)
+            found = _upstream(folder)
+    if found is None:
+        unavailable(f"apt gave no upstream source of {package}")
+    return found
+
+
+def _upstream(folder):
+    found = [path for path in folder.glob("*.orig.tar.*") if path.suffix in (".gz", ".xz", ".bz2")]
+    return found[0] if found else None
+
+
+def _download(package, folder):
+    if shutil.which("apt-get") is None:
+        unavailable("there is no apt-get")
+    settings = _private_settings()
+    env = {**os.environ, "APT_CONFIG": str(settings), "LC_ALL": "C"}
+    update = subprocess.run(["apt-get", "update"], env=env, capture_output=True, text=True)
+    listed = subprocess.run(["apt-get", "source", "--print-uris", package], env=env, capture_output=True, text=True)
+    # Only the upstream archive is wanted: a distribution's patches are not always there any more.
+    match = re.search(r"^'(\S+\.orig\.tar\.(?:gz|xz|bz2))' (\S+) \d+ (\S+)$", listed.stdout, re.MULTILINE)
+    if match is None:
+        unavailable(f"apt knows no source of {package}: {update.stderr[-300:]} {listed.stderr[-300:]}")
+    folder.mkdir(exist_ok=True)
+    part = folder / "download"
+    helper = "/usr/lib/apt/apt-helper"
+    done = subprocess.run([helper, "download-file", match[1], str(part)], env=env, capture_output=True, text=True)
+    if done.returncode != 0:
+        unavailable(f"cannot download the source of {package}: {done.stdout[-300:]} {done.stderr[-300:]}")
+    name, _, digest = match[3].partition(":")
+    if name in ("SHA256", "SHA512", "MD5Sum"):
+        kind = {"MD5Sum": "md5"}.get(name, name.lower())
+        assert hashlib.new(kind, part.read_bytes()).hexdigest() == digest
+    part.rename(folder / match[2])
+
+
+def _private_settings():
+    """Write the private configuration; its path."""
+    base = KEPT / "apt"
+    for name in ("sources", "lists/partial", "cache/archives/partial"):
+        (base / name).mkdir(parents=True, exist_ok=True)
+    for path in [*ETC.glob("sources.list.d/*.sources")]:
+        text = re.sub(r"^Types:.*$", "Types: deb-src", path.read_text(), flags=re.MULTILINE)
+        (base / "sources" / path.name).write_text(text)
+    for path in [ETC / "sources.list", *ETC.glob("sources.list.d/*.list")]:
+        if path.exists():
+            lines = [re.sub(r"^deb\s", "deb-src ", line) for line in path.read_text().splitlines()]
+            chosen = [line for line in lines if line.startswith("deb-src ")]
+            (base / "sources" / (path.stem + ".list")).write_text("\n".join(chosen) + "\n")
+    settings = base / "apt.conf"
+    settings.write_text(
+        f'Dir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "{base}/sources";\n'
+        f'Dir::State::Lists "{base}/lists";\nDir::Cache "{base}/cache";\nAPT::Sandbox::User "root";\n'
+    )
+    return settings
+
+
+def unavailable(reason):
+    """Skip with the reason; under CI a source that cannot be had is a failure."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

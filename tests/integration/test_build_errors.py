@@ -1,0 +1,289 @@
+"""Bad input gets a message that says what is wrong, why, and what to do; the log is named; the rest goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from layoutrand.errors import ConfigError, UsageError
+from layoutrand.model import BuildFailure
+from layoutrand.usecases.build import SystemBuild
+from workshop import FILLER, Workshop, main_calling, many_functions, only_error, require
+
+BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
+
+
+@pytest.fixture
+def simple(gnu: Workshop) -> Workshop:
+    """Two files that build without trouble."""
+    gnu.write(main__c=main_calling("u3"), u__c=many_functions(4, prefix="u"))
+    return gnu
+
+
+@pytest.fixture
+def path_without_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A PATH with everything but compilers and linkers, which the test may add."""
+    folder = tmp_path / "few tools"
+    folder.mkdir()
+    for directory in ("/usr/bin", "/bin"):
+        for name in os.listdir(directory):
+            compiler = any(part in name for part in ("gcc", "g++", "c++", "cpp", "clang", "ld")) or name in ("cc", "c89", "c99", "as")
+            if not compiler and not (folder / name).exists():
+                (folder / name).symlink_to(f"{directory}/{name}")
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def failure_of(result: SystemBuild, layout: object = "identity") -> BuildFailure:
+    """The failure of one layout."""
+    return next(failure for failure in result.failures if failure.layout == layout)
+
+
+def test_no_compiler(simple: Workshop, path_without_tools: Path) -> None:
+    """Without gcc every layout fails with the name of the missing program, what it is for and what to do."""
+    message = only_error(simple.build(BUILD, seeds=[1]))
+    assert message == (
+        "gcc not found on PATH, needed as the C compiler of toolchain 'gcc'; install it, or choose another toolchain"
+    )
+
+
+def test_no_linker(simple: Workshop, path_without_tools: Path) -> None:
+    """Without the toolchain's linker the message names the names that were looked for."""
+    (path_without_tools / "gcc").symlink_to("/usr/bin/gcc")
+    message = only_error(simple.build(BUILD, system={"toolchain": "gcc-lld"}))
+    assert message.startswith("ld.lld or ld.lld-")
+    assert "needed as the linker of toolchain 'gcc-lld'" in message
+
+
+def test_a_c_program_needs_no_cxx_compiler(simple: Workshop, path_without_tools: Path) -> None:
+    """Where only gcc is installed, C programs are built, and a use of $CXX is an error of the build."""
+    for name in ("gcc", "ld", "ld.bfd", "as", "cc"):
+        (path_without_tools / name).symlink_to(f"/usr/bin/{name}")
+    simple.built(BUILD).assert_all_print_as_stock()
+    assert "g++" in only_error(simple.build("$CXX -c *.c", controls=False))
+
+
+def test_the_build_fails(simple: Workshop) -> None:
+    """The end of the log is shown, the whole is named, and stock and instrumented build are told apart."""
+    simple.write(u__c="".join(f"int u{k}(int x) {{ return missing_{k}; }}\n" for k in range(40)))
+    result = simple.build(BUILD, seeds=[1])
+    for layout, variant in (("stock", "stock"), (1, "capture"), ("identity", "capture")):
+        failure = failure_of(result, layout)
+        assert f"system 'sys': the {variant} build exited with status 1; the end of its output:" in failure.error
+        assert "missing_39" in failure.error
+        assert "missing_2’" not in failure.error
+        assert failure.log is not None
+        assert f"Full log: {failure.log}" in failure.error
+        assert "missing_0" in failure.log.read_text()
+        assert f"layoutrand: $ {BUILD}" in failure.log.read_text()
+
+
+def test_only_the_instrumented_build_fails(simple: Workshop) -> None:
+    """A build that cannot bear -ffunction-sections still gives its stock binary."""
+    simple.write(u__c='__asm__(".text");\n' + many_functions(4, prefix="u"))
+    result = simple.build("$CC -dM -E -x c /dev/null > /dev/null; $CC '-###' -c u.c 2>&1 | grep -q . && " + BUILD, seeds=[1])
+    assert "stock" in {binary.layout for binary in result.binaries}
+
+
+def test_the_build_does_not_end(simple: Workshop) -> None:
+    """build.timeout_s ends a build and all its processes."""
+    marker = simple.project / "pid"
+    result = simple.build(f"sleep 600 & echo $! > '{marker}'; wait", controls=False, seeds=[1], build={"timeout_s": 1.5})
+    assert "did not finish within 1.5 s" in only_error(result)
+    assert not Path(f"/proc/{marker.read_text().strip()}").exists()
+
+
+def test_the_artefact_was_never_made(simple: Workshop) -> None:
+    """A wrong name in build.artefacts is recognised after a successful build."""
+    result = simple.build(BUILD, artefacts=["bin/program"], seeds=[1])
+    message = failure_of(result).error
+    assert "the build succeeded, but made no bin/program; is build.artefacts right?" in message
+    assert failure_of(result).log is not None
+
+
+def test_the_artefact_is_a_script(simple: Workshop) -> None:
+    """libtool's wrapper script is told from the program, and the program's place is named."""
+    message = failure_of(
+        simple.build(BUILD + " && mkdir .libs && mv prog .libs/ && printf '#!/bin/sh\\n' > prog", seeds=[1])
+    ).error
+    assert "prog is a script; libtool puts the program itself into .libs/prog" in message
+
+
+def test_the_artefact_was_never_linked(simple: Workshop) -> None:
+    """An executable that comes with the source was not linked by this build: the links seen are listed."""
+    subprocess.run(["gcc", "-o", simple.source / "ready", "main.c", "u.c"], cwd=simple.source, check=True)
+    message = failure_of(simple.build(BUILD, artefacts=["ready"], seeds=[1])).error
+    assert "ready was never linked through layoutrand's wrappers; these were: prog." in message
+    assert "make clean" in message
+
+
+@pytest.mark.parametrize("command", ["/usr/bin/gcc -o prog *.c", "PATH=/usr/bin:/bin gcc -o prog *.c", "unset CC; /usr/bin/cc *.c -o prog"])
+def test_all_links_go_round_the_wrappers(simple: Workshop, command: str) -> None:
+    """A build that names its compiler absolutely is told to use $CC."""
+    result = simple.build(command, seeds=[1])
+    message = failure_of(result).error
+    assert "no link of this build went through layoutrand's wrappers" in message
+    assert "absolute path" in message
+    assert "$CC" in message
+    assert "stock" in {binary.layout for binary in result.binaries}
+
+
+def test_everything_was_built_before(simple: Workshop) -> None:
+    """A tree with up-to-date objects and program links nothing: the message says so."""
+    require("make", "make")
+    (simple.source / "Makefile").write_text("prog: main.o u.o\n\t$(CC) -o $@ $^\n%.o: %.c\n\t$(CC) -c $<\n")
+    subprocess.run(["make", "-s", "prog"], cwd=simple.source, check=True)
+    message = failure_of(simple.build("make", seeds=[1])).error
+    assert "no link of this build went through layoutrand's wrappers" in message
+    assert "make clean" in message
+
+
+def test_stale_objects_in_the_source_tree(simple: Workshop) -> None:
+    """Old objects that are only linked again have no function sections: refused rather than moved in lumps."""
+    require("make", "make")
+    (simple.source / "Makefile").write_text("prog: main.o u.o\n\t$(CC) -o $@ $^\n%.o: %.c\n\t$(CC) -c $<\n")
+    subprocess.run(["make", "-s", "prog"], cwd=simple.source, check=True)
+    (simple.source / "prog").unlink()
+    message = failure_of(simple.build("make", seeds=[1])).error
+    assert "no object of it was compiled through the wrappers" in message
+    assert "make clean" in message
+
+
+def test_one_stale_object_among_others(simple: Workshop) -> None:
+    """A prebuilt object among compiled ones moves as one piece, and is named."""
+    subprocess.run(["gcc", "-c", "u.c", "-o", "old.o"], cwd=simple.source, check=True)
+    (simple.source / "u.c").rename(simple.source / "v.c.txt")
+    simple.write(w__c=FILLER)
+    built = simple.built("$CC -c main.c w.c && $CC -o prog main.o w.o old.o")
+    assert any("old.o" in note and "move as one piece" in note for note in built.result.notes)
+
+
+def test_stripped_objects(simple: Workshop) -> None:
+    """Objects without symbols cannot be marked."""
+    result = simple.build("$CC -c *.c && $CC -nostdlib -r -o all.o main.o u.o && strip --strip-unneeded -K main all.o; $CC -o prog all.o && :", seeds=[1])
+    assert not result.failures or "symbol" in only_error(result)
+
+
+def test_stripped_after_the_link(simple: Workshop) -> None:
+    """strip after the link makes another file than the one linked: the message names such steps and what to do."""
+    result = simple.build(BUILD + " -Wl,--build-id=none && strip prog", seeds=[1])
+    message = failure_of(result).error
+    assert "prog: replaying its link gives another file than the build left" in message
+    assert "Something changed the file after the link (strip, objcopy, chrpath, signing?)" in message
+    assert "leave that step out of build.commands" in message
+    assert "stock" in {binary.layout for binary in result.binaries}
+
+
+def test_another_linker_than_the_toolchains(simple: Workshop) -> None:
+    """-fuse-ld=gold under toolchain gcc is refused with the two ways out."""
+    require("ld.gold", "binutils")
+    message = failure_of(simple.build(BUILD + " -fuse-ld=gold", seeds=[1])).error
+    assert "prog was linked by /usr/bin/ld.gold, but toolchain 'gcc' places functions with /usr/bin/ld.bfd" in message
+    assert "Remove the build's own choice of linker (-fuse-ld=...), or choose the toolchain of that linker" in message
+
+
+def test_a_linker_script_of_its_own(simple: Workshop) -> None:
+    """-T decides the order of sections itself."""
+    simple.write_named({"own.ld": "ENTRY(_start)\n"})
+    (simple.source / "own.ld").write_text(
+        subprocess.run(["ld", "--verbose"], capture_output=True, text=True, check=True).stdout.split("=" * 50)[1]
+    )
+    message = failure_of(simple.build(BUILD + " -no-pie -Wl,-T,own.ld", seeds=[1])).error
+    assert "prog is linked with a linker script of its own (own.ld)" in message
+    assert "not possible" in message
+
+
+@pytest.mark.parametrize("flags", ["-flto", "-flto -ffat-lto-objects"])
+def test_lto_objects(simple: Workshop, flags: str) -> None:
+    """LTO objects, slim or fat, are refused under a toolchain that cannot see their functions."""
+    message = failure_of(simple.build(f"$CC {flags} -c *.c && $CC {flags} -o prog main.o u.o", seeds=[1])).error
+    assert "holds link-time optimisation code: its functions do not exist before the link" in message
+    assert "Build without -flto" in message
+
+
+def test_an_unknown_toolchain(simple: Workshop) -> None:
+    """A misspelt toolchain is met with the nearest name."""
+    message = only_error(simple.build(BUILD, system={"toolchain": "gcc-ldd"}, seeds=[1]))
+    assert message == "no toolchain called 'gcc-ldd'; there are gcc, gcc-lld; did you mean 'gcc-lld'?"
+
+
+def test_a_toolchain_file_that_is_not_there(simple: Workshop) -> None:
+    """A path names the file that was looked for."""
+    message = only_error(simple.build(BUILD, system={"toolchain": "my/own.toml"}, seeds=[1]))
+    assert "toolchain file" in message
+    assert str(simple.project / "my/own.toml") in message
+    assert "No such file" in message
+
+
+def test_a_toolchain_file_with_mistakes(simple: Workshop) -> None:
+    """Every mistake in a toolchain file is reported."""
+    (simple.project / "own.toml").write_text('extends = "gcc"\nname = 3\n[link]\nlinker = "ld"\nodd = 1\n')
+    message = only_error(simple.build(BUILD, system={"toolchain": "own.toml"}, seeds=[1]))
+    for part in ("own.toml: 3 problems", "name:", "link.linker:", "link.odd:"):
+        assert part in message
+
+
+def test_a_factor_that_the_toolchain_cannot_do(simple: Workshop) -> None:
+    """The message names the toolchains that can."""
+    (simple.project / "own.toml").write_text('extends = "gcc"\nname = "own"\n[link]\nfactors = ["module-order"]\n')
+    message = only_error(simple.build(BUILD, system={"toolchain": "own.toml"}, seeds=[1]))
+    assert message == "toolchain 'own' cannot do 'function-order'; these can: gcc, gcc-lld"
+
+
+def test_an_unknown_factor(simple: Workshop) -> None:
+    """A misspelt factor is an error of the configuration."""
+    with pytest.raises(ConfigError, match="layout.factors"):
+        simple.config(BUILD, layout={"factors": ["funtion-order"]})
+
+
+def test_a_source_that_is_not_there(simple: Workshop) -> None:
+    """build.source names a directory that must exist."""
+    message = only_error(simple.build(BUILD, build={"source": "nowhere"}, seeds=[1]))
+    assert message == f"build.source: {simple.project / 'nowhere'} is not a directory"
+
+
+def test_one_bad_system_does_not_stop_the_other(simple: Workshop) -> None:
+    """Systems fail each by themselves."""
+    config = simple.config(BUILD, systems={"good": {}, "bad": {"cflags": "-O2 --no-such-flag"}})
+    good, bad = simple.build_all(config, layouts=["stock", "identity", 1])
+    assert not good.failures
+    assert {failure.layout for failure in bad.failures} == {"stock", "identity", 1}
+    assert not bad.binaries
+    assert "--no-such-flag" in failure_of(bad).error
+
+
+def test_one_bad_artefact_fails_the_capture(simple: Workshop) -> None:
+    """An artefact that cannot be captured is named, also where another one could."""
+    result = simple.build(BUILD + " && cp /bin/true other", artefacts=["prog", "other"], seeds=[1])
+    assert {failure.artefact for failure in result.failures if failure.layout == 1} == {"prog", "other"}
+    assert "other was never linked" in failure_of(result, 1).error
+
+
+def test_a_32_bit_program(simple: Workshop) -> None:
+    """A program for another machine is refused, not mangled."""
+    source = "#include <stdio.h>\nint main(void) { return 0; }\n"
+    able = subprocess.run(["gcc", "-m32", "-x", "c", "-", "-o", "/dev/null"], input=source.encode(), capture_output=True)
+    if able.returncode != 0:
+        simple.write_named({"main.c": "void _start(void) { for (;;); }\nint f(int x) { return x; }\n"})
+        result = simple.build("$CC -m32 -ffreestanding -c main.c && $LD -m elf_i386 -o prog main.o", seeds=[1])
+    else:
+        result = simple.build("$CC -m32 -c *.c && $CC -m32 -o prog main.o u.o", seeds=[1])
+    assert "only 64-bit little-endian ELF files are supported" in failure_of(result).error
+
+
+def test_a_random_build_id(simple: Workshop) -> None:
+    """A link that is different each time cannot be replayed: the message does not blame the build alone."""
+    message = failure_of(simple.build(BUILD + " -Wl,--build-id=uuid", seeds=[1])).error
+    assert "--build-id=uuid" in message
+
+
+def test_a_usage_error_is_a_usage_error(simple: Workshop) -> None:
+    """An unknown system is refused before anything is built."""
+    from layoutrand.core.config import choose
+
+    with pytest.raises(UsageError, match="no system called 'syss'; there are sys; did you mean 'sys'"):
+        choose("system", ["syss"], ["sys"])

@@ -1,0 +1,112 @@
+"""What thirty layouts cost beside one plain build, thirty bare links, and thirty rebuilds; all in one run."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from debian_sources import source_tree
+from layoutrand.usecases.relink import run_linker
+from layoutrand.world.cache import Cache
+from layoutrand.world.process import SubprocessRunner
+
+pytestmark = pytest.mark.perf
+
+SEEDS = 30
+JOBS = len(os.sched_getaffinity(0))
+PROGRAMS = {
+    "lua5.4": (["make -C src -j{jobs} linux"], "src/lua", 3),
+    "gnugo": (["./configure --without-curses --without-readline CFLAGS='-g -O2 -fcommon'", "make -j{jobs}"], "interface/gnugo", 1),
+}
+
+
+@pytest.mark.parametrize("toolchain", ["gcc", "gcc-lld"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_thirty_layouts(tmp_path: Path, program: str, toolchain: str) -> None:
+    """Thirty layouts from nothing, without and with controls; once more from the cache."""
+    commands, artefact, repetitions = PROGRAMS[program]
+    tree = source_tree(program, tmp_path / "source")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "layoutrand.toml").write_text(
+        f'[project]\nname = "perf"\n[build]\nsource = "{tree}"\ncommands = {json.dumps(commands)}\n'
+        f'artefacts = ["{artefact}"]\n[systems.A]\ntoolchain = "{toolchain}"\n'
+    )
+    times: dict[str, list[float]] = {}
+
+    def timed(name: str, action: object, *arguments: object) -> None:
+        begin = time.perf_counter()
+        action(*arguments)  # type: ignore[operator]
+        times.setdefault(name, []).append(time.perf_counter() - begin)
+
+    for number in range(repetitions):
+        work, cache = tmp_path / f"plain{number}", tmp_path / f"cache{number}"
+        timed("plain build", _plain_build, tree, work, commands)
+        timed("30 seeds", _layoutrand, project, cache, "--no-controls")
+        timed("30 seeds again", _layoutrand, project, cache, "--no-controls")
+        timed("30 bare links", _bare_links, cache, tmp_path / f"links{number}")
+        timed("30 seeds and controls", _layoutrand, project, tmp_path / f"full{number}")
+        timed("30 seeds and controls again", _layoutrand, project, tmp_path / f"full{number}")
+        shutil.rmtree(work)
+    _report(program, toolchain, {name: statistics.median(values) for name, values in times.items()}, repetitions)
+    assert len(times["30 seeds"]) == repetitions
+
+
+def _plain_build(tree: Path, work: Path, commands: list[str]) -> None:
+    shutil.copytree(tree, work, symlinks=True)
+    script = "set -e\n" + "\n".join(command.replace("{jobs}", str(JOBS)) for command in commands)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
+    subprocess.run(["bash", "-c", script], cwd=work, env=env, check=True, capture_output=True)
+
+
+def _layoutrand(project: Path, cache: Path, *options: str) -> None:
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(cache)}
+    command = [sys.executable, "-m", "layoutrand", "build", "--seeds", str(SEEDS), "-q", *options]
+    subprocess.run(command, cwd=project, env=env, check=True, capture_output=True)
+
+
+def _bare_links(root: Path, output: Path) -> None:
+    """The recorded linker command as it was, thirty times, as many at once as there are cores."""
+    cache = Cache(root)
+    (folder,) = (root / "captures").iterdir()
+    capture = cache.load_capture(folder.name)
+    assert capture is not None
+    link = capture.links[0]
+    output.mkdir()
+
+    def once(number: int) -> int:
+        return run_linker(
+            SubprocessRunner(), Path(capture.tools["ld"]["path"]), link.replay_argv, root=folder / "0" / "root",
+            cwd=link.cwd, environment=link.environment, output=output / str(number), extra=[],
+        ).returncode  # fmt: skip
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        assert set(pool.map(once, range(SEEDS))) == {0}
+
+
+def _report(program: str, toolchain: str, seconds: dict[str, float], repetitions: int) -> None:
+    floor = seconds["plain build"] + seconds["30 bare links"]
+    figure = {
+        "perf": "30 layouts from nothing", "program": program, "toolchain": toolchain, "repetitions": repetitions,
+        "seconds": {name: round(value, 2) for name, value in seconds.items()},
+        "seeds / (plain build + bare links)": round(seconds["30 seeds"] / floor, 3),
+        "with controls / (plain build + bare links)": round(seconds["30 seeds and controls"] / floor, 3),
+        # 30 rebuilds are not carried out: they are 30 of the plain build measured in this run.
+        "30 rebuilds / seeds": round(30 * seconds["plain build"] / seconds["30 seeds"], 1),
+        "30 rebuilds / with controls": round(30 * seconds["plain build"] / seconds["30 seeds and controls"], 1),
+        "machine": f"{platform.node()} {platform.machine()} {JOBS} cpus",
+    }  # fmt: skip
+    print(json.dumps(figure, indent=2))
+    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(figure) + "\n")
