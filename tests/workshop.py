@@ -188,6 +188,15 @@ def only_error(result: SystemBuild) -> str:
     return messages.pop()
 
 
+def alive(pid: int) -> bool:
+    """Whether a process still runs; one that nobody has waited for yet does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+
 def symbols(path: Path) -> dict[str, int]:
     """Address of each named symbol (tests use unique names)."""
     binary = elf.read(path.read_bytes(), name=str(path))

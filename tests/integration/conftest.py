@@ -9,7 +9,7 @@ import pytest
 from workshop import LINKERS, Workshop, require
 
 
-@pytest.fixture(params=list(LINKERS))
+@pytest.fixture(params=["gnu", "lld-19", pytest.param("lld-14", marks=pytest.mark.slow)])
 def linker(request: pytest.FixtureRequest) -> str:
     """Each linker in turn."""
     name: str = request.param

@@ -12,7 +12,7 @@ import pytest
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.model import BuildFailure
 from layoutrand.usecases.build import SystemBuild
-from workshop import FILLER, Workshop, main_calling, many_functions, only_error, require
+from workshop import FILLER, Workshop, alive, main_calling, many_functions, only_error, require
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
 
@@ -83,10 +83,10 @@ def test_the_build_fails(simple: Workshop) -> None:
 
 
 def test_only_the_instrumented_build_fails(simple: Workshop) -> None:
-    """A build that cannot bear -ffunction-sections still gives its stock binary."""
-    simple.write(u__c='__asm__(".text");\n' + many_functions(4, prefix="u"))
-    result = simple.build("$CC -dM -E -x c /dev/null > /dev/null; $CC '-###' -c u.c 2>&1 | grep -q . && " + BUILD, seeds=[1])
-    assert "stock" in {binary.layout for binary in result.binaries}
+    """A build that cannot bear function sections still gives its stock binary."""
+    result = simple.build("$CC -c *.c && ! objdump -h u.o | grep -q '[.]text[.]u' && $CC -o prog main.o u.o", seeds=[1])
+    assert {binary.layout for binary in result.binaries} == {"stock"}
+    assert "the capture build exited with status 1" in only_error(result)
 
 
 def test_the_build_does_not_end(simple: Workshop) -> None:
@@ -94,7 +94,7 @@ def test_the_build_does_not_end(simple: Workshop) -> None:
     marker = simple.project / "pid"
     result = simple.build(f"sleep 600 & echo $! > '{marker}'; wait", controls=False, seeds=[1], build={"timeout_s": 1.5})
     assert "did not finish within 1.5 s" in only_error(result)
-    assert not Path(f"/proc/{marker.read_text().strip()}").exists()
+    assert not alive(int(marker.read_text()))
 
 
 def test_the_artefact_was_never_made(simple: Workshop) -> None:
@@ -121,14 +121,22 @@ def test_the_artefact_was_never_linked(simple: Workshop) -> None:
     assert "make clean" in message
 
 
-@pytest.mark.parametrize("command", ["/usr/bin/gcc -o prog *.c", "PATH=/usr/bin:/bin gcc -o prog *.c", "unset CC; /usr/bin/cc *.c -o prog"])
-def test_all_links_go_round_the_wrappers(simple: Workshop, command: str) -> None:
-    """A build that names its compiler absolutely is told to use $CC."""
-    result = simple.build(command, seeds=[1])
+def test_all_links_go_round_the_wrappers(simple: Workshop) -> None:
+    """A build that changes PATH to reach its compiler and linker is told to use $CC."""
+    result = simple.build("PATH=/usr/bin:/bin; gcc -o prog *.c", seeds=[1])
     message = failure_of(result).error
     assert "no link of this build went through layoutrand's wrappers" in message
     assert "absolute path" in message
     assert "$CC" in message
+    assert "stock" in {binary.layout for binary in result.binaries}
+
+
+def test_an_absolute_compiler(simple: Workshop) -> None:
+    """A compiler called by its absolute path makes objects without function sections: refused, $CC is proposed."""
+    result = simple.build("/usr/bin/gcc -O2 -o prog *.c", seeds=[1])
+    message = failure_of(result).error
+    assert "no object of it was compiled through the wrappers, so it has no function sections" in message
+    assert "does the build use $CC or gcc from PATH?" in message
     assert "stock" in {binary.layout for binary in result.binaries}
 
 
@@ -162,10 +170,17 @@ def test_one_stale_object_among_others(simple: Workshop) -> None:
     assert any("old.o" in note and "move as one piece" in note for note in built.result.notes)
 
 
-def test_stripped_objects(simple: Workshop) -> None:
-    """Objects without symbols cannot be marked."""
-    result = simple.build("$CC -c *.c && $CC -nostdlib -r -o all.o main.o u.o && strip --strip-unneeded -K main all.o; $CC -o prog all.o && :", seeds=[1])
-    assert not result.failures or "symbol" in only_error(result)
+def test_objects_stripped_before_the_link(simple: Workshop) -> None:
+    """Objects that keep only the symbols which the link needs are placed like others."""
+    simple.built("$CC -c *.c && strip --strip-unneeded u.o && $CC -o prog main.o u.o").assert_all_print_as_stock()
+
+
+def test_an_object_without_symbols(simple: Workshop) -> None:
+    """Code in an object without any symbol table cannot be marked: the object is named."""
+    simple.write_named({"pad.S": '.text\nnop\nnop\n.section .note.GNU-stack,"",@progbits\n'})
+    result = simple.build("$CC -c *.c pad.S && strip -s pad.o && $CC -o prog main.o u.o pad.o", seeds=[1])
+    message = failure_of(result).error
+    assert "pad.o: the object has no symbol table (stripped before the link?)" in message
 
 
 def test_stripped_after_the_link(simple: Workshop) -> None:

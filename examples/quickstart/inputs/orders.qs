@@ -1,7 +1,7 @@
-# An order-processing service: every request passes through all of its stages, so the
-# program's working set of code is traversed once per request.
+# An order-processing service.  Orders pass through ten stages in small batches, and each stage
+# uses other parts of the library, so that the code in use changes all the time.
 #
-#     qs orders.qs REQUESTS
+#     qs orders.qs REQUESTS [BATCH]
 
 let rng = random.new(20240229);
 let requests = int(args[0] ?? "50");
@@ -199,4 +199,5 @@ for message in samples {
 print(f"{requests} requests, revenue {revenue:,}, stored {stored} bytes, digest {digest}");
 print(f"forecast {expected:.3f}, failures {failures}");
 print("index:", len(index), "entries,", "candl" in index ? index["candl"] : "no candles");
-print("nearest names:", index.keys().filter(fn(k) => text.levenshtein(k, "B300") <= 1).sort());
+let names = index.keys().filter(fn(k) => regex.compile("^[A-Z]\\d").test(k));
+print("nearest names:", names.sort_by(fn(k) => [text.levenshtein(k, "T260"), k])[0:5]);

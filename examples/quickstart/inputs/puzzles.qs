@@ -154,7 +154,7 @@ fn knapsack(items, capacity) {
 }
 
 fn words(count) {
-    let text = (0..count).list().map(fn(i) => rng.word(1 + i % 2));
+    let text = (0..count).list().map(fn(i) => rng.word(1)[0:2]);
     let tally = {};
     for w in text {
         tally[w] = (tally[w] ?? 0) + 1;

@@ -178,6 +178,9 @@ group("lists", fn() {
     same(1 in [1, 2] and not (3 in [1, 2]), true);
     let loop = [1];
     loop.push(loop);
+    let other = [1];
+    other.push(other);
+    same([loop == other, loop == loop], [false, true]);
     same(str(loop).ends_with("...]]]]]]]]]]]]]"), true);
 });
 
@@ -481,6 +484,8 @@ group("compiler", fn() {
     same(error_of(fn() => meta.eval("{ let a = 1; let a = 2; }")), "syntax error in line 1: variable declared twice in a block");
     same(error_of(fn() => meta.eval("1 + 2 = 3;")), "syntax error in line 1: cannot assign to this expression");
     same(error_of(fn() => meta.eval("\"abc")), "syntax error in line 1: unterminated string");
+    same(error_of(fn() => meta.eval("1" + " + 1" * 9999)), "syntax error in line 1: expression too long");
+    same(meta.eval("let x1 = 2; x1" + " + x1" * 999), 2000);
     same(error_of(fn() => meta.eval("(" * 500)), "syntax error in line 1: nesting too deep");
     same(meta.listing(meta.compile("x = x + 1;")).lines().len(), 6);
 });

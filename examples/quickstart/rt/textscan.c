@@ -148,7 +148,8 @@ static size_t take_line(const char *text, size_t len, size_t pos, size_t width, 
     }
 }
 
-static void put_line(Buf *out, const char *text, size_t from, size_t to, size_t words, size_t spaces)
+static void put_line(Buf *out, const char *text, size_t from, size_t to, size_t words,
+                     size_t spaces)
 {
     for (size_t i = 0; i < words; i++) {
         size_t start = next_word(text, to, &from);

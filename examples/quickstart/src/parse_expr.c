@@ -1,6 +1,8 @@
 /* Expressions, from the operators that bind least to primary expressions. */
 #include "parser.h"
 
+enum { MAX_LINKS = 4000 }; /* of a chain of operators, which makes a tree as deep */
+
 typedef enum {
     BIND_NONE,
     BIND_PIPE,
@@ -204,7 +206,9 @@ static Expr *parse_call(Parser *ps, Expr *callee)
 static Expr *parse_postfix(Parser *ps)
 {
     Expr *e = parse_primary(ps);
-    for (;;) {
+    for (int links = 0;; links++) {
+        if (links == MAX_LINKS)
+            parser_fail(ps, "expression too long", "");
         if (parser_accept(ps, TOK_LPAREN))
             e = parse_call(ps, e);
         else if (parser_accept(ps, TOK_LBRACKET))
@@ -272,7 +276,9 @@ static Expr *parse_binding(Parser *ps, Binding least)
     if (!parser_enter(ps))
         return parse_constant(ps, EX_NIL, 0);
     Expr *left = parse_prefix(ps);
-    for (;;) {
+    for (int links = 0;; links++) {
+        if (links == MAX_LINKS)
+            parser_fail(ps, "expression too long", "");
         TokenKind op = ps->cur.kind;
         Binding b = (Binding)binding[op];
         if (b == BIND_NONE || b < least)

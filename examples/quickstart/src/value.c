@@ -7,6 +7,9 @@
 
 #include <math.h>
 
+/* Lists nested deeper, perhaps in themselves, are different and have no order. */
+enum { MAX_NESTING = 500 };
+
 Type value_type(Value v)
 {
     static const Type object_types[] = {
@@ -45,12 +48,14 @@ const char *value_type_name(Value v)
     return type_name(value_type(v));
 }
 
-static bool lists_equal(const List *a, const List *b)
+static bool equal_at(Value a, Value b, int depth);
+
+static bool lists_equal(const List *a, const List *b, int depth)
 {
-    if (a->len != b->len)
+    if (a->len != b->len || depth > MAX_NESTING)
         return false;
     for (size_t i = 0; i < a->len; i++)
-        if (!value_equal(a->items[i], b->items[i]))
+        if (!equal_at(a->items[i], b->items[i], depth))
             return false;
     return true;
 }
@@ -71,7 +76,7 @@ static bool ranges_equal(const Range *a, const Range *b)
 }
 
 /* Maps, functions and the like are equal only to themselves. */
-static bool objects_equal(Value a, Value b)
+static bool objects_equal(Value a, Value b, int depth)
 {
     if (a.as.object == b.as.object)
         return true;
@@ -81,7 +86,7 @@ static bool objects_equal(Value a, Value b)
     case OBJ_STR:
         return str_equal(AS_STR(a), AS_STR(b));
     case OBJ_LIST:
-        return lists_equal(AS_LIST(a), AS_LIST(b));
+        return lists_equal(AS_LIST(a), AS_LIST(b), depth + 1);
     case OBJ_BIG:
         return big_cmp(&AS_BIG(a)->big, &AS_BIG(b)->big) == 0;
     case OBJ_MATRIX:
@@ -110,7 +115,7 @@ static double to_double(Value v)
     }
 }
 
-bool value_equal(Value a, Value b)
+static bool equal_at(Value a, Value b, int depth)
 {
     if (a.tag != b.tag)
         return (a.tag == VAL_FLOAT || b.tag == VAL_FLOAT) && is_number(a) && is_number(b) &&
@@ -123,10 +128,15 @@ bool value_equal(Value a, Value b)
     case VAL_FLOAT:
         return a.as.number == b.as.number;
     case VAL_OBJECT:
-        return objects_equal(a, b);
+        return objects_equal(a, b, depth);
     default:
         return true;
     }
+}
+
+bool value_equal(Value a, Value b)
+{
+    return equal_at(a, b, 0);
 }
 
 /* Integers that do not fit a machine word are kept as bigs, so the sign decides. */
@@ -152,10 +162,14 @@ static bool compare_numbers(Value a, Value b, int *order)
     return !isnan(x) && !isnan(y);
 }
 
-static bool compare_lists(const List *a, const List *b, int *order)
+static bool compare_at(Value a, Value b, int *order, int depth);
+
+static bool compare_lists(const List *a, const List *b, int *order, int depth)
 {
+    if (depth > MAX_NESTING)
+        return false;
     for (size_t i = 0; i < a->len && i < b->len; i++) {
-        if (!value_compare(a->items[i], b->items[i], order))
+        if (!compare_at(a->items[i], b->items[i], order, depth))
             return false;
         if (*order != 0)
             return true;
@@ -164,7 +178,7 @@ static bool compare_lists(const List *a, const List *b, int *order)
     return true;
 }
 
-bool value_compare(Value a, Value b, int *order)
+static bool compare_at(Value a, Value b, int *order, int depth)
 {
     if (is_number(a) && is_number(b))
         return compare_numbers(a, b, order);
@@ -173,8 +187,13 @@ bool value_compare(Value a, Value b, int *order)
         return true;
     }
     if (value_is(a, OBJ_LIST) && value_is(b, OBJ_LIST))
-        return compare_lists(AS_LIST(a), AS_LIST(b), order);
+        return compare_lists(AS_LIST(a), AS_LIST(b), order, depth + 1);
     return false;
+}
+
+bool value_compare(Value a, Value b, int *order)
+{
+    return compare_at(a, b, order, 0);
 }
 
 bool value_hash(Value v, uint32_t *hash)

@@ -86,7 +86,7 @@ def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
             "benchmark",
             "system",
             "metric",
-            "layout",
+            "layout alone",
             *(f"{level} (T)" for level in ("binary", "execution", "iteration")),
         ),
         [_level_row(analysis) for analysis in shown],
@@ -101,9 +101,30 @@ def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
         )
         page.line()
     for analysis in shown:
+        page.line(_sentence_of(analysis))
+    for analysis in shown:
         for warning in analysis.warnings:
             page.warn(f"{analysis.system}, {analysis.benchmark}, {analysis.metric}: {warning}")
     show_selection_problems(report.selection, report.warnings, page)
+
+
+def _sentence_of(analysis: Analysis) -> str:
+    """What the numbers mean, in words."""
+    means = [mean for _, mean in analysis.binary_means]
+    name = f"{analysis.benchmark}, {analysis.system}, {analysis.metric}"
+    if min(means) == max(means):
+        return f"{name}: the same in all {len(means)} layouts"
+    centre = analysis.mean.centre
+    parts = [
+        f"{name}: one binary could have shown anything from {100 * (min(means) / centre - 1):+.1f} "
+        f"to {100 * (max(means) / centre - 1):+.1f} % of the mean over {len(means)} layouts"
+    ]
+    if analysis.layout is not None and analysis.layout.relative_sd is not None:
+        parts.append(f"layout alone has a standard deviation of {percent(analysis.layout.relative_sd)}")
+    if analysis.stock is not None:
+        shift = 100 * (analysis.stock.mean / centre - 1)
+        parts.append(f"your own build lies at {shift:+.1f} %, above {analysis.stock.percentile:.0f} % of the layouts")
+    return "; ".join(parts)
 
 
 def _mean_row(analysis: Analysis) -> tuple[str, ...]:

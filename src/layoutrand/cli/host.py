@@ -46,6 +46,9 @@ def _show_diagnosis(found: Diagnosis, terminal: Terminal) -> None:
         terminal.line(f"{problem.severity}: {problem.what}\n    mend: {problem.mend}")
 
 
+_DEMO_METRICS = ("wall_s", "instructions", "i1_misses", "branch_mispredictions", "estimated_cycles")
+
+
 def demo(
     directory: Annotated[
         Path, typer.Option("-C", "--directory", help="Where to put the example; made if it is not there.")
@@ -74,14 +77,16 @@ def demo(
     )  # fmt: skip
     building.show_build(results, terminal)
     running.show_run(summary, terminal)
-    terminal.line(f"\n$ layoutrand analyse -C {directory}")
+    chosen = " ".join(f"--metric {metric}" for metric in _DEMO_METRICS)
+    terminal.line(f"\n$ layoutrand analyse {chosen} -C {directory}")
     selection = analysis.load_selection(config, directory, [], [], None)
-    report = analyse(selection, confidence=0.95, metrics=[])
-    analysis.show_analysis(report, terminal, every=False)
+    every = analyse(selection, confidence=0.95, metrics=[])
+    report = analyse(selection, confidence=0.95, metrics=_DEMO_METRICS)
+    analysis.show_analysis(report, terminal, every=True)
     base, candidate = systems[0], systems[1]
     terminal.line(f"$ layoutrand compare {base} {candidate} -C {directory}")
     comparison = compare(selection, base, candidate, confidence=0.95, threshold=0.01, metric=None)
     analysis.show_comparison(comparison, terminal)
-    path = write_report(directory, config, results, summary, report, comparison)
+    path = write_report(directory, config, results, summary, every, comparison)
     terminal.line(f"\nReport: {path.absolute()}")
     return 1 if summary.failures or summary.build_failures else 0

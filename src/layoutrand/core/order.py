@@ -37,6 +37,12 @@ def classify(section_name: str) -> str:
     return next((prefix for prefix in _PREFIXES if rest == prefix or rest.startswith(prefix + ".")), PLAIN)
 
 
+def is_function_section(section_name: str) -> bool:
+    """Whether the section is one function's own, by its name: neither .text nor the common section of a class."""
+    rest = section_name.removeprefix(".text.").rstrip(".")
+    return rest != section_name and rest not in _PREFIXES
+
+
 def identity_bytes(section: Section) -> bytes:
     """What a section is called in every system and on every machine, for the keyed hash.
 

@@ -14,7 +14,11 @@ _DEPTH = 64
 
 
 def split(text: bytes) -> list[bytes]:
-    """The arguments in a response file's text: blanks separate, quotes group, a backslash takes the next byte as is."""
+    """The arguments in a response file's text: blanks separate, quotes group, a backslash takes the next byte as is.
+
+    Newer binutils (2.43) and gcc (15) take a backslash inside single quotes literally; what compiler drivers write has
+    none there.
+    """
     arguments: list[bytes] = []
     current = bytearray()
     started = escaped = False

@@ -171,13 +171,13 @@ def fieller_bounds(old: FloatArray, new: FloatArray, *, confidence: float, metho
         quantile = t_quantile(confidence, old.size - 1)
     else:
         quantile = t_quantile(confidence, satterthwaite(((y_new / y) ** 2 * v, v_new), (old.size, new.size)))
-    h2, h2_new = quantile**2 * v, quantile**2 * v_new
-    denominator = y * y - h2
-    if denominator <= 0:
+    ratio = y_new / y
+    e2, f2 = quantile**2 * v / (y * y), quantile**2 * v_new / (y * y)  # h^2 / Y^2 and h'^2 / Y^2
+    if e2 >= 1:
         needed = first_count(lambda r: t_quantile(confidence, r - 1) ** 2 * v * old.size / r < y * y, start=2)
         return Bounds(low=-math.inf, high=math.inf, warnings=(advice.unbounded_ratio(old.size, needed),))
-    root = math.sqrt(y_new * y_new * h2 + h2_new * denominator)
-    return Bounds(low=(y * y_new - root) / denominator, high=(y * y_new + root) / denominator, warnings=())
+    root = math.sqrt(ratio * ratio * e2 + f2 * (1 - e2))
+    return Bounds(low=(ratio - root) / (1 - e2), high=(ratio + root) / (1 - e2), warnings=())
 
 
 def satterthwaite(variances: tuple[float, ...], counts: tuple[int, ...]) -> float:

@@ -195,7 +195,7 @@ def _layouts(site: _Site, name: str, base: _Base, stock: _Stock, layouts: Sequen
                 site.cache.drop_capture(base.capture.id)
                 note = f"{name}: its capture was damaged on disk ({damaged[0]}), so it is built again"
                 again = _capture(site, name)
-                return _layouts(site, name, replace(again, notes=(*base.notes, note, *again.notes)), stock, layouts)
+                return _layouts(site, name, replace(again, notes=(*base.notes, note)), stock, layouts)
         for task, found in zip(tasks, known, strict=True):
             results += _artefact_layouts(task, wanted, found, notes)
             notes += [f"{name}: {task.link.artefact}: {warning}" for warning in task.link.warnings]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -26,6 +27,7 @@ from layoutrand.world.toolbox import Toolbox
 from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
 
 _MOST_GUESSES = 20
+_LITTLE = 1 << 20  # bytes
 
 Say = Callable[[str], None]
 """Takes one line about what is happening."""
@@ -123,7 +125,7 @@ def _built(
         if status != 0:
             raise BuildFailed(
                 f"system {recipe.system!r}: the {recipe.variant} build exited with status {status}; the end of its "
-                f"output:\n{_indent(tail(log, 20))}",
+                f"output:\n{_indent(tail(log, 20))}{_full_disk_hint(cache.root)}",
                 log=log,
             )
         build_s = time.perf_counter() - begin
@@ -222,6 +224,11 @@ def _finish(order: Order, links: list[CapturedLink], build_s: float, n_links: in
         toolchain=order.toolbox.toolchain.name, separates_classes=order.toolbox.toolchain.link.separates_classes,
         tools=facts, source=order.origin.facts, build_s=build_s, n_links=n_links, links=tuple(links),
     )  # fmt: skip
+
+
+def _full_disk_hint(folder: Path) -> str:
+    free = shutil.disk_usage(folder).free
+    return f"\nNo space left on device for {folder}, perhaps: only {free >> 10} KiB are free" if free < _LITTLE else ""
 
 
 def _indent(text: str) -> str:

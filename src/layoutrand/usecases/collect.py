@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.core import archive, elf, ldscript, linkline
+from layoutrand.core import archive, elf, ldscript, linkline, objects
 from layoutrand.core.capture import CapturedLink
 from layoutrand.errors import CaptureFailed
 from layoutrand.usecases.relink import link_captured, run_linker
@@ -99,9 +100,9 @@ def collect(record: Record, bench: Bench) -> Draft:
     names: dict[str, str] = {}
     files: dict[str, bytes] = {}
     arguments: list[str] = []
-    scratch = bench.base / "discover"
-    with cache_errors("write", scratch):
-        scratch.mkdir(parents=True)
+    with cache_errors("write", Path(place.temporary)):
+        # Beside the build and not in the cache, whose path may have a "%": lld cannot write to such a place.
+        scratch = Path(tempfile.mkdtemp(prefix="discover-", dir=place.temporary))
     for word in line:
         instead = None
         if word.kind in ("input", "file"):
@@ -117,7 +118,7 @@ def collect(record: Record, bench: Bench) -> Draft:
                 names[instead] = name
                 write_tree(scratch, {os.path.basename(instead): data}, scratch, {os.path.basename(instead): b""})
         arguments += word.argv(instead)
-    said, opened = _discover(record, bench, arguments, scratch)
+    said, opened = _discover(record, bench, arguments, files, scratch)
     for path in opened:
         full = linkline.absolute(path, record.cwd)
         data = None if full in names else _content(path, record.cwd)
@@ -129,7 +130,9 @@ def collect(record: Record, bench: Bench) -> Draft:
     return Draft(line, files, names, _pulled(said, record.cwd, names), script)
 
 
-def _discover(record: Record, bench: Bench, arguments: list[str], scratch: Path) -> tuple[str, list[str]]:
+def _discover(
+    record: Record, bench: Bench, arguments: list[str], files: Mapping[str, bytes], scratch: Path
+) -> tuple[str, list[str]]:
     """Repeat the link where the build was: what the linker says, and every file it opened."""
     if not os.path.isdir(record.cwd):
         raise CaptureFailed(f"{bench.artefact} was linked in {record.cwd}, which the build has removed since")
@@ -140,6 +143,7 @@ def _discover(record: Record, bench: Bench, arguments: list[str], scratch: Path)
         environment=record.environment, output=str(scratch / "output"),
     )  # fmt: skip
     if done.returncode != 0:
+        objects.objects(files, ())  # link-time optimisation is the likeliest reason, and has a message of its own
         reason = done.stderr.decode("utf-8", "backslashreplace").strip()
         raise CaptureFailed(f"{bench.artefact}: the recorded link cannot be repeated: {reason[-2000:]}")
     said = done.stdout.decode("utf-8", "surrogateescape")

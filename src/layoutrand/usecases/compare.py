@@ -158,21 +158,22 @@ def _suite(
     pairs: Sequence[tuple[Sample, Sample]], confidence: float, threshold: float
 ) -> tuple[SuiteRatio | None, list[str]]:
     """The geometric mean over benchmarks, and why there is none."""
+    metrics = {old.metric for old, _ in pairs}
+    if len(metrics) > 1:
+        listed = ", ".join(sorted(metrics))
+        reason = f"no ratio for the suite: its benchmarks are measured in different metrics ({listed})"
+        return None, [f"{reason}; --metric chooses one"]
     baselines = {" ".join(_name(old)): measurements(old) for old, _ in pairs}
     candidates = {" ".join(_name(new)): measurements(new) for _, new in pairs}
     try:
         ratio = suite_ratio(baselines, candidates, confidence=confidence)
     except AnalysisError as error:
         return None, [f"no ratio for the suite: {error}"]
-    metrics = {old.metric for old, _ in pairs}
-    warnings = []
-    if len(metrics) > 1:
-        warnings.append(f"the suite's ratio averages over different metrics: {', '.join(sorted(metrics))}")
     suite = SuiteRatio(
         ratio=ratio, verdict=decide(ratio, threshold), p_value=_p_value(baselines, candidates),
         n_benchmarks=len(pairs), paired=_paired_suite(pairs, confidence),
     )  # fmt: skip
-    return suite, warnings
+    return suite, []
 
 
 def _p_value(baselines: Mapping[str, Any], candidates: Mapping[str, Any]) -> float | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from layoutrand.core import codecheck, elf, linkline, objects
 from layoutrand.core.capture import ROOT, CapturedLink
-from layoutrand.core.order import draw
+from layoutrand.core.order import draw, is_function_section
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.model import IDENTITY
 from layoutrand.usecases.collect import Bench, Draft, captured_name, collect, write_tree
@@ -33,8 +33,8 @@ def ingest(record: Record, bench: Bench) -> CapturedLink:
     draft = collect(record, bench)
     write_tree(bench.base / "root", draft.files, bench.base / "root", draft.files)
     link = _describe(record, bench, draft)
-    _prove_replay(bench, link)
     found = objects.objects(draft.files, draft.pulled)
+    _prove_replay(bench, link)
     identity, chosen = _probe(bench, link, draft, found)
     link = _edit(bench, link, draft, found, chosen)
     return _prove_identity(bench, replace(link, identity=identity), found, chosen)
@@ -54,6 +54,10 @@ def _refuse_unsupported(record: Record, bench: Bench) -> None:
         raise FeatureUnsupported(
             f"{bench.artefact} is linked with a linker script of its own ({scripts[0]}), which decides the order of "
             "its sections; layouts by relinking are not possible for it"
+        )
+    if any(word.option == "build-id" and word.text == "uuid" for word in line):
+        raise FeatureUnsupported(
+            f"{bench.artefact} is linked with --build-id=uuid, which makes every link another file; use --build-id=sha1"
         )
     if any(word.option == "sysroot" for word in line):
         raise FeatureUnsupported(f"{bench.artefact} is linked with --sysroot, which a capture needs for itself")
@@ -154,7 +158,7 @@ def _edit(
             f"{link.artefact}: none of its code can be placed: its objects come from outside the build, or are "
             "stripped or prebuilt. Is the source tree clean (make clean), and does the build use $CC?"
         )
-    if all(section.name == ".text" for section in movable) and len(movable) == len(lumped):
+    if not any(section.group == "" and is_function_section(section.name) for section in movable):
         raise CaptureFailed(
             f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
             "Is the source tree clean of old objects (make clean), and does the build use $CC or gcc from PATH?"

@@ -226,7 +226,7 @@ def entries(cache: Cache) -> list[Entry]:
     """Everything in the cache, least recently used first."""
     found = []
     for kind, folder, record in (("capture", "captures", "capture.json"), ("binary", "binaries", "meta.json")):
-        for path in sorted((cache.root / folder).iterdir()):
+        for path in sorted(path for path in (cache.root / folder).iterdir() if path.is_dir()):
             try:
                 used_at = (path / record).stat().st_mtime
                 table = json.loads((path / record).read_bytes())

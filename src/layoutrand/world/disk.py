@@ -78,21 +78,32 @@ def is_cache(folder: Path) -> bool:
 
 
 def remove_tree(path: Path) -> None:
-    """Delete a directory that may hold unwritable directories; nothing happens if it is not there."""
-    if not path.exists():
-        return
+    """Delete a directory that may hold unwritable directories; nothing happens if it is not there.
 
-    def retry(function: Callable[[str], object], name: str, _error: object) -> None:
-        # Only the directory is made writable: a file may be hard-linked into the cache and keeps its mode.
-        os.chmod(os.path.dirname(name), 0o700)
-        if os.path.isdir(name) and not os.path.islink(name):
-            os.chmod(name, 0o700)
-        function(name)
+    Another process may be deleting it too.
+    """
+    for _attempt in range(100):
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            if not os.path.lexists(path):
+                return
+        except PermissionError:
+            break
+        else:
+            return
+    _make_writable(path)
+    shutil.rmtree(path)
 
-    if sys.version_info >= (3, 12):
-        shutil.rmtree(path, onexc=retry)
-    else:
-        shutil.rmtree(path, onerror=retry)
+
+def _make_writable(path: Path) -> None:
+    """Let the owner into every directory; a file may be hard-linked into the cache and keeps its mode."""
+    path.chmod(0o700)
+    for directory, names, _files in os.walk(path):  # a directory is entered after its parent's turn
+        for name in names:
+            child = Path(directory, name)
+            if not child.is_symlink():
+                child.chmod(0o700)
 
 
 def tail(path: Path, lines: int) -> str:

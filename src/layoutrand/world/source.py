@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from layoutrand.errors import BuildFailed, UsageError
-from layoutrand.world.disk import is_cache, sha256_file
+from layoutrand.world.disk import is_cache, remove_tree, sha256_file
 
 ALWAYS_LEFT_OUT = (".git", ".layoutrand", "layoutrand.toml")
 
@@ -69,7 +69,7 @@ def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]
         children = sorted(os.scandir(source / directory), key=lambda entry: os.fsencode(entry.name))
         for entry in children:
             name = f"{directory}/{entry.name}" if directory else entry.name
-            left_out = name in ALWAYS_LEFT_OUT or any(fnmatch(name, pattern) for pattern in exclude)
+            left_out = name in ALWAYS_LEFT_OUT or any(fnmatch(name, pattern.rstrip("/")) for pattern in exclude)
             if left_out or (entry.is_dir(follow_symlinks=False) and is_cache(source / name)):
                 continue
             yield name, source / name
@@ -94,18 +94,41 @@ def resolve_revision(repo: str, rev: str | None, mirror: Path) -> str:
     import git
 
     try:
-        if mirror.exists():
+        _update(repo, mirror)
+        return str(git.Repo(mirror).git.rev_parse("--verify", "--end-of-options", f"{rev or 'HEAD'}^{{commit}}"))
+    except git.GitError as error:
+        raise BuildFailed(f"build.repo: cannot get {rev or 'HEAD'} of {repo}: {_reason(error)}") from error
+
+
+def _update(repo: str, mirror: Path) -> None:
+    """Fetch into the mirror; one that is not there or damaged (git was killed) is made beside its place and renamed."""
+    import git
+
+    if mirror.exists():
+        try:
             git.Repo(mirror).git.fetch("--prune", "origin", "+refs/*:refs/*")
+        except git.InvalidGitRepositoryError:
+            remove_tree(mirror)
         else:
-            git.Repo.clone_from(repo, mirror, mirror=True)
-        return str(git.Repo(mirror).git.rev_parse(f"{rev or 'HEAD'}^{{commit}}"))
-    except git.GitCommandError as error:
-        raise BuildFailed(f"build.repo: cannot get {rev or 'HEAD'} of {repo}: {error.stderr.strip()}") from error
+            return
+    fresh = mirror.with_name(f"{mirror.name}.new")
+    remove_tree(fresh)
+    git.Repo.clone_from(repo, fresh, mirror=True)
+    fresh.rename(mirror)
+
+
+def _reason(error: Exception) -> str:
+    """What git wrote, without GitPython's frame around it."""
+    said = str(getattr(error, "stderr", "") or error).strip()
+    return said.removeprefix("stderr: ").strip("'\n ")
 
 
 def check_out(mirror: Path, commit: str, target: Path) -> None:
     """A work tree of the mirror's commit at ``target``, with its .git, since builds ask it for a version."""
     import git
 
-    clone = git.Repo.clone_from(str(mirror), target, no_checkout=True)
-    clone.git.checkout("--detach", commit)
+    try:
+        clone = git.Repo.clone_from(str(mirror), target, no_checkout=True)
+        clone.git.checkout("--detach", commit)
+    except git.GitError as error:
+        raise BuildFailed(f"build.repo: cannot check out {commit}: {_reason(error)}") from error

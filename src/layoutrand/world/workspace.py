@@ -62,12 +62,13 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
     makefiles would have to quote. The path has the same length for every build, so that nothing that embeds it
     shifts.
     """
-    root = cache.root / "work"
+    root = (cache.root / "work").resolve()  # the wrappers see physical paths
     if not _SAFE.fullmatch(str(root)):
-        root = Path(tempfile.gettempdir() if _SAFE.fullmatch(tempfile.gettempdir()) else "/tmp")  # noqa: S108
+        temporary = Path(tempfile.gettempdir()).resolve()
+        root = temporary if _SAFE.fullmatch(str(temporary)) else Path("/tmp").resolve()  # noqa: S108
     with cache_errors("make a directory to build in below", root):
-        # The wrappers see physical paths. The process number tells `cache gc` that this one is in use.
-        base = Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-{os.getpid():07d}-", dir=root.resolve()))
+        # The process number tells `cache gc` that this one is in use.
+        base = Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-{os.getpid():07d}-", dir=root))
     space = Workspace(base)
     try:
         with cache_errors("make", base):

@@ -1,0 +1,245 @@
+"""A cache that is damaged, read-only or full: found, said, mended, and nothing finished is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from layoutrand.errors import CacheError
+from layoutrand.model import STOCK
+from layoutrand.world import cache as caches
+from layoutrand.world.cache import Cache
+from workshop import Built, Workshop, main_calling, many_functions, whole
+
+BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
+
+
+@pytest.fixture
+def simple(gnu: Workshop) -> Workshop:
+    """A small program."""
+    gnu.write(main__c=main_calling("u3"), u__c=many_functions(5, prefix="u"))
+    return gnu
+
+
+def flip(path: Path) -> None:
+    """Change one bit in the middle of a file, in place or in a file of its own where it is a hard link."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.unlink()
+    path.write_bytes(data)
+
+
+def flip_in_place(path: Path) -> None:
+    """Change one bit of the file itself."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
+
+
+def truncate(path: Path) -> None:
+    """Leave half of it."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+DAMAGES = {"flipped": flip, "truncated": truncate, "missing": Path.unlink}
+
+
+def digests(built: Built) -> dict[object, str]:
+    """Whole-file hashes by layout."""
+    return {name: binary.sha256 for name, binary in built.by_layout.items()}
+
+
+@pytest.mark.parametrize("damage", list(DAMAGES))
+@pytest.mark.parametrize("name", ["prog", "meta.json"])
+def test_a_damaged_binary_is_linked_again(simple: Workshop, damage: str, name: str) -> None:
+    """The entry is mended, the user told, and the bytes are what they were."""
+    first = simple.built(BUILD)
+    DAMAGES[damage](first.path(3).parent / name)
+    second = simple.built(BUILD)
+    assert [binary.layout for binary in second.result.binaries if not binary.cached] == [3]
+    assert second.result.notes == ("sys: the cached binary of prog, layout 3, was damaged; linked again",)
+    assert digests(second) == digests(first)
+    third = simple.built(BUILD)
+    assert all(binary.cached for binary in third.result.binaries)
+    assert third.result.notes == ()
+
+
+def test_a_damaged_stock_binary_is_built_again(simple: Workshop) -> None:
+    """stock has no capture to be linked from: its build is repeated, and said so."""
+    first = simple.built(BUILD)
+    flip(first.path(STOCK))
+    second = simple.built(BUILD)
+    assert second.result.notes == ("sys: its cached stock binary was damaged, so it is built again",)
+    assert digests(second) == digests(first)
+
+
+def _capture_folder(shop: Workshop) -> Path:
+    (folder,) = (shop.cache / "captures").iterdir()
+    return folder
+
+
+CAPTURE_FILES = ["capture.json", "0/code.npz", "0/root/_build/u.o", "0/edited/_build/u.o", "0/root/lib/x86_64-linux-gnu/libc.so.6"]
+
+
+@pytest.mark.parametrize("damage", list(DAMAGES))
+@pytest.mark.parametrize("name", CAPTURE_FILES)
+def test_a_damaged_capture_is_made_again(simple: Workshop, damage: str, name: str) -> None:
+    """New seeds need the capture: a damaged one is found, said, built again, and gives the bytes it gave before."""
+    first = simple.built(BUILD, seeds=[1, 2])
+    path = _capture_folder(simple) / name
+    if not path.exists():
+        pytest.skip(f"this system's link reads no {name}")
+    DAMAGES[damage](path)
+    (shutil.rmtree(simple.cache / "binaries"), (simple.cache / "binaries").mkdir())
+    second = simple.built(BUILD, seeds=[1, 2])
+    assert digests(second) == digests(first)
+    assert len(second.result.notes) == 1
+    assert "its capture was" in second.result.notes[0]
+    assert "damaged" in second.result.notes[0]
+    assert "built again" in second.result.notes[0]
+    simple.said.clear()
+    assert simple.built(BUILD, seeds=[1, 2, 3]).result.notes == ()
+    assert simple.said == []
+
+
+def test_a_capture_damaged_through_a_hard_link(simple: Workshop) -> None:
+    """root and edited share unchanged files: damage to the shared one is damage to both."""
+    simple.built(BUILD, seeds=[1])
+    (shared,) = (p for p in (_capture_folder(simple) / "0/edited").rglob("crtn.o"))
+    flip_in_place(shared)
+    again = simple.built(BUILD, seeds=[1, 2])
+    assert "its capture was damaged on disk" in again.result.notes[0]
+    assert len(again.seeded) == 2
+
+
+def test_a_damaged_capture_harms_no_cached_binary(simple: Workshop) -> None:
+    """As long as every binary is there, the capture is not needed, and not rebuilt."""
+    first = simple.built(BUILD)
+    flip(_capture_folder(simple) / "0/root/_build/u.o")
+    simple.said.clear()
+    assert digests(simple.built(BUILD)) == digests(first)
+    assert simple.said == []
+
+
+@pytest.mark.parametrize("damage", list(DAMAGES))
+def test_a_damaged_key_record(simple: Workshop, damage: str) -> None:
+    """The note of which capture a build gave is worth no more than the time to build again."""
+    first = simple.built(BUILD)
+    for path in (simple.cache / "keys").iterdir():
+        DAMAGES[damage](path)
+    assert digests(simple.built(BUILD)) == digests(first)
+
+
+def test_verify_lists_what_is_damaged(simple: Workshop) -> None:
+    """`cache verify` names the damaged entries and no others."""
+    first = simple.built(BUILD)
+    assert caches.verify(Cache(simple.cache)) == []
+    flip(first.path(2))
+    flip(_capture_folder(simple) / "0/code.npz")
+    found = caches.verify(Cache(simple.cache))
+    assert {(entry.kind, entry.name) for entry, _ in found} == {
+        ("binary", first.path(2).parent.name), ("capture", _capture_folder(simple).name)
+    }  # fmt: skip
+    assert any("code.npz" in problem for _, problem in found)
+
+
+def test_evicted_entries_are_made_again(simple: Workshop) -> None:
+    """`cache gc` to nothing loses nothing."""
+    first = simple.built(BUILD)
+    caches.collect(Cache(simple.cache), 0)
+    assert not list((simple.cache / "binaries").iterdir())
+    assert not list((simple.cache / "captures").iterdir())
+    assert digests(simple.built(BUILD)) == digests(first)
+
+
+def test_least_recently_used_goes_first(simple: Workshop) -> None:
+    """A binary used lately survives one that was not."""
+    first = simple.built(BUILD)
+    for layout, binary in first.by_layout.items():
+        age = 1_000_000_000 if layout != 2 else 1_100_000_000
+        os.utime(binary.path.parent / "meta.json", (age, age))
+    os.utime(_capture_folder(simple) / "capture.json", (900_000_000, 900_000_000))
+    (kept,) = [e for e in caches.entries(Cache(simple.cache)) if e.name == first.path(2).parent.name]
+    caches.collect(Cache(simple.cache), kept.size)
+    assert [entry.name for entry in caches.entries(Cache(simple.cache))] == [kept.name]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A file system of its own at a place; called again it changes the mount options."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = False
+
+    def mount(options: str) -> Path:
+        nonlocal mounted
+        flags = f"remount,{options}" if mounted else options
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", flags, "tmpfs", str(place)], capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"needs the right to mount a small file system: {done.stderr.strip()}")
+        mounted = True
+        return place
+
+    yield mount
+    if mounted:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.mark.parametrize("size", ["16k", "200k", "600k", "2500k", "5M"])
+def test_a_full_cache(simple: Workshop, small_disk: Callable[[str], Path], size: str) -> None:
+    """Wherever the disk fills up, the message names the cause; with space the same call completes."""
+    simple.cache = small_disk(f"size={size}") / "cache"
+    try:
+        result = simple.build(BUILD)
+    except CacheError as error:
+        messages = [str(error)]
+    else:
+        messages = [failure.error for failure in result.failures]
+    assert messages
+    for message in messages:
+        assert "No space left on device" in message or "full disk?" in message, message
+    small_disk("size=100M")
+    whole(simple.build(BUILD)).assert_all_print_as_stock()
+    assert caches.verify(Cache(simple.cache)) == []
+
+
+def test_a_read_only_cache(simple: Workshop, small_disk: Callable[[str], Path]) -> None:
+    """A cache that cannot be written says so and what helps; what is in it stays whole."""
+    simple.cache = small_disk("size=100M") / "cache"
+    first = simple.built(BUILD)
+    small_disk("ro")
+    try:
+        message = {failure.error for failure in simple.build(BUILD, seeds=[9]).failures}.pop()
+    except CacheError as error:
+        message = str(error)
+    assert "Read-only file system" in message
+    assert str(simple.cache) in message
+    assert "mend the permissions" in message
+    assert "LAYOUTRAND_CACHE" in message
+    small_disk("rw")
+    assert digests(simple.built(BUILD)) == digests(first)
+
+
+def test_a_cache_where_a_file_is(simple: Workshop) -> None:
+    """A path that is no directory is refused with the path."""
+    simple.cache = simple.project / "file"
+    simple.cache.write_text("")
+    with pytest.raises(CacheError, match=r"cannot make the cache in .*file.*: (File exists|Not a directory)"):
+        simple.build(BUILD)
+
+
+def test_unknown_files_in_the_cache_are_no_harm(simple: Workshop) -> None:
+    """Strangers' files in the cache directory are left alone and disturb nothing."""
+    simple.built(BUILD)
+    (simple.cache / "binaries" / "stray").write_text("x")
+    (simple.cache / "captures" / "stray").mkdir()
+    (simple.cache / "work" / "stray").write_text("x")
+    simple.built(BUILD, seeds=[1, 5])
+    assert len(caches.entries(Cache(simple.cache))) > 5
+    caches.verify(Cache(simple.cache))
+    caches.collect(Cache(simple.cache), 10**9)
