@@ -5,10 +5,9 @@ import re
 import subprocess
 from pathlib import Path
 
-from workshop import require
-
-from layoutrand.core import codecheck, elf, ldscript, objedit, objects
+from layoutrand.core import codecheck, elf, ldscript, objects, objedit
 from layoutrand.model import Section
+from workshop import require
 
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld-19"}
 PACKAGES = {"bfd": "binutils", "gold": "binutils", "lld": "lld-19"}
@@ -18,7 +17,9 @@ def run(*argv, cwd=None, env=None, stdin=b"", check=True):
     """Run a program; its result with bytes. A failure shows what the program said."""
     done = subprocess.run([os.fspath(word) for word in argv], cwd=cwd, env=env, input=stdin, capture_output=True)
     if check and done.returncode != 0:
-        raise AssertionError(f"{argv} exited with {done.returncode}:\n{(done.stderr + done.stdout).decode(errors='replace')}")
+        raise AssertionError(
+            f"{argv} exited with {done.returncode}:\n{(done.stderr + done.stdout).decode(errors='replace')}"
+        )
     return done
 
 

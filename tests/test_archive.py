@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from buildkit import LINKERS, compiled, link_with, run, said
 from hypothesis import given
 from hypothesis import strategies as st
-from workshop import require
 
+from buildkit import LINKERS, compiled, link_with, run, said
 from layoutrand.core import archive, elf, objedit
 from layoutrand.errors import FeatureUnsupported
+from workshop import require
 
 MAIN = "int one(void), two(void), three(void); int main(void) { return one() + two() + three() == 6 ? 0 : 1; }\n"
 LONG = "a_member_whose_name_does_not_fit_into_the_sixteen_bytes_of_a_header.o"
@@ -69,7 +69,9 @@ def test_names_are_read_as_ar_tells_them(tmp_path, objects):
     """Short names, names from the table of long names and names with blanks come out whole, in order."""
     path = made_archive(tmp_path, objects, "rc")
 
-    assert [member.name for member in archive.read(path.read_bytes(), name="lib.a").members] == said("ar", "t", path).split("\n")[:-1]
+    assert [member.name for member in archive.read(path.read_bytes(), name="lib.a").members] == said(
+        "ar", "t", path
+    ).split("\n")[:-1]
 
 
 @pytest.mark.parametrize("kind", LINKERS)
@@ -222,10 +224,16 @@ def test_any_contents_can_replace_any_others(members, data):
 
 DAMAGED = {
     "header cut": (archive.MAGIC + b"abc", "damaged archive member header at byte 8"),
-    "wrong end of header": (archive.MAGIC + _header(b"a.o/", 2)[:58] + b"??ab", "damaged archive member header at byte 8"),
+    "wrong end of header": (
+        archive.MAGIC + _header(b"a.o/", 2)[:58] + b"??ab",
+        "damaged archive member header at byte 8",
+    ),
     "size no number": (archive.MAGIC + _header(b"a.o/", "x") + b"ab", "damaged archive member header at byte 8"),
     "size negative": (archive.MAGIC + _header(b"a.o/", -60) + b"ab", "damaged archive member header at byte 8"),
-    "second header cut": (archive.MAGIC + _header(b"a.o/", 2) + b"ab" + b"b.o/", "damaged archive member header at byte 70"),
+    "second header cut": (
+        archive.MAGIC + _header(b"a.o/", 2) + b"ab" + b"b.o/",
+        "damaged archive member header at byte 70",
+    ),
     "content cut": (archive.MAGIC + _header(b"a.o/", 100) + b"ab", "ends inside the member at byte 8"),
     "no table of long names": (archive.MAGIC + _header(b"/12", 2) + b"ab", "table of long names"),
     "BSD names": (archive.MAGIC + _header(b"#1/20", 24) + b"a_long_name.o\0\0\0\0\0\0\0abcd", "BSD format"),
@@ -242,7 +250,9 @@ def test_damaged_archives_are_refused(data, message):
 
 
 @pytest.mark.parametrize(
-    "index", [(5).to_bytes(4, "big") + bytes(4), (1).to_bytes(4, "big") + (9).to_bytes(4, "big") + b"f\0"], ids=["cut", "wrong"]
+    "index",
+    [(5).to_bytes(4, "big") + bytes(4), (1).to_bytes(4, "big") + (9).to_bytes(4, "big") + b"f\0"],
+    ids=["cut", "wrong"],
 )
 def test_a_damaged_index_is_refused(index):
     """An index that names places where no member begins cannot be rewritten; ranlib mends it."""

@@ -5,8 +5,8 @@ import struct
 
 import numpy as np
 import pytest
-from buildkit import Relinker, compiled
 
+from buildkit import Relinker, compiled
 from layoutrand.core import codecheck, elf
 from layoutrand.errors import LayoutNotApplied
 
@@ -123,7 +123,9 @@ def test_swapped_functions_are_found(program, identity):
     data = bytearray(binary.data)
     table = binary.sections[binary.symbol_table]
     names = binary.symbol_names(np.arange(len(binary.symbols)))
-    places = [int(table["offset"]) + elf.SYMBOL.itemsize * names.index(name) + 8 for name in (".lr.0000001", ".lr.0000002")]
+    places = [
+        int(table["offset"]) + elf.SYMBOL.itemsize * names.index(name) + 8 for name in (".lr.0000001", ".lr.0000002")
+    ]
     values = [data[place : place + 8] for place in places]
     for place, value in zip(places, reversed(values), strict=True):
         data[place : place + 8] = value
@@ -166,7 +168,9 @@ def test_a_missing_section_is_reported(program, identity):
     number, address, where = codecheck.placed_addresses(identity)
     size = program.masks().size
 
-    with pytest.raises(LayoutNotApplied, match=f"{len(size)} sections were to be placed, the binary has {len(size) - 1} of them"):
+    with pytest.raises(
+        LayoutNotApplied, match=f"{len(size)} sections were to be placed, the binary has {len(size) - 1} of them"
+    ):
         codecheck.section_bytes(identity, number[:-1], address[:-1], size, int(where[0]))
 
 
@@ -183,8 +187,10 @@ def test_a_section_outside_the_code_is_reported(program, identity):
     """An address outside the output section is not read from somewhere else in the file."""
     number, address, where = codecheck.placed_addresses(identity)
 
-    with pytest.raises(LayoutNotApplied, match="1 sections lie outside .text"):
-        codecheck.section_bytes(identity, number, np.where(number == 0, 8, address), program.masks().size, int(where[0]))
+    with pytest.raises(LayoutNotApplied, match=r"1 sections lie outside \.text"):
+        codecheck.section_bytes(
+            identity, number, np.where(number == 0, 8, address), program.masks().size, int(where[0])
+        )
 
 
 def test_symbols_of_the_program_that_look_like_ours_are_ignored(tmp_path):
@@ -198,7 +204,9 @@ def test_symbols_of_the_program_that_look_like_ours_are_ignored(tmp_path):
 
 def test_a_stripped_binary_has_no_marks(program, tmp_path):
     """Without a symbol table nothing is found, rather than something wrong."""
-    bare = Relinker(program.kind, tmp_path / "link", [compiled(tmp_path, "a.c", "int _start(void) { return 1; }")], "-s")
+    bare = Relinker(
+        program.kind, tmp_path / "link", [compiled(tmp_path, "a.c", "int _start(void) { return 1; }")], "-s"
+    )
 
     assert [len(part) for part in codecheck.placed_addresses(bare.link([0]))] == [0, 0, 0]
 

@@ -59,7 +59,9 @@ def test_tau_does_not_care_which_order_comes_first(order):
 @given(PERMUTATIONS)
 def test_reversing_one_order_changes_the_sign(order):
     """The reversed order is as far away as the order is near."""
-    assert kendall_tau(range(len(order)), order[::-1]) == pytest.approx(-kendall_tau(range(len(order)), order), abs=1e-12)
+    assert kendall_tau(range(len(order)), order[::-1]) == pytest.approx(
+        -kendall_tau(range(len(order)), order), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize(("first", "second"), [([1, 2], [1, 2, 3]), ([1, 2], [1, 3]), ([1, 1, 2], [1, 2, 2])])

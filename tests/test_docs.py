@@ -24,7 +24,9 @@ int main(void) { printf("%d %d\\n", square(7), cube(3)); return 0; }
 def project(tmp_path):
     folder = tmp_path / "myproject"
     folder.mkdir()
-    (folder / "Makefile").write_text("PROG = powers\npowers: main.o square.o cube.o\n\t$(CC) -o $@ $^\nclean:\n\trm -f *.o powers\n")
+    (folder / "Makefile").write_text(
+        "PROG = powers\npowers: main.o square.o cube.o\n\t$(CC) -o $@ $^\nclean:\n\trm -f *.o powers\n"
+    )
     (folder / "main.c").write_text(MAIN)
     for name, value in (("square", "x * x"), ("cube", "x * x * x")):
         parts = "".join(f"int {name}{k}(int x) {{ return x + {k}; }}\n" for k in range(5))

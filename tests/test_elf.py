@@ -5,10 +5,10 @@ import struct
 
 import numpy as np
 import pytest
-from buildkit import compiled, linker, run, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from buildkit import compiled, linker, run, said
 from layoutrand.core import elf
 from layoutrand.errors import FeatureUnsupported
 
@@ -35,7 +35,9 @@ def found(obj):
 
 def test_sections_are_those_of_readelf(obj, found):
     """Names, addresses, offsets and sizes of all sections agree with binutils."""
-    rows = re.findall(r"^\s+\[ *\d+\] (\S*) +\S+ +([0-9a-f]+) ([0-9a-f]+) ([0-9a-f]+) ", said("readelf", "-SW", obj), re.MULTILINE)
+    rows = re.findall(
+        r"^\s+\[ *\d+\] (\S*) +\S+ +([0-9a-f]+) ([0-9a-f]+) ([0-9a-f]+) ", said("readelf", "-SW", obj), re.MULTILINE
+    )
     ours = [
         (name, int(row["addr"]), int(row["offset"]), int(row["size"]))
         for name, row in zip(found.section_names, found.sections, strict=True)
@@ -121,12 +123,21 @@ def test_a_stripped_file_has_no_symbols(tmp_path, obj):
     run("objcopy", "--strip-all", obj, tmp_path / "bare.o")
     bare = elf.read((tmp_path / "bare.o").read_bytes(), name="bare.o")
 
-    assert (bare.symbol_table, len(bare.symbols), bare.symbol_names(np.arange(0)), bare.source_name()) == (None, 0, [], "")
+    assert (bare.symbol_table, len(bare.symbols), bare.symbol_names(np.arange(0)), bare.source_name()) == (
+        None,
+        0,
+        [],
+        "",
+    )
 
 
 def test_nobits_sections_have_no_content(found):
     """A .bss section has a size but no bytes in the file."""
-    index = found.section_names.index(".bss._ZZL6helperiE5calls") if ".bss._ZZL6helperiE5calls" in found.section_names else found.section_names.index(".bss")
+    index = (
+        found.section_names.index(".bss._ZZL6helperiE5calls")
+        if ".bss._ZZL6helperiE5calls" in found.section_names
+        else found.section_names.index(".bss")
+    )
 
     assert found.content(index) == b""
 
@@ -136,7 +147,7 @@ def test_32_bit_files_are_refused(tmp_path, flags):
     """Files of another word size are named as unsupported."""
     run("as", "--32" if flags == ["-m32"] else "--x32", "-o", tmp_path / "a.o", "/dev/null")
 
-    with pytest.raises(FeatureUnsupported, match="^a.o: only 64-bit little-endian"):
+    with pytest.raises(FeatureUnsupported, match=r"^a\.o: only 64-bit little-endian"):
         elf.read((tmp_path / "a.o").read_bytes(), name="a.o")
 
 
@@ -163,7 +174,7 @@ def test_a_file_with_its_last_section_cut_off_is_refused(tmp_path, obj):
     header = source.section_offset + elf.SECTION.itemsize * source.section_names.index(".comment")
     struct.pack_into("<Q", data, header + 24, len(data) - 1)
 
-    with pytest.raises(FeatureUnsupported, match="a section lies outside the file"):
+    with pytest.raises(FeatureUnsupported, match=r"a section lies outside the file"):
         elf.read(bytes(data), name="file.o")
 
 
@@ -210,7 +221,9 @@ def test_loaded_content_ignores_what_is_not_loaded(tmp_path):
     compiled(tmp_path, "a.c", "int x = 3; int _start(void) { return x; }", "-g")
     run(linker("bfd"), tmp_path / "a.o", "-o", tmp_path / "full")
     run(linker("bfd"), "-s", tmp_path / "a.o", "-o", tmp_path / "bare")
-    contents = [elf.loaded_content(elf.read((tmp_path / n).read_bytes(), name=n), skip=frozenset()) for n in ("full", "bare")]
+    contents = [
+        elf.loaded_content(elf.read((tmp_path / n).read_bytes(), name=n), skip=frozenset()) for n in ("full", "bare")
+    ]
 
     assert contents[0] == contents[1]
     assert ".data" in [name for name, *_ in contents[0]]

@@ -4,12 +4,12 @@ import re
 import subprocess
 
 import pytest
-from buildkit import compiled, run, said
-from workshop import require
 
+from buildkit import compiled, run, said
 from layoutrand.core.ldscript import default_script, ordered_script, symbol_order
 from layoutrand.core.objedit import section_name
 from layoutrand.errors import FeatureUnsupported
+from workshop import require
 
 MODES = {
     "non-PIE": [],
@@ -81,7 +81,12 @@ def test_the_order_stands_before_every_pattern_of_the_text_section():
 
 @pytest.mark.parametrize(
     "output",
-    ["", "GNU gold (GNU Binutils 2.40) 1.16\n", f"{'=' * 50}\nSECTIONS {{}}\n{'=' * 50}\n", f"{'=' * 50}\n.text : {{\n"],
+    [
+        "",
+        "GNU gold (GNU Binutils 2.40) 1.16\n",
+        f"{'=' * 50}\nSECTIONS {{}}\n{'=' * 50}\n",
+        f"{'=' * 50}\n.text : {{\n",
+    ],
     ids=["nothing", "another linker", "no .text", "no second rule"],
 )
 def test_a_linker_without_a_default_script_is_refused(output):

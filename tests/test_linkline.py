@@ -5,13 +5,13 @@ import stat
 import subprocess
 
 import pytest
-from buildkit import linker, run
 from hypothesis import given
 from hypothesis import strategies as st
-from workshop import require
 
+from buildkit import linker, run
 from layoutrand.core import linkline
 from layoutrand.core.linkline import absolute, inside, is_partial, output, replayable, user_scripts, words
+from workshop import require
 
 WORDS = {
     # one logical word: arguments, kind, option, text
@@ -98,7 +98,12 @@ def test_a_list_of_link_time_directories_is_one_word_each():
     """-rpath-link takes a list, whose parts move one by one."""
     found = words(["-rpath-link", "/a:b", "-rpath-link=/c:/d"])
 
-    assert [word.argv() for word in found] == [["-rpath-link", "/a"], ["-rpath-link", "b"], ["-rpath-link=/c"], ["-rpath-link=/d"]]
+    assert [word.argv() for word in found] == [
+        ["-rpath-link", "/a"],
+        ["-rpath-link", "b"],
+        ["-rpath-link=/c"],
+        ["-rpath-link=/d"],
+    ]
 
 
 ARGUMENTS = st.lists(
@@ -164,7 +169,9 @@ def test_partial_links(argv, partial):
     assert is_partial(argv) is partial
 
 
-@pytest.mark.parametrize("argv", [["-T", "x.ld"], ["-Tx.ld"], ["--script=x.ld"], ["-dT", "x.ld"], ["--default-script", "x.ld"]])
+@pytest.mark.parametrize(
+    "argv", [["-T", "x.ld"], ["-Tx.ld"], ["--script=x.ld"], ["-dT", "x.ld"], ["--default-script", "x.ld"]]
+)
 def test_scripts_of_the_user(argv):
     """Every way of replacing the linker's script is seen."""
     assert user_scripts(words([*argv, "-Ttext=0", "-Tdata", "0", "a.o"])) == ["x.ld"]
@@ -210,7 +217,12 @@ def test_every_option_that_takes_the_next_word_is_known(kind):
     """Each option in the linker's own help that asks for a value, when given alone, is read with its value here."""
     program = linker(kind)
     listed = subprocess.run([program, "--help"], capture_output=True, text=True).stdout
-    names = {m for row in listed.splitlines() if row.startswith("  -") for m in re.findall(r"(?<!\S)--?[A-Za-z][\w-]*", row[:60])}
+    names = {
+        m
+        for row in listed.splitlines()
+        if row.startswith("  -")
+        for m in re.findall(r"(?<!\S)--?[A-Za-z][\w-]*", row[:60])
+    }
     asking = [name for name in sorted(names) if _asks_for_value(program, name)]
     unknown = [name for name in asking if len(words([name, "value"])) != 1]
 
@@ -224,7 +236,9 @@ def _asks_for_value(program, name):
 
 
 @pytest.mark.parametrize("kind", ["bfd", "lld"])
-@pytest.mark.parametrize("form", [["-o", "x"], ["-ox"], ["-omagic"], ["-oa=b"], ["--output=x"], ["--output", "x"], ["-output=x"], []])
+@pytest.mark.parametrize(
+    "form", [["-o", "x"], ["-ox"], ["-omagic"], ["-oa=b"], ["--output=x"], ["--output", "x"], ["-output=x"], []]
+)
 def test_the_linker_writes_where_we_think(tmp_path, kind, form):
     """The output of a real link is the file that the command line is read to name."""
     (tmp_path / "a.s").write_text(".globl _start\n_start: ret\n")
@@ -274,7 +288,9 @@ def test_real_link_lines_name_the_files_they_were_given(tmp_path, dumper, driver
     argv = (tmp_path / "argv").read_bytes().decode().split("\0")[:-1]
     line = words(argv)
     files = [word.text for word in line if word.kind in ("input", "file") and not word.text.startswith("/")]
-    given = [name for argument in arguments for name in re.findall(r"(?<![\w-])(?:a\.o|lib\.a|v\.map|s\.ld)(?!\w)", argument)]
+    given = [
+        name for argument in arguments for name in re.findall(r"(?<![\w-])(?:a\.o|lib\.a|v\.map|s\.ld)(?!\w)", argument)
+    ]
     starts = [word.text for word in line if word.kind == "input" and word.text.startswith("/")]
 
     assert files == given

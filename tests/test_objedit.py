@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from buildkit import LINKERS, compiled, link_with, relocation_lines, run, said
 from hypothesis import given
 from hypothesis import strategies as st
-from workshop import require
 
+from buildkit import LINKERS, compiled, link_with, relocation_lines, run, said
 from layoutrand.core import elf, objedit
 from layoutrand.errors import FeatureUnsupported
+from workshop import require
 
 LIBRARY = """
 #include <stdexcept>
@@ -81,7 +81,14 @@ SOURCES = {
     "C++ with debug information": ("lib.cc", LIBRARY, "main.cc", MAIN, "g++", ["-g3"]),
     "C++ position dependent": ("lib.cc", LIBRARY, "main.cc", MAIN, "g++", ["-fno-pie", "-O2"]),
     "C with compressed debug information": ("lib.c", C_LIBRARY, "main.c", C_MAIN, "gcc", ["-O2", "-g", "-gz", "-fPIC"]),
-    "C without function sections": ("lib.c", C_LIBRARY, "main.c", C_MAIN, "gcc", ["-O2", "-fno-function-sections", "-fcommon"]),
+    "C without function sections": (
+        "lib.c",
+        C_LIBRARY,
+        "main.c",
+        C_MAIN,
+        "gcc",
+        ["-O2", "-fno-function-sections", "-fcommon"],
+    ),
 }
 
 
@@ -90,7 +97,10 @@ def pair(request, tmp_path_factory):
     """A library's and a main program's object, the driver that links them, and its flags."""
     lib, lib_text, main, main_text, driver, flags = request.param
     folder = tmp_path_factory.mktemp("objedit")
-    objects = [compiled(folder, lib, lib_text, *flags, driver=driver), compiled(folder, main, main_text, *flags, driver=driver)]
+    objects = [
+        compiled(folder, lib, lib_text, *flags, driver=driver),
+        compiled(folder, main, main_text, *flags, driver=driver),
+    ]
     return objects, driver, ["-no-pie"] if "-fno-pie" in flags else []
 
 
@@ -99,7 +109,9 @@ def test_binutils_read_the_edited_object_without_complaint(pair, tmp_path, renam
     """readelf and objdump understand every table and say nothing on standard error."""
     for old in pair[0]:
         new = edited(old, tmp_path, rename=rename)
-        complaints = [run(*words, path).stderr for words in (["readelf", "-aW"], ["objdump", "-drx"]) for path in (old, new)]
+        complaints = [
+            run(*words, path).stderr for words in (["readelf", "-aW"], ["objdump", "-drx"]) for path in (old, new)
+        ]
 
         assert complaints == [b""] * 4
 
@@ -110,7 +122,10 @@ def test_symbols_stay_and_one_is_added_to_each_section(pair, tmp_path, rename):
     for old in pair[0]:
         new = edited(old, tmp_path, rename=rename)
         names = original_names(new, old)
-        kept = [row if row.split()[-1] not in names else row.replace(row.split()[-1], names[row.split()[-1]]) for row in symbols(new)]
+        kept = [
+            row if row.split()[-1] not in names else row.replace(row.split()[-1], names[row.split()[-1]])
+            for row in symbols(new)
+        ]
         source = elf.read(new.read_bytes(), name="new.o")
         added = [row for row in said("readelf", "-sW", new).splitlines() if " .lr." in row]
 
@@ -176,7 +191,9 @@ def test_a_stripped_object_is_a_clear_error(tmp_path):
     path = compiled(tmp_path, "a.s", ".globl f\nf: ret\n")
     run("objcopy", "--strip-all", path)
 
-    with pytest.raises(FeatureUnsupported, match=r"^lib/a\.o: the object has no symbol table \(stripped before the link\?\)$"):
+    with pytest.raises(
+        FeatureUnsupported, match=r"^lib/a\.o: the object has no symbol table \(stripped before the link\?\)$"
+    ):
         objedit.edit(path.read_bytes(), {1: 0}, rename=True, name="lib/a.o")
 
 
@@ -198,7 +215,9 @@ def test_sections_of_the_same_name_get_names_of_their_own(tmp_path):
     new = edited(old, tmp_path / "new")
     placed = (".text.same", ".text.same", ".text.same")
 
-    assert tuple(elf.read(old.read_bytes(), name="o").section_names[h] for h in code_sections(old.read_bytes())) == placed
+    assert (
+        tuple(elf.read(old.read_bytes(), name="o").section_names[h] for h in code_sections(old.read_bytes())) == placed
+    )
     assert [name for name in elf.read(new.read_bytes(), name="n").section_names if name.startswith(".text.lr.")] == [
         ".text.lr.0000000", ".text.lr.0000001", ".text.lr.0000002",
     ]  # fmt: skip
@@ -209,7 +228,9 @@ def test_an_object_with_more_sections_than_16_bits_number(tmp_path):
     """With more than 65,280 sections, symbols of the last ones keep their extended section index and the program runs."""
     count = 33_500  # one code and one relocation section each
     lines = [f'.section .text.f{n},"ax",@progbits\n.globl f{n}\nf{n}: call g\nret\n' for n in range(count)]
-    lines.append('.text\n.globl main\nmain: sub $8,%rsp\ncall f0\ncall f33499\nadd $8,%rsp\nxor %eax,%eax\nret\n.globl g\ng: ret\n')
+    lines.append(
+        ".text\n.globl main\nmain: sub $8,%rsp\ncall f0\ncall f33499\nadd $8,%rsp\nxor %eax,%eax\nret\n.globl g\ng: ret\n"
+    )
     lines.append('.section .note.GNU-stack,"",@progbits\n')
     old = compiled(tmp_path, "many.s", "".join(lines))
     new = edited(old, tmp_path / "new", rename=False)
@@ -273,7 +294,14 @@ g: ret
 def llvm_object(tmp_path):
     """An object as clang makes them: one string table for symbols and sections, and tables of LLVM's own."""
     (tmp_path / "m.s").write_text(LLVM)
-    run(require("llvm-mc", "llvm"), "-filetype=obj", "-triple=x86_64-linux-gnu", tmp_path / "m.s", "-o", tmp_path / "m.o")
+    run(
+        require("llvm-mc", "llvm"),
+        "-filetype=obj",
+        "-triple=x86_64-linux-gnu",
+        tmp_path / "m.s",
+        "-o",
+        tmp_path / "m.o",
+    )
     return tmp_path / "m.o"
 
 
@@ -291,9 +319,13 @@ def test_an_object_of_llvm_keeps_its_names_and_tables(tmp_path, llvm_object, ren
 
     assert source.names_index == int(source.sections[source.symbol_table]["link"])
     assert llvm_tables(new) == llvm_tables(llvm_object) == ["f", "g", "10", "main", "f", "3", "f", "g", "rare"]
-    assert [row for row in symbols(new) if " .text" not in row] == [row for row in symbols(llvm_object) if " .text" not in row]
+    assert [row for row in symbols(new) if " .text" not in row] == [
+        row for row in symbols(llvm_object) if " .text" not in row
+    ]
     assert [name for name in elf.read(new.read_bytes(), name="n").section_names if name.startswith(".text.")] == (
-        [objedit.section_name(number) for number in range(4)] if rename else [".text.f", ".text.unlikely.rare", ".text.main", ".text.g"]
+        [objedit.section_name(number) for number in range(4)]
+        if rename
+        else [".text.f", ".text.unlikely.rare", ".text.main", ".text.g"]
     )
 
 

@@ -4,10 +4,10 @@ import hashlib
 from itertools import groupby, pairwise
 
 import pytest
-from buildkit import compiled, link_with, said, section
 from hypothesis import given
 from hypothesis import strategies as st
 
+from buildkit import compiled, link_with, said, section
 from layoutrand.core.order import classify, draw, identity_bytes
 from layoutrand.model import IDENTITY, MAX_SEED
 
@@ -131,7 +131,9 @@ def captures(draw_):
         occurrence = seen.get((obj, name), 0)
         seen[obj, name] = occurrence + 1
         sections.append(
-            section(index, f"{obj}.o", f".text.{name}", kind=kind, occurrence=occurrence, pinned=pinned and index % 3 == 0)
+            section(
+                index, f"{obj}.o", f".text.{name}", kind=kind, occurrence=occurrence, pinned=pinned and index % 3 == 0
+            )
         )
     identity = list(range(len(rows)))
     if draw_(st.booleans()):
@@ -249,7 +251,9 @@ def test_a_new_function_leaves_the_others_in_their_relative_order(seed, at, fact
 @given(st.integers(0, MAX_SEED), st.sets(st.integers(0, 19)), st.sets(st.integers(0, 19)))
 def test_two_systems_place_shared_functions_in_the_same_relative_order(seed, first, second):
     """One seed couples two builds: functions that both have keep their relative order."""
-    systems = [[section(number, f"m{number % 3}.o", f".text.f{number}") for number in sorted(s)] for s in (first, second)]
+    systems = [
+        [section(number, f"m{number % 3}.o", f".text.f{number}") for number in sorted(s)] for s in (first, second)
+    ]
     orders = [_names(system, drawn(system, seed)) for system in systems]
     shared = set(orders[0]) & set(orders[1])
 
@@ -278,7 +282,9 @@ def test_same_named_functions_of_different_objects_differ():
 
 def test_names_that_are_not_utf8_have_an_identity():
     """An object whose name holds a stray byte can be ordered."""
-    assert identity_bytes(section(0, b"caf\xe9.o".decode("utf-8", "surrogateescape"))).startswith(b"object\0caf\xe9.o\0")
+    assert identity_bytes(section(0, b"caf\xe9.o".decode("utf-8", "surrogateescape"))).startswith(
+        b"object\0caf\xe9.o\0"
+    )
 
 
 def test_neighbouring_seeds_give_different_layouts():
@@ -330,7 +336,9 @@ def test_class_of_a_section_name(name, kind):
 
 def test_classes_are_those_of_gnu_ld(tmp_path):
     """GNU ld, given a section of every kind of name, places each class together, in its own order."""
-    named = [name for name in CLASSES if name not in (".text", ".text.sorted.7")]  # sorted ones come between two classes
+    named = [
+        name for name in CLASSES if name not in (".text", ".text.sorted.7")
+    ]  # sorted ones come between two classes
     lines = ['.globl main\n.section .text.main,"ax",@progbits\nmain: xor %eax,%eax\nret\n']
     lines += [f'.section "{name}","ax",@progbits\ns{number}: .fill 16,1,0x90\n' for number, name in enumerate(named)]
     obj = compiled(tmp_path, "sections.s", "".join(lines) + '.section .note.GNU-stack,"",@progbits\n')

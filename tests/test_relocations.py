@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from buildkit import Relinker, compiled, run, said
 from elftools.elf.enums import ENUM_RELOC_TYPE_x64
-from workshop import require
 
+from buildkit import Relinker, compiled, run, said
 from layoutrand.core import elf
 from layoutrand.core.relocations import FIELD_WIDTH, NUMBER, RELAXED, written_bytes
 from layoutrand.errors import FeatureUnsupported
+from workshop import require
 
 # What each form is assembled to, and in which modes which linkers take it: n(on-PIE), p(ie), s(hared).
 EVERYWHERE = {"bfd": "nps", "gold": "nps", "lld": "nps"}
@@ -145,7 +145,9 @@ def test_every_type_that_is_masked_was_linked():
 @pytest.mark.parametrize("name", FORMS)
 def test_the_assembler_makes_the_type_meant(tmp_path, name):
     """Each form has a relocation of its type, or the tests above would prove nothing about it."""
-    kinds = {row.split()[2] for row in said("readelf", "-rW", uses(tmp_path, [name])).splitlines() if " R_X86_64_" in row}
+    kinds = {
+        row.split()[2] for row in said("readelf", "-rW", uses(tmp_path, [name])).splitlines() if " R_X86_64_" in row
+    }
 
     assert f"R_X86_64_{FORMS[name][0]}" in kinds
 
@@ -153,19 +155,24 @@ def test_the_assembler_makes_the_type_meant(tmp_path, name):
 @pytest.mark.parametrize("kind", ["bfd", "gold", "lld"])
 def test_one_byte_distances(tmp_path, kind):
     """A distance of one byte is written into one byte and nothing else changes."""
-    text = ".globl _start\n_start: ret\n.section .text.near,\"ax\",@progbits\nnear: nop\n.section .text.use,\"ax\",@progbits\n.byte 0x90, near-., 0x90\n"
+    text = '.globl _start\n_start: ret\n.section .text.near,"ax",@progbits\nnear: nop\n.section .text.use,"ax",@progbits\n.byte 0x90, near-., 0x90\n'
     program = Relinker(kind, tmp_path / "link", [compiled(tmp_path, "near.s", text + NO_STACK)])
     masks = program.masks()
     first, second = program.code(program.link([0, 1, 2])), program.code(program.link([2, 0, 1]))
 
-    assert NUMBER["PC8"] in (program.found[0].elf.relocations(program.chosen[2].header)["info"] & np.uint64(0xFFFFFFFF)).tolist()
+    assert (
+        NUMBER["PC8"]
+        in (program.found[0].elf.relocations(program.chosen[2].header)["info"] & np.uint64(0xFFFFFFFF)).tolist()
+    )
     assert np.flatnonzero(first != second).tolist() == np.flatnonzero(~masks.fixed).tolist() == [3]
 
 
 @pytest.mark.parametrize("padding", ["prefix-addr", "suffix-nop", "prefix-0x90", "suffix-0x90"])
 def test_every_padding_of_relaxed_calls(tmp_path, parts, padding):
     """GNU ld can put the spare byte of a relaxed call before or behind it; both are inside the masks."""
-    program = relinker(tmp_path, "bfd", "p", parts, ["call through GOT", "jmp through GOT"], "-z", f"call-nop={padding}")
+    program = relinker(
+        tmp_path, "bfd", "p", parts, ["call through GOT", "jmp through GOT"], "-z", f"call-nop={padding}"
+    )
     masks = program.masks()
     order = list(range(len(program.chosen)))
     first, second = program.code(program.link(order)), program.code(program.link(order[::-1]))
@@ -193,12 +200,18 @@ COMPILED = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "model"), [(kind, model) for kind in ("bfd", "lld") for model in COMPILED if (kind, model) != ("lld", "large")]
+    ("kind", "model"),
+    [(kind, model) for kind in ("bfd", "lld") for model in COMPILED if (kind, model) != ("lld", "large")],
 )  # lld does not relax the large code model's TLS calls, and fails
 def test_what_gcc_makes_of_thread_local_and_global_names(tmp_path, parts, kind, model):
     """Every code model and TLS dialect of gcc links, in two orders, with nothing changed outside the masks."""
     one = compiled(tmp_path, "tls.c", TLS, *COMPILED[model])
-    two = compiled(tmp_path, "two.c", "__thread int shared_one = 6; int global; int function(void) { return global; }", *COMPILED[model])
+    two = compiled(
+        tmp_path,
+        "two.c",
+        "__thread int shared_one = 6; int global; int function(void) { return global; }",
+        *COMPILED[model],
+    )
     program = Relinker(kind, tmp_path / "link", [one, two], "-pie", after=[parts[1]])
     masks = program.masks()
     order = list(range(len(program.chosen)))
@@ -219,21 +232,25 @@ def rows(*entries):
 @pytest.mark.parametrize("number", [5, 6, 16, 30, 36, 37, 39, 43, 51, 250, 257, 0xFFFFFFFF])
 def test_an_unknown_type_is_an_error(number):
     """A type that is not in the table, or only of use to the dynamic linker, is never guessed."""
-    with pytest.raises(FeatureUnsupported, match=f"^f of a.o: relocation type {number} is unknown"):
+    with pytest.raises(FeatureUnsupported, match=rf"^f of a\.o: relocation type {number} is unknown"):
         written_bytes(rows((0, number)), np.zeros(64, np.uint8), where="f of a.o")
 
 
 @pytest.mark.parametrize("offset", [65, 2**40, 2**63])
 def test_a_relocation_outside_the_section_is_an_error(offset):
     """A damaged offset is reported, not masked away."""
-    with pytest.raises(FeatureUnsupported, match="^f of a.o: a relocation lies outside the section"):
+    with pytest.raises(FeatureUnsupported, match=r"^f of a\.o: a relocation lies outside the section"):
         written_bytes(rows((offset, NUMBER["PC32"])), np.zeros(64, np.uint8), where="f of a.o")
 
 
 @pytest.mark.parametrize("name", [name for name in NUMBER if NUMBER[name] not in RELAXED])
 def test_a_field_is_as_wide_as_the_abi_says_and_no_wider(name):
     """A plain field masks its own bytes alone."""
-    width = 0 if name == "NONE" else next(int(bits) // 8 for bits in ("64", "32", "16", "8") if bits in _ABI_FIELD.get(name, name))
+    width = (
+        0
+        if name == "NONE"
+        else next(int(bits) // 8 for bits in ("64", "32", "16", "8") if bits in _ABI_FIELD.get(name, name))
+    )
     fields, written = written_bytes(rows((20, NUMBER[name])), np.zeros(64, np.uint8), where="f")
 
     assert np.flatnonzero(fields).tolist() == np.flatnonzero(written).tolist() == list(range(20, 20 + width))
@@ -244,7 +261,9 @@ _ABI_FIELD = {"32S": "32", "GOTPCREL64": "64"}
 
 def test_numbers_are_those_of_pyelftools():
     """Where pyelftools knows a type, it has the same number there."""
-    known = {name: ENUM_RELOC_TYPE_x64[f"R_X86_64_{name}"] for name in NUMBER if f"R_X86_64_{name}" in ENUM_RELOC_TYPE_x64}
+    known = {
+        name: ENUM_RELOC_TYPE_x64[f"R_X86_64_{name}"] for name in NUMBER if f"R_X86_64_{name}" in ENUM_RELOC_TYPE_x64
+    }
 
     assert len(known) > 25
     assert known == {name: NUMBER[name] for name in known}
@@ -267,7 +286,12 @@ def test_a_mask_ends_with_the_section():
 
 @pytest.mark.parametrize(
     ("opcode", "field"),
-    [(b"\xff\x15", [19, 20, 21, 22, 23]), (b"\xff\x25", [19, 20, 21, 22, 23]), (b"\x8b\x05", [20, 21, 22, 23]), (b"\xff\x35", [20, 21, 22, 23])],
+    [
+        (b"\xff\x15", [19, 20, 21, 22, 23]),
+        (b"\xff\x25", [19, 20, 21, 22, 23]),
+        (b"\x8b\x05", [20, 21, 22, 23]),
+        (b"\xff\x35", [20, 21, 22, 23]),
+    ],
     ids=["call", "jmp", "mov", "push"],
 )
 def test_only_branches_may_shift_their_field(opcode, field):
@@ -282,7 +306,7 @@ def test_only_branches_may_shift_their_field(opcode, field):
 def test_another_machines_code_is_refused(tmp_path):
     """Relocation numbers of another architecture are never read as those of x86-64."""
     require("llvm-mc", "llvm")
-    (tmp_path / "a.s").write_text(".section .text.f,\"ax\",@progbits\nf: bl g\nret\n")
+    (tmp_path / "a.s").write_text('.section .text.f,"ax",@progbits\nf: bl g\nret\n')
     run("llvm-mc", "-filetype=obj", "-triple=aarch64-linux-gnu", tmp_path / "a.s", "-o", tmp_path / "a.o")
     program = Relinker("lld", tmp_path / "link", [tmp_path / "a.o"])
 

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from buildkit import linker, run
 from hypothesis import given
 from hypothesis import strategies as st
-from workshop import require
 
+from buildkit import linker, run
 from layoutrand.core import response_file
 from layoutrand.core.response_file import expand, named_files, split
+from workshop import require
 
 TEXTS = {
     "nothing": (b"", []),
@@ -23,7 +23,7 @@ TEXTS = {
     "single quotes": (b"'a b' c", [b"a b", b"c"]),
     "double quotes": (b'"a b" c', [b"a b", b"c"]),
     "quotes inside a word": (b"a'b c'd", [b"ab cd"]),
-    "one kind of quotes inside the other": (b"\"it's\" 'say \"x\"'", [b"it's", b'say "x"']),
+    "one kind of quotes inside the other": (b'"it\'s" \'say "x"\'', [b"it's", b'say "x"']),
     "empty in quotes": (b"a '' \"\" b", [b"a", b"", b"", b"b"]),
     "escaped blank": (b"a\\ b c", [b"a b", b"c"]),
     "escaped quote": (b"a\\'b \\\"c", [b"a'b", b'"c']),
@@ -110,7 +110,18 @@ def test_named_files_are_inputs_and_files_of_options(tmp_path, monkeypatch):
     for name in ("a.o", "v.map", "out", "b c.o", "-x=y"):
         Path(name).write_bytes(b"")
     Path("dir").mkdir()
-    arguments = [b"-o", b"out", b"a.o", b"b c.o", b"--version-script=v.map", b"-Ldir", b"dir", b"missing.o", b"--output=out", b"-x=y"]
+    arguments = [
+        b"-o",
+        b"out",
+        b"a.o",
+        b"b c.o",
+        b"--version-script=v.map",
+        b"-Ldir",
+        b"dir",
+        b"missing.o",
+        b"--output=out",
+        b"-x=y",
+    ]
 
     assert named_files(arguments, (b"/own/",), (b"/usr/",)) == [b"a.o", b"b c.o", b"v.map"]
 

@@ -25,7 +25,9 @@ def test_a_wheel_holds_data_as_real_files(wheel):
     """The symbolic links of the source tree are files in the wheel, and nothing built slips in."""
     names = zipfile.ZipFile(wheel).namelist()
 
-    assert {"layoutrand/toolchains/gcc.toml", "layoutrand/templates/cc.sh.j2", "layoutrand/templates/ld.sh.j2"} <= set(names)
+    assert {"layoutrand/toolchains/gcc.toml", "layoutrand/templates/cc.sh.j2", "layoutrand/templates/ld.sh.j2"} <= set(
+        names
+    )
     assert "layoutrand/quickstart/layoutrand.toml" in names
     assert [name for name in names if name.endswith((".o", ".a", ".pyc"))] == []
 
@@ -43,7 +45,9 @@ def test_a_wheel_builds_layouts_outside_the_tree(wheel, tmp_path):
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     project = tmp_path / "project"
     project.mkdir()
-    (project / "p.c").write_text("int a(int x){return x+1;} int b(int x){return x*2;} int main(void){return a(b(0))-1;}\n")
+    (project / "p.c").write_text(
+        "int a(int x){return x+1;} int b(int x){return x*2;} int main(void){return a(b(0))-1;}\n"
+    )
     (project / "layoutrand.toml").write_text(
         '[project]\nname = "p"\n[build]\ncommands = ["$CC -o p p.c"]\nartefacts = ["p"]\n[systems.A]\n'
     )

@@ -8,10 +8,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from buildkit import run
-from wrapkit import dumped, write_script
-from workshop import require
 
+from buildkit import run
 from layoutrand.core.config import Build, System
 from layoutrand.core.recipe import NOT_INHERITED, Recipe
 from layoutrand.errors import CacheError, ToolNotFound
@@ -21,6 +19,8 @@ from layoutrand.world.process import SubprocessRunner
 from layoutrand.world.records import read_records
 from layoutrand.world.toolbox import Tool, Toolbox
 from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
+from workshop import require
+from wrapkit import dumped, write_script
 
 
 def recipe(*, variant="capture", build_env=None, **options):
@@ -76,7 +76,11 @@ def programs_on_path(tmp_path, monkeypatch, **programs):
 
 def test_another_compiler_of_a_similar_name_is_left_alone(space, toolbox, tmp_path, monkeypatch):
     """A cross compiler and another version are not replaced by the toolchain's compiler."""
-    programs_on_path(tmp_path, monkeypatch, **{"arm-none-eabi-gcc": "#!/bin/sh\n", "gcc-99": "#!/bin/sh\n", "gcc-dangling": "-> nowhere"})
+    programs_on_path(
+        tmp_path,
+        monkeypatch,
+        **{"arm-none-eabi-gcc": "#!/bin/sh\n", "gcc-99": "#!/bin/sh\n", "gcc-dangling": "-> nowhere"},
+    )
     names = {path.name for path in wrapped(space, toolbox).iterdir()}
 
     assert not names & {"arm-none-eabi-gcc", "gcc-99", "gcc-dangling"}
@@ -91,7 +95,7 @@ def test_another_name_of_the_same_compiler_is_wrapped(space, toolbox, tmp_path, 
 
 def test_posix_names_keep_their_standard(space, toolbox, tmp_path, monkeypatch):
     """c99 is wrapped around the system's c99, which adds -std=c99, and not around gcc."""
-    folder = programs_on_path(tmp_path, monkeypatch, c99="#!/bin/sh\nexec gcc -std=c99 \"$@\"\n")
+    folder = programs_on_path(tmp_path, monkeypatch, c99='#!/bin/sh\nexec gcc -std=c99 "$@"\n')
 
     assert f"real={folder}/c99" in (wrapped(space, toolbox) / "c99").read_text()
 
@@ -104,7 +108,15 @@ def test_a_posix_name_that_is_not_there_is_not_made_up(space, toolbox, tmp_path,
         (tmp_path / "few" / name).symlink_to(shutil.which(name))
     monkeypatch.setenv("PATH", str(tmp_path / "few"))
 
-    assert {path.name for path in wrapped(space, toolbox).iterdir()} == {"cc", "gcc", "c++", "g++", "ld", "ld.bfd", "ar"}
+    assert {path.name for path in wrapped(space, toolbox).iterdir()} == {
+        "cc",
+        "gcc",
+        "c++",
+        "g++",
+        "ld",
+        "ld.bfd",
+        "ar",
+    }
 
 
 def test_a_missing_tar_is_named(space, toolbox, tmp_path, monkeypatch):
@@ -132,7 +144,10 @@ def test_flags_of_both_variants(space, toolbox):
         words[variant] = [dumped(folder / name, "-c", "a.c")[2:] for name in ("gcc", "g++")]
     prefix = os.fsencode(f"-ffile-prefix-map={space.tree}=/layoutrand")
 
-    assert words["capture"] == [[b"-ffunction-sections", prefix, b"-O3", b"-DX=a b"], [b"-ffunction-sections", prefix, b"-O1"]]
+    assert words["capture"] == [
+        [b"-ffunction-sections", prefix, b"-O3", b"-DX=a b"],
+        [b"-ffunction-sections", prefix, b"-O1"],
+    ]
     assert words["stock"] == [[prefix, b"-O3", b"-DX=a b"], [prefix, b"-O1"]]
 
 
@@ -166,7 +181,7 @@ def test_a_build_by_every_name_is_recorded(space, toolbox):
     """Through CC, cc, gcc, c99, CXX, g++ and LD, each link leaves a record, and a partial link none."""
     wrapped(space, toolbox)
     (space.tree / "a.c").write_text("int main(void) { return 0; }\n")
-    (space.tree / "b.cc").write_text("#include <string>\nint main() { return std::string(\"x\").size() - 1; }\n")
+    (space.tree / "b.cc").write_text('#include <string>\nint main() { return std::string("x").size() - 1; }\n')
     (space.tree / "s.s").write_text(".globl _start\n_start: ret\n")
     commands = """
         $CC a.c -o 1; cc a.c -o 2; gcc a.c -o 3; "$CXX" b.cc -o 4; c++ b.cc -o 5
@@ -202,7 +217,9 @@ def test_what_a_calling_make_left_behind_is_not_inherited(space):
 def test_variables_of_the_configuration_win_over_inherited_ones(space):
     """A system's variable replaces the build's, and that the caller's."""
     made = build_environment(
-        {"A": "caller", "B": "caller", "C": "caller"}, space, recipe(build_env={"A": "build", "B": "build"}, env={"A": "system"})
+        {"A": "caller", "B": "caller", "C": "caller"},
+        space,
+        recipe(build_env={"A": "build", "B": "build"}, env={"A": "system"}),
     )
 
     assert (made["A"], made["B"], made["C"]) == ("system", "build", "caller")
@@ -216,7 +233,7 @@ def test_the_date_is_fixed_unless_given(space):
 
 def test_ccache_in_gccs_place_finds_the_real_compiler(space, tmp_path, monkeypatch):
     """Where gcc on PATH is a compiler cache that looks for the next gcc, it does not find the wrapper again."""
-    cache = "#!/bin/sh\n[ \"$CCACHE_DEPTH\" ] && { echo recursion >&2; exit 9; }\nCCACHE_DEPTH=1 PATH=${CCACHE_PATH#*/path:} exec gcc \"$@\"\n"
+    cache = '#!/bin/sh\n[ "$CCACHE_DEPTH" ] && { echo recursion >&2; exit 9; }\nCCACHE_DEPTH=1 PATH=${CCACHE_PATH#*/path:} exec gcc "$@"\n'
     folder = programs_on_path(tmp_path, monkeypatch, gcc=cache)
     tools = toolboxes.find(toolboxes.load("gcc", Path()), SubprocessRunner())
     wrapped(space, tools)
@@ -310,7 +327,10 @@ def test_a_cache_that_cannot_be_written_is_a_clear_error(tmp_path):
     (cache.root / "work").rmdir()
     (cache.root / "work").write_text("in the way")
 
-    with pytest.raises(CacheError, match="cannot make a directory to build in below .*LAYOUTRAND_CACHE"), workspace(cache, "0" * 64):
+    with (
+        pytest.raises(CacheError, match=r"cannot make a directory to build in below .*LAYOUTRAND_CACHE"),
+        workspace(cache, "0" * 64),
+    ):
         pass
 
 

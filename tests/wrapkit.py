@@ -12,7 +12,12 @@ from layoutrand.text import render
 
 SHELLS = {
     name: argv
-    for name, argv in {"dash": ["dash"], "bash": ["bash", "--posix"], "busybox": ["busybox", "sh"], "sh": ["/bin/sh"]}.items()
+    for name, argv in {
+        "dash": ["dash"],
+        "bash": ["bash", "--posix"],
+        "busybox": ["busybox", "sh"],
+        "sh": ["/bin/sh"],
+    }.items()
     if shutil.which(argv[0])
 }
 PATH_FLAG = "-ffile-prefix-map=/build root=/layoutrand"
@@ -34,7 +39,15 @@ def write_script(path, text):
     return path
 
 
-def compiler_script(folder, *, real="/usr/bin/gcc", directory="/wrap pers", compile_flags=COMPILE_FLAGS, link_flags=LINK_FLAGS, name="gcc"):
+def compiler_script(
+    folder,
+    *,
+    real="/usr/bin/gcc",
+    directory="/wrap pers",
+    compile_flags=COMPILE_FLAGS,
+    link_flags=LINK_FLAGS,
+    name="gcc",
+):
     """A compiler wrapper with flags that need quoting."""
     text = render.compiler_wrapper(
         name=name, real=str(real), system="sys", toolchain="gcc", directory=str(directory), path_flag=PATH_FLAG,
@@ -58,7 +71,9 @@ def linker_script(folder, **changes):
 
 def start(script, *arguments, shell="dash", env=None, **changes):
     """Run a script under a shell."""
-    return subprocess.run([*SHELLS[shell], script, *arguments], capture_output=True, env={**os.environ, **(env or {})}, **changes)
+    return subprocess.run(
+        [*SHELLS[shell], script, *arguments], capture_output=True, env={**os.environ, **(env or {})}, **changes
+    )
 
 
 def dumped(script, *arguments, shell="dash", what="args"):

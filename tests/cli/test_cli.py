@@ -125,12 +125,16 @@ def test_second_build_links_nothing(project, env):
 
 def test_fail_if_has_its_own_status(project, env):
     """--fail-if undecided exits with status 3 when a verdict is undecided, and only then."""
-    (project / "layoutrand.toml").write_text(CONFIG.replace('regex = "total ([0-9]+)", name = "total", unit = "1"', "wall = true"))
+    (project / "layoutrand.toml").write_text(
+        CONFIG.replace('regex = "total ([0-9]+)", name = "total", unit = "1"', "wall = true")
+    )
     layoutrand("run", "--seeds", "2", cwd=project, env=env)
 
     done = layoutrand("compare", "O1", "O2", "--threshold", "0.001%", "--fail-if", "undecided", cwd=project, env=env)
 
-    verdict = json.loads(layoutrand("compare", "O1", "O2", "--threshold", "0.001%", "--json", cwd=project, env=env).stdout)
+    verdict = json.loads(
+        layoutrand("compare", "O1", "O2", "--threshold", "0.001%", "--json", cwd=project, env=env).stdout
+    )
     assert done.returncode == (3 if verdict["benchmarks"][0]["verdict"] == "undecided" else 0)
 
 
@@ -155,7 +159,17 @@ def test_exec_gives_the_bytes_of_build(project, env):
     path = next(b["path"] for b in built["binaries"] if b["seed"] == 7)
 
     done = layoutrand(
-        "exec", "--seed", "7", "--system", "O2", "--", "sh", "-c", "cd src && $CC -o toy main.c a.c b.c", cwd=project, env=env
+        "exec",
+        "--seed",
+        "7",
+        "--system",
+        "O2",
+        "--",
+        "sh",
+        "-c",
+        "cd src && $CC -o toy main.c a.c b.c",
+        cwd=project,
+        env=env,
     )
 
     assert done.returncode == 0, done.stderr
@@ -266,7 +280,9 @@ def test_an_interrupted_build_leaves_no_process_and_goes_on_later(project, env, 
     text = (project / "layoutrand.toml").read_text()
     slow = text.replace('"$CC -o', '"echo $$ > {}/pid; sleep 600 & wait", "$CC -o'.format(project))
     (project / "layoutrand.toml").write_text(slow)
-    process = subprocess.Popen([sys.executable, "-m", "layoutrand", "build"], cwd=project, env=env, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "layoutrand", "build"], cwd=project, env=env, stderr=subprocess.PIPE
+    )
     while not (project / "pid").exists() or not (project / "pid").read_text().strip():
         assert process.poll() is None
         time.sleep(0.02)

@@ -31,7 +31,12 @@ def path_without_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     folder.mkdir()
     for directory in ("/usr/bin", "/bin"):
         for name in os.listdir(directory):
-            compiler = any(part in name for part in ("gcc", "g++", "c++", "cpp", "clang", "ld")) or name in ("cc", "c89", "c99", "as")
+            compiler = any(part in name for part in ("gcc", "g++", "c++", "cpp", "clang", "ld")) or name in (
+                "cc",
+                "c89",
+                "c99",
+                "as",
+            )
             if not compiler and not (folder / name).exists():
                 (folder / name).symlink_to(f"{directory}/{name}")
     monkeypatch.setenv("PATH", str(folder))
@@ -92,7 +97,9 @@ def test_only_the_instrumented_build_fails(simple: Workshop) -> None:
 def test_the_build_does_not_end(simple: Workshop) -> None:
     """build.timeout_s ends a build and all its processes."""
     marker = simple.project / "pid"
-    result = simple.build(f"sleep 600 & echo $! > '{marker}'; wait", controls=False, seeds=[1], build={"timeout_s": 1.5})
+    result = simple.build(
+        f"sleep 600 & echo $! > '{marker}'; wait", controls=False, seeds=[1], build={"timeout_s": 1.5}
+    )
     assert "did not finish within 1.5 s" in only_error(result)
     assert not alive(int(marker.read_text()))
 
@@ -281,7 +288,9 @@ def test_one_bad_artefact_fails_the_capture(simple: Workshop) -> None:
 def test_a_32_bit_program(simple: Workshop) -> None:
     """A program for another machine is refused, not mangled."""
     source = "#include <stdio.h>\nint main(void) { return 0; }\n"
-    able = subprocess.run(["gcc", "-m32", "-x", "c", "-", "-o", "/dev/null"], input=source.encode(), capture_output=True)
+    able = subprocess.run(
+        ["gcc", "-m32", "-x", "c", "-", "-o", "/dev/null"], input=source.encode(), capture_output=True
+    )
     if able.returncode != 0:
         simple.write_named({"main.c": "void _start(void) { for (;;); }\nint f(int x) { return x; }\n"})
         result = simple.build("$CC -m32 -ffreestanding -c main.c && $LD -m elf_i386 -o prog main.o", seeds=[1])

@@ -83,7 +83,13 @@ def _capture_folder(shop: Workshop) -> Path:
     return folder
 
 
-CAPTURE_FILES = ["capture.json", "0/code.npz", "0/root/_build/u.o", "0/edited/_build/u.o", "0/root/lib/x86_64-linux-gnu/libc.so.6"]
+CAPTURE_FILES = [
+    "capture.json",
+    "0/code.npz",
+    "0/root/_build/u.o",
+    "0/edited/_build/u.o",
+    "0/root/lib/x86_64-linux-gnu/libc.so.6",
+]
 
 
 @pytest.mark.parametrize("damage", list(DAMAGES))
@@ -179,7 +185,9 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
     def mount(options: str) -> Path:
         nonlocal mounted
         flags = f"remount,{options}" if mounted else options
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", flags, "tmpfs", str(place)], capture_output=True, text=True)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", flags, "tmpfs", str(place)], capture_output=True, text=True
+        )
         if done.returncode != 0:
             pytest.skip(f"needs the right to mount a small file system: {done.stderr.strip()}")
         mounted = True

@@ -11,7 +11,7 @@ from workshop import Workshop, in_order, main_calling, many_functions
 
 NAMES = {
     "space": "with space",
-    "quotes": "it's \"quoted\"",
+    "quotes": 'it\'s "quoted"',
     "dollar": "a$HOME$$b",
     "newline": "two\nlines",
     "star": "*?[x]",
@@ -38,7 +38,7 @@ DIRECT = SCRIPT + '$CC -o prog main.o "${objects[@]}"\n'
 ARCHIVE = SCRIPT + '$AR rcs "./$1/lib.a" "${objects[@]}"\n$CC -o prog main.o "./$1/lib.a"\n'
 
 
-EVERYTHING = "it's \"all\" $HOME\n*?;&|`x` #%25{0} caf" + os.fsdecode(b"\xe9") + " größe"
+EVERYTHING = 'it\'s "all" $HOME\n*?;&|`x` #%25{0} caf' + os.fsdecode(b"\xe9") + " größe"
 
 
 def fill(shop: Workshop, script: str, *names: str) -> None:
@@ -118,7 +118,9 @@ def test_make_in_a_project_with_a_space(tmp_path: Path, linker: str) -> None:
 def test_the_artefact(shop: Workshop, artefact: str) -> None:
     """Artefacts of such names are found, captured and stored under their own name."""
     shop.write(main__c=main_calling("a3"), a__c=many_functions(4, prefix="a"))
-    (shop.source / "build.sh").write_text('set -e\nmkdir -p "$(dirname "$1")"\n$CC -c main.c a.c\n$CC -o "$1" main.o a.o\n')
+    (shop.source / "build.sh").write_text(
+        'set -e\nmkdir -p "$(dirname "$1")"\n$CC -c main.c a.c\n$CC -o "$1" main.o a.o\n'
+    )
     word = "'" + artefact.replace("'", "'\\''") + "'"
     built = shop.built(f"bash build.sh {word}", artefacts=[artefact], seeds=[1, 2])
     built.assert_all_print_as_stock()

@@ -7,7 +7,18 @@ import subprocess
 import pytest
 
 from layoutrand.core import elf
-from workshop import FILLER, LOADER, Built, Workshop, in_order, main_calling, many_functions, output, plain_program, symbols
+from workshop import (
+    FILLER,
+    LOADER,
+    Built,
+    Workshop,
+    in_order,
+    main_calling,
+    many_functions,
+    output,
+    plain_program,
+    symbols,
+)
 
 UNITS = {f"u{k}.c": many_functions(4, prefix=f"u{k}_") for k in range(3)}
 MAIN = main_calling("u0_3", "u1_3", "u2_3")
@@ -46,9 +57,11 @@ def test_which_archive_supplies_a_symbol(shop: Workshop) -> None:
     """Of two archives that define a symbol, the first on the line supplies it in every layout."""
     shop.write(
         a__c='const char *who(void) { return "a"; }\n', b__c='const char *who(void) { return "b"; }\n', filler__c=FILLER,
-        main__c='#include <stdio.h>\nconst char *who(void);\nint main(void) { fputs(who(), stdout); return 0; }\n',
+        main__c="#include <stdio.h>\nconst char *who(void);\nint main(void) { fputs(who(), stdout); return 0; }\n",
     )  # fmt: skip
-    built = shop.built(COMPILE + "$AR rcs liba.a a.o && $AR rcs libb.a b.o && $CC -o prog main.o filler.o libb.a liba.a")
+    built = shop.built(
+        COMPILE + "$AR rcs liba.a a.o && $AR rcs libb.a b.o && $CC -o prog main.o filler.o libb.a liba.a"
+    )
     built.assert_prints("b")
 
 
@@ -69,7 +82,12 @@ def test_archives_that_need_each_other(shop: Workshop) -> None:
 def test_whole_archive_and_push_state(shop: Workshop) -> None:
     """--whole-archive pulls in members that only register themselves, within its bounds alone."""
     register = '#include <stdio.h>\n__attribute__((constructor)) static void r(void) {{ fputs("{0} ", stdout); }}\n'
-    shop.write(a__c=register.format("in"), b__c=register.format("out"), filler__c=FILLER, main__c="int main(void) { return 0; }\n")
+    shop.write(
+        a__c=register.format("in"),
+        b__c=register.format("out"),
+        filler__c=FILLER,
+        main__c="int main(void) { return 0; }\n",
+    )
     built = shop.built(
         COMPILE + "$AR rcs libin.a a.o && $AR rcs libout.a b.o && $CC -o prog main.o filler.o "
         "-Wl,--push-state,--whole-archive libin.a -Wl,--pop-state libout.a"
@@ -167,7 +185,8 @@ def test_kinds_of_executable(units: Workshop, kind: str) -> None:
 def test_shared_library(shop: Workshop) -> None:
     """A shared library is an artefact like a program: loaded by another program it does what it did."""
     shop.write(
-        lib__c='#include <stdio.h>\nint f5(int);\nint run(void) { printf("%d", f5(3)); return 0; }\n', f__c=many_functions(6)
+        lib__c='#include <stdio.h>\nint f5(int);\nint run(void) { printf("%d", f5(3)); return 0; }\n',
+        f__c=many_functions(6),
     )
     loader = plain_program(shop.project, LOADER)
     built = shop.built(
@@ -256,7 +275,9 @@ def test_version_scripts_and_hidden_symbols(shop: Workshop) -> None:
     )
     for binary in built.by_layout.values():
         output(loader, str(binary.path))
-        exported = subprocess.run(["nm", "-D", "--defined-only", str(binary.path)], capture_output=True, text=True, check=True)
+        exported = subprocess.run(
+            ["nm", "-D", "--defined-only", str(binary.path)], capture_output=True, text=True, check=True
+        )
         assert [line.split()[2] for line in exported.stdout.splitlines() if " T " in line] == ["run@@V1"]
 
 
@@ -346,7 +367,8 @@ def test_relocatable_objects_are_joined_first(units: Workshop) -> None:
 def test_relative_paths_through_other_directories(units: Workshop) -> None:
     """Inputs named through directories of which nothing else is captured, and through symbolic links."""
     built = units.built(
-        COMPILE + "mkdir -p build/deep elsewhere lib && $AR rcs lib/libu.a u0.o && ln -s ../lib build/link && cd build && "
+        COMPILE
+        + "mkdir -p build/deep elsewhere lib && $AR rcs lib/libu.a u0.o && ln -s ../lib build/link && cd build && "
         "$CC -o ../prog deep/../../main.o ../elsewhere/../u1.o ../u2.o -Lnothing/here -Ldeep/../../lib -Llink -lu",
         seeds=[1, 2],
     )
@@ -381,7 +403,7 @@ def test_a_library_in_the_tree_that_is_a_linker_script(units: Workshop) -> None:
 def test_binary_data_as_an_input(units: Workshop) -> None:
     """-b binary turns a file into an object of data."""
     units.write(
-        show__c='#include <stdio.h>\nextern char _binary_note_txt_start[];\nint show(int x) { return _binary_note_txt_start[x]; }\n',
+        show__c="#include <stdio.h>\nextern char _binary_note_txt_start[];\nint show(int x) { return _binary_note_txt_start[x]; }\n",
         note__txt="blob!\n",
     )
     units.write(main__c=main_calling("u0_3", "show"))
@@ -394,7 +416,9 @@ def test_more_than_65280_sections(shop: Workshop) -> None:
     """An object with extended section numbers is edited and placed."""
     if shop.linker == "lld-14":
         pytest.skip("one lld is enough for this")
-    body = "".join(f'.section .text.g{k},"ax",@progbits\\n.globl g{k}\\ng{k}: movl ${k}, %eax\\nret\\n' for k in range(3))
+    body = "".join(
+        f'.section .text.g{k},"ax",@progbits\\n.globl g{k}\\ng{k}: movl ${k}, %eax\\nret\\n' for k in range(3)
+    )
     many = "".join(f'.section .rodata.r{k},"a",@progbits\\n.long {k}\\n' for k in range(65600))
     shop.write(main__c=main_calling("g0", "g1", "g2"), filler__c=FILLER)
     (shop.source / "big.s").write_text((many + body).replace("\\n", "\n") + '.section .note.GNU-stack,"",@progbits\n')

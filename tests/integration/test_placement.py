@@ -18,7 +18,10 @@ COMPILE = "$CC -c *.c && $CC -o prog main.o a.o b.o c.o"
 def static_helpers(unit: str) -> str:
     """Three functions of the same names in every unit, and one that calls them."""
     return (
-        "".join(f"static __attribute__((noinline)) int helper{k}(int x) {{ return x * {k + 2} + {ord(unit)}; }}\n" for k in range(3))
+        "".join(
+            f"static __attribute__((noinline)) int helper{k}(int x) {{ return x * {k + 2} + {ord(unit)}; }}\n"
+            for k in range(3)
+        )
         + f"int {unit}(int x) {{ return helper0(x) + helper1(x) + helper2(x); }}\n"
     )
 
@@ -27,7 +30,9 @@ def names_by_address(path: Path) -> list[tuple[int, str]]:
     """All function symbols, duplicates included, by address."""
     done = subprocess.run(["nm", "--numeric-sort", str(path)], capture_output=True, text=True, check=True)
     rows = [line.split() for line in done.stdout.splitlines()]
-    return [(int(row[0], 16), row[2]) for row in rows if len(row) == 3 and row[1] in "tT" and not row[2].startswith(".lr.")]
+    return [
+        (int(row[0], 16), row[2]) for row in rows if len(row) == 3 and row[1] in "tT" and not row[2].startswith(".lr.")
+    ]
 
 
 def expected_names(built: Built, layout: int) -> list[str]:
@@ -131,7 +136,11 @@ def test_classes_are_mixed_on_request(classes: Workshop) -> None:
     kept = classes.built(COMPILE, layout={"classes": "keep"})
     assert {b.text_sha256 for b in built.seeded.values()}.isdisjoint(b.text_sha256 for b in kept.seeded.values())
     whole = [
-        [class_of(binary.path, name) for _, name in names_by_address(binary.path) if name[-2:] in ("_a", "_b", "_c") and "." not in name]
+        [
+            class_of(binary.path, name)
+            for _, name in names_by_address(binary.path)
+            if name[-2:] in ("_a", "_b", "_c") and "." not in name
+        ]
         for binary in built.seeded.values()
     ]
     assert any(kinds != sorted(kinds, key=("unlikely", "startup", "hot", "text").index) for kinds in whole)
@@ -140,7 +149,9 @@ def test_classes_are_mixed_on_request(classes: Workshop) -> None:
 def test_module_order_keeps_modules_together(shop: Workshop) -> None:
     """module-order moves whole objects: the functions of one stay side by side and in order."""
     units = "abcdef"
-    shop.write_named({f"{unit}.c": many_functions(4, prefix=unit) for unit in units} | {"main.c": main_calling("a3", "f3")})
+    shop.write_named(
+        {f"{unit}.c": many_functions(4, prefix=unit) for unit in units} | {"main.c": main_calling("a3", "f3")}
+    )
     built = shop.built("$CC -c *.c && $CC -o prog main.o a.o b.o c.o d.o e.o f.o", layout={"factors": ["module-order"]})
     built.assert_all_print_as_stock()
     names = [f"{unit}{k}" for unit in units for k in range(4)]
@@ -155,7 +166,9 @@ def test_module_order_keeps_modules_together(shop: Workshop) -> None:
 
 def test_function_order_in_module_keeps_modules_in_place(shop: Workshop) -> None:
     """function-order-in-module moves functions inside their object only; together with module-order both move."""
-    shop.write_named({f"{unit}.c": many_functions(4, prefix=unit) for unit in "abc"} | {"main.c": main_calling("a3", "b3", "c3")})
+    shop.write_named(
+        {f"{unit}.c": many_functions(4, prefix=unit) for unit in "abc"} | {"main.c": main_calling("a3", "b3", "c3")}
+    )
     names = [f"{unit}{k}" for unit in "abc" for k in range(4)]
     built = shop.built(COMPILE, layout={"factors": ["function-order-in-module"]})
     for binary in built.seeded.values():
@@ -184,7 +197,9 @@ def test_stock_is_the_plain_build(shop: Workshop) -> None:
     shop.write_named({f"{unit}.c": static_helpers(unit) for unit in "abc"} | {"main.c": main_calling("a", "b", "c")})
     built = shop.built(COMPILE, seeds=[1])
     subprocess.run("gcc -O2 -c *.c", shell=True, cwd=shop.source, check=True)
-    subprocess.run(["gcc", *plain_linker(shop), "-o", "prog", "main.o", "a.o", "b.o", "c.o"], cwd=shop.source, check=True)
+    subprocess.run(
+        ["gcc", *plain_linker(shop), "-o", "prog", "main.o", "a.o", "b.o", "c.o"], cwd=shop.source, check=True
+    )
     assert (shop.source / "prog").read_bytes() == built.path("stock").read_bytes()
 
 
@@ -201,7 +216,9 @@ def plain_linker(shop: Workshop) -> list[str]:
 
 def test_two_seeds_of_one_order_are_one_binary(gnu: Workshop) -> None:
     """Two functions have two orders: further seeds are failures that say so, and never counted twice."""
-    gnu.write(main__c=main_calling("one", "two"), a__c="int one(int x) { return x + 1; }\nint two(int x) { return x * 9; }\n")
+    gnu.write(
+        main__c=main_calling("one", "two"), a__c="int one(int x) { return x + 1; }\nint two(int x) { return x * 9; }\n"
+    )
     result = gnu.build("$CC -c *.c && $CC -o prog main.o a.o", seeds=range(1, 9))
     seeded = [binary for binary in result.binaries if isinstance(binary.layout, int)]
     assert len({binary.text_sha256 for binary in seeded}) == len(seeded) == 2

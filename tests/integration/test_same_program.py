@@ -7,7 +7,6 @@ import pytest
 from workshop import FILLER, LOADER, Workshop, output, plain_program, symbols
 
 
-
 def test_constructors_and_destructors_keep_their_order(shop: Workshop) -> None:
     """Static constructors run in link order and by priority in every layout, destructors in reverse."""
     unit = """
@@ -18,11 +17,11 @@ def test_constructors_and_destructors_keep_their_order(shop: Workshop) -> None:
         __attribute__((constructor(150))) static void early() {{ std::printf("early-{0} "); }}
         __attribute__((destructor)) static void late() {{ std::printf("late-{0} "); }}
     """
-    shop.write(a__cc=unit.format("a"), b__cc=unit.format("b"), c__cc=unit.format("c"), main__cc="int main() { return 0; }\n")
-    built = shop.built("$CXX -c a.cc b.cc c.cc main.cc && $CXX -o prog a.o b.o c.o main.o")
-    built.assert_prints(
-        "early-a early-b early-c +a1 +a2 +b1 +b2 +c1 +c2 -c2 -c1 -b2 -b1 -a2 -a1 late-c late-b late-a "
+    shop.write(
+        a__cc=unit.format("a"), b__cc=unit.format("b"), c__cc=unit.format("c"), main__cc="int main() { return 0; }\n"
     )
+    built = shop.built("$CXX -c a.cc b.cc c.cc main.cc && $CXX -o prog a.o b.o c.o main.o")
+    built.assert_prints("early-a early-b early-c +a1 +a2 +b1 +b2 +c1 +c2 -c2 -c1 -b2 -b1 -a2 -a1 late-c late-b late-a ")
 
 
 def test_init_and_fini_sections_stay_in_place(shop: Workshop) -> None:
@@ -76,20 +75,24 @@ def test_the_same_comdat_copy_is_chosen(shop: Workshop) -> None:
         #include "sum.h"
         int {0}(int n) {{ return sum<int>(n); }}
     """
-    shop.write_named({
-        "sum.h": """
+    shop.write_named(
+        {
+            "sum.h": """
             template <class T> __attribute__((noinline)) T sum(int n) {
                 T total = 0;
                 for (int i = 0; i < n; i++) total += i * i ^ n;
                 return VARIANT + total;
             }
         """,
-        "a.cc": "#define VARIANT 1000\n" + unit.format("a"),
-        "b.cc": "#define VARIANT 2000\n" + unit.format("b"),
-        "filler.c": FILLER,
-        "main.cc": '#include <cstdio>\nint a(int), b(int);\nint main() { std::printf("%d %d\\n", a(5), b(5)); }\n',
-    })
-    built = shop.built("$CXX -c -O3 b.cc && $CXX -c -O1 a.cc main.cc && $CC -c filler.c && $CXX -o prog main.o b.o a.o filler.o")
+            "a.cc": "#define VARIANT 1000\n" + unit.format("a"),
+            "b.cc": "#define VARIANT 2000\n" + unit.format("b"),
+            "filler.c": FILLER,
+            "main.cc": '#include <cstdio>\nint a(int), b(int);\nint main() { std::printf("%d %d\\n", a(5), b(5)); }\n',
+        }
+    )
+    built = shop.built(
+        "$CXX -c -O3 b.cc && $CXX -c -O1 a.cc main.cc && $CC -c filler.c && $CXX -o prog main.o b.o a.o filler.o"
+    )
     printed = built.assert_all_print_as_stock()
     first, second = printed.split()
     assert first == second
@@ -189,7 +192,9 @@ def test_ifuncs_are_resolved(shop: Workshop) -> None:
         main__c='#include <stdio.h>\nint chosen(int);\nint main(void) { printf("%d %d", chosen(1), (&chosen)(2)); return 0; }\n',
     )
     for flags in ("", "-static", "-static-pie", "-no-pie"):
-        built = shop.built(f"$CC -c {'-fPIE' if 'pie' in flags else ''} pick.c main.c && $CC {flags} -o prog main.o pick.o")
+        built = shop.built(
+            f"$CC -c {'-fPIE' if 'pie' in flags else ''} pick.c main.c && $CC {flags} -o prog main.o pick.o"
+        )
         built.assert_prints("3 4")
 
 
@@ -280,8 +285,9 @@ def test_assembler_objects_move_as_one_piece(shop: Workshop) -> None:
 
 def test_templates_and_virtual_functions(shop: Workshop) -> None:
     """A C++ program of templates, virtual calls and containers prints the same in every layout."""
-    shop.write_named({
-        "shape.h": """
+    shop.write_named(
+        {
+            "shape.h": """
             #pragma once
             #include <memory>
             #include <string>
@@ -293,7 +299,7 @@ def test_templates_and_virtual_functions(shop: Workshop) -> None:
             };
             std::unique_ptr<Shape> make(int sides, double side);
         """,
-        "make.cc": """
+            "make.cc": """
             #include "shape.h"
             std::unique_ptr<Shape> make(int sides, double side) {
                 switch (sides) {
@@ -303,7 +309,7 @@ def test_templates_and_virtual_functions(shop: Workshop) -> None:
                 }
             }
         """,
-        "main.cc": """
+            "main.cc": """
             #include <algorithm>
             #include <iostream>
             #include <map>
@@ -321,7 +327,8 @@ def test_templates_and_virtual_functions(shop: Workshop) -> None:
                 std::cout << out.str();
             }
         """,
-    })
+        }
+    )
     built = shop.built("$CXX -c -std=c++17 -O1 make.cc main.cc && $CXX -o prog main.o make.o", seeds=[1, 2])
     assert built.assert_all_print_as_stock().startswith(b"regular3=")
     assert built.result.capture is not None

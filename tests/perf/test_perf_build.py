@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from debian_sources import source_tree
-from layoutrand.usecases.relink import run_linker
+from layoutrand.usecases.relink import link_captured
 from layoutrand.world.cache import Cache
 from layoutrand.world.process import SubprocessRunner
 
@@ -26,7 +26,11 @@ SEEDS = 30
 JOBS = len(os.sched_getaffinity(0))
 PROGRAMS = {
     "lua5.4": (["make -C src -j{jobs} linux"], "src/lua", 3),
-    "gnugo": (["./configure --without-curses --without-readline CFLAGS='-g -O2 -fcommon'", "make -j{jobs}"], "interface/gnugo", 1),
+    "gnugo": (
+        ["./configure --without-curses --without-readline CFLAGS='-g -O2 -fcommon'", "make -j{jobs}"],
+        "interface/gnugo",
+        1,
+    ),
 }
 
 
@@ -85,10 +89,11 @@ def _bare_links(root: Path, output: Path) -> None:
     output.mkdir()
 
     def once(number: int) -> int:
-        return run_linker(
-            SubprocessRunner(), Path(capture.tools["ld"]["path"]), link.replay_argv, root=folder / "0" / "root",
-            cwd=link.cwd, environment=link.environment, output=output / str(number), extra=[],
-        ).returncode  # fmt: skip
+        done, _ = link_captured(
+            SubprocessRunner(), Path(capture.tools["ld"]["path"]), link, root=folder / "0" / "root",
+            folder=output / str(number), replay=True,
+        )  # fmt: skip
+        return done.returncode
 
     with ThreadPoolExecutor(JOBS) as pool:
         assert set(pool.map(once, range(SEEDS))) == {0}

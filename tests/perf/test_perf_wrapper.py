@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from wrapkit import compiler_script, linker_script
 from workshop import require
+from wrapkit import compiler_script, linker_script
 
 pytestmark = pytest.mark.perf
 
@@ -33,7 +33,10 @@ def by_turns(plain: list[str], wrapped: list[str], cwd: Path) -> dict[str, float
     """Median times in milliseconds of both, taken alternately, and the median of the differences of neighbours."""
     times = []
     for number in range(ROUNDS + 5):
-        both = {name: seconds(argv, cwd) for name, argv in (("plain", plain), ("wrapped", wrapped))[:: -1 if number % 2 else 1]}
+        both = {
+            name: seconds(argv, cwd)
+            for name, argv in (("plain", plain), ("wrapped", wrapped))[:: -1 if number % 2 else 1]
+        }
         times.append((both["plain"], both["wrapped"]))
     measured = times[5:]
     return {

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from debian_sources import source_tree, unavailable
 
 LINKERS = {"gcc": "GNU ld", "gcc-lld": "lld"}

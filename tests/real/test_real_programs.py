@@ -49,7 +49,10 @@ def test_bzip2(build_layouts, toolchain, tmp_path):
     text = b"".join(path.read_bytes() for path in sorted((tmp_path / "source").rglob("*.[ch]")))
 
     def ask(path):
-        packed = [subprocess.run([path, *o], input=text, capture_output=True, check=True).stdout for o in (["-9"], ["-1", "-s"])]
+        packed = [
+            subprocess.run([path, *o], input=text, capture_output=True, check=True).stdout
+            for o in (["-9"], ["-1", "-s"])
+        ]
         restored = subprocess.run([path, "-d", "-s"], input=packed[0], capture_output=True, check=True).stdout
         broken = subprocess.run([path, "-t"], input=packed[0][:-9], capture_output=True)
         return packed, restored == text, broken.returncode
@@ -63,7 +66,9 @@ def test_bzip2(build_layouts, toolchain, tmp_path):
 
 def test_lua(build_layouts, toolchain, tmp_path):
     """The Lua interpreter answers a script that visits its library alike in every layout."""
-    document = build_layouts("lua5.4", toolchain, commands=["make -C src -j{jobs} linux"], artefact="src/lua", seeds=SEEDS)
+    document = build_layouts(
+        "lua5.4", toolchain, commands=["make -C src -j{jobs} linux"], artefact="src/lua", seeds=SEEDS
+    )
     script = tmp_path / "visit.lua"
     script.write_text(LUA)
 

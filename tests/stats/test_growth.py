@@ -26,6 +26,10 @@ def test_the_table_of_the_paper():
     assert found.interval.high == 1.0149
 
 
+def test_an_interval_exactly_as_wide_as_wanted_is_narrow_enough():
+    assert stats.grow_sample(_measure(lambda m: 1 / m), 0.25).count == 4
+
+
 def test_a_suite_grows_until_it_is_precise_enough():
     rng = np.random.default_rng(1)
     a, b = ({f"b{i}": rng.normal(10, 0.3, 60) for i in range(5)} for _ in range(2))

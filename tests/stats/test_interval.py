@@ -220,6 +220,18 @@ def test_bootstrap_variances_in_closed_form(pattern, expected):
     assert replicates.mean() == pytest.approx(data.mean(), abs=4 * math.sqrt(expected / 100_000))
 
 
+@pytest.mark.parametrize("fraction", [0.0, 0.25, 0.5, 0.9, 1.0])
+def test_percentiles_of_replicates_interpolate_like_numpy(fraction):
+    from layoutrand.stats.statistic import Statistic
+
+    rows = np.sort(np.random.default_rng(1).normal(size=(5, 8)), axis=1)
+    padded = np.column_stack([rows, np.full((5, 2), np.inf)])
+
+    found = Statistic(name="p", fraction=fraction).of_sorted(padded, np.full(5, 8))
+
+    assert found == pytest.approx(np.quantile(rows, fraction, axis=1))
+
+
 def test_ragged_percentiles_pool_all_measurements():
     data = [[1.0, 2.0, 3.0], [10.0], [4.0, 5.0]]
 

@@ -71,7 +71,8 @@ def test_no_neighbouring_integers_are_more_precise_for_the_same_cost(seed):
         ((4.0, 1.0), (1, 0), (1,)),  # a free execution
         ((4.0, 5.0, 1.0), (1, 0, 100), (1, 30)),  # sqrt(100 / 1 * (4 + 5) / 1)
         ((7.0,), (3,), ()),
-        ((4.0, 1.0), (1, 4), (4,)),  # an exact root is not rounded up
+        ((4.0, 1.0), (1, 4), (4,)),
+        ((2.0, 1.0), (1, 2), (2,)),  # sqrt(2) sqrt(2) = 2.0000000000000004 is not rounded up
         ((1e-300, 1e-300), (1, 4), (2,)),
         ((1e300, 1e300), (1, 4), (2,)),
     ],

@@ -116,6 +116,19 @@ def test_ragged_replicates_have_the_closed_form_mean_and_variance():
     assert found.var() == pytest.approx(expected, rel=0.02)
 
 
+def test_levels_of_ragged_data_can_be_kept():
+    data = [[[1.0, 4.0, 2.0], [8.0]], [[3.0, 5.0]]]
+    means = [np.mean([7 / 3, 8.0]), 4.0]
+    inside = np.mean([np.var([1, 4, 2]) / 3 / 4, np.var([3, 5]) / 2])  # of a binary's mean, executions kept
+
+    kept = replicate_means(nested(data), _plan(resampling="NNN"))
+    lowest = replicate_means(nested(data), _plan(resampling="NNR", n_resamples=50_000))
+
+    assert kept == pytest.approx(np.full(300, np.mean(means)))
+    assert lowest.mean() == pytest.approx(np.mean(means), abs=0.02)
+    assert lowest.var() == pytest.approx(inside / 2, rel=0.03)
+
+
 def test_sorted_draws_hold_the_right_number_of_measurements():
     ragged = nested([[[1, 2, 3], [4]], [[5, 7]]])
     rows, sizes = next(iter(sorted_draws(ragged, _plan(n_resamples=50))))

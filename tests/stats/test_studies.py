@@ -13,7 +13,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.stats.studies import rate
 from stats.papers import TR_VARIATION
 
-LAYOUT = stats.HierarchicalModel(mean=100.0, sds=(0.5, 2.0), layout="normal")  # lessons: 0.5 % executions, 2 % layouts
+LAYOUT = stats.HierarchicalModel(mean=100.0, sds=(0.5, 2.0), layout="normal")  # executions 0.5 %, layouts 2 %
 
 
 def _benchmark(name, counts=(100, 100), actual=(100, 100)):
@@ -123,7 +123,7 @@ def test_flat_resampling_knows_no_binaries():
 def test_the_claim_of_the_readme():
     """Flat tests of repeated executions of one binary raise false alarms in most A/A comparisons; per-binary do not.
 
-    Layouts 2 %, executions 0.5 %, 30 executions a side, 400 comparisons; figures beside are those of lessons.md.
+    Layouts 2 %, executions 0.5 %, 30 executions a side, 400 comparisons; the figures beside are those of this project's first trials.
     """
     rows = stats.false_alarm_study(
         LAYOUT,
@@ -240,7 +240,7 @@ def test_methods_offered_as_default_are_honest_from_5_to_30_binaries():
 
 @pytest.mark.slow
 def test_percentile_bootstrap_under_covers_with_few_binaries_and_bootstrap_t_does_not():
-    """Lessons section 6: percentiles of the ratio .914 at 10 binaries and .941 at 30, normal layouts."""
+    """First trials of this project: percentiles of the ratio .914 at 10 binaries and .941 at 30, normal layouts."""
     rows = stats.coverage_study(
         LAYOUT,
         n_binaries=(5, 10, 30),
@@ -361,19 +361,25 @@ def test_ignoring_that_binaries_differ_costs_coverage():
 
 @pytest.mark.slow
 def test_a_flat_experiment_that_ignores_executions_too():
-    """TR 8.3.2: one execution only, measurements taken as independent: FFT NA OPT about 95 %, TCP OPT below 0.1 %.
+    """TR 8.3.2: one execution only, measurements taken as independent.
 
-    The first is reproduced.  The second is not: a 95 % interval of independent normal measurements misses at least
-    5 % of the time whatever the variation, so the report's TCP measurements cannot have been independent.
+    FFT NA OPT, about 95 % and about 9 % at a threshold of 20 %: reproduced.  TCP OPT, below 0.1 %: not reproduced, as
+    a 95 % interval of independent normal measurements misses 5 % of the time even when nothing else varies.
     """
     fft = stats.false_alarm_study(
-        _benchmark("FFT NA OPT"), designs=((1, 1, 100),), analyses=("flat-t",), n_comparisons=600, seed=9
+        _benchmark("FFT NA OPT"),
+        designs=((1, 1, 100),),
+        analyses=("flat-t",),
+        thresholds=(0.0, 0.2),
+        n_comparisons=600,
+        seed=9,
     )
     tcp = stats.false_alarm_study(
         _benchmark("TCP OPT"), designs=((1, 1, 100),), analyses=("flat-t",), n_comparisons=600, seed=9
     )
 
     assert _is_consistent(fft[0].alarms, 0.93, 0.98)
+    assert _is_consistent(fft[1].alarms, 0.07, 0.12)
     assert _is_consistent(tcp[0].alarms, 0.04, 0.12)
 
 
@@ -474,7 +480,7 @@ def test_seeds_shared_by_benchmarks_need_paired_log_t():
 
 @pytest.mark.slow
 def test_rare_slow_layouts_defeat_intervals_of_the_mean_but_not_comparisons():
-    """Lessons section 6: 5 % of layouts much slower: t on the mean covers far less, Welch stays at or below 5 %."""
+    """First trials of this project: 5 % of layouts much slower: t on the mean covers far less, Welch stays at or below 5 %."""
     model = stats.HierarchicalModel(mean=100.0, sds=(6.5,), layout="rare")
     data = stats.simulate(model, (20,), n_datasets=1500, seed=12)
     covered = sum(100.0 in stats.mean_interval(row[:10]) for row in data)
@@ -490,7 +496,7 @@ def test_rare_slow_layouts_defeat_intervals_of_the_mean_but_not_comparisons():
     [("t", 0.94, 0.965), ("normal", 0.84, 0.90), ("bootstrap", 0.80, 0.87), ("bootstrap-t", 0.93, 0.97)],
 )
 def test_coverage_of_the_mean_at_five_binaries(method, low, high):
-    """Lessons section 6, 5 x 10, layouts 2 %, iterations 1 %: t .954, percentile .845 to .856, bootstrap-t .947."""
+    """First trials of this project, 5 x 10, layouts 2 %, iterations 1 %: t .954, percentile .845 to .856, bootstrap-t .947."""
     model = stats.HierarchicalModel(mean=100.0, sds=(1.0, 2.0), layout="normal")
     data = stats.simulate(model, (5, 10), n_datasets=1200, seed=13)
 

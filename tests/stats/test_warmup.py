@@ -73,6 +73,15 @@ def test_steady_series_need_no_warmup():
     assert sum(found.independent == 0 for found in starts) >= 51  # 95 % each: 57, less 4 standard errors
 
 
+def test_significance_is_shared_by_the_executions():
+    """p = 0.032 rejects independence of one execution at 5 %, but not of one among three."""
+    doubtful, *others = (_steady(seed=s) for s in (5, 100, 101))
+
+    assert stats.suggest_warmup(doubtful).independent > 0
+    assert stats.suggest_warmup([doubtful, *others]).independent == 0
+    assert stats.suggest_warmup([doubtful, *others]).p_values[0] == pytest.approx(0.032)
+
+
 @pytest.mark.parametrize(
     ("kind", "series"),
     [

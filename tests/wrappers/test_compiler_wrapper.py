@@ -4,9 +4,10 @@ import os
 import subprocess
 
 import pytest
+
 from buildkit import run
-from wrapkit import COMPILE_FLAGS, LINK_FLAGS, NASTY, PATH_FLAG, SHELLS, compiler_script, dumped, start, write_script
 from workshop import require
+from wrapkit import COMPILE_FLAGS, LINK_FLAGS, NASTY, PATH_FLAG, SHELLS, compiler_script, dumped, start, write_script
 
 MODES = {
     "pass": [
@@ -86,7 +87,9 @@ def test_nasty_arguments_arrive_as_they_are(script, word, shell):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("word", [word for word in NASTY.values() if b"\0" not in word and word], ids=[name for name in NASTY if NASTY[name]])
+@pytest.mark.parametrize(
+    "word", [word for word in NASTY.values() if b"\0" not in word and word], ids=[name for name in NASTY if NASTY[name]]
+)
 def test_nasty_file_names_are_sources_by_their_suffix(script, word, shell):
     """A source file is known whatever its name holds."""
     assert dumped(script, b"-c", b"./" + word + b".c", shell=shell, what="mode") == "compile"
@@ -153,13 +156,22 @@ def test_an_empty_dump_variable_dumps_nothing(tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--version"], ["-dumpmachine"], ["-print-prog-name=cc1"], ["-print-search-dirs"], ["-E", "a.c"], ["-MM", "a.c"], ["-v"], []],
+    [
+        ["--version"],
+        ["-dumpmachine"],
+        ["-print-prog-name=cc1"],
+        ["-print-search-dirs"],
+        ["-E", "a.c"],
+        ["-MM", "a.c"],
+        ["-v"],
+        [],
+    ],
     ids=" ".join,
 )
 def test_probes_answer_as_the_real_compiler(tmp_path, arguments):
     """Output, errors and status of a probe are those of gcc itself."""
     gcc = require("gcc", "gcc")
-    (tmp_path / "a.c").write_text('#define X 1\nint x = X;\n')
+    (tmp_path / "a.c").write_text("#define X 1\nint x = X;\n")
     script = compiler_script(tmp_path / "bin", real=gcc)
     real = subprocess.run([gcc, *arguments], cwd=tmp_path, capture_output=True)
     wrapped = start(script, *arguments, cwd=tmp_path)

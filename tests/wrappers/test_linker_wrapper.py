@@ -8,12 +8,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from buildkit import run
-from wrapkit import NASTY, SHELLS, dumped, linker_script, start, write_script
-from workshop import absent, require
 
+from buildkit import run
 from layoutrand.core.recipe import LINKER_ENVIRONMENT
 from layoutrand.world.records import read_records
+from workshop import absent, require
+from wrapkit import NASTY, SHELLS, dumped, linker_script, start, write_script
 
 PASSED = [
     "", "-v", "-V", "--version", "--help", "--target-help", "--verbose", "-m elf_x86_64 -v", "-m elf_x86_64 --verbose", "--print-output-format",
@@ -67,7 +67,9 @@ def test_nasty_arguments_are_recorded_as_they_are(tmp_path, shell, word):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("word", [w for w in NASTY.values() if w and len(w) < 200], ids=[n for n, w in NASTY.items() if w and len(w) < 200])
+@pytest.mark.parametrize(
+    "word", [w for w in NASTY.values() if w and len(w) < 200], ids=[n for n, w in NASTY.items() if w and len(w) < 200]
+)
 def test_nasty_files_and_directories_are_kept(tmp_path, shell, word):
     """Inputs whose names and directory hold anything are in the record with their content."""
     script = linker_script(tmp_path, real=str(fake_linker(tmp_path)))
@@ -90,7 +92,10 @@ def test_the_environment_of_the_linker_is_recorded(tmp_path, shell):
     value = "/a b:$ORIGIN\n'\"\\"
     inherited = {name: text for name, text in os.environ.items() if name not in LINKER_ENVIRONMENT}
     subprocess.run(
-        [*SHELLS[shell], script, "a.o"], env={**inherited, "LD_RUN_PATH": value, "GNUTARGET": "", "OTHER": "x"}, cwd=tmp_path, check=True
+        [*SHELLS[shell], script, "a.o"],
+        env={**inherited, "LD_RUN_PATH": value, "GNUTARGET": "", "OTHER": "x"},
+        cwd=tmp_path,
+        check=True,
     )
 
     assert recorded(tmp_path).environment == {"LD_RUN_PATH": value, "GNUTARGET": ""}
@@ -122,7 +127,11 @@ def test_probes_leave_no_record(tmp_path):
     assert list((tmp_path / "rec").iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["-v"], ["--verbose"], ["--help"], ["-m", "elf_x86_64", "-V"], ["missing.o"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], ["-v"], ["--verbose"], ["--help"], ["-m", "elf_x86_64", "-V"], ["missing.o"]],
+    ids=" ".join,
+)
 def test_the_linker_answers_as_without_wrapper(tmp_path, arguments):
     """Output, errors and status are the real linker's."""
     real = require("ld.bfd", "binutils")
@@ -152,7 +161,9 @@ def test_links_to_files_are_kept_as_files(tmp_path):
     os.link(tmp_path / "elsewhere", tmp_path / "src" / "hard2.o")
     start(script, "soft.o", "hard.o", "hard2.o", "hard.o", cwd=tmp_path / "src", check=True)
 
-    assert recorded(tmp_path).inputs() == {str(tmp_path / "src" / name): b"content" for name in ("soft.o", "hard.o", "hard2.o")}
+    assert recorded(tmp_path).inputs() == {
+        str(tmp_path / "src" / name): b"content" for name in ("soft.o", "hard.o", "hard2.o")
+    }
 
 
 def test_what_is_no_file_is_not_kept(tmp_path):
@@ -161,7 +172,19 @@ def test_what_is_no_file_is_not_kept(tmp_path):
     (tmp_path / "sys tem").mkdir()
     for path in (tmp_path / "sys tem" / "crt1.o", tmp_path / "src" / "a.o", tmp_path / "src" / "prog"):
         path.write_bytes(b"x")
-    start(script, "-o", "prog", f"{tmp_path}/sys tem/crt1.o", "a.o", "missing.o", ".", "-L.", "-lc", cwd=tmp_path / "src", check=True)
+    start(
+        script,
+        "-o",
+        "prog",
+        f"{tmp_path}/sys tem/crt1.o",
+        "a.o",
+        "missing.o",
+        ".",
+        "-L.",
+        "-lc",
+        cwd=tmp_path / "src",
+        check=True,
+    )
 
     assert recorded(tmp_path).inputs() == {str(tmp_path / "src" / "a.o"): b"x"}
 
@@ -226,7 +249,10 @@ def test_records_that_cannot_be_made_fail_the_link_at_once(tmp_path, shell):
     done = start(script, "a.o", shell=shell, cwd=tmp_path, timeout=10)
 
     assert done.returncode == 127
-    assert done.stderr.decode() == f"layoutrand: ld wrapper: cannot record this link under {tmp_path}/no such place (full disk?)\n"
+    assert (
+        done.stderr.decode()
+        == f"layoutrand: ld wrapper: cannot record this link under {tmp_path}/no such place (full disk?)\n"
+    )
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -251,7 +277,10 @@ def test_a_full_disk_fails_the_link_with_a_message(tmp_path, shell, size):
 def _mount_small(folder, size):
     if os.geteuid() != 0 or not shutil.which("mount"):
         absent("only root can mount a small file system")
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True).returncode != 0:
+    if (
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True).returncode
+        != 0
+    ):
         pytest.skip("no file system can be mounted here (a container without the right)")
 
 
@@ -331,7 +360,9 @@ def test_laid_out_in_place_a_failed_link_stays_failed(tmp_path):
 def test_laid_out_in_place_the_link_is_handed_to_layoutrand(tmp_path):
     """With a layout to apply, layoutrand gets the record and the settings, and its status is the link's."""
     python = write_script(tmp_path / "py thon", f"#!/bin/sh\nprintf '%s\\0' \"$@\" > '{tmp_path}/handed'\nexit 5\n")
-    script = linker_script(tmp_path, real=str(fake_linker(tmp_path)), python=str(python), relink=f"{tmp_path}/the settings.json")
+    script = linker_script(
+        tmp_path, real=str(fake_linker(tmp_path)), python=str(python), relink=f"{tmp_path}/the settings.json"
+    )
     done = start(script, "a.o", cwd=tmp_path)
     handed = (tmp_path / "handed").read_bytes().decode().split("\0")[:-1]
 
@@ -346,7 +377,15 @@ def test_a_real_link_through_the_driver_is_recorded(tmp_path, kind):
     real = require(kind, "binutils" if kind == "ld.bfd" else "lld-19")
     script = linker_script(tmp_path, real=real)
     (tmp_path / "src" / "a.c").write_text("int main(void) { return 3; }\n")
-    run("gcc", f"-B{script.parent}/", "a.c", "-o", "prog", cwd=tmp_path / "src", env={**os.environ, "TMPDIR": str(tmp_path / "tmp")})
+    run(
+        "gcc",
+        f"-B{script.parent}/",
+        "a.c",
+        "-o",
+        "prog",
+        cwd=tmp_path / "src",
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+    )
     record = recorded(tmp_path)
     kept = [path for path in record.inputs() if path.startswith(f"{tmp_path}/tmp/")]
 

@@ -6,10 +6,10 @@ from importlib.resources import files
 
 import jinja2
 import pytest
-from wrapkit import NASTY, SHELLS, compiler_script, dumped, linker_script, start, write_script
-from workshop import require
 
 from layoutrand.text import render
+from workshop import require
+from wrapkit import NASTY, SHELLS, compiler_script, dumped, linker_script, start, write_script
 
 TEMPLATES = sorted(
     (entry.name for entry in (files("layoutrand") / "templates").iterdir() if entry.name.endswith(".sh.j2")), key=str
@@ -54,7 +54,9 @@ def test_only_names_of_variables_are_put_in_unquoted(name):
 def hostile_scripts(folder):
     """One script of each kind, with hostile values."""
     hostile = "/" + "".join(os_text(word) for case, word in NASTY.items() if case not in ("long", "empty"))
-    yield compiler_script(folder / "1", directory=hostile, real=hostile, compile_flags=[hostile, ""], link_flags=[hostile])
+    yield compiler_script(
+        folder / "1", directory=hostile, real=hostile, compile_flags=[hostile, ""], link_flags=[hostile]
+    )
     yield linker_script(
         folder / "2", real=hostile, records=hostile, build_root=hostile, temporary=hostile, python=hostile, expander=hostile, mkdir=hostile,
         tar=hostile, system_prefixes=[hostile, "/usr/"],
@@ -69,7 +71,9 @@ def usual_scripts(folder):
     yield compiler_script(folder / "5")
     yield linker_script(folder / "6")
     yield linker_script(folder / "7", relink="/tmp/settings.json")
-    yield write_script(folder / "8" / "ar", render.tool_wrapper(name="ar", real="/usr/bin/ar", system="s", toolchain="t"))
+    yield write_script(
+        folder / "8" / "ar", render.tool_wrapper(name="ar", real="/usr/bin/ar", system="s", toolchain="t")
+    )
 
 
 def os_text(word):
@@ -77,12 +81,16 @@ def os_text(word):
 
 
 @pytest.mark.parametrize(
-    ("maker", "exceptions"), [(usual_scripts, []), (hostile_scripts, ["--exclude=SC2016,SC2289"])], ids=["usual values", "hostile values"]
+    ("maker", "exceptions"),
+    [(usual_scripts, []), (hostile_scripts, ["--exclude=SC2016,SC2289"])],
+    ids=["usual values", "hostile values"],
 )  # SC2016: a dollar sign in single quotes, SC2289: a tab in a program's name; both are meant
 def test_shellcheck_has_no_complaint(tmp_path, maker, exceptions):
     """Every generated script is clean."""
     program = require("shellcheck", "shellcheck")
-    done = subprocess.run([program, "--shell=sh", "--severity=style", *exceptions, *maker(tmp_path)], capture_output=True)
+    done = subprocess.run(
+        [program, "--shell=sh", "--severity=style", *exceptions, *maker(tmp_path)], capture_output=True
+    )
 
     assert (done.stdout.decode(errors="replace"), done.returncode) == ("", 0)
 
@@ -97,11 +105,13 @@ def test_every_shell_parses_every_script(tmp_path, shell):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("word", [w for w in NASTY.values() if w and len(w) < 200], ids=[n for n, w in NASTY.items() if w and len(w) < 200])
+@pytest.mark.parametrize(
+    "word", [w for w in NASTY.values() if w and len(w) < 200], ids=[n for n, w in NASTY.items() if w and len(w) < 200]
+)
 def test_a_real_program_with_a_hostile_path_is_executed(tmp_path, shell, word):
     """The compiler may be installed anywhere."""
     folder = tmp_path / os_text(word)
-    real = write_script(folder / "cc", "#!/bin/sh\necho reached \"$#\"\n")
+    real = write_script(folder / "cc", '#!/bin/sh\necho reached "$#"\n')
     script = compiler_script(tmp_path / "bin", real=real, directory=folder)
 
     assert start(script, "-c", "a.c", shell=shell).stdout == b"reached 5\n"
@@ -119,7 +129,9 @@ def test_a_title_with_a_newline_stays_a_comment(tmp_path):
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_tool_passes_everything(tmp_path, shell):
     """The archiver's wrapper adds nothing."""
-    script = write_script(tmp_path / "ar", render.tool_wrapper(name="ar", real="/usr/bin/ar", system="s", toolchain="t"))
+    script = write_script(
+        tmp_path / "ar", render.tool_wrapper(name="ar", real="/usr/bin/ar", system="s", toolchain="t")
+    )
 
     assert dumped(script, "rcs", "a b.a", "x.o", shell=shell) == [b"rcs", b"a b.a", b"x.o"]
     assert dumped(script, "t", shell=shell, what="mode") == "pass"

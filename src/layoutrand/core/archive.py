@@ -95,9 +95,7 @@ def _member_name(raw: bytes, long_names: bytes, archive: str) -> tuple[str, int]
     return raw.removesuffix(b"/").decode("utf-8", "surrogateescape"), 0
 
 
-def _fetched(
-    member: str, origin: int, archive: str, fetch: Callable[[str], bytes] | None
-) -> tuple[str, bytes]:
+def _fetched(member: str, origin: int, archive: str, fetch: Callable[[str], bytes] | None) -> tuple[str, bytes]:
     """Name and content of a thin archive's member: a file, or what begins at ``origin`` of the archive in that file."""
     if fetch is None:
         raise FeatureUnsupported(f"{archive}: a thin archive needs its members' files")

@@ -6,14 +6,15 @@ is an experiment that silently did something else.
 
 from __future__ import annotations
 
-import difflib
 import re
+import shlex
 import tomllib
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from layoutrand.core.problems import explain, key_path, suggest
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
 
@@ -21,6 +22,33 @@ Factor = Literal["function-order", "module-order", "function-order-in-module"]
 Classes = Literal["keep", "mix"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 PLACEHOLDERS = frozenset({"artefact", "artefact_dir", "project"})
+
+
+def _splittable(flags: str) -> str:
+    try:
+        shlex.split(flags)
+    except ValueError as error:
+        raise ValueError(f"cannot be split into words as a shell does: {str(error).lower()}") from error
+    return flags
+
+
+def _no_option(word: str) -> str:
+    if word.startswith("-"):
+        raise ValueError("must not begin with a dash")
+    return word
+
+
+def _usable_names(variables: dict[str, str]) -> dict[str, str]:
+    for name in variables:
+        if not name or "=" in name:
+            raise ValueError(f"{name!r} cannot be the name of an environment variable")
+    return variables
+
+
+Flags = Annotated[str, AfterValidator(_splittable)]
+Revision = Annotated[str, Field(min_length=1), AfterValidator(_no_option)]
+Variables = Annotated[dict[str, str], AfterValidator(_usable_names)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class _Table(BaseModel):
@@ -37,14 +65,14 @@ class Build(_Table):
     """``[build]``: where the source is and how its artefacts come about."""
 
     source: str = "."
-    repo: str | None = None
-    rev: str | None = None
+    repo: Revision | None = None
+    rev: Revision | None = None
     commands: Annotated[list[str], Field(min_length=1)]
     artefacts: Annotated[list[str], Field(min_length=1)]
     exclude: list[str] = []
-    env: dict[str, str] = {}
+    env: Variables = {}
     in_place: bool = False
-    timeout_s: Annotated[float, Field(gt=0, strict=False)] = 86_400.0
+    timeout_s: Seconds = 86_400.0
 
     @field_validator("artefacts")
     @classmethod
@@ -55,16 +83,6 @@ class Build(_Table):
         if len(set(artefacts)) != len(artefacts):
             raise ValueError("the same artefact is listed twice")
         return artefacts
-
-    @model_validator(mode="after")
-    def _source_or_repo(self) -> Self:
-        if self.repo is not None and self.source != ".":
-            raise ValueError("give either source or repo, not both")
-        if self.repo is None and self.rev is not None:
-            raise ValueError("rev needs repo")
-        if self.repo is not None and self.in_place:
-            raise ValueError("in_place builds where the source is, so it cannot go with repo")
-        return self
 
 
 class LayoutPolicy(_Table):
@@ -87,11 +105,11 @@ class System(_Table):
     """``[systems.NAME]``: one side of a comparison."""
 
     toolchain: str = "gcc"
-    cflags: str = ""
-    cxxflags: str | None = None
-    ldflags: str = ""
-    rev: str | None = None
-    env: dict[str, str] = {}
+    cflags: Flags = ""
+    cxxflags: Flags | None = None
+    ldflags: Flags = ""
+    rev: Revision | None = None
+    env: Variables = {}
 
 
 class Metric(_Table):
@@ -134,8 +152,8 @@ class Benchmark(_Table):
     stdin: str | None = None
     expect_stdout: str | None = None
     files: list[str] = []
-    env: dict[str, str] = {}
-    timeout_s: Annotated[float, Field(gt=0, strict=False)] = 600.0
+    env: Variables = {}
+    timeout_s: Seconds = 600.0
     metric: Metric = Metric(wall=True)
 
     @field_validator("command")
@@ -145,7 +163,10 @@ class Benchmark(_Table):
             for name in re.findall(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})", word):
                 if name not in PLACEHOLDERS:
                     known = ", ".join("{" + p + "}" for p in sorted(PLACEHOLDERS))
-                    raise ValueError(f"{{{name}}} in {word!r} is not a placeholder; there are {known}")
+                    raise ValueError(
+                        f"{{{name}}} in {word!r} is not a placeholder; there are {known}. "
+                        f"Write {{{{{name}}}}} for {{{name}}} itself"
+                    )
         return command
 
 
@@ -168,21 +189,6 @@ class Config(_Table):
     benchmarks: list[Benchmark] = []
     run: Run = Run()
 
-    @model_validator(mode="after")
-    def _names_fit(self) -> Self:
-        names = [benchmark.name for benchmark in self.benchmarks]
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"two benchmarks are called {name!r}")
-        for number, benchmark in enumerate(self.benchmarks):
-            if benchmark.artefact is not None and benchmark.artefact not in self.build.artefacts:
-                raise ValueError(
-                    f"benchmarks[{number}].artefact: {benchmark.artefact!r} is not in build.artefacts"
-                    + suggest(benchmark.artefact, self.build.artefacts)
-                )
-        if any(system.rev is not None for system in self.systems.values()) and self.build.repo is None:
-            raise ValueError("systems.*.rev needs build.repo")
-        return self
-
 
 def parse(text: str, *, path: str) -> Config:
     """Check the ``text`` of the file called ``path``; raises `ConfigError` listing every problem."""
@@ -190,10 +196,65 @@ def parse(text: str, *, path: str) -> Config:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(path, [f"not valid TOML: {error}"]) from error
+    problems = [*_unwritable(table, ()), *_across(table)]
     try:
-        return Config.model_validate(table)
+        config = Config.model_validate(table)
     except ValidationError as error:
-        raise ConfigError(path, [_line(detail) for detail in error.errors(include_url=False)]) from error
+        raise ConfigError(path, [*explain(error, Config), *problems]) from error
+    if problems:
+        raise ConfigError(path, problems)
+    return config
+
+
+def _unwritable(value: Any, location: tuple[int | str, ...]) -> Iterator[str]:
+    """Strings that no program can be given: TOML can write a NUL, the operating system cannot pass it on."""
+    if isinstance(value, str) and "\0" in value:
+        yield f"{key_path(location)}: holds a NUL character"
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for part, inner in parts:
+        yield from _unwritable(inner, (*location, part))
+
+
+def _across(table: Mapping[str, Any]) -> Iterator[str]:
+    """Problems between two keys.
+
+    Found in the table as it stands, since the models say nothing of these while any one key is wrong by itself.
+    """
+    build = _table(table, "build")
+    if "repo" in build:
+        if build.get("source", ".") != ".":
+            yield "build: give either source or repo, not both"
+        if build.get("in_place") is True:
+            yield "build.in_place: builds where the source is, so it cannot go with repo"
+    else:
+        if "rev" in build:
+            yield "build.rev: needs build.repo"
+        for name, system in _table(table, "systems").items():
+            if isinstance(system, dict) and "rev" in system:
+                yield f"systems.{name}.rev: needs build.repo"
+    artefacts = build.get("artefacts")
+    known = [path for path in artefacts if isinstance(path, str)] if isinstance(artefacts, list) else []
+    benchmarks = table.get("benchmarks")
+    seen: dict[str, int] = {}
+    for number, benchmark in enumerate(benchmarks if isinstance(benchmarks, list) else ()):
+        if isinstance(benchmark, dict):
+            yield from _fits(number, benchmark, known, seen)
+
+
+def _fits(number: int, benchmark: Mapping[str, Any], artefacts: list[str], seen: dict[str, int]) -> Iterator[str]:
+    """Whether one benchmark has a name of its own, and an artefact that is built; ``seen`` has the names before it."""
+    name, artefact = benchmark.get("name"), benchmark.get("artefact")
+    if isinstance(name, str) and name in seen:
+        yield f"benchmarks[{number}].name: benchmarks[{seen[name]}] is called {name!r} too"
+    elif isinstance(name, str):
+        seen[name] = number
+    if isinstance(artefact, str) and artefacts and artefact not in artefacts:
+        yield f"benchmarks[{number}].artefact: {artefact!r} is not in build.artefacts{suggest(artefact, artefacts)}"
+
+
+def _table(parent: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = parent.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def choose(kind: str, wanted: list[str], known: list[str]) -> list[str]:
@@ -202,40 +263,6 @@ def choose(kind: str, wanted: list[str], known: list[str]) -> list[str]:
         if name not in known:
             raise UsageError(f"no {kind} called {name!r}; there are {', '.join(known) or 'none'}{suggest(name, known)}")
     return wanted or known
-
-
-def suggest(name: str, known: list[str]) -> str:
-    """``; did you mean 'x'?`` for the nearest known name, or nothing."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def _line(detail: ErrorDetails) -> str:
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"]).lstrip(".")
-    if detail["type"] == "extra_forbidden":
-        known = _known_keys(detail["loc"])
-        hint = suggest(str(detail["loc"][-1]), known) or (f"; known here: {', '.join(known)}" if known else "")
-        return f"{where}: unknown key{hint}"
-    message = detail["msg"].removeprefix("Value error, ")
-    if detail["type"] == "missing":
-        return f"{where}: this key is required"
-    if detail["type"] == "string_pattern_mismatch":
-        message = "use letters, digits and . _ + - only, beginning with a letter or digit"
-    given = detail["input"]
-    shown = f" (given: {given!r})" if isinstance(given, str | int | float | bool) else ""
-    return f"{where}: {message}{shown}" if where else message
-
-
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
-    """The keys allowed where an unknown one stands, found by walking the models along its path."""
-    models: dict[str, type[BaseModel]] = {
-        "project": Project, "build": Build, "layout": LayoutPolicy, "systems": System,
-        "benchmarks": Benchmark, "run": Run,
-    }  # fmt: skip
-    if len(location) == 1:
-        return list(Config.model_fields)
-    model = Metric if "metric" in location[:-1] else models.get(str(location[0]))
-    return list(model.model_fields) if model else []
 
 
 def as_dict(table: BaseModel) -> dict[str, Any]:

@@ -1,20 +1,18 @@
 """ELF files as numpy tables.
 
-pyelftools reads the header, names and constants; the tables (sections, symbols, relocations) are viewed through numpy
-instead, because a captured HotSpot has 45,000 sections and one Python object for each would cost more than its link.
+Sections, symbols and relocations are viewed through numpy, because a captured HotSpot has 45,000 sections and one
+Python object for each would cost more than its link.
 Only 64-bit little-endian files are read; others raise `FeatureUnsupported`.
 """
 
 from __future__ import annotations
 
-import io
+import struct
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
 from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
@@ -50,6 +48,11 @@ SYMBOL = np.dtype(
 )
 REL = np.dtype([("offset", "<u8"), ("info", "<u8")])
 RELA = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_ELF64_LITTLE_ENDIAN = b"\x02\x01"
+_MACHINES: Final = {3: "EM_386", 62: "EM_X86_64", 183: "EM_AARCH64", 243: "EM_RISCV"}
+_KINDS: Final = {1: "ET_REL", 2: "ET_EXEC", 3: "ET_DYN"}
 
 Table = NDArray[np.void]
 
@@ -165,18 +168,26 @@ def is_elf(data: bytes) -> bool:
 
 def read(data: bytes, *, name: str) -> Elf:
     """Open the ELF file ``data``; ``name`` is for messages. Raises `FeatureUnsupported` for what cannot be read."""
-    try:
-        file = ELFFile(io.BytesIO(data))
-        header = file.header
-        offset, count = header["e_shoff"], file.num_sections()
-        names_index = file.get_shstrndx()
-    except (ELFError, ValueError, IndexError) as error:
-        raise FeatureUnsupported(f"{name}: not a readable ELF file: {error}") from error
-    if file.elfclass != 64 or not file.little_endian:
+    if not is_elf(data) or len(data) < _HEADER.size:
+        raise FeatureUnsupported(f"{name}: not an ELF file, or cut short")
+    ident, kind, machine, _, _, _, offset, _, _, _, _, entry_size, count, names_index = _HEADER.unpack_from(data)
+    if ident[4:6] != _ELF64_LITTLE_ENDIAN:
         raise FeatureUnsupported(f"{name}: only 64-bit little-endian ELF files are supported")
-    if offset + count * SECTION.itemsize > len(data):
+    if offset and entry_size != SECTION.itemsize:
+        raise FeatureUnsupported(f"{name}: section headers of {entry_size} bytes, which no ELF64 file has")
+    if offset and offset + max(count, 1) * SECTION.itemsize > len(data):
         raise FeatureUnsupported(f"{name}: the section headers lie outside the file; it is truncated")
-    found = Elf(data, header["e_machine"], header["e_type"], offset, count, names_index)
+    if offset and count == 0:  # too many for a field of the header: the first section's header holds the number
+        count = int(np.frombuffer(data, SECTION, 1, offset)["size"][0])
+    if offset and names_index == SHN_XINDEX:
+        names_index = int(np.frombuffer(data, SECTION, 1, offset)["link"][0])
+    if not offset:
+        count = 0
+    if offset + count * SECTION.itemsize > len(data) or (count and names_index >= count):
+        raise FeatureUnsupported(f"{name}: the section headers lie outside the file; it is truncated")
+    found = Elf(
+        data, _MACHINES.get(machine, f"machine {machine}"), _KINDS.get(kind, f"type {kind}"), offset, count, names_index
+    )  # fmt: skip
     stored = found.sections[(found.sections["type"] != SHT_NOBITS) & (found.sections["type"] != SHT_NULL)]
     room = np.uint64(len(data)) - np.minimum(stored["size"], np.uint64(len(data)))  # unsigned: must not wrap around
     if ((stored["size"] > len(data)) | (stored["offset"] > room)).any():

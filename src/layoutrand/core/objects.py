@@ -16,6 +16,7 @@ OURS = ("_build/", "_temp/")
 """Where a capture keeps what the build made; everything else belongs to the system and is pinned."""
 
 _SHT_PROGBITS = 1
+_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ def objects(files: Mapping[str, bytes], pulled: Collection[str]) -> list[Object]
         for member, display, content in _relocatable(path, data):
             if member is not None and not ours and display not in pulled:
                 continue
+            if content[:4] in _BITCODE:
+                raise FeatureUnsupported(_lto_message(display))
             source = elf.read(content, name=display)
             if source.kind != "ET_REL":
                 continue
@@ -64,16 +67,11 @@ def objects(files: Mapping[str, bytes], pulled: Collection[str]) -> list[Object]
 
 
 def _relocatable(path: str, data: bytes) -> Iterator[tuple[int | None, str, bytes]]:
-    if elf.is_elf(data):
-        yield None, path, data
-    elif archive.is_archive(data):
-        for number, member in enumerate(archive.read(data, name=path).members):
-            if elf.is_elf(member.content):
-                yield number, f"{path}({member.name})", member.content
-            elif member.content[:4] in (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"):
-                raise FeatureUnsupported(_lto_message(f"{path}({member.name})"))
-    elif data[:4] in (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"):
-        raise FeatureUnsupported(_lto_message(path))
+    """Member number, name and content of what may hold code in a captured file: ELF or LLVM's bitcode."""
+    parts: list[tuple[int | None, str, bytes]] = [(None, path, data)]
+    if archive.is_archive(data):
+        parts = [(n, f"{path}({m.name})", m.content) for n, m in enumerate(archive.read(data, name=path).members)]
+    yield from (part for part in parts if elf.is_elf(part[2]) or part[2][:4] in _BITCODE)
 
 
 def _refuse_lto(source: elf.Elf, name: str) -> None:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from layoutrand.core.config import Factor
+from layoutrand.core.problems import explain
 from layoutrand.errors import ConfigError, FeatureUnsupported
 
 
@@ -60,13 +61,12 @@ def parse(text: str, *, path: str, parent: Callable[[str], str]) -> Toolchain:
     Raises `ConfigError` with every problem.
     """
     try:
-        return Toolchain.model_validate(_merged(text, path, parent, depth=0))
+        return Toolchain.model_validate(_merged(text, path, parent, ()))
     except ValidationError as error:
-        problems = [".".join(map(str, e["loc"])) + ": " + e["msg"] for e in error.errors(include_url=False)]
-        raise ConfigError(path, problems) from error
+        raise ConfigError(path, explain(error, Toolchain)) from error
 
 
-def _merged(text: str, path: str, parent: Callable[[str], str], depth: int) -> dict[str, Any]:
+def _merged(text: str, path: str, parent: Callable[[str], str], chain: tuple[str, ...]) -> dict[str, Any]:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -74,9 +74,12 @@ def _merged(text: str, path: str, parent: Callable[[str], str], depth: int) -> d
     base_name = table.pop("extends", None)
     if base_name is None:
         return table
-    if depth > 8:
-        raise ConfigError(path, [f"extends: {base_name!r} extends itself"])
-    return _merge(_merged(parent(base_name), base_name, parent, depth + 1), table)
+    if not isinstance(base_name, str):
+        raise ConfigError(path, [f"extends: must be a string (given: {base_name!r})"])
+    longer = (*chain, base_name)
+    if base_name in chain:
+        raise ConfigError(path, [f"extends: {' extends '.join(longer)}, which is a circle"])
+    return _merge(_merged(parent(base_name), base_name, parent, longer), table)
 
 
 def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

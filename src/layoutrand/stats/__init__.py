@@ -28,24 +28,18 @@ from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_tes
 from layoutrand.stats.decision import Forecast, binaries_to_decide, decide
 from layoutrand.stats.distribution import FiveNumberSummary, empirical_distribution, five_number_summary
 from layoutrand.stats.effect import LayoutEffect, layout_effect, single_binary_ratios
+from layoutrand.stats.false_alarms import FalseAlarmRow, false_alarm_study
 from layoutrand.stats.growth import SampleSize, grow_sample
 from layoutrand.stats.interval import Interval, mean_interval
 from layoutrand.stats.multiple import adjust
 from layoutrand.stats.paired import Pairing, pairing
 from layoutrand.stats.planning import Plan, Prediction, optimal_counts, plan, predict
+from layoutrand.stats.power import PowerRow, power_study
 from layoutrand.stats.randomization import TestResult, randomization_test
 from layoutrand.stats.ratio import ratio_half_width, ratio_interval
 from layoutrand.stats.simulation import HierarchicalModel, published_models, simulate
 from layoutrand.stats.steady import Autocorrelation, autocorrelation, lag_points, reordered
-from layoutrand.stats.studies import (
-    CoverageRow,
-    FalseAlarmRow,
-    PowerRow,
-    Rate,
-    coverage_study,
-    false_alarm_study,
-    power_study,
-)
+from layoutrand.stats.studies import CoverageRow, Rate, coverage_study
 from layoutrand.stats.suite import suite_ratio
 from layoutrand.stats.variance import VarianceComponents, variance_components
 from layoutrand.stats.variance_intervals import component_intervals, intraclass_correlation, variance_test

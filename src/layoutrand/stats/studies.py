@@ -1,33 +1,25 @@
-"""Simulation studies: do the methods keep their promises?
+"""Simulation studies: do the methods keep their promises?  Here: do intervals hold the truth?
 
 Each study simulates many experiments of known truth, puts them through the very functions that users call, and
 counts.  Rows carry the exact binomial interval of their rate, so that a reader can tell a finding from chance.
+False alarms and power are studied in the modules of those names.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from layoutrand.errors import AnalysisError
-from layoutrand.stats.checks import check_choice, check_count, check_fraction, check_seed
-from layoutrand.stats.comparison import hpt_test, suite_t_test
-from layoutrand.stats.decision import decide
+from layoutrand.stats.checks import check_choice, check_count, check_seed
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray
 from layoutrand.stats.quantiles import beta_quantile
-from layoutrand.stats.randomization import randomization_test
 from layoutrand.stats.ratio import FIELLER_METHODS, RATIO_METHODS, ratio_interval
 from layoutrand.stats.simulation import HierarchicalModel, simulate
 from layoutrand.stats.streams import Stream
-
-ANALYSES = ("per-binary", "flat-t", "fieller", "fieller-welch", "fieller-normal", "log-t", "RRR", "RRN", "RNN", "FLAT")
-TESTS = ("randomization", "t", "hpt")
-SUITE_SDS = tuple(0.012 * (0.91 / 0.012) ** (i / 12) for i in range(13))
-SUITE_MEANS = (25.0,) * len(SUITE_SDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,47 +56,6 @@ class CoverageRow:
     coverage: Rate
     mean_half_width: float
     n_unbounded: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class FalseAlarmRow:
-    """How often two samples of one system were called different.
-
-    Attributes
-    ----------
-    counts
-        Repetitions of each sample, highest level first.
-    analysis
-        One of the analyses of `false_alarm_study`.
-    threshold
-        Smallest relative difference that counts.
-    alarms
-        Share of comparisons that found one.
-    """
-
-    counts: tuple[int, ...]
-    analysis: str
-    threshold: float
-    alarms: Rate
-
-
-@dataclass(frozen=True, kw_only=True)
-class PowerRow:
-    """How often a test found that some benchmarks of a suite differ.
-
-    Attributes
-    ----------
-    n_different
-        Benchmarks that truly differ; 0 gives the false alarm rate.
-    test
-        ``"randomization"``, ``"t"`` or ``"hpt"``.
-    rejections
-        Share of experiments in which the test rejected.
-    """
-
-    n_different: int
-    test: str
-    rejections: Rate
 
 
 def rate(count: int, n: int) -> Rate:
@@ -175,7 +126,7 @@ def coverage_study(
         population, counts = model, (binaries, *lower)
         if is_closed and binaries > 1:
             population, counts = model.of_top_means(lower), (binaries,)
-        old, new = _two_systems(population, counts, ratio=ratio, n_datasets=n_datasets, seed=seed, index=index)
+        old, new = two_systems(population, counts, ratio=ratio, n_datasets=n_datasets, seed=seed, index=index)
         if binaries == 1:
             old, new = old[:, 0], new[:, 0]
         for method in methods:
@@ -195,143 +146,7 @@ def coverage_study(
     return tuple(rows)
 
 
-def false_alarm_study(
-    model: HierarchicalModel,
-    *,
-    designs: Sequence[Sequence[int]] = ((1, 30, 1), (3, 10, 1), (10, 3, 1), (30, 1, 1)),
-    analyses: Sequence[str] = ("flat-t", "per-binary", "log-t"),
-    thresholds: Sequence[float] = (0.0,),
-    n_comparisons: int = 1000,
-    n_resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> tuple[FalseAlarmRow, ...]:
-    """Compare a system with itself and count the differences found (TR 4-12, section 8.3).
-
-    Parameters
-    ----------
-    model
-        Population of both samples.
-    designs
-        Repetitions of each sample, highest level first.  Each sample has its own binaries, also when that is one.
-    analyses
-        ``"per-binary"``: what users get by default, fieller on the binaries' means; it needs several binaries, so
-        designs with one are left out.  ``"flat-t"``: fieller-welch on all measurements as if independent.
-        ``"fieller"``, ``"fieller-welch"``, ``"fieller-normal"``, ``"log-t"``: that method of `ratio_interval`;
-        ``"RRR"``, ``"RRN"``, ``"RNN"``, ``"FLAT"``: bootstrap with that resampling; who measures only one binary takes
-        its executions as the top level (TR 8.3.2), and so do these, but for FLAT.
-    thresholds
-        Smallest relative differences that count as different.
-    n_comparisons
-        Comparisons for each design, the same for all analyses.
-    n_resamples
-        Of the bootstrap analyses.
-    confidence
-        Of the intervals.
-    seed
-        The study depends on it alone.
-
-    Returns
-    -------
-    tuple of FalseAlarmRow
-        One for each design, analysis and threshold.
-    """
-    for analysis in analyses:
-        check_choice(analysis, ANALYSES, name="analysis")
-    for threshold in thresholds:
-        check_fraction(threshold, name="threshold")
-    check_count(n_comparisons, name="n_comparisons")
-    check_seed(seed)
-    rows = []
-    for index, design in enumerate(designs):
-        counts = tuple(design)
-        old, new = _two_systems(model, counts, ratio=1.0, n_datasets=n_comparisons, seed=seed, index=index)
-        for analysis in analyses:
-            if analysis == "per-binary" and counts[0] == 1:
-                continue
-            compare = _comparison(analysis, counts, confidence, n_resamples)
-            found = [compare(a, b, seed + k) for k, (a, b) in enumerate(zip(old, new, strict=True))]
-            for threshold in thresholds:
-                alarms = sum(decide(interval, threshold) in ("faster", "slower") for interval in found)
-                rows.append(
-                    FalseAlarmRow(
-                        counts=counts, analysis=analysis, threshold=threshold, alarms=rate(alarms, n_comparisons)
-                    )
-                )
-    return tuple(rows)
-
-
-def power_study(
-    means: Sequence[float] = SUITE_MEANS,
-    sds: Sequence[float] = SUITE_SDS,
-    *,
-    difference: float = 1.0,
-    n_scores: int = 5,
-    n_different: Sequence[int] | None = None,
-    tests: Sequence[str] = TESTS,
-    significance: float = 0.05,
-    n_datasets: int = 100,
-    n_resamples: int = 500,
-    seed: int = 0,
-) -> tuple[PowerRow, ...]:
-    """Count how often tests find that some benchmarks of a suite differ (Li, Chen and Peng, section VI.A).
-
-    Parameters
-    ----------
-    means, sds
-        Mean and standard deviation of each benchmark's normal scores on both systems.  By default 13 benchmarks with
-        the range of standard deviations that the paper gives, 0.012 to 0.91; it gives no means.
-    difference
-        Added to the candidate's scores of the benchmarks that differ, in the unit of the scores.
-    n_scores
-        Scores of each system per benchmark (the paper's m).
-    n_different
-        Numbers of benchmarks that differ (L), drawn at random in each experiment; 0 to all by default.
-    tests
-        ``"randomization"``, ``"t"`` (over benchmarks), ``"hpt"``.
-    significance
-        Two-sided level.
-    n_datasets
-        Experiments for each number.
-    n_resamples
-        Deals of the randomization test (M).
-    seed
-        The study depends on it alone.
-
-    Returns
-    -------
-    tuple of PowerRow
-        One for each number of differing benchmarks and test.
-    """
-    if len(means) != len(sds) or len(means) == 0:
-        raise AnalysisError(
-            f"power_study: {len(means)} means and {len(sds)} standard deviations; give one each per benchmark"
-        )
-    for test in tests:
-        check_choice(test, TESTS, name="test")
-    check_count(n_datasets, name="n_datasets")
-    check_seed(seed)
-    names = [f"benchmark {i}" for i in range(len(means))]
-    numbers = range(len(means) + 1) if n_different is None else n_different
-    centre, spread = np.array(means)[:, None], np.array(sds)[:, None]
-    rows = []
-    for number in numbers:
-        rejections = dict.fromkeys(tests, 0)
-        for k in range(n_datasets):
-            stream = Stream(seed, "power", number, k)
-            scores = centre + spread * stream.normals(2 * len(means) * n_scores).reshape(2, len(means), n_scores)
-            scores[1, stream.order(len(means))[:number]] += difference
-            systems = [dict(zip(names, system, strict=True)) for system in scores]
-            for test in tests:
-                rejections[test] += _rejects(test, systems, significance, n_resamples, seed=seed + k)
-        rows += [
-            PowerRow(n_different=number, test=test, rejections=rate(count, n_datasets))
-            for test, count in rejections.items()
-        ]
-    return tuple(rows)
-
-
-def _two_systems(
+def two_systems(
     model: HierarchicalModel, counts: tuple[int, ...], *, ratio: float, n_datasets: int, seed: int, index: int
 ) -> tuple[FloatArray, FloatArray]:
     """Independent samples of a baseline and of a candidate whose mean is `ratio` times the baseline's."""
@@ -352,41 +167,3 @@ def _coverage_row(found: Sequence[Interval], n_binaries: int, method: str, truth
         mean_half_width=float(np.mean(bounded)) if bounded else math.inf,
         n_unbounded=len(found) - len(bounded),
     )
-
-
-def _comparison(
-    analysis: str, counts: tuple[int, ...], confidence: float, n_resamples: int
-) -> Callable[[FloatArray, FloatArray, int], Interval]:
-    def compare(old: FloatArray, new: FloatArray, seed: int) -> Interval:
-        if analysis == "flat-t":
-            return ratio_interval(old.ravel(), new.ravel(), confidence=confidence, method="fieller-welch")
-        if analysis == "FLAT":
-            old, new = old.ravel(), new.ravel()
-        elif counts[0] == 1:
-            old, new = old[0], new[0]
-        if analysis == "per-binary" or analysis in RATIO_METHODS:
-            method = "fieller" if analysis == "per-binary" else analysis
-            return ratio_interval(old, new, confidence=confidence, method=method)
-        return ratio_interval(
-            old,
-            new,
-            confidence=confidence,
-            method="bootstrap",
-            resampling="R" if analysis == "FLAT" else analysis,
-            n_resamples=n_resamples,
-            seed=seed,
-        )
-
-    return compare
-
-
-def _rejects(
-    test: str, systems: Sequence[dict[str, FloatArray]], significance: float, n_resamples: int, *, seed: int
-) -> bool:
-    if test == "randomization":
-        result = randomization_test(systems[0], systems[1], n_resamples=n_resamples, seed=seed)
-    elif test == "t":
-        result = suite_t_test(systems[0], systems[1])
-    else:
-        result = hpt_test(systems[0], systems[1], significance=significance)
-    return result.p_value <= significance

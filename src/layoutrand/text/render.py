@@ -31,7 +31,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["sh"] = lambda value: shlex.quote(str(value))
     environment.filters["assignment"] = _assignment
-    environment.filters["toml"] = lambda value: json.dumps(str(value), ensure_ascii=False)
+    environment.filters["toml"] = _toml
     environment.filters["comment"] = lambda value: " ".join(str(value).split())
     return environment
 
@@ -41,6 +41,11 @@ def _assignment(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"{name!r} cannot be the name of a shell variable")
     return f'"{name}${{{name}+=}}${{{name}-}}"'
+
+
+def _toml(value: object) -> str:
+    """A TOML basic string: JSON's escapes are TOML's, but TOML wants DEL escaped too."""
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def render(template: str, **values: Any) -> str:

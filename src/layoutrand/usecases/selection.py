@@ -122,7 +122,7 @@ def _experiment(question: Question, store: ResultsStore) -> Experiment:
     host = question.host or current.hostname
     lines = [
         f"{store.path} holds no results for this configuration:",
-        f"    project {current.project}, layout {current.policy}, randomise {current.randomise}, "  # noqa: ISC004
+        f"    project {current.project}, layout {current.policy}, randomise {current.randomise}, "
         f"protocol {current.protocol}, host {host}",
         "It has:",
         *(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Protocol
 
 from layoutrand.errors import BuildFailed, ToolNotFound
+
+_LONGEST_WAIT_S = 2_000_000.0  # poll counts milliseconds in 31 bits
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,8 @@ class SubprocessRunner:
                     raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
                 self._running.add(process)
             try:
-                return process.wait(timeout_s)
+                _await(process, timeout_s)
+                return process.wait(0.1)  # `stop` may be waiting for it, too
             except subprocess.TimeoutExpired as error:
                 raise BuildFailed(f"{argv[0]} did not finish within {timeout_s:g} s", log=log) from error
             finally:
@@ -105,6 +109,21 @@ class SubprocessRunner:
             running = list(self._running)
         for process in running:
             _stop(process)
+
+
+def _await(process: subprocess.Popen[bytes], timeout_s: float) -> None:
+    """Wait for the end or the timeout, as long as it takes; Popen.wait would ask up to 50 ms too late."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except OSError:  # Linux before 5.3
+        process.wait(timeout_s)
+        return
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        poll.poll(min(timeout_s, _LONGEST_WAIT_S) * 1000)
+    finally:
+        os.close(handle)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -83,10 +83,9 @@ def git_state(source: Path) -> dict[str, object] | None:
 
     try:
         repository = git.Repo(source, search_parent_directories=True)
-        commit = repository.head.commit.hexsha
-    except (git.InvalidGitRepositoryError, git.NoSuchPathError, ValueError):
+        return {"commit": repository.head.commit.hexsha, "dirty": repository.is_dirty(untracked_files=True)}
+    except (git.GitError, ValueError):  # no repository, no commit yet, or another user's
         return None
-    return {"commit": commit, "dirty": repository.is_dirty(untracked_files=True)}
 
 
 def resolve_revision(repo: str, rev: str | None, mirror: Path) -> str:
@@ -95,7 +94,7 @@ def resolve_revision(repo: str, rev: str | None, mirror: Path) -> str:
 
     try:
         _update(repo, mirror)
-        return str(git.Repo(mirror).git.rev_parse("--verify", "--end-of-options", f"{rev or 'HEAD'}^{{commit}}"))
+        return str(git.Repo(mirror).git.rev_parse("--verify", f"{rev or 'HEAD'}^{{commit}}"))
     except git.GitError as error:
         raise BuildFailed(f"build.repo: cannot get {rev or 'HEAD'} of {repo}: {_reason(error)}") from error
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from layoutrand.core import toolchain as toolchains
-from layoutrand.core.config import suggest
+from layoutrand.core.problems import suggest
 from layoutrand.core.toolchain import Toolchain
 from layoutrand.errors import UsageError
 from layoutrand.world.disk import sha256_file

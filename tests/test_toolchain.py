@@ -1,0 +1,203 @@
+"""Toolchain files: the shipped ones, extensions, and every message."""
+
+from pathlib import Path
+
+import pytest
+
+from layoutrand.core.config import Factor
+from layoutrand.core.toolchain import Toolchain, parse, require_factors
+from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound, UsageError
+from layoutrand.world import toolbox
+from layoutrand.world.process import SubprocessRunner
+
+WHOLE = """
+name = "mine"
+description = "d"
+[tools]
+cc = ["cc"]
+cxx = ["c++"]
+ld = ["ld"]
+ar = ["ar"]
+[compile]
+section_flags = ["-ffunction-sections"]
+[link]
+driver_flags = []
+linker = "gnu"
+separates_classes = true
+factors = ["function-order"]
+"""
+
+
+def no_parent(name):
+    raise AssertionError(name)
+
+
+def read(text, **parents):
+    """Parse a file; ``parents`` are the texts that ``extends`` may name."""
+    return parse(text, path="t.toml", parent=parents.__getitem__ if parents else no_parent)
+
+
+def problems(text, **parents):
+    with pytest.raises(ConfigError) as caught:
+        read(text, **parents)
+    return caught.value.problems
+
+
+@pytest.mark.parametrize("name", toolbox.shipped())
+def test_shipped_toolchains_are_valid_and_named_after_their_file(name):
+    """Every file that ships can be loaded, and says what it is."""
+    toolchain = toolbox.load(name, Path("/nonexistent"))
+
+    assert toolchain.name == name
+    assert len(toolchain.description) > 10
+    assert toolchain.link.factors
+
+
+def test_gcc_and_lld_ship():
+    """The two back ends have a toolchain each."""
+    linkers = {name: toolbox.load(name, Path()).link.linker for name in toolbox.shipped()}
+
+    assert linkers["gcc"] == "gnu"
+    assert linkers["gcc-lld"] == "lld"
+
+
+def test_an_extension_changes_only_what_it_gives():
+    """Tables are merged key by key, lists are replaced."""
+    child = read('name = "child"\nextends = "base"\n[tools]\nld = ["ld.lld"]\n[link]\nlinker = "lld"\n', base=WHOLE)
+
+    assert child.model_dump() == {
+        **read(WHOLE).model_dump(), "name": "child", "tools": {**read(WHOLE).tools.model_dump(), "ld": ["ld.lld"]},
+        "link": {**read(WHOLE).link.model_dump(), "linker": "lld"},
+    }  # fmt: skip
+
+
+def test_an_extension_of_an_extension():
+    """Chains are followed to their end, the nearest file winning."""
+    found = read('extends = "b"\nname = "c"', b='extends = "a"\nname = "b"\ndescription = "of b"', a=WHOLE)
+
+    assert (found.name, found.description, found.tools.cc) == ("c", "of b", ["cc"])
+
+
+def test_a_circle_of_extensions_is_an_error():
+    """Files that extend each other are reported instead of followed for ever."""
+    assert problems('extends = "a"', a='extends = "b"', b='extends = "a"') == [
+        "extends: a extends b extends a, which is a circle"
+    ]
+
+
+def test_all_problems_of_a_file_are_reported_at_once():
+    """Unknown keys come with suggestions, missing and wrong values with their place."""
+    text = (
+        WHOLE.replace('name = "mine"\n', "nam = 3\n")
+        .replace('linker = "gnu"', 'linker = "mold"')
+        .replace('cc = ["cc"]', "cc = []")
+    )
+
+    assert problems(text) == [
+        "name: this key is required",
+        "tools.cc: must not be empty",
+        "link.linker: must be 'gnu' or 'lld' (given: 'mold')",
+        "nam: unknown key; did you mean 'name'?",
+    ]
+
+
+def test_an_unknown_key_inside_a_table_gets_a_suggestion():
+    """The keys of that table are the ones suggested."""
+    assert problems(WHOLE.replace("section_flags", "section_flag")) == [
+        "compile.section_flags: this key is required",
+        "compile.section_flag: unknown key; did you mean 'section_flags'?",
+    ]
+
+
+@pytest.mark.parametrize("value", ["3", "true", "[]", "{}"])
+def test_extending_what_is_no_name_is_an_error(value):
+    """The name of a toolchain is text."""
+    [problem] = problems(f"extends = {value}\n")
+
+    assert problem.startswith("extends: must be a string (given: ")
+
+
+def test_a_syntax_error_is_one_problem():
+    """What is no TOML is said to be none, in the file or in the one it extends."""
+    assert problems("name = ")[0].startswith("not valid TOML: ")
+    assert problems('extends = "a"', a="name = ")[0].startswith("not valid TOML: ")
+
+
+def test_a_users_file_is_found_relative_to_the_project(tmp_path):
+    """A name with a slash or .toml is a path, and may extend what ships."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "my.toml").write_text('name = "my"\nextends = "gcc"\n')
+    (tmp_path / "other.toml").write_text('name = "other"\nextends = "gcc-lld"\n')
+
+    assert toolbox.load("tools/my.toml", tmp_path).name == "my"
+    assert toolbox.load("other.toml", tmp_path).link.linker == "lld"
+    assert toolbox.load(str(tmp_path / "other.toml"), Path("/")).name == "other"
+
+
+def test_a_users_file_that_is_not_there(tmp_path):
+    """The message has the whole path and the reason."""
+    with pytest.raises(UsageError, match=rf"^toolchain file {tmp_path}/x\.toml: No such file or directory$"):
+        toolbox.load("x.toml", tmp_path)
+
+
+def test_an_unknown_name_lists_the_known_ones(tmp_path):
+    """A misspelt name gets a suggestion, also behind extends."""
+    (tmp_path / "my.toml").write_text('extends = "gcc-ld"\n')
+
+    for name in ("gcc-ld", "my.toml"):
+        with pytest.raises(
+            UsageError, match=r"^no toolchain called 'gcc-ld'; there are .*gcc.*; did you mean 'gcc-lld'\?$"
+        ):
+            toolbox.load(name, tmp_path)
+
+
+def toolchain(name, *factors: Factor) -> Toolchain:
+    return read(
+        WHOLE.replace('"mine"', f'"{name}"').replace('["function-order"]', str(list(factors)).replace("'", '"'))
+    )
+
+
+def test_factors_that_the_linker_can_do():
+    """Nothing is said about what can be done."""
+    assert require_factors(toolchain("a", "function-order", "module-order"), ["module-order"], []) is None
+
+
+def test_a_factor_that_the_linker_cannot_do_names_those_that_can():
+    """The message lists the toolchains to choose instead."""
+    others = [
+        toolchain("b", "module-order"),
+        toolchain("c", "function-order"),
+        toolchain("d", "module-order", "function-order"),
+    ]
+
+    with pytest.raises(FeatureUnsupported, match=r"^toolchain 'a' cannot do 'module-order'; these can: b, d$"):
+        require_factors(toolchain("a", "function-order"), ["function-order", "module-order"], others)
+
+
+def test_a_factor_that_no_linker_can_do():
+    """And says so where there is none."""
+    with pytest.raises(FeatureUnsupported, match="no toolchain that ships with layoutrand can"):
+        require_factors(toolchain("a", "function-order"), ["module-order"], [toolchain("b", "function-order")])
+
+
+def test_tools_are_found_in_order(tmp_path, monkeypatch):
+    """The first name that PATH has is taken, with version and hash."""
+    for name in ("second", "third"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {name} 1.0; echo more\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    text = WHOLE.replace('["ld"]', '["first", "second", "third"]')
+    for name in ("cc", "c++", "ar"):
+        text = text.replace(f'["{name}"]', '["third"]')
+    found = toolbox.find(read(text), SubprocessRunner())
+
+    assert (found.tools["ld"].path, found.tools["ld"].version) == (tmp_path / "second", "second 1.0")
+    assert found.facts()["cc"]["sha256"] == found.tools["ar"].sha256 != found.tools["ld"].sha256
+
+
+def test_a_tool_that_is_missing_is_named_with_its_purpose(monkeypatch, tmp_path):
+    """The message has all names tried and what they are for."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(ToolNotFound, match="^cc not found on PATH, needed as the C compiler of toolchain 'mine'"):
+        toolbox.find(read(WHOLE), SubprocessRunner())
