@@ -129,7 +129,8 @@ def test_a_thin_archive_becomes_an_ordinary_one(tmp_path, objects, kind, program
     assert run(link_with(kind, tmp_path, [objects["main"], path])).returncode == 0
 
 
-def test_a_thin_archive_of_an_archive_becomes_an_ordinary_one(tmp_path, objects):
+@pytest.mark.parametrize("kind", ["bfd", "lld"])
+def test_a_thin_archive_of_an_archive_becomes_an_ordinary_one(tmp_path, objects, kind):
     """GNU ar refers from a thin archive into another archive; the member there is found, and the result links."""
     made_archive(tmp_path, objects, "rcs")
     run("ar", "rcsT", "outer.a", "lib.a", cwd=tmp_path)
@@ -140,7 +141,8 @@ def test_a_thin_archive_of_an_archive_becomes_an_ordinary_one(tmp_path, objects)
     outer.write_bytes(archive.write(thin, {}))
 
     assert [member.name for member in thin.members] == ["lib.a:one.o", f"lib.a:{LONG}", "lib.a:with two blanks.o"]
-    assert run(link_with("bfd", tmp_path, [objects["main"], outer])).returncode == 0
+    assert [member.header[:16].rstrip() for member in archive.read(outer.read_bytes(), name="outer.a").members] == [b"/0"] * 3
+    assert run(link_with(kind, tmp_path, [objects["main"], outer])).returncode == 0
 
 
 def test_a_thin_archive_needs_its_members():

@@ -163,6 +163,19 @@ def test_functions_are_the_same_in_every_order(program, identity, seed):
     assert tables[0].tolist() == tables[1].tolist()
 
 
+def test_functions_are_known_by_section_and_offset(tmp_path):
+    """Two functions of one section have different offsets; what is no function, or in no placed section, has no row."""
+    text = (
+        ".globl _start\n.type _start,@function\n_start: nop\n.size _start,1\n.type second,@function\nsecond: ret\n.size second,1\n"
+        '.section .text.third,"ax",@progbits\n.type third,@function\nthird: ret\n.size third,1\nlabel: nop\n'
+        '.section .init,"ax",@progbits\n.type elsewhere,@function\nelsewhere: ret\n'
+    )
+    program = Relinker("bfd", tmp_path / "link", [compiled(tmp_path, "a.s", text)])
+    number, address, _where = codecheck.placed_addresses(binary := program.link([1, 0]))
+
+    assert codecheck.functions(binary, number, address, program.masks().size).tolist() == [[0, 0, 1], [0, 1, 1], [1, 0, 1]]
+
+
 def test_a_missing_section_is_reported(program, identity):
     """A binary that lacks a section has not the layout asked for."""
     number, address, where = codecheck.placed_addresses(identity)

@@ -79,6 +79,13 @@ def test_the_order_stands_before_every_pattern_of_the_text_section():
     assert script.count(".text.lr.") == 2
 
 
+def test_only_the_first_text_section_of_a_script_gets_the_order():
+    """A script that mentions .text twice places each section once."""
+    text = "SECTIONS {\n  .text :\n  {\n    *(.text)\n  }\n}\n"
+
+    assert ordered_script(text + text, [7]).split("\n").count("    *(.text.lr.0000007)") == 1
+
+
 @pytest.mark.parametrize(
     "output",
     [

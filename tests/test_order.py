@@ -200,6 +200,16 @@ def test_module_order_moves_objects_whole_within_each_region(capture, seed, clas
         assert len(runs) == len(set(runs))
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_module_order_moves_objects_whole_where_the_linker_mixes_classes(seed):
+    """As lld places them, one class interrupted by another once: each object stays in one piece."""
+    rows = [("a.o", "text"), ("a.o", "hot"), ("b.o", "text"), ("b.o", "text"), ("c.o", "text")]
+    sections = [section(index, obj, kind=kind) for index, (obj, kind) in enumerate(rows)]
+    order = drawn(sections, seed, MODULES)
+
+    assert sorted(_runs(sections, order)) == ["a.o", "b.o", "c.o"]
+
+
 @given(captures(), st.integers(0, MAX_SEED))
 def test_module_order_keeps_the_order_inside_each_object(capture, seed):
     """Module order alone never swaps two sections of one object and class."""

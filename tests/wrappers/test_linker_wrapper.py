@@ -256,12 +256,12 @@ def test_records_that_cannot_be_made_fail_the_link_at_once(tmp_path, shell):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("size", ["4k", "16k", "24k"])
-def test_a_full_disk_fails_the_link_with_a_message(tmp_path, shell, size):
+@pytest.mark.parametrize("limit", ["size=4k", "size=16k", "size=24k", *(f"nr_inodes={number}" for number in range(1, 9))])
+def test_a_full_disk_fails_the_link_with_a_message(tmp_path, shell, limit):
     """Whichever part of the record no longer fits, the link fails and says why; no half record counts."""
     script = linker_script(tmp_path, real=str(fake_linker(tmp_path)))
     small = tmp_path / "rec"
-    _mount_small(small, size)
+    _mount_small(small, limit)
     try:
         (tmp_path / "src" / "a.o").write_bytes(os.urandom(100_000))
         done = start(script, "-o", "prog", "a.o", "x" * 6000, shell=shell, cwd=tmp_path / "src")
@@ -274,14 +274,20 @@ def test_a_full_disk_fails_the_link_with_a_message(tmp_path, shell, size):
         run("umount", small)
 
 
-def _mount_small(folder, size):
+def _mount_small(folder, limit):
     if os.geteuid() != 0 or not shutil.which("mount"):
         absent("only root can mount a small file system")
-    if (
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True).returncode
-        != 0
-    ):
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "tmpfs", folder], capture_output=True).returncode != 0:
         pytest.skip("no file system can be mounted here (a container without the right)")
+
+
+def test_a_file_that_is_called_like_an_option_is_kept(tmp_path):
+    """tar takes no input's name for an option of its own."""
+    script = linker_script(tmp_path, real=str(fake_linker(tmp_path)))
+    (tmp_path / "src" / "--directory=x").write_bytes(b"x")
+    start(script, "--version-script=--directory=x", "a.o", cwd=tmp_path / "src", check=True)
+
+    assert recorded(tmp_path).inputs() == {str(tmp_path / "src" / "--directory=x"): b"x"}
 
 
 @pytest.fixture

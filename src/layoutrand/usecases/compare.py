@@ -53,7 +53,7 @@ class BenchmarkRatio:
 
 @dataclass(frozen=True)
 class SuiteRatio:
-    """Geometric mean of the benchmarks' ratios; ``paired`` averages over benchmarks seed by seed.
+    """Geometric mean of the benchmarks' ratios; ``ratio`` is ``paired`` (seed by seed) where seeds are shared.
 
     ``p_value`` is that of the two-sided randomization test over the binaries.
     """
@@ -169,11 +169,22 @@ def _suite(
         ratio = suite_ratio(baselines, candidates, confidence=confidence)
     except AnalysisError as error:
         return None, [f"no ratio for the suite: {error}"]
+    # All benchmarks of a seed are executed from one binary, so their ratios rise and fall together. Where seeds are
+    # shared the mean over benchmarks is therefore taken seed by seed: an interval that took the benchmarks for
+    # independent would be too narrow.
+    paired = _paired_suite(pairs, confidence)
+    leading = paired or ratio
     suite = SuiteRatio(
-        ratio=ratio, verdict=decide(ratio, threshold), p_value=_p_value(baselines, candidates),
-        n_benchmarks=len(pairs), paired=_paired_suite(pairs, confidence),
+        ratio=leading, verdict=decide(leading, threshold), p_value=_p_value(baselines, candidates),
+        n_benchmarks=len(pairs), paired=paired,
     )  # fmt: skip
-    return suite, []
+    warnings = []
+    if paired is None and len(pairs) > 1:
+        warnings.append(
+            "the suite's interval takes the benchmarks for independent, although one binary serves them all; "
+            "build both systems with the same seeds to do without that"
+        )
+    return suite, warnings
 
 
 def _p_value(baselines: Mapping[str, Any], candidates: Mapping[str, Any]) -> float | None:
