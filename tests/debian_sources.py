@@ -51,25 +51,33 @@ def _upstream(folder):
 def _download(package, folder):
     if shutil.which("apt-get") is None:
         unavailable("there is no apt-get")
-    settings = _private_settings()
-    env = {**os.environ, "APT_CONFIG": str(settings), "LC_ALL": "C"}
+    env = {**os.environ, "APT_CONFIG": str(_private_settings()), "LC_ALL": "C"}
     update = subprocess.run(["apt-get", "update"], env=env, capture_output=True, text=True)
-    listed = subprocess.run(["apt-get", "source", "--print-uris", package], env=env, capture_output=True, text=True)
-    # Only the upstream archive is wanted: a distribution's patches are not always there any more.
-    match = re.search(r"^'(\S+\.orig\.tar\.(?:gz|xz|bz2))' (\S+) \d+ (\S+)$", listed.stdout, re.MULTILINE)
-    if match is None:
-        unavailable(f"apt knows no source of {package}: {update.stderr[-300:]} {listed.stderr[-300:]}")
-    folder.mkdir(exist_ok=True)
-    part = folder / "download"
-    helper = "/usr/lib/apt/apt-helper"
-    done = subprocess.run([helper, "download-file", match[1], str(part)], env=env, capture_output=True, text=True)
-    if done.returncode != 0:
-        unavailable(f"cannot download the source of {package}: {done.stdout[-300:]} {done.stderr[-300:]}")
-    name, _, digest = match[3].partition(":")
-    if name in ("SHA256", "SHA512", "MD5Sum"):
-        kind = {"MD5Sum": "md5"}.get(name, name.lower())
-        assert hashlib.new(kind, part.read_bytes()).hexdigest() == digest
-    part.rename(folder / match[2])
+    shown = subprocess.run(["apt-cache", "showsrc", package], env=env, capture_output=True, text=True)
+    versions = re.findall(r"^Version: (\S+)$", shown.stdout, re.MULTILINE)
+    reasons = [update.stderr, shown.stderr]
+    for version in dict.fromkeys(versions):  # a mirror may have lost the newest one
+        # Only the upstream archive is wanted: a distribution's patches are not always there any more.
+        command = ["apt-get", "source", "--print-uris", f"{package}={version}"]
+        listed = subprocess.run(command, env=env, capture_output=True, text=True)
+        match = re.search(r"^'(\S+\.orig\.tar\.(?:gz|xz|bz2))' (\S+) \d+ (\S+)$", listed.stdout, re.MULTILINE)
+        if match is None:
+            reasons.append(listed.stderr)
+            continue
+        folder.mkdir(exist_ok=True)
+        part = folder / "download"
+        helper = ["/usr/lib/apt/apt-helper", "download-file", match[1], str(part)]
+        done = subprocess.run(helper, env=env, capture_output=True, text=True)
+        if done.returncode == 0:
+            name, _, digest = match[3].partition(":")
+            if name in ("SHA256", "SHA512", "MD5Sum"):
+                kind = {"MD5Sum": "md5"}.get(name, name.lower())
+                assert hashlib.new(kind, part.read_bytes()).hexdigest() == digest
+            part.rename(folder / match[2])
+            return
+        reasons.append(done.stderr)
+    words = [reason.strip()[-300:] for reason in reasons if reason.strip()]
+    unavailable(f"the source of {package} cannot be had (is there a network?): {' | '.join(words)}")
 
 
 def _private_settings():

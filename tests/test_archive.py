@@ -141,7 +141,9 @@ def test_a_thin_archive_of_an_archive_becomes_an_ordinary_one(tmp_path, objects,
     outer.write_bytes(archive.write(thin, {}))
 
     assert [member.name for member in thin.members] == ["lib.a:one.o", f"lib.a:{LONG}", "lib.a:with two blanks.o"]
-    assert [member.header[:16].rstrip() for member in archive.read(outer.read_bytes(), name="outer.a").members] == [b"/0"] * 3
+    assert [member.header[:16].rstrip() for member in archive.read(outer.read_bytes(), name="outer.a").members] == [
+        b"/0"
+    ] * 3
     assert run(link_with(kind, tmp_path, [objects["main"], outer])).returncode == 0
 
 

@@ -173,7 +173,11 @@ def test_functions_are_known_by_section_and_offset(tmp_path):
     program = Relinker("bfd", tmp_path / "link", [compiled(tmp_path, "a.s", text)])
     number, address, _where = codecheck.placed_addresses(binary := program.link([1, 0]))
 
-    assert codecheck.functions(binary, number, address, program.masks().size).tolist() == [[0, 0, 1], [0, 1, 1], [1, 0, 1]]
+    assert codecheck.functions(binary, number, address, program.masks().size).tolist() == [
+        [0, 0, 1],
+        [0, 1, 1],
+        [1, 0, 1],
+    ]
 
 
 def test_a_missing_section_is_reported(program, identity):

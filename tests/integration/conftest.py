@@ -8,10 +8,21 @@ import pytest
 
 from workshop import LINKERS, Workshop, require
 
+# Where the linkers differ little, each runs with GNU ld in `make test` and with the others in `make slow`.
+ALIKE = ("test_planted_faults", "test_hostile_names", "test_reproducible")
 
-@pytest.fixture(params=["gnu", "lld-19", pytest.param("lld-14", marks=pytest.mark.slow)])
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give each test that asks for a linker all of them in turn."""
+    if "linker" in metafunc.fixturenames:
+        fast = ("gnu",) if metafunc.module.__name__.rsplit(".", 1)[-1] in ALIKE else ("gnu", "lld-19")
+        rows = [pytest.param(name, marks=() if name in fast else (pytest.mark.slow,)) for name in LINKERS]
+        metafunc.parametrize("linker", rows, indirect=True)
+
+
+@pytest.fixture
 def linker(request: pytest.FixtureRequest) -> str:
-    """Each linker in turn."""
+    """One of the linkers; skips where it is absent."""
     name: str = request.param
     require(LINKERS[name], name if name != "gnu" else "binutils")
     require("g++", "g++")

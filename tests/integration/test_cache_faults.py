@@ -92,9 +92,11 @@ CAPTURE_FILES = [
 ]
 
 
-@pytest.mark.parametrize("damage", list(DAMAGES))
-@pytest.mark.parametrize("name", CAPTURE_FILES)
-def test_a_damaged_capture_is_made_again(simple: Workshop, damage: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [*((name, "flipped") for name in CAPTURE_FILES), (CAPTURE_FILES[0], "missing"), (CAPTURE_FILES[3], "truncated")],
+)
+def test_a_damaged_capture_is_made_again(simple: Workshop, name: str, damage: str) -> None:
     """New seeds need the capture: a damaged one is found, said, built again, and gives the bytes it gave before."""
     first = simple.built(BUILD, seeds=[1, 2])
     path = _capture_folder(simple) / name

@@ -64,6 +64,23 @@ def test_two_revisions_of_a_repository_are_two_systems(source, tmp_path):
     assert hashes["old", "identity"] != hashes["new", "identity"]
 
 
+def test_a_work_tree_is_recorded_with_its_commit_and_whether_it_is_dirty(source, tmp_path):
+    """A source directory inside a git work tree is recorded with commit and dirtiness."""
+    git("init", "-q", "-b", "main", cwd=source)
+    git("add", ".", cwd=source)
+    git("commit", "-qm", "only", cwd=source)
+    (source / "a.c").write_text(PART.format(n="a", k=9))
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "layoutrand.toml").write_text(CONFIG.format(source=f'source = "{source}"', clean="") + "[systems.A]\n")
+
+    done = layoutrand("build", "--seeds", "2", "--json", cwd=project, cache=tmp_path / "cache")
+
+    assert done.returncode == 0, done.stderr
+    recorded = json.loads(done.stdout)["capture"]["source"]["git"]
+    assert recorded == {"commit": git("rev-parse", "HEAD", cwd=source), "dirty": True}
+
+
 def test_an_unknown_revision_is_an_error_that_names_it(source, tmp_path):
     """A revision that does not exist fails the build and says which."""
     git("init", "-q", "-b", "main", cwd=source)

@@ -256,7 +256,9 @@ def test_records_that_cannot_be_made_fail_the_link_at_once(tmp_path, shell):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("limit", ["size=4k", "size=16k", "size=24k", *(f"nr_inodes={number}" for number in range(1, 9))])
+@pytest.mark.parametrize(
+    "limit", ["size=4k", "size=16k", "size=24k", *(f"nr_inodes={number}" for number in range(1, 9))]
+)
 def test_a_full_disk_fails_the_link_with_a_message(tmp_path, shell, limit):
     """Whichever part of the record no longer fits, the link fails and says why; no half record counts."""
     script = linker_script(tmp_path, real=str(fake_linker(tmp_path)))

@@ -159,9 +159,10 @@ def functions(
 
 
 def other_sizes(binary: elf.Elf, output: int) -> dict[str, int]:
-    """Size of every allocated output section but the one that holds the placed code."""
-    return {
-        binary.section_names[index]: int(binary.sections[index]["size"])
-        for index in np.flatnonzero((binary.sections["flags"] & elf.SHF_ALLOC) != 0).tolist()
-        if index != output and binary.section_names[index] != ".relro_padding"  # lld fills up to a page boundary
-    }
+    """Size of every allocated output section but the one that holds the placed code; equal names are added up."""
+    sizes: dict[str, int] = {}
+    for index in np.flatnonzero((binary.sections["flags"] & elf.SHF_ALLOC) != 0).tolist():
+        name = binary.section_names[index]
+        if index != output and name != ".relro_padding":  # lld fills up to a page boundary
+            sizes[name] = sizes.get(name, 0) + int(binary.sections[index]["size"])
+    return sizes

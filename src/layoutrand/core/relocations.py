@@ -57,7 +57,8 @@ def written_bytes(
     offsets = relocations["offset"].astype(np.int64)
     if len(offsets) and not 0 <= int(offsets.min()) <= int(offsets.max()) <= size:
         raise FeatureUnsupported(f"{where}: a relocation lies outside the section; the object is damaged")
-    for kind in np.unique(types).tolist():
+    kinds = set(types.tolist())
+    for kind in kinds:
         if kind not in FIELD_WIDTH:
             raise FeatureUnsupported(f"{where}: relocation type {kind} is unknown, so its code cannot be verified")
         at = offsets[types == kind]
@@ -65,11 +66,13 @@ def written_bytes(
             fields[at + step] = True
         for step in range(*RELAXED.get(kind, (0, 0))):
             relaxed[np.maximum(at + step, 0)] = True
-    branches = _indirect_branches(offsets[types == NUMBER["GOTPCRELX"]], content)
-    fields[branches - 1] = True  # "jmp *f@GOTPCREL(%rip)" becomes "jmp f; nop": its field moves one byte forward
-    large = offsets[np.isin(types, _TLS_CALLS) & np.isin(offsets + 6, offsets[types == NUMBER["PLTOFF64"]])]
-    for step in range(_LARGE_TLS_END):
-        relaxed[large + step] = True
+    if NUMBER["GOTPCRELX"] in kinds:
+        branches = _indirect_branches(offsets[types == NUMBER["GOTPCRELX"]], content)
+        fields[branches - 1] = True  # "jmp *f@GOTPCREL(%rip)" becomes "jmp f; nop": its field moves one byte forward
+    if NUMBER["PLTOFF64"] in kinds:
+        large = offsets[np.isin(types, _TLS_CALLS) & np.isin(offsets + 6, offsets[types == NUMBER["PLTOFF64"]])]
+        for step in range(_LARGE_TLS_END):
+            relaxed[large + step] = True
     return fields[:size], (fields | relaxed)[:size]
 
 

@@ -37,12 +37,14 @@ Say = Callable[[str], None]
 class Origin:
     """The source to build: ``facts`` identify it in keys and records; ``fetch`` puts a private copy at a path.
 
-    ``in_place`` is the tree itself where it is built without a copy.
+    ``in_place`` is the tree itself where it is built without a copy.  ``state`` asks git for the commit and whether
+    the tree is dirty: recorded, but no part of any key, since the content is.
     """
 
     facts: Mapping[str, Any]
     fetch: Callable[[Path], None]
     in_place: Path | None
+    state: Callable[[], Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,16 @@ def find_origin(recipe: Recipe, project: Path, cache: Cache) -> Origin:
         mirror.parent.mkdir(exist_ok=True)
         with cache.lock(mirror.name):
             commit = source.resolve_revision(repo, recipe.options.rev or build.rev, mirror)
-        return Origin({"repo": repo, "commit": commit}, lambda target: source.check_out(mirror, commit, target), None)
+        return Origin(
+            facts={"repo": repo, "commit": commit}, fetch=lambda target: source.check_out(mirror, commit, target),
+            in_place=None, state=lambda: None,
+        )  # fmt: skip
     folder = (project / build.source).resolve()  # the wrappers see physical paths
     facts = {"digest": source.digest(folder, build.exclude), "in_place": build.in_place}
-    return Origin(facts, lambda target: source.copy(folder, target, build.exclude), folder if build.in_place else None)
+    return Origin(
+        facts=facts, fetch=lambda target: source.copy(folder, target, build.exclude),
+        in_place=folder if build.in_place else None, state=lambda: source.git_state(folder),
+    )  # fmt: skip
 
 
 def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox) -> Order:
@@ -222,7 +230,7 @@ def _finish(order: Order, links: list[CapturedLink], build_s: float, n_links: in
     return Capture(
         id=sha256_bytes(canonical_json(identity_facts(links, facts))), system=order.recipe.system,
         toolchain=order.toolbox.toolchain.name, separates_classes=order.toolbox.toolchain.link.separates_classes,
-        tools=facts, source=order.origin.facts, build_s=build_s, n_links=n_links, links=tuple(links),
+        tools=facts, source={**order.origin.facts, "git": order.origin.state()}, build_s=build_s, n_links=n_links, links=tuple(links),
     )  # fmt: skip
 
 

@@ -80,6 +80,7 @@ def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
             continue
         path = find_tool(names, path=search, purpose=f"{purpose} of toolchain {toolchain.name!r}")
         env = {"PATH": search, "LC_ALL": "C"}
-        lines = runner.run([str(path), "--version"], cwd=Path("/"), env=env).text().splitlines()
+        said = runner.run([str(path), "--version"], cwd=Path("/"), env=env)
+        lines = (said.stdout or said.stderr).decode("utf-8", "backslashreplace").splitlines()
         tools[role] = Tool(path, lines[0] if lines else "", sha256_file(path))
     return Toolbox(toolchain, tools)

@@ -1,0 +1,73 @@
+"""Generated files: the filters that make values safe, and the starting configuration."""
+
+import tomllib
+
+import jinja2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutrand.core.config import parse
+from layoutrand.text import render
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+def filtered(name, value):
+    """What one of the filters makes of a value."""
+    return render._environment().filters[name](value)
+
+
+@given(TEXT)
+def test_toml_strings_are_read_back(text):
+    """Whatever a name holds, the TOML file that is written has it again."""
+    assert tomllib.loads(f"x = {filtered('toml', text)}") == {"x": text}
+
+
+@given(TEXT)
+def test_comments_are_one_line(text):
+    """No value can end the comment it stands in."""
+    assert not {"\n", "\r", "\v", "\f", "\x85", "\u2028"} & set(filtered("comment", text))
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [("", "''"), ("a", "a"), ("a b", "'a b'"), ("it's", "'it'\"'\"'s'"), (3, "3"), ("$x", "'$x'")]
+)
+def test_shell_words(value, word):
+    """A value is one word, quoted only where it must be."""
+    assert filtered("sh", value) == word
+
+
+def test_a_variable_is_told_from_an_unset_one():
+    """The word expands to NAME=value, or to NAME alone."""
+    assert filtered("assignment", "LD_RUN_PATH") == '"LD_RUN_PATH${LD_RUN_PATH+=}${LD_RUN_PATH-}"'
+
+
+@given(TEXT, st.lists(TEXT, min_size=1, max_size=3), st.lists(TEXT, max_size=3))
+def test_the_starting_configuration_is_toml_whatever_was_found(name, artefacts, commands):
+    """Names of directories and programs with any character give a file that can be read."""
+    text = render.render(
+        "layoutrand.toml.j2", found="a build", name=name, commands=commands, artefacts=artefacts, guessed=True, toolchain="gcc", arguments=["x"]
+    )  # fmt: skip
+    table = tomllib.loads(text)
+
+    assert (table["project"]["name"], table["build"]["artefacts"], table["build"]["commands"]) == (
+        name,
+        artefacts,
+        commands,
+    )
+
+
+def test_the_starting_configuration_is_valid():
+    """With usual values it passes every check."""
+    text = render.render(
+        "layoutrand.toml.j2", found="make", name="prog", commands=["make"], artefacts=["prog", "b"], guessed=False, toolchain="gcc", arguments=[]
+    )  # fmt: skip
+
+    assert parse(text, path="x").build.artefacts == ["prog", "b"]
+
+
+def test_an_unknown_template_is_an_error():
+    """A template that does not ship cannot be rendered."""
+    with pytest.raises((jinja2.TemplateNotFound, FileNotFoundError)):
+        render.render("missing.j2")
