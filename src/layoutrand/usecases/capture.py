@@ -230,7 +230,8 @@ def _finish(order: Order, links: list[CapturedLink], build_s: float, n_links: in
     return Capture(
         id=sha256_bytes(canonical_json(identity_facts(links, facts))), system=order.recipe.system,
         toolchain=order.toolbox.toolchain.name, separates_classes=order.toolbox.toolchain.link.separates_classes,
-        tools=facts, source={**order.origin.facts, "git": order.origin.state()}, build_s=build_s, n_links=n_links, links=tuple(links),
+        tools=facts, source={**order.origin.facts, "git": order.origin.state()}, build_s=build_s, n_links=n_links,
+        links=tuple(links),
     )  # fmt: skip
 
 
