@@ -25,7 +25,7 @@ pytestmark = pytest.mark.perf
 SEEDS = 30
 JOBS = len(os.sched_getaffinity(0))
 PROGRAMS = {
-    "lua5.4": (["make -C src -j{jobs} linux"], "src/lua", 3),
+    "lua5.4": (["make -C src -j{jobs} linux"], "src/lua", 5),
     "gnugo": (
         ["./configure --without-curses --without-readline CFLAGS='-g -O2 -fcommon'", "make -j{jobs}"],
         "interface/gnugo",
