@@ -53,7 +53,7 @@ class Cache:
 
     def __init__(self, root: Path) -> None:
         """Open (or make) the cache; raises `CacheError` if the directory cannot be used."""
-        self.root = root
+        self.root = root = root.absolute()
         with cache_errors("make the cache in", root):
             for name in ("keys", "captures", "binaries", "work", "logs", "locks"):
                 (root / name).mkdir(parents=True, exist_ok=True)
