@@ -15,6 +15,7 @@ from workshop import (
     in_order,
     main_calling,
     many_functions,
+    only_error,
     output,
     plain_program,
     symbols,
@@ -291,7 +292,12 @@ def test_version_scripts_and_hidden_symbols(shop: Workshop) -> None:
         "--build-id=sha1,-O2,--sort-section=alignment",
         "-z,nognustack,-Bsymbolic,--export-dynamic",
         "--emit-relocs",
-        "-Map=map.txt,--cref,--print-map",
+        "-Map=map.txt,--cref,--print-map,--trace,--warn-common",
+        "--wrap=u0_2,--defsym=__wrap_u0_2=u1_2,--defsym=marker=5,--undefined=u1_1",
+        "--exclude-libs,ALL,--dynamic-list=names.txt,--export-dynamic",
+        "--retain-symbols-file=kept.txt",
+        "-Ttext=0x600000 -no-pie",
+        "--omagic,--no-warn-rwx-segments -static -no-pie",
     ],
 )
 def test_linker_options(units: Workshop, options: str) -> None:
@@ -300,9 +306,23 @@ def test_linker_options(units: Workshop, options: str) -> None:
         options = options.replace("-z,nognustack,", "")
     if "--sort-section" in options and units.linker != "gnu":
         options = options.replace(",--sort-section=alignment", "")
+    if "rwx" in options and units.linker != "gnu":
+        options = options.replace(",--no-warn-rwx-segments", "")
+    units.write_named({"names.txt": "{ u0_1; };\n", "kept.txt": "main\n"})
     built = units.built(COMPILE + f"$CC -o prog -Wl,{options} main.o u0.o u1.o u2.o", seeds=[1, 2])
-    built.assert_all_print_as_stock()
-    assert_moved(built, NAMES)
+    assert len({binary.text_sha256 for binary in built.by_layout.values()}) == len(built.by_layout)
+    assert len({binary.text_sha256 for binary in built.by_layout.values()}) == 4
+
+
+def test_code_in_several_output_sections(units: Workshop) -> None:
+    """Where lld is told to leave code in sections apart, no single order exists: refused with the options to drop."""
+    if units.linker == "gnu":
+        pytest.skip("GNU ld has no -z keep-text-section-prefix")
+    command = COMPILE + "$CC -o prog -Wl,-z,keep-text-section-prefix main.o u0.o u1.o u2.o"
+    result = units.build(command, seeds=[1], controls=False)
+    message = only_error(result)
+    assert "spread over 2 output sections (.text, .text.startup)" in message
+    assert "link without -z keep-text-section-prefix" in message
 
 
 def test_the_linker_called_directly(shop: Workshop) -> None:

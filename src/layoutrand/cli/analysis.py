@@ -120,7 +120,12 @@ def _sentence_of(analysis: Analysis) -> str:
         f"to {100 * (max(means) / centre - 1):+.1f} % of the mean over {len(means)} layouts"
     ]
     if analysis.layout is not None and analysis.layout.relative_sd is not None:
-        parts.append(f"layout alone has a standard deviation of {percent(analysis.layout.relative_sd)}")
+        noise = ""
+        if analysis.stock is not None and analysis.stock.sd:
+            noise = f", beside {percent(analysis.stock.sd / analysis.stock.mean)} between executions of one binary"
+        parts.append(
+            f"the standard deviation of layout alone is estimated at {percent(analysis.layout.relative_sd)}{noise}"
+        )
     if analysis.stock is not None:
         shift = 100 * (analysis.stock.mean / centre - 1)
         parts.append(f"your own build lies at {shift:+.1f} %, above {analysis.stock.percentile:.0f} % of the layouts")

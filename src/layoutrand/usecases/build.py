@@ -247,8 +247,9 @@ class _Task:
     def cached(self, layouts: Sequence[LayoutName]) -> dict[LayoutName, Binary]:
         """Those layouts that are in the cache, whole."""
         names = (self.capture.system, self.link.artefact)
-        found = {layout: cached_binary(self.site.cache, *names, layout, self.key(layout)) for layout in layouts}
-        return {layout: binary for layout, binary in found.items() if binary is not None}
+        with _pool(self.site, self.site.jobs) as pool:  # most of it is hashing, which needs no lock of the interpreter
+            found = pool.map(lambda layout: cached_binary(self.site.cache, *names, layout, self.key(layout)), layouts)
+            return {layout: binary for layout, binary in zip(layouts, found, strict=True) if binary is not None}
 
     def make(self, layout: LayoutName) -> Binary | BuildFailure:
         """Link, verify and store one layout; an error becomes a record that names it."""

@@ -134,9 +134,11 @@ def _probe(
     kept = by_number[np.unique(address[by_number], return_index=True)[1]]
     number, address, section = number[kept], address[kept], section[kept]
     if len(set(section.tolist())) > 1:
-        names = sorted({binary.section_names[index] for index in section.tolist()})
+        number_of = len(set(section.tolist()))
+        names = ", ".join(sorted({binary.section_names[index] for index in section.tolist()}))
         raise FeatureUnsupported(
-            f"{link.artefact}: its code is spread over several output sections: {', '.join(names)}"
+            f"{link.artefact}: its code is spread over {number_of} output sections ({names}), and only one can be "
+            "ordered: link without -z keep-text-section-prefix and --unique"
         )
     chosen = objects.renumber(named, frozenset(number.tolist()))
     new_index = {old: new for new, old in enumerate(sorted(number.tolist()))}
