@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildkit import compiled, link_with, said, section
-from layoutrand.core.order import classify, draw, identity_bytes
+from layoutrand.core.order import classify, draw, identity_bytes, is_function_section
 from layoutrand.model import IDENTITY, MAX_SEED
 
 FUNCTIONS = ("function-order",)
@@ -383,3 +383,25 @@ def test_neighbours_differ_between_layouts():
     pairs = [set(pairwise(drawn(sections, seed))) for seed in (1, 2)]
 
     assert len(pairs[0] & pairs[1]) < 10
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        (".text", False),
+        (".text.", False),
+        (".text.unlikely", False),
+        (".text.startup", False),
+        (".text.hot.", False),
+        (".text.exit", False),
+        (".text.main", True),
+        (".text.startup.main", True),
+        (".text.unlikely.f", True),
+        (".text._ZN1aC2Ev", True),
+        (".text.hotel", True),
+        (".init", False),
+    ],
+)
+def test_sections_of_single_functions(name, own):
+    """A function's own section is told from the common sections of its class by name."""
+    assert is_function_section(name) is own

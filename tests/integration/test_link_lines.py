@@ -297,7 +297,6 @@ def test_version_scripts_and_hidden_symbols(shop: Workshop) -> None:
         "--exclude-libs,ALL,--dynamic-list=names.txt,--export-dynamic",
         "--retain-symbols-file=kept.txt",
         "-Ttext=0x600000 -no-pie",
-        "--omagic,--no-warn-rwx-segments -static -no-pie",
     ],
 )
 def test_linker_options(units: Workshop, options: str) -> None:
@@ -306,8 +305,6 @@ def test_linker_options(units: Workshop, options: str) -> None:
         options = options.replace("-z,nognustack,", "")
     if "--sort-section" in options and units.linker != "gnu":
         options = options.replace(",--sort-section=alignment", "")
-    if "rwx" in options and units.linker != "gnu":
-        options = options.replace(",--no-warn-rwx-segments", "")
     units.write_named({"names.txt": "{ u0_1; };\n", "kept.txt": "main\n"})
     built = units.built(COMPILE + f"$CC -o prog -Wl,{options} main.o u0.o u1.o u2.o", seeds=[1, 2])
     assert len({binary.text_sha256 for binary in built.by_layout.values()}) == len(built.by_layout)

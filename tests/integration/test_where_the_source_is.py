@@ -133,3 +133,25 @@ def test_a_changed_source_makes_a_new_capture_and_an_excluded_file_does_not(sour
 
     assert (first["cached"], second["cached"], third["cached"]) == (False, True, False)
     assert first["id"] == second["id"] != third["id"]
+
+
+def test_in_place_builds_do_not_disturb_each_other(source, tmp_path):
+    """Stock and instrumented builds of one tree wait for each other; with their products excluded they are found again."""
+    busy = source / "busy"
+    line = f"[ ! -e {busy} ] || exit 9; touch {busy}; rm -f toy; sleep 0.2; $CC -o toy *.c; rm {busy}"
+    text = f'[project]\nname = "toy"\n[build]\nsource = "{source}"\nin_place = true\nartefacts = ["toy"]\n'
+    project = tmp_path / "project"
+    project.mkdir()
+
+    def build(exclude):
+        config = (
+            text + f'commands = ["{line}"]\nexclude = {json.dumps(exclude)}\n[systems.A]\n[systems.B]\ncflags = "-O1"\n'
+        )
+        (project / "layoutrand.toml").write_text(config)
+        done = layoutrand("build", "--seeds", "2", "--json", cwd=project, cache=tmp_path / "cache")
+        assert done.returncode == 0, done.stderr
+        return [capture["cached"] for capture in json.loads(done.stdout)["captures"]], done.stderr
+
+    assert "name in build.exclude what the build makes" in build([])[1]
+    assert build(["toy", "busy"])[0] == [False, False]
+    assert build(["toy", "busy"])[0] == [True, True]

@@ -82,7 +82,7 @@ def git_state(source: Path) -> dict[str, object] | None:
     import git
 
     try:
-        repository = git.Repo(source, search_parent_directories=True)
+        repository = git.Repo(source, search_parent_directories=True, expand_vars=False)
         return {"commit": repository.head.commit.hexsha, "dirty": repository.is_dirty(untracked_files=True)}
     except (git.GitError, ValueError):  # no repository, no commit yet, or another user's
         return None
@@ -94,7 +94,7 @@ def resolve_revision(repo: str, rev: str | None, mirror: Path) -> str:
 
     try:
         _update(repo, mirror)
-        return str(git.Repo(mirror).git.rev_parse("--verify", f"{rev or 'HEAD'}^{{commit}}"))
+        return str(git.Repo(mirror, expand_vars=False).git.rev_parse("--verify", f"{rev or 'HEAD'}^{{commit}}"))
     except git.GitError as error:
         raise BuildFailed(f"build.repo: cannot get {rev or 'HEAD'} of {repo}: {_reason(error)}") from error
 
@@ -105,14 +105,14 @@ def _update(repo: str, mirror: Path) -> None:
 
     if mirror.exists():
         try:
-            git.Repo(mirror).git.fetch("--prune", "origin", "+refs/*:refs/*")
+            git.Repo(mirror, expand_vars=False).git.fetch("--prune", "origin", "+refs/*:refs/*")
         except git.InvalidGitRepositoryError:
             remove_tree(mirror)
         else:
             return
     fresh = mirror.with_name(f"{mirror.name}.new")
     remove_tree(fresh)
-    git.Repo.clone_from(repo, fresh, mirror=True)
+    git.Git().clone("--quiet", "--mirror", "--", repo, str(fresh))  # Repo.clone_from would expand a $ in a path
     fresh.rename(mirror)
 
 
@@ -127,7 +127,7 @@ def check_out(mirror: Path, commit: str, target: Path) -> None:
     import git
 
     try:
-        clone = git.Repo.clone_from(str(mirror), target, no_checkout=True)
-        clone.git.checkout("--detach", commit)
+        git.Git().clone("--quiet", "--no-checkout", "--", str(mirror), str(target))
+        git.Repo(target, expand_vars=False).git.checkout("--detach", commit)
     except git.GitError as error:
         raise BuildFailed(f"build.repo: cannot check out {commit}: {_reason(error)}") from error
