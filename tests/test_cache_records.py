@@ -30,7 +30,7 @@ def test_any_changed_byte_is_noticed(data):
         unsealed(bytes(record))
 
 
-@pytest.mark.parametrize("size", range(0, 200, 13))
+@pytest.mark.parametrize("size", range(0, len(sealed(VALUE)), 13))
 def test_a_record_cut_short_is_noticed(size):
     """A truncated record is damaged, an empty one too."""
     with pytest.raises(ValueError, match="damaged"):

@@ -40,7 +40,7 @@ def classify(section_name: str) -> str:
 def is_function_section(section_name: str) -> bool:
     """Whether the section is one function's own, by its name: neither .text nor the common section of a class."""
     rest = section_name.removeprefix(".text.").rstrip(".")
-    return rest != section_name and rest not in _PREFIXES
+    return section_name.startswith(".text.") and rest not in ("", *_PREFIXES)
 
 
 def identity_bytes(section: Section) -> bytes:

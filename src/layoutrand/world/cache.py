@@ -191,20 +191,23 @@ class Cache:
         raise CacheError(f"cannot put {target} in place: other processes keep replacing it")
 
 
-_SEAL = b'{"seal":"'
+_SEAL_SIZE = len('{"seal":"') + 64 + len('",')
+
+
+def _seal_of(body: bytes) -> bytes:
+    return f'{{"seal":"{sha256_bytes(body)}",'.encode()
 
 
 def sealed(value: Mapping[str, Any]) -> bytes:
     """JSON as it is stored, compact, with a first key "seal" that holds the SHA-256 of what follows it."""
     body = json.dumps(value, separators=(",", ":"), sort_keys=True).encode() + b"\n"
-    return _SEAL + sha256_bytes(body[1:]).encode() + b'",' + body[1:]
+    return _seal_of(body[1:]) + body[1:]
 
 
 def unsealed(data: bytes) -> dict[str, Any]:
     """The value of a sealed record without its seal; raises ValueError if one does not fit the other."""
-    start = len(_SEAL)
-    seal, body = data[start : start + 64], data[start + 66 :]
-    if data[:start] != _SEAL or seal != sha256_bytes(body).encode():
+    body = data[_SEAL_SIZE:]
+    if data[:_SEAL_SIZE] != _seal_of(body):
         raise ValueError("the record is damaged")
     value: dict[str, Any] = json.loads(b"{" + body)
     return value
