@@ -3,11 +3,12 @@
 #   make test    lint, types, import contracts and the tests (slow and perf ones left out)
 #   make slow    the tests that take long          make perf    measure and print the figures of the README
 #   make lint    the checks without the tests      make clean   remove what was made here
+#   make matrix  build every program of the README's table with every toolchain and factor, and write the table (an hour)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow perf lint clean
+.PHONY: help demo test slow perf matrix lint clean
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
   if "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$p"; break; fi; done)
@@ -50,6 +51,9 @@ slow: .venv/test.stamp
 
 perf: .venv/test.stamp
 	@.venv/bin/pytest -m perf -s $(PYTEST)
+
+matrix: .venv/test.stamp
+	@LAYOUTRAND_MATRIX=write .venv/bin/pytest -m slow tests/real/test_matrix.py $(PYTEST)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist layoutrand-demo

@@ -64,6 +64,14 @@ def section(index, obj="a.o", name=None, **changes):
     return Section(**{**values, **changes})
 
 
+def marks(numbers, *, rename=True):
+    """Marks for sections by header index: the symbol of the number, and with ``rename`` its name."""
+    return {
+        place: objedit.Mark(number, objedit.section_name(number) if rename else None)
+        for place, number in numbers.items()
+    }
+
+
 def relocation_lines(path):
     """What ``readelf`` says of every relocation, symbols by name, without what an edit may move."""
     rows = []
@@ -74,6 +82,11 @@ def relocation_lines(path):
         elif row.startswith("Relocation section"):
             rows.append((row.split("'")[1],))
     return rows
+
+
+def text_lines(order):
+    """The exact lines of code sections in that order, for a linker script."""
+    return [("text", f"*({objedit.section_name(index)})") for index in order]
 
 
 class Relinker:
@@ -87,7 +100,7 @@ class Relinker:
         self.found = objects.objects(files, [])
         self.chosen = objects.candidates(self.found)
         self.inputs = []
-        for name, data in {**files, **objects.edited_files(files, self.found, self.chosen, rename=True)}.items():
+        for name, data in {**files, **dict(objects.edited_files(files, self.found, self.chosen, rename=True))}.items():
             target = self.folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
@@ -100,7 +113,7 @@ class Relinker:
         """The binary with the sections in that order (capture indices)."""
         file = self.folder / "order"
         if self.kind == "bfd":
-            file.write_text(ldscript.ordered_script(self.script, order))
+            file.write_text(ldscript.ordered_script(self.script, text_lines(order)))
             ordering = ["-T", file]
         elif self.kind == "lld":
             file.write_text(ldscript.symbol_order(order))
@@ -118,5 +131,6 @@ class Relinker:
 
     def code(self, binary):
         """All sections' bytes in the binary, in capture order."""
-        number, address, where = codecheck.placed_addresses(binary)
-        return codecheck.section_bytes(binary, number, address, self.masks().size, int(where[0]))
+        masks = self.masks()
+        where = codecheck.placed(binary, codecheck.placed_addresses(binary), masks.size)
+        return codecheck.section_bytes(binary, where, masks.stored)

@@ -14,7 +14,7 @@ LINK = CapturedLink(
     artefact="bin/prog", linker="gnu", output="bin/prog", argv=("-o", "x y", "\0/usr/lib/crt1.o", "caf\udce9"), replay_argv=("-s",), cwd="_build",
     environment={"LD_RUN_PATH": "$ORIGIN"}, files={"_build/a.o": "11", "usr/lib/crt1.o": "22"}, edited={"_build/a.o": "33"}, members=("x.a(y.o)",),
     sections=(section(0, "a.o", ".text.f", size=3, group="sig"), section(1, "usr/lib/crt1.o", ".text", pinned=True, occurrence=2)), identity=(1, 0),
-    other_sizes={".data": 8}, script="SECTIONS {}\n", code_sha256="44", original_sha256="55", warnings=("careful",),
+    other_sizes={".data": 8}, script="SECTIONS {}\n", users_script=False, moves={}, code_sha256="44", original_sha256="55", warnings=("careful",),
 )  # fmt: skip
 TOOLS = {
     "ld": {"path": "/usr/bin/ld", "version": "GNU ld 2.40", "sha256": "aa"},
@@ -73,12 +73,13 @@ def test_pinned_sections_do_not_count_as_movable():
 
 
 SAME = [
-    {"edited": {}}, {"members": ()}, {"sections": ()}, {"identity": ()}, {"other_sizes": {}}, {"script": ""}, {"code_sha256": ""}, {"warnings": ()},
+    {"edited": {}}, {"members": ()}, {"sections": tuple(replace(one, size=99) for one in LINK.sections)}, {"identity": ()}, {"other_sizes": {}}, {"script": ""}, {"code_sha256": ""}, {"warnings": ()},
     {"original_sha256": ""},
 ]  # fmt: skip
 DIFFERENT = [
     {"argv": ("-x",)}, {"replay_argv": ()}, {"cwd": "_build/sub"}, {"environment": {}}, {"files": {"_build/a.o": "99", "usr/lib/crt1.o": "22"}}, {"linker": "lld"},
-    {"artefact": "other"}, {"output": "other"},
+    {"artefact": "other"}, {"output": "other"}, {"moves": {"a.o": "\0/_build/a.o"}},
+    {"sections": (*LINK.sections, section(2, "a.o", ".data.x", kind="data"))},
 ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ int _start(void) { return fourth(4) + second(3); }
 SECOND = "int data[4] = {1, 2, 3, 4}; static int helper(int x) { return x * 7; } int fifth(int x) { return helper(x) - data[0]; }\n"
 
 
-@pytest.fixture(scope="module", params=["bfd", "lld"])
+@pytest.fixture(scope="module", params=["bfd", "lld", "gold"])
 def program(request, tmp_path_factory):
     """A program of two objects, ready to be linked in any order."""
     folder = tmp_path_factory.mktemp("codecheck")
@@ -40,6 +40,10 @@ def shuffled(program, seed):
     order = list(range(len(program.chosen)))
     random.Random(seed).shuffle(order)
     return order
+
+
+def located(binary, sizes):
+    return codecheck.placed(binary, codecheck.placed_addresses(binary), sizes)
 
 
 def patched(binary, changes):
@@ -140,11 +144,10 @@ def test_a_changed_function_size_is_found(program, identity):
     """The rows of function sizes differ when one symbol's size does."""
     binary = program.link(shuffled(program, 3))
     sizes = program.masks().size
-    number, address, _where = codecheck.placed_addresses(binary)
     names = binary.symbol_names(np.arange(len(binary.symbols)))
     at = int(binary.sections[binary.symbol_table]["offset"]) + elf.SYMBOL.itemsize * names.index("third") + 16
     changed = patched(binary, {at: binary.data[at] + 1})
-    before, after = (codecheck.functions(b, number, address, sizes) for b in (binary, changed))
+    before, after = (codecheck.symbol_rows(b, located(b, sizes), sizes) for b in (binary, changed))
 
     assert before.shape == after.shape
     assert (before != after).sum() == 1
@@ -156,8 +159,7 @@ def test_functions_are_the_same_in_every_order(program, identity, seed):
     sizes = program.masks().size
     tables = []
     for binary in (identity, program.link(shuffled(program, seed))):
-        number, address, _where = codecheck.placed_addresses(binary)
-        tables.append(codecheck.functions(binary, number, address, sizes))
+        tables.append(codecheck.symbol_rows(binary, located(binary, sizes), sizes))
 
     assert len(tables[0]) == 8  # six in the first object, two in the second; both helpers are there
     assert tables[0].tolist() == tables[1].tolist()
@@ -171,9 +173,9 @@ def test_functions_are_known_by_section_and_offset(tmp_path):
         '.section .init,"ax",@progbits\n.type elsewhere,@function\nelsewhere: ret\n'
     )
     program = Relinker("bfd", tmp_path / "link", [compiled(tmp_path, "a.s", text)])
-    number, address, _where = codecheck.placed_addresses(binary := program.link([1, 0]))
+    binary, sizes = program.link([1, 0]), program.masks().size
 
-    assert codecheck.functions(binary, number, address, program.masks().size).tolist() == [
+    assert codecheck.symbol_rows(binary, located(binary, sizes), sizes).tolist() == [
         [0, 0, 1],
         [0, 1, 1],
         [1, 0, 1],
@@ -188,7 +190,7 @@ def test_a_missing_section_is_reported(program, identity):
     with pytest.raises(
         LayoutNotApplied, match=f"{len(size)} sections were to be placed, the binary has {len(size) - 1} of them"
     ):
-        codecheck.section_bytes(identity, number[:-1], address[:-1], size, int(where[0]))
+        codecheck.placed(identity, (number[:-1], address[:-1], where[:-1]), size)
 
 
 def test_a_section_that_is_there_twice_is_reported(program, identity):
@@ -197,17 +199,15 @@ def test_a_section_that_is_there_twice_is_reported(program, identity):
     doubled = np.where(number == 0, 1, number)
 
     with pytest.raises(LayoutNotApplied, match="the binary has"):
-        codecheck.section_bytes(identity, doubled, address, program.masks().size, int(where[0]))
+        codecheck.placed(identity, (doubled, address, where), program.masks().size)
 
 
 def test_a_section_outside_the_code_is_reported(program, identity):
     """An address outside the output section is not read from somewhere else in the file."""
     number, address, where = codecheck.placed_addresses(identity)
 
-    with pytest.raises(LayoutNotApplied, match=r"1 sections lie outside \.text"):
-        codecheck.section_bytes(
-            identity, number, np.where(number == 0, 8, address), program.masks().size, int(where[0])
-        )
+    with pytest.raises(LayoutNotApplied, match=r"1 sections lie outside .*outside \.text$"):
+        codecheck.placed(identity, (number, np.where(number == 0, 8, address), where), program.masks().size)
 
 
 def test_symbols_of_the_program_that_look_like_ours_are_ignored(tmp_path):
@@ -232,7 +232,7 @@ def test_other_sections_sizes(program, identity):
     """Every loaded section but the code is listed with its size, in each layout the same."""
     _number, _address, where = codecheck.placed_addresses(identity)
     binary = program.link(shuffled(program, 4))
-    sizes = [codecheck.other_sizes(each, int(where[0])) for each in (identity, binary)]
+    sizes = [codecheck.other_sizes(each, [int(where[0])]) for each in (identity, binary)]
 
     assert sizes[0] == sizes[1]
     assert sizes[0][".data"] == 16

@@ -66,6 +66,7 @@ def test_a_full_file_is_read_whole():
         toolchain = "gcc"
         cflags = "-O2 '-DX=a b'"
         cxxflags = "-O1"
+        fflags = "-O1 -fcheck=all"
         ldflags = "-Wl,-O1"
         [systems."O3.new+x"]
         rev = "main"
@@ -126,7 +127,7 @@ WRONG = {
         "systems.-a: use letters, digits and . _ + - only, beginning with a letter or digit (given: '-a')",
     ),
     "unknown table, near": (MINIMAL + "[layuot]\n", "layuot: unknown key; did you mean 'layout'?"),
-    "unknown table, far": (MINIMAL + "[xyz]\n", "xyz: unknown key; known here: project, build, layout, systems, benchmarks, run"),
+    "unknown table, far": (MINIMAL + "[xyz]\n", "xyz: unknown key; known here: project, build, layout, systems, benchmarks, run, matrix"),
     "unknown key, near": (changed("build", 'comands = ["x"]'), "build.comands: unknown key; did you mean 'commands'?"),
     "unknown key, far": (changed("project", "zzz = 1"), "project.zzz: unknown key; known here: name"),
     "unknown key of a system": (changed("systems.a", 'cflag = ""'), "systems.a.cflag: unknown key; did you mean 'cflags'?"),
@@ -155,7 +156,7 @@ WRONG = {
     "truth as text": (changed("build", 'in_place = "yes"'), "build.in_place: must be true or false (given: 'yes')"),
     "unknown factor": (
         MINIMAL + '[layout]\nfactors = ["function_order"]\n',
-        "layout.factors[0]: must be 'function-order', 'module-order' or 'function-order-in-module' (given: 'function_order')",
+        "layout.factors[0]: must be 'function-order', 'module-order', 'function-order-in-module', 'data-order', 'padding', 'link-order' or 'linker-shuffle' (given: 'function_order')",
     ),
     "no factor": (MINIMAL + "[layout]\nfactors = []\n", "layout.factors: must not be empty"),
     "factor twice": (MINIMAL + '[layout]\nfactors = ["module-order", "module-order"]\n', "layout.factors: a factor is listed twice"),

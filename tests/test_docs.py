@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core import config
+from layoutrand.core import config, matrix
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -58,6 +58,18 @@ def test_the_configuration_in_the_readme_is_valid():
     parsed = config.parse(text, path="README.md")
 
     assert parsed.project.name == tomllib.loads(text)["project"]["name"]
+
+
+def test_the_matrix_in_the_readme_is_the_systems_it_says():
+    """The README's matrix expands to six systems, named as the text does."""
+    block = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[matrix]" in block)
+    rest = '[project]\nname = "p"\n[build]\nrepo = "r"\ncommands = ["make"]\nartefacts = ["p"]\n'
+
+    systems = list(config.parse(rest + block, path="README.md").systems)
+
+    assert len(systems) == 6
+    assert f"six systems, `{systems[0]}` to `{systems[-1]}`" in README
+    assert all(re.search(rf"\b{key}\b", README) for key in matrix.KEYS)
 
 
 def test_the_make_targets_of_the_readme_exist():

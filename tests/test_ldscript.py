@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from buildkit import compiled, run, said
+from buildkit import compiled, run, said, text_lines
 from layoutrand.core.ldscript import default_script, ordered_script, symbol_order
 from layoutrand.core.objedit import section_name
 from layoutrand.errors import FeatureUnsupported
@@ -42,7 +42,7 @@ def test_gnu_ld_takes_its_own_script_back_with_the_order_in_it(tmp_path, flags):
     pairs = [f"--rename-section={name}={section_name(index)}" for index, name in enumerate(names)]
     run("objcopy", *pairs, obj, renamed)
     script = tmp_path / "layout.ld"
-    script.write_text(ordered_script(script_of(*flags), order))
+    script.write_text(ordered_script(script_of(*flags), text_lines(order)))
 
     run("ld.bfd", *flags, "-T", script, renamed, "-o", tmp_path / "out")
 
@@ -58,7 +58,7 @@ def test_an_empty_order_changes_nothing(tmp_path, flags):
     """With no section to place, linking with the script gives the same file as linking without."""
     obj = compiled(tmp_path, "a.c", SOURCE, "-fPIC")
     script = tmp_path / "layout.ld"
-    script.write_text(ordered_script(script_of(*flags), []))
+    script.write_text(ordered_script(script_of(*flags), text_lines([])))
 
     run("ld.bfd", *flags, obj, "-o", tmp_path / "plain")
     run("ld.bfd", *flags, "-T", script, obj, "-o", tmp_path / "scripted")
@@ -68,7 +68,7 @@ def test_an_empty_order_changes_nothing(tmp_path, flags):
 
 def test_the_order_stands_before_every_pattern_of_the_text_section():
     """The exact lines come first in .text, and only there."""
-    script = ordered_script(script_of(), [1, 0])
+    script = ordered_script(script_of(), text_lines([1, 0]))
     text = script[re.search(r"^\s*\.text\s*:", script, re.MULTILINE).start() :]
 
     assert text.split("\n")[2:5] == [
@@ -83,7 +83,7 @@ def test_only_the_first_text_section_of_a_script_gets_the_order():
     """A script that mentions .text twice places each section once."""
     text = "SECTIONS {\n  .text :\n  {\n    *(.text)\n  }\n}\n"
 
-    assert ordered_script(text + text, [7]).split("\n").count("    *(.text.lr.0000007)") == 1
+    assert ordered_script(text + text, text_lines([7])).split("\n").count("    *(.text.lr.0000007)") == 1
 
 
 @pytest.mark.parametrize(

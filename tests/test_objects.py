@@ -210,7 +210,7 @@ def test_edited_files_are_those_with_chosen_sections(tmp_path):
     }
     found = objects.objects(files, [])
     chosen = [c for c in objects.candidates(found) if c.section.object != "alone.o"]
-    changed = objects.edited_files(files, found, chosen, rename=True)
+    changed = dict(objects.edited_files(files, found, chosen, rename=True))
     for name, data in changed.items():
         (tmp_path / name.replace("_build/", "new-")).write_bytes(data)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildkit import LINKERS, compiled, link_with, relocation_lines, run, said
+from buildkit import LINKERS, compiled, link_with, marks, relocation_lines, run, said
 from layoutrand.core import elf, objedit
 from layoutrand.errors import FeatureUnsupported
 from workshop import require
@@ -60,7 +60,7 @@ def edited(path, folder, *, rename=True, start=0):
     data = path.read_bytes()
     target = Path(folder, path.name)
     target.parent.mkdir(exist_ok=True)
-    target.write_bytes(objedit.edit(data, code_sections(data, start), rename=rename, name=path.name))
+    target.write_bytes(objedit.edit(data, marks(code_sections(data, start), rename=rename), name=path.name))
     return target
 
 
@@ -194,7 +194,7 @@ def test_a_stripped_object_is_a_clear_error(tmp_path):
     with pytest.raises(
         FeatureUnsupported, match=r"^lib/a\.o: the object has no symbol table \(stripped before the link\?\)$"
     ):
-        objedit.edit(path.read_bytes(), {1: 0}, rename=True, name="lib/a.o")
+        objedit.edit(path.read_bytes(), marks({1: 0}), name="lib/a.o")
 
 
 def test_nothing_to_mark_changes_nothing(tmp_path):
@@ -202,7 +202,7 @@ def test_nothing_to_mark_changes_nothing(tmp_path):
     path = compiled(tmp_path, "a.s", ".data\n.long 1\n")
     run("objcopy", "--strip-all", path)
 
-    assert objedit.edit(path.read_bytes(), {}, rename=True, name="a.o") == path.read_bytes()
+    assert objedit.edit(path.read_bytes(), {}, name="a.o") == path.read_bytes()
 
 
 def test_sections_of_the_same_name_get_names_of_their_own(tmp_path):
@@ -259,7 +259,7 @@ def test_extended_indices_without_their_table_are_refused(tmp_path):
         changed[source.section_offset + elf.SECTION.itemsize * index + 4] = 1
 
     with pytest.raises(FeatureUnsupported, match=r"^many\.o: more than 65,279 sections"):
-        objedit.edit(bytes(changed), code_sections(data), rename=True, name="many.o")
+        objedit.edit(bytes(changed), marks(code_sections(data)), name="many.o")
 
 
 LLVM = """
@@ -347,7 +347,7 @@ def test_a_table_of_an_unknown_kind_is_refused(tmp_path):
     changed[at + 40 : at + 44] = int(source.symbol_table).to_bytes(4, "little")
 
     with pytest.raises(FeatureUnsupported, match=r"^a\.o: section \.data of type 0x40000014 refers to symbols"):
-        objedit.edit(bytes(changed), {1: 0}, rename=True, name="a.o")
+        objedit.edit(bytes(changed), marks({1: 0}), name="a.o")
 
 
 @given(st.lists(st.integers(0, 2**40), max_size=20))

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildkit import compiled, link_with, said, section
-from layoutrand.core.order import classify, draw, identity_bytes, is_function_section
+from layoutrand.core.kinds import classify, is_function_section
+from layoutrand.core.order import draw, identity_bytes, linker_seed, places_data
+from layoutrand.errors import UsageError
 from layoutrand.model import IDENTITY, MAX_SEED
 
 FUNCTIONS = ("function-order",)
@@ -405,3 +407,149 @@ def test_neighbours_differ_between_layouts():
 def test_sections_of_single_functions(name, own):
     """A function's own section is told from the common sections of its class by name."""
     assert is_function_section(name) is own
+
+
+DATA_ORDER = ("data-order",)
+WITH_DATA = [
+    *SAMPLE,
+    *(
+        section(len(SAMPLE) + number, obj, name, kind=kind, **changes)
+        for number, (obj, name, kind, changes) in enumerate([
+            ("crt1.o", ".rodata", "rodata", {"pinned": True}),
+            ("a.o", ".rodata.table", "rodata", {}),
+            ("b.o", ".rodata.table", "rodata", {}),
+            ("b.o", ".rodata._ZTV1A", "rodata", {"group": "_ZTV1A"}),
+            ("b.o", ".rodata.more", "rodata", {}),
+            ("a.o", ".data.rel.ro.local.names", "data.rel.ro.local", {}),
+            ("b.o", ".data.rel.ro.local.names", "data.rel.ro.local", {}),
+            ("a.o", ".data.rel.ro._ZTV1B", "data.rel.ro", {}),
+            ("b.o", ".data.rel.ro._ZTV1C", "data.rel.ro", {}),
+            ("crt1.o", ".data", "data", {"pinned": True}),
+            ("a.o", ".data.counter", "data", {}),
+            ("a.o", ".data.other", "data", {}),
+            ("b.o", ".data.counter", "data", {}),
+            ("a.o", ".bss.buffer", "bss", {}),
+            ("b.o", ".bss.buffer", "bss", {}),
+            ("b.o", ".bss.zero", "bss", {}),
+        ])
+    ),
+]  # fmt: skip
+CODE = range(len(SAMPLE))
+
+
+@pytest.mark.parametrize(
+    ("seed", "order"),
+    [
+        (0, [14, 17, 15, 18, 16, 19, 20, 21, 22, 23, 24, 26, 25, 29, 28, 27]),
+        (1, [14, 18, 17, 16, 15, 20, 19, 22, 21, 23, 24, 25, 26, 29, 28, 27]),
+        (MAX_SEED, [14, 17, 16, 18, 15, 20, 19, 22, 21, 23, 25, 24, 26, 28, 27, 29]),
+    ],
+)
+def test_orders_of_data_are_pinned_for_ever(seed, order):
+    """The layout of a fixed list of variables never changes; code is not touched."""
+    found = drawn(WITH_DATA, seed, DATA_ORDER)
+
+    assert found[: len(SAMPLE)] == list(CODE)
+    assert found[len(SAMPLE) :] == order
+
+
+@pytest.mark.parametrize("factors", [FUNCTIONS, MODULES, IN_MODULE, BOTH], ids="+".join)
+@pytest.mark.parametrize("classes", ["keep", "mix"])
+@pytest.mark.parametrize("seed", [0, 1, 42, MAX_SEED])
+def test_factors_draw_from_streams_of_their_own(seed, classes, factors):
+    """Data order changes nothing of the code's order, nor code's factors that of data, nor padding either."""
+    code, data = len(SAMPLE), WITH_DATA[len(SAMPLE) :]
+    both = draw(WITH_DATA, range(len(WITH_DATA)), name=seed, factors=(*factors, "data-order", "padding"), classes=classes, padding=9)
+    code_alone = draw(WITH_DATA, range(len(WITH_DATA)), name=seed, factors=factors, classes=classes)
+    data_alone = draw(WITH_DATA, range(len(WITH_DATA)), name=seed, factors=DATA_ORDER, classes=classes)
+
+    assert both.order[:code] == code_alone.order[:code]
+    assert both.order[code:] == data_alone.order[code:]
+    assert code_alone.order[code:] == tuple(item.index for item in data)
+    assert drawn(SAMPLE, seed, factors, classes) == list(both.order[:code])
+
+
+@given(st.permutations(range(len(WITH_DATA))), st.integers(0, MAX_SEED), st.sampled_from(["keep", "mix"]))
+def test_kinds_of_data_never_mix(identity, seed, classes):
+    """Whatever the classes, each slot keeps its kind of data; pinned sections keep theirs."""
+    order = drawn(WITH_DATA, seed, ("function-order", "data-order"), classes, identity)
+
+    def kind(index):
+        found = WITH_DATA[index].kind
+        return found if classes == "keep" or found not in KINDS else "code"
+
+    assert [kind(index) for index in order] == [kind(index) for index in identity]
+    for slot, index in enumerate(identity):
+        if WITH_DATA[index].pinned:
+            assert order[slot] == index
+
+
+GAPS = [
+    [21, 40, 36, 58, 0, 64, 42, 30, 32, 46, 27, 17, 59, 0],
+    [37, 24, 2, 35, 0, 4, 16, 29, 24, 13, 19, 53, 61, 0],
+    [7, 34, 14, 23, 0, 42, 18, 30, 60, 26, 61, 2, 25, 0],
+]
+
+
+@pytest.mark.parametrize(("seed", "gaps"), list(zip([0, 1, MAX_SEED], GAPS, strict=True)))
+def test_gaps_are_pinned_for_ever(seed, gaps):
+    """The gap before each function of a fixed list never changes, in bytes, by capture index."""
+    layout = draw(SAMPLE, range(len(SAMPLE)), name=seed, factors=("padding",), classes="keep", padding=64)
+
+    assert layout.order == tuple(CODE)
+    assert list(layout.gaps) == gaps
+
+
+@given(captures(), st.integers(0, MAX_SEED), st.integers(1, 1 << 20), st.sampled_from(FACTORS))
+def test_a_gap_belongs_to_its_function(capture, seed, largest, factors):
+    """It travels with the function wherever other factors put it, and is at most the largest that was allowed."""
+    sections, identity = capture
+    alone, together = (
+        draw(sections, identity, name=seed, factors=(*others, "padding"), classes="keep", padding=largest) for others in ((), factors)
+    )
+
+    assert all(0 <= gap <= largest for gap in alone.gaps)
+    assert dict(zip(alone.order, alone.gaps, strict=True)) == dict(zip(together.order, together.gaps, strict=True))
+    assert all(not gap for index, gap in zip(alone.order, alone.gaps, strict=True) if sections[index].pinned)
+
+
+def test_gaps_reach_from_nothing_to_the_largest():
+    """With four possible gaps all four turn up, about equally often; data and identity have none."""
+    sections = [*(section(number) for number in range(4000)), section(4000, name=".data.x", kind="data")]
+    gaps = draw(sections, range(4001), name=3, factors=("padding",), classes="keep", padding=3).gaps
+
+    assert all(850 < gaps[:4000].count(size) < 1150 for size in range(4))
+    assert gaps[4000] == 0
+    assert draw(sections, range(4001), name=IDENTITY, factors=("padding",), classes="keep", padding=3).gaps == ()
+    assert draw(sections, range(4001), name=3, factors=("function-order",), classes="keep", padding=3).gaps == ()
+
+
+def test_padding_without_room_is_refused():
+    """No gap at all would be a factor that does nothing."""
+    with pytest.raises(UsageError, match="padding_bytes"):
+        draw(SAMPLE, CODE, name=1, factors=("padding",), classes="keep", padding=0)
+
+
+@pytest.mark.parametrize(("seed", "stream", "number"), [(0, "padding", 1784982495), (1, "padding", 240212718), (1, "linker-shuffle", 2067348559), (MAX_SEED, "linker-shuffle", 355175190)])
+def test_seeds_for_linkers_are_pinned_for_ever(seed, stream, number):
+    """Golden, and by the definition of the keyed hash written out."""
+    key = seed.to_bytes(8, "big") + hashlib.blake2b(stream.encode(), digest_size=16).digest()
+    digest = hashlib.blake2b(b"linker", digest_size=16, key=key, person=b"layoutrand/1").digest()
+
+    assert linker_seed(seed, stream) == number
+    assert number == int.from_bytes(digest, "big") % (2**31 - 1) + 1
+
+
+@given(st.integers(0, MAX_SEED))
+def test_seeds_for_linkers_fit_all_of_them(seed):
+    """At least 1 and below 2^31: 0 and -1 mean something else to lld, and 32 bits must do."""
+    assert 1 <= linker_seed(seed, "padding") < 2**31
+
+
+@pytest.mark.parametrize(
+    ("factors", "moves"),
+    [(("function-order",), False), (("padding",), False), (("data-order",), True), (("function-order", "data-order"), True), (("linker-shuffle",), True), (("link-order",), False)],
+)
+def test_which_factors_place_data(factors, moves):
+    """mold's own shuffle moves data too."""
+    assert places_data(factors) is moves

@@ -23,29 +23,37 @@ def recipe(**changes):
 
 def test_the_instrumented_build_adds_sections_before_the_users_flags():
     """The user's own flags come last, so that they win."""
-    assert recipe().compile_flags("/b", cxx=False) == ["-ffunction-sections", "-ffile-prefix-map=/b=/layoutrand", "-O2"]
+    assert recipe().compile_flags("/b", "cc") == ["-ffunction-sections", "-ffile-prefix-map=/b=/layoutrand", "-O2"]
 
 
 def test_the_stock_build_adds_none():
     """Stock is what the user would build, but for the path of the private copy."""
-    assert recipe(variant="stock").compile_flags("/b", cxx=False) == ["-ffile-prefix-map=/b=/layoutrand", "-O2"]
+    assert recipe(variant="stock").compile_flags("/b", "cc") == ["-ffile-prefix-map=/b=/layoutrand", "-O2"]
 
 
 def test_flags_of_cxx_default_to_those_of_c():
     """cxxflags replaces cflags for C++ where it is given, even by nothing."""
     flags = {
-        text: recipe(options=System(cflags="-O2", cxxflags=text)).compile_flags("/b", cxx=True)[2:]
+        text: recipe(options=System(cflags="-O2", cxxflags=text)).compile_flags("/b", "cxx")[2:]
         for text in (None, "-O1", "")
     }
 
     assert flags == {None: ["-O2"], "-O1": ["-O1"], "": []}
 
 
+def test_flags_of_fortran_are_its_own():
+    """fflags stand alone: what suits C need not suit Fortran."""
+    made = recipe(options=System(cflags="-O2", fflags="-O1 -fcheck=all"))
+
+    assert made.compile_flags("/b", "fc")[2:] == ["-O1", "-fcheck=all"]
+    assert recipe(options=System(cflags="-O2")).compile_flags("/b", "fc")[2:] == []
+
+
 def test_flags_are_split_as_a_shell_does():
     """Quotes group words in cflags and ldflags."""
     made = recipe(options=System(cflags="-DX='a b' \"-DY=c d\"", ldflags="'-Wl,-rpath,$ORIGIN/x y' -lm"))
 
-    assert made.compile_flags("/b", cxx=False)[2:] == ["-DX=a b", "-DY=c d"]
+    assert made.compile_flags("/b", "cc")[2:] == ["-DX=a b", "-DY=c d"]
     assert made.link_flags() == ["-Wl,-rpath,$ORIGIN/x y", "-lm"]
 
 
@@ -99,6 +107,7 @@ OTHER = {
     "environment of the build": recipe(build=Build(commands=["make -j{jobs}"], artefacts=["prog"], env={"A": "1"})),
     "cflags": recipe(options=System(cflags="-O3")),
     "cxxflags": recipe(options=System(cflags="-O2", cxxflags="-O2")),
+    "fflags": recipe(options=System(cflags="-O2", fflags="-O2")),
     "ldflags": recipe(options=System(cflags="-O2", ldflags="-s")),
     "environment of the system": recipe(options=System(cflags="-O2", env={"A": "1"})),
     "toolchain": recipe(toolchain=toolbox.load("gcc-lld", Path())),

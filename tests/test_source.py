@@ -1,14 +1,14 @@
-"""The user's source: its digest, its private copy, and revisions of repositories."""
+"""The user's source: what it contains, its digest, and its private copy."""
 
 import os
 import socket
-import subprocess
 
 import pytest
 
-from layoutrand.errors import BuildFailed, UsageError
+from layoutrand.errors import UsageError
 from layoutrand.world.disk import CACHE_TAG
-from layoutrand.world.source import check_out, copy, digest, git_state, resolve_revision
+from layoutrand.world.source import copy, digest, digest_of, left_out
+from layoutrand.world.source import listing as contents
 
 
 @pytest.fixture
@@ -99,6 +99,17 @@ def test_only_at_the_top_are_these_left_out(tree, tmp_path):
     assert (tmp_path / "copy" / "lib" / "layoutrand.toml").exists()
 
 
+def test_repositories_inside_the_source_are_source_without_their_git_directories(tree):
+    """What git notes down by itself, in a clone inside the tree, makes no difference; a submodule's .git file is kept."""
+    before = digest(tree, [])
+    (tree / "lib" / ".git").mkdir()
+    (tree / "lib" / ".git" / "index").write_text("x")
+    assert digest(tree, []) == before
+
+    (tree / "lib" / "empty" / ".git").write_text("gitdir: ../x")
+    assert "lib/empty/.git" in contents(tree, [])
+
+
 @pytest.mark.parametrize("pattern", ["lib", "lib/", "l*", "li[b]"])
 def test_an_excluded_directory_is_left_out_whole(tree, tmp_path, pattern):
     """A pattern names a directory with or without a slash behind it."""
@@ -157,114 +168,21 @@ def test_a_missing_source_is_a_usage_error(tmp_path):
         digest(tmp_path / "missing", [])
 
 
-def git(*arguments, cwd):
-    identity = [
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@t.invalid",
-        "-c",
-        "commit.gpgsign=false",
-        "-c",
-        "init.defaultBranch=main",
-    ]
-    return subprocess.run(
-        ["git", *identity, *arguments], cwd=cwd, check=True, capture_output=True, text=True
-    ).stdout.strip()
+def test_the_digest_is_that_of_the_listing(tree):
+    """What is listed is what the digest is made of."""
+    assert digest(tree, []) == digest_of(contents(tree, []))
+    assert contents(tree, [])["link.c"] == "link main.c"
+    assert contents(tree, [])["configure"].startswith("program ")
+    assert contents(tree, [])["lib/empty"] == "directory"
 
 
-@pytest.fixture
-def repository(tmp_path):
-    """A repository with two commits, a tag on the first, and a branch."""
-    root = tmp_path / "repo"
-    root.mkdir()
-    git("init", "-q", cwd=root)
-    for number in (1, 2):
-        (root / "file").write_text(f"{number}\n")
-        git("add", ".", cwd=root)
-        git("commit", "-qm", f"commit {number}", cwd=root)
-        if number == 1:
-            git("tag", "-a", "v1", "-m", "annotated", cwd=root)
-    git("branch", "side", "v1", cwd=root)
-    return root
-
-
-def test_revisions_are_resolved_to_commits(repository, tmp_path):
-    """A branch, a tag, an abbreviated hash and nothing at all name the commits that git says they do."""
-    mirror = tmp_path / "mirror"
-    first, second = git("rev-parse", "v1^{commit}", cwd=repository), git("rev-parse", "HEAD", cwd=repository)
-
-    assert [resolve_revision(str(repository), rev, mirror) for rev in ("v1", "side", first[:9], None, "main", "HEAD~1")] == [
-        first, first, first, second, second, first,
-    ]  # fmt: skip
-
-
-def test_new_commits_are_fetched(repository, tmp_path):
-    """A mirror made earlier knows what was committed since, also after the branch was rewritten."""
-    mirror = tmp_path / "mirror"
-    resolve_revision(str(repository), "main", mirror)
-    (repository / "file").write_text("3\n")
-    git("commit", "-qa", "--amend", "-m", "rewritten", cwd=repository)
-
-    assert resolve_revision(str(repository), "main", mirror) == git("rev-parse", "main", cwd=repository)
-
-
-def test_a_revision_is_checked_out_with_its_history(repository, tmp_path):
-    """The work tree has the commit's files and a .git that git describe can use."""
-    mirror = tmp_path / "mirror"
-    commit = resolve_revision(str(repository), "side", mirror)
-    check_out(mirror, commit, tmp_path / "tree")
-
-    assert (tmp_path / "tree" / "file").read_text() == "1\n"
-    assert git("describe", cwd=tmp_path / "tree") == "v1"
-
-
-@pytest.mark.parametrize("rev", ["no-such-branch", "0" * 40, "v1:file"])
-def test_an_unknown_revision_is_a_clear_error(repository, tmp_path, rev):
-    """The message names the revision and the repository, and git's reason once."""
-    with pytest.raises(BuildFailed, match=rf"^build\.repo: cannot get {rev} of {repository}: .+") as caught:
-        resolve_revision(str(repository), rev, tmp_path / "mirror")
-    assert "stderr" not in str(caught.value)
-
-
-def test_an_unknown_repository_is_a_clear_error(tmp_path):
-    """So is a repository that is not there, and nothing is left behind."""
-    with pytest.raises(BuildFailed, match=r"^build\.repo: cannot get HEAD of /nonexistent/repo: .*does not exist"):
-        resolve_revision("/nonexistent/repo", None, tmp_path / "mirror")
-    assert not (tmp_path / "mirror").exists()
-
-
-@pytest.mark.parametrize("damage", ["empty directory", "half a repository", "left from a killed clone"])
-def test_a_damaged_mirror_is_made_anew(repository, tmp_path, damage):
-    """What a killed git left behind does not stop the next run."""
-    mirror = tmp_path / "mirror"
-    if damage == "left from a killed clone":
-        (tmp_path / "mirror.new" / "objects").mkdir(parents=True)
-    else:
-        mirror.mkdir()
-        if damage == "half a repository":
-            (mirror / "objects").mkdir()
-            (mirror / "config.lock").write_text("")
-
-    assert resolve_revision(str(repository), "main", mirror) == git("rev-parse", "main", cwd=repository)
-
-
-def test_a_commit_that_is_gone_is_a_clear_error(repository, tmp_path):
-    """A commit that the mirror does not have cannot be checked out, and that is said."""
-    mirror = tmp_path / "mirror"
-    resolve_revision(str(repository), None, mirror)
-
-    with pytest.raises(BuildFailed, match=r"^build\.repo: cannot check out 1234567"):
-        check_out(mirror, "1234567" * 5 + "12345", tmp_path / "tree")
-
-
-def test_state_of_a_work_tree(repository, tmp_path):
-    """A clean tree has its commit; a changed or new file makes it dirty; outside a repository there is none."""
-    clean = git_state(repository)
-    (repository / "new").write_text("x")
-    dirty = git_state(repository)
-    (tmp_path / "elsewhere").mkdir()
-
-    assert clean == {"commit": git("rev-parse", "HEAD", cwd=repository), "dirty": False}
-    assert dirty == {**clean, "dirty": True}
-    assert git_state(tmp_path / "elsewhere") is None
+@pytest.mark.parametrize(
+    ("name", "patterns", "out"),
+    [
+        ("a/b/c", ["a"], True), ("a/b/c", ["a/b/"], True), ("a/b/c", ["b"], False), ("a/b/c.o", ["*.o"], True),
+        ("a", [], False), ("docs/x", ["doc"], False), ("x/docs/y", ["*/docs"], True),
+    ],
+)  # fmt: skip
+def test_names_below_what_is_left_out_are_left_out(name, patterns, out):
+    """A pattern that matches a directory takes everything in it along."""
+    assert left_out(name, patterns) is out

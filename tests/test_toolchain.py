@@ -89,14 +89,14 @@ def test_all_problems_of_a_file_are_reported_at_once():
     """Unknown keys come with suggestions, missing and wrong values with their place."""
     text = (
         WHOLE.replace('name = "mine"\n', "nam = 3\n")
-        .replace('linker = "gnu"', 'linker = "mold"')
+        .replace('linker = "gnu"', 'linker = "bfd"')
         .replace('cc = ["cc"]', "cc = []")
     )
 
     assert problems(text) == [
         "name: this key is required",
         "tools.cc: must not be empty",
-        "link.linker: must be 'gnu' or 'lld' (given: 'mold')",
+        "link.linker: must be 'gnu', 'lld', 'gold' or 'mold' (given: 'bfd')",
         "nam: unknown key; did you mean 'name'?",
     ]
 
@@ -201,3 +201,44 @@ def test_a_tool_that_is_missing_is_named_with_its_purpose(monkeypatch, tmp_path)
 
     with pytest.raises(ToolNotFound, match="^cc not found on PATH, needed as the C compiler of toolchain 'mine'"):
         toolbox.find(read(WHOLE), SubprocessRunner())
+
+
+def programs(folder, *names):
+    """Programs that say nothing."""
+    for name in names:
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+
+
+def test_other_tools_follow_the_version_of_the_c_compiler(tmp_path, monkeypatch):
+    """{suffix} keeps versions together: with clang-19 goes clang++-19, though an older clang++ is on PATH too."""
+    programs(tmp_path, "clang-19", "clang++", "clang++-19", "ld", "ld-19", "ar")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    text = WHOLE.replace('["cc"]', '["clang", "clang-19"]').replace('["c++"]', '["clang++{suffix}"]')
+    text = text.replace('["ld"]', '["ld{suffix}", "ld"]')
+    found = toolbox.find(read(text), SubprocessRunner())
+    (tmp_path / "clang").symlink_to("clang-19")
+    plain = toolbox.find(read(text), SubprocessRunner())
+
+    assert [found.tools[role].path.name for role in ("cc", "cxx", "ld")] == ["clang-19", "clang++-19", "ld-19"]
+    assert [plain.tools[role].path.name for role in ("cc", "cxx", "ld")] == ["clang", "clang++", "ld"]
+
+
+def test_tools_that_may_be_missing(tmp_path, monkeypatch):
+    """Without C++ or Fortran compilers C is built; an archive indexer is looked for where the toolchain names one."""
+    programs(tmp_path, "cc", "ld", "ar", "my-nm")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    text = WHOLE.replace('ar = ["ar"]', 'ar = ["ar"]\nfc = ["gfortran"]\nnm = ["my-nm"]')
+
+    assert set(toolbox.find(read(text), SubprocessRunner()).tools) == {"cc", "ld", "ar", "nm"}
+    with pytest.raises(ToolNotFound, match="my-ranlib not found on PATH, needed as the archive indexer of toolchain"):
+        toolbox.find(read(text.replace("my-nm", "my-nm\"]\nranlib = [\"my-ranlib")), SubprocessRunner())
+
+
+@pytest.mark.parametrize("name", ["clang", "clang-lld"])
+def test_clang_takes_one_version_for_both_languages(name):
+    """The shipped clang toolchains cannot mix versions of the C and C++ compilers."""
+    tools = toolbox.load(name, Path()).tools
+
+    assert tools.cxx == ["clang++{suffix}"]
+    assert tools.cc[:2] == ["clang", "clang-21"]

@@ -102,13 +102,14 @@ def test_posix_names_keep_their_standard(space, toolbox, tmp_path, monkeypatch):
 
 def test_a_posix_name_that_is_not_there_is_not_made_up(space, toolbox, tmp_path, monkeypatch):
     """Without c99 on the machine there is none in the build."""
-    needed = {"mkdir", "tar"}
+    needed = {"mkdir", "tar", "cat", "cp", "rm"}
     (tmp_path / "few").mkdir()
     for name in needed:
         (tmp_path / "few" / name).symlink_to(shutil.which(name))
     monkeypatch.setenv("PATH", str(tmp_path / "few"))
 
-    assert {path.name for path in wrapped(space, toolbox).iterdir()} == {
+    tools = {role: toolbox.tools[role] for role in ("cc", "cxx", "ld", "ar")}
+    assert {path.name for path in wrapped(space, Toolbox(toolbox.toolchain, tools)).iterdir()} == {
         "cc",
         "gcc",
         "c++",
@@ -169,7 +170,7 @@ def test_a_tree_with_any_name_is_built_in_place(tmp_path, toolbox, name):
         path.mkdir(parents=True)
     (tree / "a.c").write_text("int main(void) { return 0; }\n")
     wrapped(space, toolbox, tree=tree)
-    environment = build_environment(os.environ, space, recipe())
+    environment = build_environment(os.environ, space, recipe(), toolbox)
     subprocess.run(["bash", "-ec", "$CC -c a.c; gcc a.o -o prog; ./prog"], cwd=tree, env=environment, check=True)
     [record] = read_records(space.records)
 
@@ -188,7 +189,7 @@ def test_a_build_by_every_name_is_recorded(space, toolbox):
         gcc -c s.s; $LD s.o -o 6; ld -r s.o -o r.o; ld.bfd r.o -o 7; gcc -nostdlib -r s.o -o r2.o; $AR rcs l.a s.o; ld --whole-archive l.a -o 8
         gcc -shared -fPIC a.c -o 9.so; ./1 && ./4
     """
-    environment = build_environment(os.environ, space, recipe())
+    environment = build_environment(os.environ, space, recipe(), toolbox)
     subprocess.run(["bash", "-ec", commands], cwd=space.tree, env=environment, check=True, capture_output=True)
     records = read_records(space.records)
 
@@ -196,9 +197,9 @@ def test_a_build_by_every_name_is_recorded(space, toolbox):
     assert {record.linker for record in records} == {str(toolbox.tools["ld"].path)}
 
 
-def test_the_environment_of_a_build(space):
+def test_the_environment_of_a_build(space, toolbox):
     """CC, CXX, LD and AR are the wrappers, PATH begins with them, and temporary files go to the workspace."""
-    environment = build_environment({"PATH": "/usr/bin", "HOME": "/h", "CC": "other"}, space, recipe())
+    environment = build_environment({"PATH": "/usr/bin", "HOME": "/h", "CC": "other"}, space, recipe(), toolbox)
 
     assert {name: environment[name] for name in ("CC", "CXX", "LD", "AR", "PATH", "TMPDIR", "HOME")} == {
         "CC": f"{space.wrappers}/gcc", "CXX": f"{space.wrappers}/g++", "LD": f"{space.wrappers}/ld", "AR": f"{space.wrappers}/ar",
@@ -206,29 +207,30 @@ def test_the_environment_of_a_build(space):
     }  # fmt: skip
 
 
-def test_what_a_calling_make_left_behind_is_not_inherited(space):
+def test_what_a_calling_make_left_behind_is_not_inherited(space, toolbox):
     """A job server of a make around layoutrand, and the hook for tests, do not reach the build."""
-    environment = build_environment(dict.fromkeys(NOT_INHERITED, "x"), space, recipe())
+    environment = build_environment(dict.fromkeys(NOT_INHERITED, "x"), space, recipe(), toolbox)
 
     assert {"MAKEFLAGS", "LAYOUTRAND_WRAPPER_DUMP"} <= set(NOT_INHERITED)
     assert not set(NOT_INHERITED) & set(environment)
 
 
-def test_variables_of_the_configuration_win_over_inherited_ones(space):
+def test_variables_of_the_configuration_win_over_inherited_ones(space, toolbox):
     """A system's variable replaces the build's, and that the caller's."""
     made = build_environment(
         {"A": "caller", "B": "caller", "C": "caller"},
         space,
         recipe(build_env={"A": "build", "B": "build"}, env={"A": "system"}),
+        toolbox,
     )
 
     assert (made["A"], made["B"], made["C"]) == ("system", "build", "caller")
 
 
-def test_the_date_is_fixed_unless_given(space):
+def test_the_date_is_fixed_unless_given(space, toolbox):
     """Builds see one date, so that they repeat; a date that the user set stays."""
-    assert build_environment({}, space, recipe())["SOURCE_DATE_EPOCH"] == "315532800"
-    assert build_environment({"SOURCE_DATE_EPOCH": "7"}, space, recipe())["SOURCE_DATE_EPOCH"] == "7"
+    assert build_environment({}, space, recipe(), toolbox)["SOURCE_DATE_EPOCH"] == "315532800"
+    assert build_environment({"SOURCE_DATE_EPOCH": "7"}, space, recipe(), toolbox)["SOURCE_DATE_EPOCH"] == "7"
 
 
 def test_ccache_in_gccs_place_finds_the_real_compiler(space, tmp_path, monkeypatch):
@@ -238,12 +240,12 @@ def test_ccache_in_gccs_place_finds_the_real_compiler(space, tmp_path, monkeypat
     tools = toolboxes.find(toolboxes.load("gcc", Path()), SubprocessRunner())
     wrapped(space, tools)
     (space.tree / "a.c").write_text("int f(void) { return 0; }\n")
-    environment = build_environment(os.environ, space, recipe())
+    environment = build_environment(os.environ, space, recipe(), tools)
 
     run("bash", "-ec", "$CC -c a.c", cwd=space.tree, env=environment)
 
     assert tools.tools["cc"].path == folder / "gcc"
-    assert environment["CCACHE_PATH"] == os.environ["PATH"]
+    assert "CCACHE_PATH" not in environment  # or "ccache gcc" in a makefile would pass the wrappers by
 
 
 def test_a_workspace_is_made_and_removed(tmp_path):
@@ -357,3 +359,73 @@ def test_an_unusual_compiler_name_gets_the_usual_names_too(space, toolbox, tmp_p
     folder = wrapped(space, Toolbox(toolbox.toolchain, tools))
 
     assert all(f"real={clang}\n" in (folder / name).read_text() for name in ("cc", "gcc", "my-clang"))
+
+
+def clang_tools(folder):
+    """A toolbox of programs that do nothing, as LLVM's packages install them: by version, links into one directory."""
+    for name in ("clang", "llvm-ar", "llvm-nm", "llvm-ranlib"):
+        write_script(folder / "llvm-7" / "bin" / name, "#!/bin/sh\n")
+    (folder / "usr").mkdir()
+    (folder / "llvm-7" / "bin" / "clang++").symlink_to("clang")
+    for name in ("clang", "clang++", "llvm-ar", "llvm-nm"):
+        (folder / "usr" / f"{name}-7").symlink_to(folder / "llvm-7" / "bin" / name)
+    (folder / "usr" / "my-clang-7").symlink_to(folder / "llvm-7" / "bin" / "clang")
+    write_script(folder / "usr" / "llvm-ar", "#!/bin/sh\n# of another version\n")
+    write_script(folder / "usr" / "clang-8", "#!/bin/sh\n")
+    return {"cc": Tool(folder / "usr" / "clang-7", "", "0" * 64), "cxx": Tool(folder / "usr" / "clang++-7", "", "0" * 64)}
+
+
+def real_of(folder, name):
+    """The program that a wrapper stands for."""
+    line = next(line for line in (folder / name).read_text().splitlines() if line.startswith("real="))
+    return Path(line.removeprefix("real="))
+
+
+def test_a_versioned_clang_is_wrapped_under_all_its_names(space, toolbox, tmp_path, monkeypatch):
+    """clang, clang-7 and cc are the toolchain's clang-7; llvm-ar is that version's; clang-8 is another program."""
+    tools = {**toolbox.tools, **clang_tools(tmp_path)}
+    monkeypatch.setenv("PATH", f"{tmp_path}/usr:{os.environ['PATH']}")
+    made = Toolbox(toolboxes.load("clang", Path()), tools)
+    folder = wrapped(space, made)
+    environment = build_environment({}, space, recipe(), made)
+
+    assert {name: real_of(folder, name).name for name in ("cc", "gcc", "clang", "clang-7", "my-clang-7")} == {
+        "cc": "clang-7", "gcc": "clang-7", "clang": "clang-7", "clang-7": "clang-7", "my-clang-7": "my-clang-7",
+    }  # fmt: skip
+    assert {name: real_of(folder, name).name for name in ("c++", "g++", "clang++", "clang++-7")} == dict.fromkeys(
+        ("c++", "g++", "clang++", "clang++-7"), "clang++-7"
+    )
+    assert {real_of(folder, name).resolve() for name in ("llvm-ar", "llvm-ar-7")} == {tmp_path / "llvm-7/bin/llvm-ar"}
+    assert real_of(folder, "llvm-ranlib") == tmp_path / "llvm-7/bin/llvm-ranlib"  # there, though not on PATH
+    assert not (folder / "clang-8").exists()
+    assert (environment["CC"], environment["CXX"]) == (f"{space.wrappers}/clang", f"{space.wrappers}/clang++")
+
+
+def test_the_archivers_of_gcc_are_those_of_its_version(space, toolbox, tmp_path, monkeypatch):
+    """gcc-ar means gcc-ar-7 where the compiler is gcc-7, and nothing of ours where there is none."""
+    for name in ("gcc-7", "gcc-ar-7", "gcc-nm"):
+        write_script(tmp_path / "usr" / name, "#!/bin/sh\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}/usr:{os.environ['PATH']}")
+    tools = {**toolbox.tools, "cc": Tool(tmp_path / "usr" / "gcc-7", "", "0" * 64)}
+    folder = wrapped(space, Toolbox(toolbox.toolchain, tools))
+
+    assert {real_of(folder, name) for name in ("gcc-ar", "gcc-ar-7")} == {tmp_path / "usr/gcc-ar-7"}
+    assert not (folder / "gcc-nm").exists()
+
+
+def test_fortran_has_wrappers_flags_and_variables_of_its_own(space, toolbox):
+    """Where there is a Fortran compiler FC and F77 are its wrapper, with section flags and fflags."""
+    require("gfortran", "gfortran")
+    folder = wrapped(space, toolbox, recipe=recipe(cflags="-O3", fflags="-O1 -fcheck=all"))
+    environment = build_environment({}, space, recipe(), toolbox)
+
+    prefix = os.fsencode(f"-ffile-prefix-map={space.tree}=/layoutrand")
+    assert dumped(folder / "gfortran", "-c", "a.f90")[2:] == [b"-ffunction-sections", prefix, b"-O1", b"-fcheck=all"]
+    assert environment["FC"] == environment["F77"] == f"{space.wrappers}/gfortran"
+
+
+def test_a_compiler_of_the_configurations_own_stays(space, toolbox):
+    """build.env may set CC, as to "ccache gcc"; what the caller's environment has in CC does not count."""
+    made = build_environment({"CC": "caller"}, space, recipe(build_env={"CC": "ccache gcc"}), toolbox)
+
+    assert (made["CC"], made["CXX"]) == ("ccache gcc", f"{space.wrappers}/g++")

@@ -49,6 +49,7 @@ class Workshop:
     linker: str = "gnu"
     runner: Runner = field(default_factory=SubprocessRunner)
     said: list[str] = field(default_factory=list)
+    chosen: str = ""
 
     def __post_init__(self) -> None:
         """Make the source directory, and the toolchain file if the linker needs one."""
@@ -66,7 +67,9 @@ class Workshop:
 
     @property
     def toolchain(self) -> str:
-        """What systems.*.toolchain must say for this linker."""
+        """What systems.*.toolchain must say: what was chosen, else the toolchain of this linker."""
+        if self.chosen:
+            return self.chosen
         return "gcc" if self.linker == "gnu" else f"toolchains/{self.linker}.toml"
 
     def write(self, **files: str) -> None:

@@ -47,11 +47,13 @@ def compiler_script(
     compile_flags=COMPILE_FLAGS,
     link_flags=LINK_FLAGS,
     name="gcc",
+    linker="",
+    ccache_path="",
 ):
     """A compiler wrapper with flags that need quoting."""
     text = render.compiler_wrapper(
         name=name, real=str(real), system="sys", toolchain="gcc", directory=str(directory), path_flag=PATH_FLAG,
-        compile_flags=compile_flags, link_flags=link_flags,
+        compile_flags=compile_flags, link_flags=link_flags, linker=linker, ccache_path=ccache_path,
     )  # fmt: skip
     return write_script(Path(folder, name), text)
 
@@ -64,7 +66,7 @@ def linker_script(folder, **changes):
     values = {
         "name": "ld", "real": shutil.which("ld.bfd"), "system": "sys", "toolchain": "gcc", "records": str(folder / "rec"),
         "build_root": str(folder / "src"), "temporary": str(folder / "tmp"), "python": sys.executable, "expander": response_file.__file__,
-        "mkdir": shutil.which("mkdir"), "tar": shutil.which("tar"), "environment": LINKER_ENVIRONMENT, "system_prefixes": SYSTEM_PREFIXES,
+        "mkdir": shutil.which("mkdir"), "tar": shutil.which("tar"), "touch": shutil.which("touch"), "environment": LINKER_ENVIRONMENT, "system_prefixes": SYSTEM_PREFIXES,
     }  # fmt: skip
     return write_script(folder / "bin" / "ld", render.linker_wrapper(**{**values, **changes}))
 

@@ -34,12 +34,12 @@ WALL_METRIC: Final = "wall_s"
 
 @dataclass(frozen=True)
 class Section:
-    """One executable input section of a captured link that is present in its output.
+    """One input section of a captured link that is present in its output and can be placed.
 
     ``index`` is its number within the capture (position in link order of first appearance); ``object`` names the
     object relative to the build root, ``archive.a(member.o)`` for a member; ``occurrence`` tells apart sections of
-    one object that share name and group.  ``group`` is the COMDAT signature, or "".  A pinned section (start files,
-    system libraries) keeps its slot in every layout.
+    one object that share name and group.  ``group`` is the COMDAT signature, or "".  ``kind`` is one of those in
+    `layoutrand.core.kinds`.  A pinned section (start files, system libraries) keeps its slot in every layout.
     """
 
     index: int
@@ -55,12 +55,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Layout:
-    """A total order of a capture's sections: ``order[k]`` is the index of the section in slot k."""
+    """A total order of a capture's sections: ``order[k]`` is the index of the section in slot k.
+
+    ``gaps[k]`` is how many bytes stay free before it; empty for a layout without padding.
+    """
 
     name: LayoutName
     factors: tuple[str, ...]
     classes: str
     order: tuple[int, ...]
+    gaps: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,9 @@ class Verification:
     """What was proved of one binary before it was handed out.
 
     ``tau_identity`` is Kendall's tau-a between its section order and identity's, ``tau_request`` between the order
-    achieved and the order asked for (1.0, or the binary would have been refused).
+    achieved and the order asked for (1.0, or the binary would have been refused).  ``post_processed`` is how much of the
+    verified link is proved to be in the file, one of `layoutrand.core.descent`; other than "file as linked" only where
+    the user's own build worked on the file after the link.
     """
 
     n_sections: int
@@ -76,6 +82,7 @@ class Verification:
     tau_identity: float
     tau_request: float
     text_size: int
+    post_processed: str = "file as linked"
 
 
 @dataclass(frozen=True)

@@ -296,3 +296,13 @@ def test_an_interrupted_build_leaves_no_process_and_goes_on_later(project, env, 
     assert not os.path.exists(f"/proc/{shell}")
     (project / "layoutrand.toml").write_text(text)
     assert layoutrand("build", "--seeds", "2", cwd=project, env=env).returncode == 0
+
+
+def test_a_run_without_a_binary_tells_why(project, env):
+    """Where every build fails there is nothing to execute, and the failures are shown."""
+    (project / "src" / "a.c").write_text("int broken")
+    done = layoutrand("run", "--seeds", "2", cwd=project, env=env)
+
+    assert done.returncode != 0
+    assert "failed: system O1" in done.stderr and "exited with status 1" in done.stderr
+    assert "nothing to execute" in done.stderr

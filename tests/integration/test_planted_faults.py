@@ -2,51 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from layoutrand.core import elf
 from layoutrand.usecases.build import SystemBuild
 from layoutrand.world.process import Completed, SubprocessRunner
+from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, file_offset, order_file, rewrite_order, symbol
 from workshop import Workshop, main_calling, many_functions, whole
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o v.o"
-LAYOUTS = ("identity", 1, 2, 3)
-VICTIM = 2
-
-
-@dataclass
-class Saboteur(SubprocessRunner):
-    """Interferes with the link of one layout: changes the words before it, or the file after it."""
-
-    before: Callable[[list[str]], list[str]] = lambda argv: argv
-    after: Callable[[Path, Completed], Completed] = lambda _, done: done
-    links: int = 0
-    victim: int = 1 + LAYOUTS.index(VICTIM)  # the capture's own link of identity comes first
-    victims: list[Path] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Set up the real runner."""
-        super().__init__()
-
-    def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Completed:
-        """Run; interfere with the victim."""
-        words = list(argv)
-        if not any("layout.ld" in word or "layout.order" in word for word in words):
-            return super().run(words, cwd=cwd, env=env)
-        number, self.links = self.links, self.links + 1
-        if number != self.victim:
-            return super().run(words, cwd=cwd, env=env)
-        done = super().run(self.before(words), cwd=cwd, env=env)
-        output = cwd / words[words.index("-o") + 1]
-        self.victims.append(output)
-        return self.after(output, done)
 
 
 @pytest.fixture
@@ -73,49 +40,6 @@ def sabotaged(shop: Workshop, saboteur: Saboteur) -> tuple[SystemBuild, str]:
     return result, result.failures[0].error
 
 
-def order_file(argv: Sequence[str]) -> Path:
-    """The file that asks for the layout."""
-    return next(Path(word.split("=", 1)[-1]) for word in argv if "layout.ld" in word or "layout.order" in word)
-
-
-def rewrite_order(change: Callable[[list[str]], list[str]]) -> Callable[[list[str]], list[str]]:
-    """Change the lines that place sections, before the link."""
-
-    def before(argv: list[str]) -> list[str]:
-        path = order_file(argv)
-        lines = path.read_text().splitlines(keepends=True)
-        at = [k for k, line in enumerate(lines) if re.search(r"\.lr\.\d{7}", line)]
-        lines[at[0] : at[-1] + 1] = change(lines[at[0] : at[-1] + 1])
-        path.write_text("".join(lines))
-        return argv
-
-    return before
-
-
-def edit_output(change: Callable[[bytearray, elf.Elf], None]) -> Callable[[Path, Completed], Completed]:
-    """Change bytes of the file after the link."""
-
-    def after(path: Path, done: Completed) -> Completed:
-        data = bytearray(path.read_bytes())
-        change(data, elf.read(bytes(data), name="victim"))
-        path.write_bytes(data)
-        return done
-
-    return after
-
-
-def symbol(binary: elf.Elf, name: str) -> int:
-    """Number of the named symbol."""
-    return binary.symbol_names(np.arange(len(binary.symbols))).index(name)
-
-
-def file_offset(binary: elf.Elf, name: str) -> int:
-    """Where in the file a function's code is."""
-    row = binary.symbols[symbol(binary, name)]
-    section = binary.sections[int(row["shndx"])]
-    return int(row["value"]) - int(section["addr"]) + int(section["offset"])
-
-
 def test_two_sections_swapped(victim: Workshop) -> None:
     """The message tells the first slot that is wrong, what is there and what should be."""
     swap = rewrite_order(lambda lines: [*lines[:-2], lines[-1], lines[-2]])
@@ -132,7 +56,7 @@ def test_the_linker_ignores_the_order(victim: Workshop) -> None:
     def without_order(argv: list[str]) -> list[str]:
         path = order_file(argv)
         at = next(k for k, word in enumerate(argv) if str(path) in word)
-        return argv[: at - 1] + argv[at + 1 :] if argv[at - 1] == "-T" else argv[:at] + argv[at + 1 :]
+        return argv[: at - 1] + argv[at + 1 :] if argv[at - 1] == "-dT" else argv[:at] + argv[at + 1 :]
 
     _, message = sabotaged(victim, Saboteur(before=without_order))
     assert " instead of " in message
@@ -188,7 +112,7 @@ def test_more_in_the_binary_than_asked_for(victim: Workshop) -> None:
     text = "static const char text[64] __attribute__((used)) = {1}; int more = 5;"
     subprocess.run(["gcc", "-x", "c", "-c", "-", "-o", str(extra)], input=text.encode(), check=True)
     _, message = sabotaged(victim, Saboteur(before=lambda argv: [*argv, str(extra)]))
-    assert "output sections besides the code have another size than in identity" in message
+    assert "output sections besides the placed ones have another size than in identity" in message
 
 
 def test_the_linker_fails(victim: Workshop) -> None:

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from gitkit import commit, git, make
+
 CONFIG = """\
 [project]
 name = "toy"
@@ -22,13 +24,6 @@ def layoutrand(*arguments, cwd, cache):
     env = {**os.environ, "LAYOUTRAND_CACHE": str(cache)}
     command = [sys.executable, "-m", "layoutrand", *arguments]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
-
-
-def git(*arguments, cwd):
-    identity = ["-c", "user.name=t", "-c", "user.email=t@t.invalid", "-c", "commit.gpgsign=false"]
-    return subprocess.run(
-        ["git", *identity, *arguments], cwd=cwd, check=True, capture_output=True, text=True
-    ).stdout.strip()
 
 
 @pytest.fixture
@@ -78,7 +73,20 @@ def test_a_work_tree_is_recorded_with_its_commit_and_whether_it_is_dirty(source,
 
     assert done.returncode == 0, done.stderr
     recorded = json.loads(done.stdout)["capture"]["source"]["git"]
-    assert recorded == {"commit": git("rev-parse", "HEAD", cwd=source), "dirty": True}
+    assert (recorded["commit"], recorded["dirty"]) == (git("rev-parse", "HEAD", cwd=source), True)
+    assert (recorded["changed"], recorded["n_changed"], len(recorded["diff_sha256"])) == (["a.c"], 1, 64)
+    note = (
+        f"source: {source} differs from commit {recorded['commit'][:12]}: 1 file changed (a.c); "
+        "that is recorded with the capture"
+    )
+    assert json.loads(done.stdout)["warnings"] == [note]
+    assert f"warning: {note}" in " ".join(done.stderr.split())
+    git("commit", "-qam", "done", cwd=source)
+    again = json.loads(layoutrand("build", "--seeds", "2", "--json", cwd=project, cache=tmp_path / "cache").stdout)
+    assert (again["capture"]["cached"], again["warnings"]) == (True, [])
+    assert again["capture"]["source"]["git"] == {
+        "commit": git("rev-parse", "HEAD", cwd=source), "dirty": False, "n_changed": 0, "changed": [], "diff_sha256": None, "ignored": 0,
+    }  # fmt: skip
 
 
 def test_an_unknown_revision_is_an_error_that_names_it(source, tmp_path):
@@ -155,3 +163,122 @@ def test_in_place_builds_do_not_disturb_each_other(source, tmp_path):
     assert "name in build.exclude what the build makes" in build([])[1]
     build(["toy", "busy"])
     assert build(["toy", "busy"])[0] == [True, True]
+
+
+def test_a_copy_is_not_taken_for_part_of_the_repository_around_the_cache(source, tmp_path):
+    """The copy has no .git; a build that asks git for a version is not told another repository's."""
+    make(tmp_path / "around", {"x": "x"})
+    project = tmp_path / "around" / "project"
+    project.mkdir()
+    text = CONFIG.format(source=f'source = "{source}"', clean="! git rev-parse HEAD; ")
+    (project / "layoutrand.toml").write_text(text + "[systems.A]\n")
+    done = layoutrand("build", "--seeds", "2", "--no-controls", "--json", cwd=project, cache=tmp_path / "around" / "cache")
+
+    assert done.returncode == 0, done.stderr
+
+
+VERSIONED = """\
+[project]
+name = "toy"
+[build]
+repo = "../up/main dir"
+commands = ['$CC "-DVERSION=\\"$(git describe --dirty)\\"" -o toy *.c */lib/*.c']
+artefacts = ["toy"]
+[matrix]
+rev = ["v1", "main"]
+flags = { O1 = "-O1", O2 = "-O2" }
+exclude = [{ rev = "v1", flags = "O2" }]
+[[benchmarks]]
+name = "toy"
+command = ["{artefact}"]
+"""
+VERSIONED_MAIN = """\
+#include <stdio.h>
+int a1(int), l1(int);
+int main(void) { printf("%s %d\\n", VERSION, a1(1) + l1(1)); return 0; }
+"""
+
+
+@pytest.fixture
+def versioned(tmp_path):
+    """A project beside a repository with two revisions, whose submodule moved and changed between them."""
+    make(tmp_path / "up" / "lib", {"l.c": PART.format(n="l", k=1)})
+    main = make(tmp_path / "up" / "main dir", {"main.c": VERSIONED_MAIN, "a.c": PART.format(n="a", k=3)})
+    git("submodule", "add", "-q", "../lib", "deps/lib", cwd=main)
+    commit(main)
+    git("tag", "-a", "v1", "-m", "one", cwd=main)
+    commit(tmp_path / "up" / "lib", {"l.c": PART.format(n="l", k=50)})
+    (main / "third").mkdir()
+    git("mv", "deps/lib", "third/lib", cwd=main)
+    git("pull", "-q", "origin", "main", cwd=main / "third" / "lib")
+    commit(main)
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "layoutrand.toml").write_text(VERSIONED)
+    return project
+
+
+def test_a_matrix_of_revisions_and_flags(versioned, tmp_path):
+    """Each revision is built with its own submodules at their own places; patterns choose among the systems."""
+    done = layoutrand("build", "--seeds", "2", "--json", cwd=versioned, cache=tmp_path / "cache")
+    document = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert [capture["system"] for capture in document["captures"]] == ["v1-O1", "main-O1", "main-O2"]
+
+    commits = {rev: git("rev-parse", f"{rev}^{{commit}}", cwd=tmp_path / "up" / "main dir") for rev in ("v1", "main")}
+    assert [capture["source"]["commit"] for capture in document["captures"]] == [commits[rev] for rev in ("v1", "main", "main")]
+    said = {b["system"]: subprocess.run([b["path"]], capture_output=True, text=True).stdout for b in document["binaries"]}
+    described = f"v1-1-g{commits['main'][:7]}"
+    assert said == {"v1-O1": "v1 6\n", "main-O1": f"{described} 55\n", "main-O2": f"{described} 55\n"}
+
+    listed = layoutrand("build", "--list-systems", "--system", "main-*", "--json", cwd=versioned, cache=tmp_path / "cache")
+    assert [(row["name"], row["rev"], row["cflags"]) for row in json.loads(listed.stdout)["systems"]] == [
+        ("main-O1", "main", "-O1"), ("main-O2", "main", "-O2"),
+    ]  # fmt: skip
+    commit(tmp_path / "up" / "main dir", {"a.c": PART.format(n="a", k=4)})
+    told = layoutrand("build", "--explain", "--seeds", "2", "--json", cwd=versioned, cache=tmp_path / "cache")
+    assert {row["system"]: (row["capture"]["state"], row["capture"]["files"]) for row in json.loads(told.stdout)["systems"]} == {
+        "v1-O1": ("reused", None),
+        "main-O1": ("to build", {"added": [], "removed": [], "changed": ["a.c"]}),
+        "main-O2": ("to build", {"added": [], "removed": [], "changed": ["a.c"]}),
+    }  # fmt: skip
+    text = layoutrand("build", "--explain", "--seeds", "2", "--system", "*-O1", cwd=versioned, cache=tmp_path / "cache").stdout
+    lines = text.splitlines()
+    assert lines[0].startswith("v1-O1: capture: reused: nothing it depends on changed")
+    assert [line for line in lines if "changed: a.c" in line] and f"    source.commit: was {commits['main'][:12]}, now" in text
+    assert "main-O1: toy: 0 of 3 layouts are cached, 3 missing (the capture must be built first)" in lines
+
+
+def test_a_matrix_is_run_and_compared(versioned, tmp_path):
+    """The systems of a matrix are executed, analysed and compared by their names like any others."""
+    done = layoutrand("run", "--seeds", "2", "--system", "*-O1", "--json", cwd=versioned, cache=tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    compared = layoutrand("compare", "v1-O1", "main-O1", "--json", cwd=versioned, cache=tmp_path / "cache")
+    analysed = layoutrand("analyse", "--system", "main*", "--json", cwd=versioned, cache=tmp_path / "cache")
+
+    assert compared.returncode == 0, compared.stderr
+    assert json.loads(compared.stdout)["benchmarks"][0]["benchmark"] == "toy"
+    assert {row["system"] for row in json.loads(analysed.stdout)["benchmarks"]} == {"main-O1"}
+
+
+def test_choosing_no_system_is_an_error(versioned, tmp_path):
+    """A pattern without a match is told with the names there are, and a name with the nearest one."""
+    wrong = {
+        pattern: layoutrand("build", "--list-systems", "--system", pattern, cwd=versioned, cache=tmp_path / "cache")
+        for pattern in ("gcc-*", "main-O3")
+    }
+
+    assert [done.returncode for done in wrong.values()] == [2, 2]
+    assert "no system matches 'gcc-*'; there are v1-O1, main-O1, main-O2" in wrong["gcc-*"].stderr
+    assert "no system called 'main-O3'" in wrong["main-O3"].stderr and "did you mean 'main-O" in wrong["main-O3"].stderr
+
+
+def test_uncommitted_changes_of_a_repository_are_told(versioned, tmp_path):
+    """What is built of build.repo is the commit; a tree that differs from it is said not to be."""
+    (tmp_path / "up" / "main dir" / "a.c").write_text("int broken")
+    (versioned / "layoutrand.toml").write_text(VERSIONED.replace('rev = ["v1", "main"]', 'rev = ["HEAD"]').replace(', O2 = "-O2"', "").split("exclude")[0])
+    done = layoutrand("build", "--seeds", "2", "--no-controls", "--json", cwd=versioned, cache=tmp_path / "cache")
+
+    assert done.returncode == 0, done.stderr
+    [warning] = json.loads(done.stdout)["warnings"]
+    assert "the 1 file not committed there are no part of it" in warning

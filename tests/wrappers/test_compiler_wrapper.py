@@ -15,7 +15,7 @@ MODES = {
         "-print-file-name=libc.so", "-print-multiarch", "--print-sysroot", "--help", "--help=optimizers", "--target-help", "-### a.c", "",
         "-V", "-qversion", "-E a.c", "-E -", "-E -dM -", "-E -x c /dev/null", "-M a.c", "-MM a.c", "-M -MF a.d a.c", "-MM -MT x.o a.c",
         "-fsyntax-only a.c", "-c -E a.c", "-E -c a.c", "-c -M a.c", "-c -fsyntax-only a.c", "-Q --help=target", "-v -E a.c",
-        "-o a.c", "-I a.c -D b.c", "--version a.c",
+        "-o a.c", "-I a.c -D b.c", "--version a.c", "-cc1 a.c", "-cc1as a.s", "--analyze a.c", "-B a.c",
     ],
     "compile": [
         "-c a.c", "-c a.c -o a.o", "-o a.o -c a.c", "a.c -c", "-c a.cc", "-c a.cpp", "-c a.C", "-c a.cxx", "-c a.c++", "-c a.m", "-c a.mm", "-c a.f90",
@@ -23,7 +23,7 @@ MODES = {
         "-MD -MT a.o -MF .deps/a.Tpo -c -o a.o a.c", "-c -x c -", "-x c -c - -o a.o", "-xc++ -c a.txt", "-x c++ a.txt -c", "-x c -x none -c a.c", "-xnone -c a.c",
         "-c @args", "@args -c", "-c a.s b.c", "-g -O0 -c a.c", "-Q -c a.c", "-v -c a.c", "-save-temps -c a.c", "-fPIC -DPIC -c a.c -o .libs/a.o",
         "-c -include b.h a.c", "-c -Wp,-MD,a.d a.c", "-c -- a.c", "-c a.tar.c", "-c -o a.s a.c", "-c dir.o/a.c",
-        "-include config.h -c a.c", "-Xclang -E -c a.c", "-c -mllvm -r a.c",
+        "-include config.h -c a.c", "-Xclang -E -c a.c", "-c -mllvm -r a.c", "-c a.ll", "-c a.bc", "-J a.s -c a.f90", "-B x.s -c a.c",
     ],
     "assemble": [
         "-c a.s", "-c a.S", "-c a.sx -o a.o", "-c -o a.o a.s", "-x assembler -c a.c", "-x assembler-with-cpp -c a.c", "-xassembler -c a.txt", "-c a.o",
@@ -37,7 +37,7 @@ MODES = {
         "a.o -o prog", "-o prog a.o b.a -lm", "-shared -o x.so a.o", "a.o", "-static a.o -o prog", "-pie a.o", "a.s -o prog", "a.S", "a.so.1 -o prog",
         "-o prog a.o -Wl,-rpath,$ORIGIN", "-Xlinker -rpath -Xlinker x a.o", "-Wl,--start-group a.a b.a -Wl,--end-group", "-flto a.o -o prog",
         "-x none a.o", "-Wl,-rpath,x a.o", "-Wl,--rpath,-relative a.o", "-T script.c a.o", "-o prog.c a.o", "-L lib.c a.o", "-u main.c a.o", "-specs x.c a.o",
-        "-v a.o", "-Wl,-v a.o",
+        "-v a.o", "-Wl,-v a.o", "-B x.c a.o", "-Bx.c a.o", "--ld-path=ld.lld a.o",
     ],
     "build": [
         "a.c -o prog", "a.c b.c", "a.c b.o -lm -o prog", "a.o b.cc", "conftest.c -o conftest", "-x c -", "-x c - -o prog", "@args", "-o prog @args", "-MD a.c -o prog",
@@ -223,3 +223,43 @@ def test_an_error_is_the_compilers_own(tmp_path):
 
     assert (wrapped.returncode, wrapped.stderr) == (real.returncode, real.stderr)
     assert real.returncode == 1
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_linker_named_by_its_path(tmp_path, shell):
+    """Where a build's -B or --ld-path lead to the toolchain's linker ours comes first; to another, the link ends."""
+    (tmp_path / "usual").mkdir()
+    (tmp_path / "own dir").mkdir()
+    linker = write_script(tmp_path / "usual" / "ld", "#!/bin/sh\n")
+    other = write_script(tmp_path / "own dir" / "ld", "#!/bin/sh\n")
+    (tmp_path / "link").symlink_to(linker)
+    made = compiler_script(tmp_path / "bin", linker=linker)
+    folder = tmp_path / "own dir"
+
+    for words in (["-B", tmp_path / "usual"], [f"-B{tmp_path}/usual/"], [f"-B{tmp_path}"], [f"-B{tmp_path}/nowhere"], ["-c", f"-B{folder}", "a.c"]):
+        assert start(made, *words, "a.o", shell=shell, env={"LAYOUTRAND_WRAPPER_DUMP": "args"}).returncode == 0
+    assert dumped(made, f"--ld-path={tmp_path}/link", "a.o", shell=shell)[-1] == b"--ld-path=/wrap pers/ld"
+    assert b"--ld-path=/wrap pers/ld" not in dumped(made, "--ld-path=ld.lld", "a.o", shell=shell)
+    for words in (["-B", folder], [f"-B{folder}"], [f"-B{folder}/"], [f"--ld-path={other}"]):
+        done = start(made, "a.o", *words, shell=shell)
+        assert done.returncode == 127
+        said = done.stderr.decode().replace("//", "/")
+        assert f"gcc wrapper: the build names a linker of its own, {folder}/ld: remove that option" in said
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_toolchain_that_chooses_its_linker_masks_the_builds_choice(tmp_path, shell):
+    """With flags of the toolchain's own the last --ld-path is ours, and -B changes nothing."""
+    other = write_script(tmp_path / "own" / "ld", "#!/bin/sh\n")
+    made = compiler_script(tmp_path / "bin")
+
+    assert dumped(made, f"--ld-path={other}", "a.o", shell=shell)[-1] == b"--ld-path=/wrap pers/ld"
+    assert dumped(made, f"-B{other.parent}", "a.o", shell=shell)[1:3] == [os.fsencode(f"-B{other.parent}"), b"a.o"]
+
+
+def test_ccache_behind_the_wrapper_is_told_where_compilers_are(tmp_path):
+    """The compiler sees CCACHE_PATH as it was baked in, whatever the build has set."""
+    real = write_script(tmp_path / "real", '#!/bin/sh\nprintf %s "$CCACHE_PATH"\n')
+    made = compiler_script(tmp_path / "bin", real=real, ccache_path="/some where:/usr/bin")
+
+    assert start(made, "-c", "a.c", env={"CCACHE_PATH": "/else"}).stdout == b"/some where:/usr/bin"

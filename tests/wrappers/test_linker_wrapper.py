@@ -375,8 +375,21 @@ def test_laid_out_in_place_the_link_is_handed_to_layoutrand(tmp_path):
     handed = (tmp_path / "handed").read_bytes().decode().split("\0")[:-1]
 
     assert done.returncode == 5
-    assert handed[:4] == ["-I", "-m", "layoutrand", "relink-record"]
-    assert handed[4:] == [str(recorded(tmp_path).path), f"{tmp_path}/the settings.json"]
+    assert handed[:6] == ["-I", "-X", "utf8", "-m", "layoutrand", "relink-record"]
+    assert handed[6:] == [str(recorded(tmp_path).path), f"{tmp_path}/the settings.json"]
+
+
+def test_laid_out_in_place_the_output_looks_old_until_it_is_laid_out(tmp_path):
+    """Whoever is killed between the link and its layout must not find the program up to date the next time."""
+    stat = 'stat -c %Y -- "./-o ut" > "' + str(tmp_path) + '/time"'
+    python = write_script(tmp_path / "python", f"#!/bin/sh\n{stat}\n")
+    linker = fake_linker(tmp_path, "echo linked > './-o ut'")
+    script = linker_script(tmp_path, real=str(linker), python=str(python), relink="/order.json")
+    (tmp_path / "a.o").write_text("object")
+    done = start(script, "-o", "-o ut", "a.o", cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert int((tmp_path / "time").read_text()) < (tmp_path / "a.o").stat().st_mtime - 1e8
 
 
 @pytest.mark.parametrize("kind", ["ld.bfd", "ld.lld-19"])

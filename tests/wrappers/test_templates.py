@@ -55,8 +55,9 @@ def hostile_scripts(folder):
     """One script of each kind, with hostile values."""
     hostile = "/" + "".join(os_text(word) for case, word in NASTY.items() if case not in ("long", "empty"))
     yield compiler_script(
-        folder / "1", directory=hostile, real=hostile, compile_flags=[hostile, ""], link_flags=[hostile]
-    )
+        folder / "1", directory=hostile, real=hostile, compile_flags=[hostile, ""], link_flags=[hostile],
+        linker=hostile, ccache_path=hostile,
+    )  # fmt: skip
     yield linker_script(
         folder / "2", real=hostile, records=hostile, build_root=hostile, temporary=hostile, python=hostile, expander=hostile, mkdir=hostile,
         tar=hostile, system_prefixes=[hostile, "/usr/"],
@@ -69,6 +70,7 @@ def hostile_scripts(folder):
 def usual_scripts(folder):
     """The same with values as they usually are."""
     yield compiler_script(folder / "5")
+    yield compiler_script(folder / "9", linker="/usr/bin/ld.bfd", ccache_path="/usr/bin:/bin")
     yield linker_script(folder / "6")
     yield linker_script(folder / "7", relink="/tmp/settings.json")
     yield write_script(

@@ -18,7 +18,7 @@ INTERRUPTED = 130
 
 def make_app() -> typer.Typer:
     """The application with all its commands."""
-    from layoutrand.cli import analysis, building, host, project, running, showing, simulating
+    from layoutrand.cli import analysis, building, host, planning, project, running, showing, simulating
 
     app = typer.Typer(
         name="layoutrand",
@@ -36,6 +36,7 @@ def make_app() -> typer.Typer:
     app.command()(analysis.analyse)
     app.command("analyze", hidden=True)(analysis.analyse)
     app.command()(analysis.compare)
+    app.command()(planning.plan)
     app.command()(showing.inspect)
     app.add_typer(simulating.simulate_app, name="simulate")
     app.add_typer(showing.cache_app, name="cache")

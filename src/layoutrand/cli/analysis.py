@@ -44,7 +44,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
-    chosen = options.choose_systems(config, system) if system else []
+    chosen = options.match_systems(config, system) if system else []
     selection = load_selection(config, directory, chosen, benchmark or [], host)
     report = analyse_selection(selection, confidence=confidence, metrics=metric or [])
     if json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from layoutrand.cli import options
+from layoutrand.cli import explaining, options
 from layoutrand.cli.terminal import Page, Terminal
 
 if TYPE_CHECKING:
@@ -21,20 +21,31 @@ def build(  # noqa: PLR0913 - one parameter for each option
     seeds: options.Seeds = "30",
     system: options.Systems = None,
     controls: options.Controls = True,
+    mode: options.Mode = None,
     jobs: options.Jobs = 0,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Build nothing; say what would be reused or made, and why.")
+    ] = False,
+    list_systems: Annotated[
+        bool, typer.Option("--list-systems", help="Build nothing; list the systems, those of [matrix] included.")
+    ] = False,
     directory: options.Directory = Path(),
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """Capture each system once, then link and verify a binary for every seed."""
+    """Capture each system once, then link and verify a binary for every seed (or build each, in rebuild mode)."""
     from layoutrand.core.seeds import parse_seeds
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.build_document import build_document
 
     terminal = options.terminal(json=json, quiet=quiet)
-    config = options.load_config(directory)
+    config = options.in_mode(options.load_config(directory), mode)
     layouts = all_layouts(parse_seeds(seeds), controls=controls)
-    systems = options.choose_systems(config, system)
+    systems = options.match_systems(config, system)
+    if list_systems:
+        return explaining.list_systems(config, systems, terminal)
+    if explain:
+        return explaining.explain_build(config, directory, systems, layouts, terminal)
     results = build_with_progress(config, directory, systems, layouts, options.count_jobs(jobs), terminal)
     if json:
         terminal.document(build_document(results))
@@ -51,8 +62,8 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
     terminal: Terminal,
 ) -> list[SystemBuild]:
     """Build, with a progress bar."""
-    from layoutrand.usecases.build import Progress
     from layoutrand.usecases.build import build as build_systems
+    from layoutrand.usecases.site import Progress
     from layoutrand.world.cache import Cache, default_root
     from layoutrand.world.process import SubprocessRunner
 
@@ -126,7 +137,7 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Execute a command with the wrappers in force: every program it links comes out in the layout of the seed."""
     from layoutrand.core.seeds import parse_layout
-    from layoutrand.usecases.rebuild import execute_wrapped
+    from layoutrand.usecases.wrapped import execute_wrapped
     from layoutrand.world.cache import Cache, default_root
     from layoutrand.world.process import SubprocessRunner
 
@@ -138,15 +149,17 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
         config, name, directory, command, layout=parse_layout(seed), only=only or [], cache=Cache(default_root()),
         runner=SubprocessRunner(),
     )  # fmt: skip
-    for line in result.applied:
+    for line in (*result.applied, *result.immovable):
         terminal.say(line)
-    return result.status
+    for line in result.failed:
+        terminal.fail(line)
+    return result.status or (1 if result.failed else 0)
 
 
-def relink_record(record: Path, settings: Path) -> int:
-    """Lay out one recorded link in place; called by the linker wrapper of `exec`."""
-    from layoutrand.usecases.rebuild import relink_recorded
+def relink_record(record: Path, order: Path) -> int:
+    """Lay out one recorded link in place; called by the linker wrapper of `exec` and of rebuild mode."""
+    from layoutrand.usecases.apply import relink_recorded
     from layoutrand.world.process import SubprocessRunner
 
-    relink_recorded(record, settings, SubprocessRunner())
+    relink_recorded(record, order, SubprocessRunner())
     return 0

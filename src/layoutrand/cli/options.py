@@ -22,12 +22,34 @@ Directory = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no remarks; warnings and failures stay.")]
 Seeds = Annotated[str, typer.Option(help="Layouts to build: 30 (= 1..30), 5..12, or 1,7,9.")]
-Systems = Annotated[list[str] | None, typer.Option("--system", help="Only this system; may be repeated.")]
+Systems = Annotated[
+    list[str] | None,
+    typer.Option("--system", help="Only this system, or those a pattern such as 'gcc-*' matches; may be repeated."),
+]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", min=0, help="Builds and links at once; 0 for one per core.")]
 Controls = Annotated[
     bool, typer.Option("--controls/--no-controls", help="Include stock (your own build) and identity (ours, unmoved).")
 ]
+Mode = Annotated[
+    str | None,
+    typer.Option(
+        help="relink: one build, then a link per seed. rebuild: a build per seed, for artefacts that are stripped, "
+        "converted, packed or signed after the link. Default: build.mode."
+    ),
+]
 Confidence = Annotated[float, typer.Option(min=0.5, max=0.9999, help="Confidence of the intervals.")]
+
+
+def share(text: str, option: str) -> float:
+    """``1%`` or ``0.01`` as a fraction above 0; raises `UsageError`."""
+    percentage = text.strip().endswith("%")
+    try:
+        value = float(text.strip().removesuffix("%")) / (100 if percentage else 1)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: write a share such as 1% or 0.01") from error
+    if not 0 < value < 1:
+        raise UsageError(f"{option} {text}: must lie between 0 and 100 %")
+    return value
 
 
 def load_config(directory: Path) -> Config:
@@ -46,11 +68,28 @@ def load_config(directory: Path) -> Config:
     return parse(text, path=str(path))
 
 
+def in_mode(config: Config, mode: str | None) -> Config:
+    """The configuration with ``build.mode`` as the command line has it, if it has one; raises `UsageError`."""
+    from layoutrand.core.config import choose
+
+    if mode is None:
+        return config
+    chosen = choose("mode", [mode], ["relink", "rebuild"])[0]
+    return config.model_copy(update={"build": config.build.model_copy(update={"mode": chosen})})
+
+
 def choose_systems(config: Config, wanted: Sequence[str] | None) -> list[str]:
     """The systems named, or all."""
     from layoutrand.core.config import choose
 
     return choose("system", list(wanted or []), list(config.systems))
+
+
+def match_systems(config: Config, wanted: Sequence[str] | None) -> list[str]:
+    """The systems named, or matched by a pattern such as ``gcc-*``; all where none is asked for."""
+    from layoutrand.core.matrix import matching
+
+    return choose_systems(config, matching("system", list(wanted or []), list(config.systems)))
 
 
 def count_jobs(jobs: int) -> int:

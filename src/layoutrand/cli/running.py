@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import building, options
-from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.cli.terminal import Page, Terminal, percent
 
 if TYPE_CHECKING:
     from layoutrand.core.config import Config
@@ -25,6 +25,13 @@ def run(  # noqa: PLR0913 - one parameter for each option
     benchmark: Benchmarks = None,
     controls: options.Controls = True,
     retry_failed: Annotated[bool, typer.Option(help="Execute again what failed; the failures stay recorded.")] = False,
+    mode: options.Mode = None,
+    until: Annotated[
+        str | None,
+        typer.Option("--until-half-width", help="Add seeds until every mean's interval is as narrow, such as 1%."),
+    ] = None,
+    most_seeds: Annotated[int, typer.Option(min=2, help="The limit for --until-half-width.")] = 200,
+    confidence: options.Confidence = 0.95,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that runs here.")] = 3600,
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),
@@ -36,11 +43,23 @@ def run(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.usecases.documents import run_document
 
     terminal = options.terminal(json=json, quiet=quiet)
-    config = options.load_config(directory)
-    summary, results = build_and_execute(
-        config, directory, parse_seeds(seeds), options.choose_systems(config, system), list(benchmark or []),
-        controls=controls, retry_failed=retry_failed, wait_s=wait, jobs=options.count_jobs(jobs), terminal=terminal,
-    )  # fmt: skip
+    config = options.in_mode(options.load_config(directory), mode)
+    wanted = None if until is None else options.share(until, "--until-half-width")
+    systems, benchmarks, numbers = options.match_systems(config, system), list(benchmark or []), parse_seeds(seeds)
+
+    def execute_seeds() -> tuple[Summary, list[SystemBuild]]:
+        return build_and_execute(
+            config, directory, numbers, systems, benchmarks, controls=controls, retry_failed=retry_failed, wait_s=wait,
+            jobs=options.count_jobs(jobs), terminal=terminal,
+        )  # fmt: skip
+
+    summary, results = execute_seeds()
+    while wanted is not None and not summary.failures and not summary.build_failures:
+        more = _more_seeds(config, directory, systems, benchmarks, numbers, wanted, confidence, most_seeds, terminal)
+        if not more:
+            break
+        numbers = [*numbers, *more]
+        summary, results = execute_seeds()
     if json:
         terminal.document(run_document(summary))
     show_run(summary, terminal)
@@ -49,6 +68,31 @@ def run(  # noqa: PLR0913 - one parameter for each option
             terminal.warn(note)
     building.show_failures(summary.build_failures, terminal)
     return 1 if summary.failures or summary.build_failures else 0
+
+
+def _more_seeds(  # noqa: PLR0913 - the parts of one question
+    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], seeds: Sequence[int],
+    wanted: float, confidence: float, limit: int, terminal: Terminal,
+) -> list[int]:  # fmt: skip
+    """The seeds to go on with, none when the intervals are narrow enough; says how wide they are."""
+    from layoutrand.cli.analysis import load_selection
+    from layoutrand.usecases.stopping import seeds_to_add, widths
+
+    found = widths(load_selection(config, directory, systems, benchmarks, None), confidence=confidence)
+    count = seeds_to_add(found, wanted=wanted, seeds=len(seeds), limit=limit)
+    widest = found[0]
+    state = (
+        f"half-width of the widest mean ({widest.system}, {widest.benchmark}): {percent(widest.relative_half_width)} "
+        f"with {len(seeds)} seeds"
+    )
+    if count:
+        terminal.say(f"{state}; {count} more")
+    elif widest.relative_half_width > wanted:
+        terminal.warn(f"{state}, and {limit} is the limit (--most-seeds): wider than the {percent(wanted)} wanted")
+    else:
+        terminal.say(state)
+    last = max(seeds)
+    return list(range(last + 1, last + 1 + count))
 
 
 def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
@@ -73,6 +117,8 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
         captures={r.system: r.capture.id if r.capture else "" for r in results},
         benchmarks=benchmarks, retry_failed=retry_failed, wait_s=wait_s,
     )  # fmt: skip
+    if not any(isinstance(binary.layout, int) for binary in request.binaries):  # `execute` refuses; here stands why
+        building.show_failures(request.build_failures, terminal)
     with open_for_writing(results_path(directory)) as store, terminal.progress("executions") as update:
 
         def advance(progress: Progress) -> None:

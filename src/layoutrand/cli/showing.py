@@ -23,6 +23,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     seed: Annotated[str, typer.Argument(help="The layout: a seed, or identity.")],
     other: Annotated[list[str] | None, typer.Option("--with", help="Also the distance to this layout.")] = None,
     artefact: Annotated[str | None, typer.Option(help="Which artefact; default: the first.")] = None,
+    mode: options.Mode = None,
     limit: Annotated[int, typer.Option(min=0, help="Sections to list; 0 for all.")] = 20,
     directory: options.Directory = Path(),
     json: options.Json = False,
@@ -30,13 +31,16 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """The order asked for, the order achieved, and how far two layouts are apart."""
     from layoutrand.core.config import choose
+    from layoutrand.core.descent import AS_LINKED
     from layoutrand.core.seeds import parse_layout
     from layoutrand.model import IDENTITY
+    from layoutrand.usecases.binaries import kept_addresses
     from layoutrand.usecases.inspect import inspect as inspect_binary
     from layoutrand.usecases.inspect import inspect_document
+    from layoutrand.world.cache import Cache, default_root
 
     terminal = options.terminal(json=json, quiet=quiet)
-    config = options.load_config(directory)
+    config = options.in_mode(options.load_config(directory), mode)
     options.choose_systems(config, [system])
     name = choose("artefact", [artefact] if artefact else [], config.build.artefacts)[0]
     layout = parse_layout(seed)
@@ -48,13 +52,16 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
         raise BuildFailed(f"system {system}, layout {seed}: {failure.error}", log=failure.log)
     assert result.capture is not None
     binary = next(binary for binary in result.binaries if binary.artefact == name)
-    found = inspect_binary(config, result.capture.link(name), binary, others)
+    kept = kept_addresses(Cache(default_root()), binary)
+    found = inspect_binary(config, result.capture.link(name), binary, others, kept)
     if json:
         terminal.document(inspect_document(found))
         return 0
     terminal.line(f"{found.path}\nsha256 {found.sha256}")
     exact = "exactly as asked" if not found.wrong_slots else f"{found.wrong_slots} slots are not as asked"
     terminal.line(f"{len(found.placed)} sections, {', '.join(found.factors)}, classes {found.classes}: {exact}")
+    if found.post_processed != AS_LINKED:
+        terminal.line(f"read off the link inside the build; the file was changed after it: {found.post_processed}")
     for distance in found.distances:
         terminal.line(
             f"to {distance.other}: Kendall tau {distance.kendall_tau:+.4f}, "

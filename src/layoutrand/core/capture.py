@@ -26,7 +26,11 @@ class CapturedLink:
     no argument is relative to it; ``files`` maps each captured file (relative to the root) to its SHA-256, ``edited``
     the same for those that differ in the edited tree; ``members`` lists the archive members
     that were really pulled in, as ``archive(member)``.  ``identity`` is the identity order, slot by slot;
-    ``other_sizes`` the size of every loaded output section besides the code's; ``script`` GNU ld's default script.
+    ``other_sizes`` the size of every loaded output section besides those that hold placed ones; ``script`` GNU ld's
+    default script, or with ``users_script`` the build's own.  ``moves`` maps objects to their words on the line where
+    ``link-order`` may move them, and is empty otherwise; ``sections`` then lists those of discarded copies too.
+    ``lto`` says how link-time optimisation divided the program (gcc's -flto-partition, or clang's "full" or "thin"), ""
+    for a link without it.
     """
 
     artefact: str
@@ -43,9 +47,12 @@ class CapturedLink:
     identity: tuple[int, ...]
     other_sizes: Mapping[str, int]
     script: str
+    users_script: bool
+    moves: Mapping[str, str]
     code_sha256: str
     original_sha256: str
     warnings: tuple[str, ...]
+    lto: str = ""
 
     def movable(self) -> int:
         """How many sections a seed may move."""
@@ -79,7 +86,8 @@ def identity_facts(links: Sequence[CapturedLink], tools: Mapping[str, Mapping[st
         "links": [
             {"artefact": link.artefact, "linker": link.linker, "output": link.output, "argv": link.argv,
              "replay_argv": link.replay_argv, "cwd": link.cwd, "environment": dict(link.environment),
-             "files": dict(link.files)}
+             "files": dict(link.files), "moves": bool(link.moves),
+             "kinds": sorted({section.kind for section in link.sections})}
             for link in links
         ],
     }  # fmt: skip

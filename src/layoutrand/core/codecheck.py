@@ -1,12 +1,13 @@
 """Prove that a linked binary is the identity binary with its sections in the order asked for, and nothing else.
 
-Four facts, read off the binary and never off what the linker was told:
+Facts read off the binary and never off what the linker was told:
 
 1. the unique symbols stand in the order asked for (`placed_order`);
 2. every section's bytes equal identity's outside the fields of its relocations, hence the same instructions,
    addresses aside (`changed`);
-3. every function has the same size and lies at the same offset of the same section (`functions`);
-4. every other loaded output section has the size it has in identity (`other_sizes`).
+3. every function and variable has the same size and lies at the same offset of the same section (`symbol_rows`);
+4. every other loaded output section has the size it has in identity (`other_sizes`);
+5. where gaps were asked for, each section lies exactly where they put it (`first_wrong_gap`).
 
 No disassembler is needed, and nothing that a disassembler would gloss over is skipped: padding inside a section and
 constants between functions are compared too.
@@ -14,7 +15,7 @@ constants between functions are compared too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,16 @@ from layoutrand.core.relocations import written_bytes
 from layoutrand.errors import FeatureUnsupported, LayoutNotApplied
 
 _GAP = 64
+_AT_ONCE = 4000
+_DEPENDS_ON_ADDRESSES = frozenset({
+    ".relro_padding",  # lld fills up to a page boundary
+    ".relr.dyn",  # packed by neighbourhood of the addresses
+})  # fmt: skip
+UNPADDED = frozenset({".init_array", ".fini_array", ".preinit_array", ".ctors", ".dtors"})
+"""Output sections of one word per constructor: their sizes are the same in whatever order their pieces come.
+
+Other sizes may differ by the padding between pieces where the pieces of all output sections move.
+"""
 _DECIMAL = np.frombuffer(b"0123456789", np.uint8)
 
 
@@ -44,6 +55,7 @@ def placed_addresses(binary: elf.Elf) -> tuple[NDArray[np.int64], NDArray[np.int
     which = np.flatnonzero(matches)
     tail = text[at[which][:, None] + len(prefix) + np.arange(DIGITS + 1)]  # the digits and the NUL after them
     ours = np.isin(tail[:, :DIGITS], _DECIMAL).all(axis=1) & (tail[:, DIGITS] == 0)  # the program may have a ".lr.x"
+    ours &= binary.symbol_sections[which] != elf.SHN_UNDEF  # mold keeps the names of discarded copies
     which, digits = which[ours], (tail[ours, :DIGITS] - ord("0")).astype(np.int64)
     return (
         digits @ 10 ** np.arange(DIGITS - 1, -1, -1),
@@ -59,17 +71,24 @@ def placed_order(number: NDArray[np.int64], address: NDArray[np.int64]) -> NDArr
 
 @dataclass(frozen=True)
 class Masks:
-    """Per section, concatenated: ``start`` and ``size`` (shape (n,)), and masks over all their bytes.
+    """Per section ``size`` in memory and ``stored`` in the file (less for bss), both shape (n,); masks over the bytes.
 
     ``fixed`` marks bytes that no link may write differently from another link, ``input_fixed`` those that must even
-    equal the input object's (relaxable opcodes excepted); ``content`` is the input's bytes.
+    equal the input object's (relaxable opcodes excepted); ``content`` is the input's bytes.  These three are
+    concatenated in capture order, shape (sum of stored,).
     """
 
-    start: NDArray[np.int64]
     size: NDArray[np.int64]
+    stored: NDArray[np.int64]
     content: NDArray[np.uint8]
     fixed: NDArray[np.bool_]
     input_fixed: NDArray[np.bool_]
+
+    @property
+    def start(self) -> NDArray[np.int64]:
+        """Where each section's bytes begin in the concatenated ones, shape (n,)."""
+        begin: NDArray[np.int64] = np.cumsum(self.stored) - self.stored
+        return begin
 
 
 def masks(inputs: Sequence[tuple[elf.Elf, int, str]]) -> Masks:
@@ -80,19 +99,37 @@ def masks(inputs: Sequence[tuple[elf.Elf, int, str]]) -> Masks:
     for source, _, where in inputs:
         if source.machine != "EM_X86_64":
             raise FeatureUnsupported(f"{where}: code for {source.machine} cannot be verified, only x86-64 can")
+    # A few thousand at a time, which is nearly as fast as all at once and needs a fraction of the memory.
+    size = np.array([int(source.sections["size"][index]) for source, index, _ in inputs], np.int64)
+    stored = np.array([len(source.content(index)) for source, index, _ in inputs], np.int64)
+    total = int(stored.sum())
+    whole = Masks(size, stored, np.empty(total, np.uint8), np.empty(total, bool), np.empty(total, bool))
+    done = 0
+    for at in range(0, len(inputs), _AT_ONCE):
+        content, fixed, input_fixed = _masks(inputs[at : at + _AT_ONCE])
+        span = slice(done, done + len(content))
+        whole.content[span], whole.fixed[span], whole.input_fixed[span] = content, fixed, input_fixed
+        done = span.stop
+    return whole
+
+
+def _masks(
+    inputs: Sequence[tuple[elf.Elf, int, str]],
+) -> tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Content and masks of a few sections."""
     contents = [np.frombuffer(source.content(index), np.uint8) for source, index, _ in inputs]
     tables = [source.relocations(index) for source, index, _ in inputs]
-    size = np.array([len(content) for content in contents], np.int64)
-    # All sections at once, side by side with gaps that no field reaches across: a large program has 45,000 of them.
-    begin = np.cumsum(size + _GAP) - size
-    content = np.zeros(int(size.sum()) + (len(size) + 1) * _GAP, np.uint8)
+    stored = np.array([len(content) for content in contents], np.int64)
+    # Side by side with gaps that no field reaches across, not one by one: a large program has 45,000 of them.
+    begin = np.cumsum(stored + _GAP) - stored
+    content = np.zeros(int(stored.sum()) + (len(stored) + 1) * _GAP, np.uint8)
     real = np.zeros(len(content), bool)
     for at, part in zip(begin.tolist(), contents, strict=True):
         content[at : at + len(part)] = part
         real[at : at + len(part)] = True
     merged = np.concatenate([*tables, np.empty(0, elf.RELA)])
-    owner = np.repeat(np.arange(len(size)), [len(table) for table in tables])
-    if (merged["offset"] > size[owner].astype(np.uint64)).any():
+    owner = np.repeat(np.arange(len(stored)), [len(table) for table in tables])
+    if (merged["offset"] > stored[owner].astype(np.uint64)).any():
         _blame(inputs)
     merged["offset"] += begin[owner].astype(np.uint64)
     try:
@@ -100,8 +137,7 @@ def masks(inputs: Sequence[tuple[elf.Elf, int, str]]) -> Masks:
     except FeatureUnsupported:
         _blame(inputs)
         raise
-    start = np.cumsum(size) - size
-    return Masks(start, size, content[real], ~fields[real], ~relaxed[real])
+    return content[real], ~fields[real], ~relaxed[real]
 
 
 def _blame(inputs: Sequence[tuple[elf.Elf, int, str]]) -> None:
@@ -110,28 +146,49 @@ def _blame(inputs: Sequence[tuple[elf.Elf, int, str]]) -> None:
         written_bytes(source.relocations(index), np.frombuffer(source.content(index), np.uint8), where=where)
 
 
-def section_bytes(
-    binary: elf.Elf, number: NDArray[np.int64], address: NDArray[np.int64], size: NDArray[np.int64], output: int
-) -> NDArray[np.uint8]:
-    """The sections' bytes as linked, concatenated in capture order; ``output`` is their output section's index.
+@dataclass(frozen=True)
+class Placed:
+    """The sections of a capture as they lie in a binary, in capture order: address and output section, shape (n,)."""
 
-    Raises `LayoutNotApplied` unless every section is there, once, and inside that output section.
+    address: NDArray[np.int64]
+    output: NDArray[np.int64]
+
+    def outputs(self) -> list[int]:
+        """The output sections that hold placed ones, ascending."""
+        return sorted(set(self.output.tolist()))
+
+
+Marks = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""What `placed_addresses` gives: capture index, address and output section of each mark."""
+
+
+def placed(binary: elf.Elf, marks: Marks, size: NDArray[np.int64]) -> Placed:
+    """Where each section of a capture lies by its mark; ``size`` has the sections' sizes in memory.
+
+    Raises `LayoutNotApplied` unless every section is there, once, and inside one output section.
     """
+    number, address, output = marks
     if len(number) != len(size) or not np.array_equal(np.sort(number), np.arange(len(size))):
         found = len(np.unique(number))
         raise LayoutNotApplied(f"{len(size)} sections were to be placed, the binary has {found} of them")
-    begin = int(binary.sections[output]["addr"])
-    end = begin + int(binary.sections[output]["size"])
-    outside = np.flatnonzero((address < begin) | (address + size[number] > end))
+    back = np.argsort(number)
+    address, output = address[back], output[back]
+    begin = binary.sections["addr"][output].astype(np.int64)
+    end = begin + binary.sections["size"][output].astype(np.int64)
+    outside = np.flatnonzero((address < begin) | (address + size > end))
     if len(outside):
-        raise LayoutNotApplied(f"{len(outside)} sections lie outside {binary.section_names[output]}")
-    base = int(binary.sections[output]["addr"]) - int(binary.sections[output]["offset"])
-    data = np.frombuffer(binary.data, np.uint8)
-    by_number = np.empty(len(size), np.int64)
-    by_number[number] = address - base
-    ends = by_number + size
-    parts = [data[a:b] for a, b in zip(by_number.tolist(), ends.tolist(), strict=True)]
-    return np.concatenate(parts) if parts else np.empty(0, np.uint8)
+        name = binary.section_names[int(output[outside[0]])]
+        raise LayoutNotApplied(f"{len(outside)} sections lie outside their output section, the first outside {name}")
+    return Placed(address, output)
+
+
+def section_bytes(binary: elf.Elf, where: Placed, stored: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The sections' bytes as linked, concatenated in capture order; ``stored`` as in `Masks`."""
+    sections = binary.sections[where.output]
+    begin = where.address - sections["addr"].astype(np.int64) + sections["offset"].astype(np.int64)
+    data = memoryview(binary.data)
+    ends = begin + stored
+    return np.frombuffer(b"".join([data[a:b] for a, b in zip(begin.tolist(), ends.tolist(), strict=True)]), np.uint8)
 
 
 def changed(reference: NDArray[np.uint8], linked: NDArray[np.uint8], fixed: NDArray[np.bool_]) -> int | None:
@@ -140,29 +197,68 @@ def changed(reference: NDArray[np.uint8], linked: NDArray[np.uint8], fixed: NDAr
     return int(different[0]) if len(different) else None
 
 
-def functions(
-    binary: elf.Elf, number: NDArray[np.int64], address: NDArray[np.int64], size: NDArray[np.int64]
+def symbol_rows(
+    binary: elf.Elf, where: Placed, size: NDArray[np.int64], kind: int = elf.STT_FUNC
 ) -> NDArray[np.int64]:
-    """Rows (section, offset in it, size), sorted, of every function symbol inside a placed section; shape (m, 3)."""
-    symbols = binary.symbols[(binary.symbols["info"] & 0xF) == elf.STT_FUNC]
-    order = np.argsort(address, kind="stable")
-    begins = address[order]
+    """Rows (section, offset in it, size), sorted, of the symbols of the kind inside placed sections; shape (m, 3)."""
+    if not len(size):
+        return np.empty((0, 3), np.int64)
+    value, info = binary.symbols["value"], binary.symbols["info"]
+    near = (value >= where.address.min()) & (value < (where.address + size).max())
+    chosen = ((info & 0xF) == kind) & near
+    symbols, home = binary.symbols[chosen], binary.symbol_sections[chosen]
+    order = np.argsort(where.address, kind="stable")
+    begins = where.address[order]
     value = symbols["value"].astype(np.int64)
     slot = np.searchsorted(begins, value, side="right") - 1
     inside = slot >= 0
-    owner = number[order][np.maximum(slot, 0)]
+    owner = order[np.maximum(slot, 0)]
     offset = value - begins[np.maximum(slot, 0)]
-    inside &= offset < size[owner]
+    # What ends an output section, such as __TMC_END__ of .data, may have the address at which the next one begins.
+    inside &= (offset < size[owner]) & (home == where.output[owner])
     rows = np.stack([owner, offset, symbols["size"].astype(np.int64)], axis=1)[inside]
     ordered: NDArray[np.int64] = rows[np.lexsort(rows.T[::-1])]
     return ordered
 
 
-def other_sizes(binary: elf.Elf, output: int) -> dict[str, int]:
-    """Size of every allocated output section but the one that holds the placed code; equal names are added up."""
+def closest(binary: elf.Elf, where: Placed, size: NDArray[np.int64], gaps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The lowest address of each section after the one before it, or the start of its output section, and its gap.
+
+    ``where``, ``size`` and ``gaps`` are in the order of addresses, shape (n,) like the result. Alignment may demand a
+    higher address.
+    """
+    begin = binary.sections["addr"][where.output].astype(np.int64)
+    begin[1:] = np.where(where.output[1:] == where.output[:-1], where.address[:-1] + size[:-1], begin[1:])
+    return begin + gaps
+
+
+def first_wrong_gap(address: NDArray[np.int64], lowest: NDArray[np.int64], align: NDArray[np.int64]) -> int | None:
+    """The first slot whose section does not lie where its gap puts it, or None; all shape (n,), in slot order.
+
+    A section lies at the ``lowest`` address (`closest`), rounded up to its alignment.
+    """
+    step = np.maximum(align, 1)
+    wrong = np.flatnonzero(address != -(-lowest // step) * step)
+    return int(wrong[0]) if len(wrong) else None
+
+
+def wrong_sizes(sizes: Mapping[str, int], identity: Mapping[str, int], *, padded: bool) -> list[tuple[str, int]]:
+    """Output sections with another size than in identity, as (name, size) from either; [] if there is none.
+
+    Where the pieces of all sections move or are ``padded``, all must still be there, but only those `UNPADDED` are
+    of the same size.
+    """
+    if not padded:
+        return sorted(set(sizes.items()) ^ set(identity.items()))
+    lost = [(name, {**sizes, **identity}[name]) for name in sizes.keys() ^ identity.keys()]
+    return sorted(lost + [(name, sizes[name]) for name in UNPADDED & sizes.keys() if sizes[name] != identity.get(name)])
+
+
+def other_sizes(binary: elf.Elf, outputs: Sequence[int]) -> dict[str, int]:
+    """Size of every allocated output section but those that hold placed sections; equal names are added up."""
     sizes: dict[str, int] = {}
     for index in np.flatnonzero((binary.sections["flags"] & elf.SHF_ALLOC) != 0).tolist():
         name = binary.section_names[index]
-        if index != output and name != ".relro_padding":  # lld fills up to a page boundary
+        if index not in outputs and name not in _DEPENDS_ON_ADDRESSES:
             sizes[name] = sizes.get(name, 0) + int(binary.sections[index]["size"])
     return sizes

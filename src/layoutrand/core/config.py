@@ -14,11 +14,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from layoutrand.core import matrix
 from layoutrand.core.problems import explain, key_path, suggest
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
 
-Factor = Literal["function-order", "module-order", "function-order-in-module"]
+Factor = Literal[
+    "function-order", "module-order", "function-order-in-module", "data-order", "padding", "link-order",
+    "linker-shuffle",
+]  # fmt: skip
 Classes = Literal["keep", "mix"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 PLACEHOLDERS = frozenset({"artefact", "artefact_dir", "project"})
@@ -72,6 +76,7 @@ class Build(_Table):
     exclude: list[str] = []
     env: Variables = {}
     in_place: bool = False
+    mode: Literal["relink", "rebuild"] = "relink"
     timeout_s: Seconds = 86_400.0
 
     @field_validator("artefacts")
@@ -90,26 +95,41 @@ class LayoutPolicy(_Table):
 
     factors: Annotated[list[Factor], Field(min_length=1)] = ["function-order"]
     classes: Classes = "keep"
+    padding_bytes: Annotated[int, Field(ge=1, le=1 << 20)] = 64
 
     @field_validator("factors")
     @classmethod
     def _compatible(cls, factors: list[Factor]) -> list[Factor]:
         if len(set(factors)) != len(factors):
             raise ValueError("a factor is listed twice")
-        if "function-order" in factors and len(factors) > 1:
+        if "function-order" in factors and {"module-order", "function-order-in-module"} & set(factors):
             raise ValueError("function-order already orders all functions, so it cannot go with another order factor")
+        for alone in ("link-order", "linker-shuffle"):
+            if alone in factors and len(factors) > 1:
+                raise ValueError(f"{alone} leaves the order to the linker, so it cannot go with another factor")
         return factors
 
+    def facts(self) -> dict[str, Any]:
+        """What decides a layout, as JSON values: a setting of a factor only where that factor is at work."""
+        facts = {"factors": sorted(self.factors), "classes": self.classes}
+        return facts | ({"padding_bytes": self.padding_bytes} if "padding" in self.factors else {})
 
-class System(_Table):
+
+class FlagSet(_Table):
+    """One of ``matrix.flags``: what the compilers and the link are given beside the build's own flags."""
+
+    cflags: Flags = ""
+    cxxflags: Flags | None = None
+    fflags: Flags = ""
+    ldflags: Flags = ""
+    env: Variables = {}
+
+
+class System(FlagSet):
     """``[systems.NAME]``: one side of a comparison."""
 
     toolchain: str = "gcc"
-    cflags: Flags = ""
-    cxxflags: Flags | None = None
-    ldflags: Flags = ""
     rev: Revision | None = None
-    env: Variables = {}
 
 
 class Metric(_Table):
@@ -190,6 +210,12 @@ class Config(_Table):
     run: Run = Run()
 
 
+class _File(Config):
+    """What may stand in the file; in a checked configuration the systems of ``[matrix]`` have taken its place."""
+
+    matrix: dict[str, Any] = {}
+
+
 def parse(text: str, *, path: str) -> Config:
     """Check the ``text`` of the file called ``path``; raises `ConfigError` listing every problem."""
     try:
@@ -197,13 +223,36 @@ def parse(text: str, *, path: str) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(path, [f"not valid TOML: {error}"]) from error
     problems = [*_unwritable(table, ()), *_across(table)]
+    expanded, wrong = _expanded(table)
+    problems += wrong
     try:
-        config = Config.model_validate(table)
+        config = Config.model_validate(expanded)
     except ValidationError as error:
-        raise ConfigError(path, [*explain(error, Config), *problems]) from error
+        raise ConfigError(path, [*explain(error, _File), *problems]) from error
     if problems:
         raise ConfigError(path, problems)
     return config
+
+
+def _expanded(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The table with its matrix expanded into systems, and what is wrong with the matrix."""
+    rest = {key: value for key, value in table.items() if key != "matrix"}
+    systems = rest.get("systems", {})
+    if "matrix" not in table or not isinstance(systems, dict):
+        return rest, []
+    cells, wrong = matrix.expand(table["matrix"], list(systems), _wrong_settings)
+    if wrong and not systems:
+        cells = {"matrix": {}}  # so that nobody is told there are no systems
+    return {**rest, "systems": {**systems, **cells}}, wrong
+
+
+def _wrong_settings(axis: str, settings: Mapping[str, Any]) -> list[str]:
+    model = FlagSet if axis == "flags" else System
+    try:
+        model.model_validate(settings)
+    except ValidationError as error:
+        return explain(error, model)
+    return []
 
 
 def _unwritable(value: Any, location: tuple[int | str, ...]) -> Iterator[str]:
@@ -232,6 +281,8 @@ def _across(table: Mapping[str, Any]) -> Iterator[str]:
         for name, system in _table(table, "systems").items():
             if isinstance(system, dict) and "rev" in system:
                 yield f"systems.{name}.rev: needs build.repo"
+        if "rev" in _table(table, "matrix"):
+            yield "matrix.rev: needs build.repo"
     artefacts = build.get("artefacts")
     known = [path for path in artefacts if isinstance(path, str)] if isinstance(artefacts, list) else []
     benchmarks = table.get("benchmarks")

@@ -19,14 +19,15 @@ def kendall_tau(first: ArrayLike, second: ArrayLike) -> float:
     but importing scipy.stats costs more than all links of a small program.
     """
     a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)
-    if a.shape != b.shape or not np.array_equal(np.sort(a), np.sort(b)):
+    items = np.sort(a)
+    if a.shape != b.shape or not np.array_equal(items, np.sort(b)) or (items[1:] == items[:-1]).any():
         raise AnalysisError("Kendall's tau compares two orders of the same items")
     n = len(a)
     if n < 2:
         return 1.0
-    place = np.argsort(a)  # place[j]: where the j-th smallest item stands in the first order
-    ranks = place[np.searchsorted(a, b, sorter=place)]
-    return 1.0 - 4.0 * _inversions(ranks) / (n * (n - 1))
+    place = np.empty(n, np.int64)  # place[j]: where the j-th smallest item stands in the first order
+    place[np.searchsorted(items, a)] = np.arange(n)
+    return 1.0 - 4.0 * _inversions(place[np.searchsorted(items, b)]) / (n * (n - 1))
 
 
 def adjacent_kept(first: ArrayLike, second: ArrayLike) -> int:
@@ -37,21 +38,23 @@ def adjacent_kept(first: ArrayLike, second: ArrayLike) -> int:
 
 
 def _inversions(ranks: NDArray[np.int64]) -> int:
-    """Pairs out of order, by merging sorted blocks of doubling width, all blocks of one width at once."""
+    """Pairs out of order in a permutation of 0 ... n-1, counted bit by bit from the highest.
+
+    Before each bit the ranks are grouped by the bits above it, groups ascending, so that a group's ranks stand at the
+    places they will have in the end.  A pair whose first differing bit is this one is out of order if the 1 comes
+    first.  Then each group is split by the bit, keeping the order inside.
+    """
     n = len(ranks)
-    size = 1 << max(0, (n - 1).bit_length())
-    # Padding with ever larger ranks at the end adds no inversion.
-    padded = np.concatenate([ranks, np.arange(n, size)])
+    at = np.arange(n)
     total = 0
-    width = 1
-    while width < size:
-        pairs = padded.reshape(-1, 2 * width)
-        offset = np.arange(len(pairs))[:, None] * size  # makes one sorted array of all left halves
-        left = (np.sort(pairs[:, :width], axis=1) + offset).ravel()
-        right = (pairs[:, width:] + offset).ravel()
-        smaller = np.searchsorted(left, right)  # left elements of earlier blocks and of this one below the right ones
-        begin = np.repeat(np.arange(len(pairs)) * width, width)
-        total += int((width - (smaller - begin)).sum())
-        padded = np.sort(pairs, axis=1).ravel()
-        width *= 2
+    for bit in reversed(range(max(0, n - 1).bit_length())):
+        ones = (ranks >> bit) & 1
+        before = np.concatenate([[0], np.cumsum(ones)])
+        begin = (ranks >> (bit + 1)) << (bit + 1)
+        ones_before = before[:-1] - before[begin]  # in the same group
+        zero = ones == 0
+        total += int(ones_before[zero].sum())
+        split = np.empty_like(ranks)
+        split[np.where(zero, at - ones_before, begin + (1 << bit) + ones_before)] = ranks
+        ranks = split
     return total

@@ -1,21 +1,31 @@
-"""GNU ld: put an exact order of sections into the linker's own default script."""
+"""GNU ld: put an exact order of sections into the linker's default script.
+
+In that script each family of sections has an output section of its own, and the exact lines go first in it.
+(`layoutrand.core.user_script` does the same to a script that the build brings along.)
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from layoutrand.core.objedit import section_name, symbol_name
+from layoutrand.core.kinds import PLAIN
+from layoutrand.core.objedit import symbol_name
 from layoutrand.errors import FeatureUnsupported
 
+Line = tuple[str, str]
+"""A family of sections (`layoutrand.core.kinds`), and a statement for the output section that has it."""
+
 _RULE = "=" * 50
-_TEXT_START = re.compile(r"^(\s*\.text\s*:\s*\{\s*\n)", re.MULTILINE)
 
 
 def default_script(verbose_output: str) -> str:
-    """The script inside what ``ld --verbose`` prints, between its two rules. Raises `FeatureUnsupported` if absent."""
+    """The script inside what ``ld --verbose`` prints, between its two rules.
+
+    Raises `FeatureUnsupported` if there is none, or none with a .text section.
+    """
     parts = re.split(rf"^{_RULE}\s*$", verbose_output, flags=re.MULTILINE)
-    if len(parts) < 3 or not _TEXT_START.search(parts[1]):
+    if len(parts) < 3 or not _start_of(PLAIN).search(parts[1]):
         raise FeatureUnsupported(
             "the linker does not show a default script with a .text section (ld --verbose); "
             "is it GNU ld? Use toolchain 'gcc-lld', or a toolchain file whose linker is GNU ld"
@@ -23,13 +33,30 @@ def default_script(verbose_output: str) -> str:
     return parts[1].lstrip("\n")
 
 
-def ordered_script(script: str, order: Sequence[int]) -> str:
-    """``script`` with the sections ``order`` placed first in .text, one exact line each.
+def ordered_script(script: str, lines: Sequence[Line]) -> str:
+    """The default ``script`` with the lines of each family first in its output section.
 
-    The script's own patterns stay behind them for what has no unique name (empty sections).
+    The script's own patterns stay behind them for what has no unique name (empty sections). Raises
+    `FeatureUnsupported` if there is no such output section.
     """
-    lines = "".join(f"    *({section_name(index)})\n" for index in order)
-    return _TEXT_START.sub(lambda match: match.group(1) + lines, script, count=1)
+    for family in dict.fromkeys(family for family, _ in lines):
+        start = _start_of(family).search(script)
+        if start is None:
+            raise FeatureUnsupported(f"the linker's default script has no output section .{family} to order")
+        added = "".join(f"    {text}\n" for of, text in lines if of == family)
+        script = f"{script[: start.start()]}{start[1]}\n{added}{script[start.end() :]}"
+    return script
+
+
+def ordering_file(lines: Sequence[Line]) -> str:
+    """What newer versions take beside the default script: the lines, to go first in their output sections."""
+    families = dict.fromkeys(family for family, _ in lines)
+    texts = {name: "".join(f"  {text}\n" for family, text in lines if family == name) for name in families}
+    return "".join(f".{name} :\n{{\n{text}}}\n" for name, text in texts.items())
+
+
+def _start_of(family: str) -> re.Pattern[str]:
+    return re.compile(rf"^([ \t]*\.{re.escape(family)}[ \t]*:\s*\{{)[ \t]*\n?", re.MULTILINE)
 
 
 def symbol_order(order: Sequence[int]) -> str:

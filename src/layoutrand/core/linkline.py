@@ -46,11 +46,14 @@ _SEPARATE: Final = _FILE_OPTIONS | _DIRECTORY_OPTIONS | _OUTPUT_OPTIONS | _LIBRA
 _NO_EFFECT_ON_CODE: Final = frozenset({
     # the LTO plugin, and files written besides the output
     "plugin", "plugin-opt", "Map", "dependency-file", "reproduce", "why-extract", "print-symbol-order",
-    "print-archive-stats", "time-trace", "out-implib", "error-handling-script",
+    "print-archive-stats", "time-trace", "out-implib", "error-handling-script", "lto-obj-path", "thinlto-cache-dir",
+    "thinlto-cache-policy",
     # reports
     "M", "print-map", "cref", "t", "trace", "verbose", "stats", "v", "V",
 })  # fmt: skip
+_PLUGIN: Final = frozenset({"plugin", "plugin-opt"})
 _STRIPS: Final = frozenset({"s", "strip-all", "x", "discard-all", "retain-symbols-file"})
+_SCRIPTS: Final = frozenset({"T", "script", "default-script", "dT"})
 _PARTIAL: Final = frozenset({"r", "i", "Ur", "relocatable"})
 
 
@@ -152,19 +155,25 @@ def is_partial(argv: Sequence[str]) -> bool:
     return any(word.kind == "option" and word.option in _PARTIAL for word in words(argv))
 
 
-def replayable(line: Sequence[Word], *, keep_symbols: bool) -> list[Word]:
-    """The words that decide what the output contains: without the LTO plugin, maps and reports.
+def replayable(line: Sequence[Word], *, keep_symbols: bool, plugin: bool = False) -> list[Word]:
+    """The words that decide what the output contains: without maps, reports and, unless asked for, the LTO ``plugin``.
 
     With ``keep_symbols`` also without the options that would strip the symbols by which a layout is verified; what
     is loaded stays the same.
     """
     dropped = _NO_EFFECT_ON_CODE | _STRIPS if keep_symbols else _NO_EFFECT_ON_CODE
+    dropped -= _PLUGIN if plugin else set()
     return [word for word in line if word.kind != "output" and word.option not in dropped]
 
 
 def user_scripts(line: Sequence[Word]) -> list[str]:
-    """Linker scripts that replace the linker's own (``-T``)."""
-    return [word.text for word in line if word.option in ("T", "script", "default-script", "dT")]
+    """Linker scripts given on the command line (``-T``)."""
+    return [word.text for word in line if word.option in _SCRIPTS]
+
+
+def without_scripts(argv: Sequence[str]) -> list[str]:
+    """The arguments without linker scripts."""
+    return [text for word in words(argv) if word.option not in _SCRIPTS for text in word.argv()]
 
 
 def inside(path: str, directory: str) -> str | None:

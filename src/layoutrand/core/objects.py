@@ -1,49 +1,61 @@
-"""The objects of a captured link: which executable sections they hold, and copies in which each can be placed."""
+"""The objects of a captured link: which placeable sections they hold, and copies in which each can be placed."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from layoutrand.core import archive, elf, objedit
-from layoutrand.core.order import classify
+from layoutrand.core import archive, elf, lto, objedit
+from layoutrand.core.kinds import code_kind, data_kind
+from layoutrand.core.user_script import NOTHING, Reserved
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import Section
 
 OURS = ("_build/", "_temp/")
 """Where a capture keeps what the build made; everything else belongs to the system and is pinned."""
 
-_SHT_PROGBITS = 1
+_C_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_NO_UNITS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
 class Object:
-    """One relocatable object of a link: the captured ``file``, the ``member`` number in it (or None), its ELF."""
+    """One relocatable object of a link: the captured ``file``, the ``member`` number in it (or None), its ELF.
+
+    ``member_name`` is what the archive calls it, "" for a file of its own.
+    """
 
     file: str
     member: int | None
     name: str
     ours: bool
     elf: elf.Elf
+    member_name: str = ""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An executable section that may turn up in the output: where it is, and its description."""
+    """A placeable section that may turn up in the output: where it is, and its description."""
 
     object: int
     header: int
     section: Section
 
 
-def objects(files: Mapping[str, bytes], pulled: Collection[str]) -> list[Object]:
+def objects(
+    files: Mapping[str, bytes], pulled: Collection[str], units: Mapping[str, str] = _NO_UNITS, *, claims: bool = False
+) -> list[Object]:
     """Every relocatable object among the captured files, in their order.
 
     ``pulled`` names the archive members (``path(member)``) that the link used; of archives that belong to the
-    system only those are taken. Raises `FeatureUnsupported` for LTO objects, which hold no code to place.
+    system only those are taken. ``units`` names the native objects of link-time optimisation: with any, the
+    intermediate code they were made of is left out. Raises `FeatureUnsupported` for intermediate code where there are
+    none and it matters: it is alone in its object, or the linker ``claims`` it, plugin at hand.
     """
     found: list[Object] = []
     names: dict[str, int] = {}
@@ -53,16 +65,26 @@ def objects(files: Mapping[str, bytes], pulled: Collection[str]) -> list[Object]
             if member is not None and not ours and display not in pulled:
                 continue
             if content[:4] in _BITCODE:
-                raise FeatureUnsupported(_lto_message(display))
+                if member is not None and display not in pulled:
+                    continue
+                raise FeatureUnsupported(_lto_message(display, claims=True))
             source = elf.read(content, name=display)
             if source.kind != "ET_REL":
                 continue
-            _refuse_lto(source, display)
+            if lto.is_intermediate(source):
+                if units or (member is not None and display not in pulled):
+                    continue
+                if claims or lto.is_slim(source):
+                    raise FeatureUnsupported(_lto_message(display, claims=claims))
+            if path in units:  # all of one name count as one object
+                found.append(Object(path, member, units[path], ours, source))
+                continue
             name = f"temp({source.source_name() or '?'})" if path.startswith("_temp/") else display
             name = name.removeprefix("_build/")
             count = names.get(name, 0)
             names[name] = count + 1
-            found.append(Object(path, member, f"{name}:{count}" if count else name, ours, source))
+            inside = "" if member is None else display[len(path) + 1 : -1]
+            found.append(Object(path, member, f"{name}:{count}" if count else name, ours, source, inside))
     return found
 
 
@@ -74,43 +96,71 @@ def _relocatable(path: str, data: bytes) -> Iterator[tuple[int | None, str, byte
     yield from (part for part in parts if elf.is_elf(part[2]) or part[2][:4] in _BITCODE)
 
 
-def _refuse_lto(source: elf.Elf, name: str) -> None:
-    if any(section.startswith(".gnu.lto_") for section in source.section_names):
-        raise FeatureUnsupported(_lto_message(name))
-
-
-def _lto_message(name: str) -> str:
+def _lto_message(name: str, *, claims: bool) -> str:
+    name = name.removeprefix("_build/")
+    if claims:
+        return (
+            f"{name} holds link-time optimisation code, but what the link made of it was not seen, so its functions "
+            "cannot be placed. Link through $CC or $CXX with the compiler that made it, and with lld if that is clang"
+        )
     return (
-        f"{name.removeprefix('_build/')} holds link-time optimisation code: its functions do not exist before the "
-        "link, so this toolchain cannot place them. Build without -flto"
+        f"{name} holds gcc's link-time optimisation code only, and this linker has no plugin that understands it. "
+        "Choose toolchain gcc-lto, gcc, gcc-gold or gcc-mold, or compile with -ffat-lto-objects"
     )
 
 
-def candidates(found: list[Object]) -> list[Candidate]:
-    """The executable sections named .text or .text.* that hold code, numbered in link order."""
+def candidates(found: list[Object], *, data: bool = False, reserved: Reserved = NOTHING) -> list[Candidate]:
+    """The code sections that can be placed, with ``data`` those of data too, numbered in link order.
+
+    What a linker script names itself is ``reserved``: it is left alone.
+    """
     result: list[Candidate] = []
+    seen: dict[tuple[str, str, str], int] = {}
     for number, item in enumerate(found):
-        sections = item.elf.sections
-        wanted = elf.SHF_ALLOC | elf.SHF_EXECINSTR
-        which = np.flatnonzero(
-            (sections["type"] == _SHT_PROGBITS) & ((sections["flags"] & wanted) == wanted) & (sections["size"] > 0)
-        )
-        signatures = item.elf.group_signatures() if len(which) else {}
-        seen: dict[tuple[str, str], int] = {}
-        for header in which.tolist():
+        places = _placeable(item.elf, data=data)
+        signatures = item.elf.group_signatures() if places else {}
+        for header, kind in places.items():
             name = item.elf.section_names[header]
-            if name != ".text" and not name.startswith(".text."):
+            if reserved is not NOTHING and reserved.holds(item.file, item.member_name, name):
                 continue
             group = signatures.get(header, "")
-            occurrence = seen.get((name, group), 0)  # in its group: what else the object holds must not matter to it
-            seen[name, group] = occurrence + 1
+            # Counted within its group: what else the object holds must not matter to it.
+            key = (item.name, name, group)
+            seen[key] = seen.get(key, -1) + 1
+            section = item.elf.sections[header]
             described = Section(
-                index=len(result), object=item.name, name=name, occurrence=occurrence,
-                group=group, kind=classify(name), size=int(sections[header]["size"]),
-                align=int(sections[header]["align"]), pinned=not item.ours,
+                index=len(result), object=item.name, name=name, occurrence=seen[key], group=group, kind=kind,
+                size=int(section["size"]), align=int(section["align"]), pinned=not item.ours,
             )  # fmt: skip
             result.append(Candidate(number, header, described))
     return result
+
+
+def _placeable(source: elf.Elf, *, data: bool) -> dict[int, str]:
+    """Header index and kind of each section that can be placed and holds anything."""
+    sections = source.sections
+    found: dict[int, str] = {}
+    for header in np.flatnonzero(((sections["flags"] & elf.SHF_ALLOC) != 0) & (sections["size"] > 0)).tolist():
+        name, type_, flags = source.section_names[header], int(sections[header]["type"]), int(sections[header]["flags"])
+        kind = code_kind(name, type_, flags)
+        if kind is None and data:
+            kind = data_kind(name, type_, flags)
+        if kind is not None:
+            found[header] = kind
+    return found
+
+
+def linker_sets(found: list[Object]) -> list[str]:
+    """Sections of the build that C code can walk through (``__start_X`` ... ``__stop_X``) and that come in pieces.
+
+    The order of the pieces means something to such code.
+    """
+    pieces: Counter[str] = Counter()
+    for item in found:
+        if item.ours:
+            loaded = ((item.elf.sections["flags"] & elf.SHF_ALLOC) != 0) & (item.elf.sections["size"] > 0)
+            pieces.update(item.elf.section_names[header] for header in np.flatnonzero(loaded).tolist())
+    return sorted(name for name, count in pieces.items() if count > 1 and _C_NAME.fullmatch(name))
 
 
 def renumber(found: list[Candidate], live: Collection[int]) -> list[Candidate]:
@@ -121,23 +171,23 @@ def renumber(found: list[Candidate], live: Collection[int]) -> list[Candidate]:
 
 def edited_files(
     files: Mapping[str, bytes], found: list[Object], chosen: list[Candidate], *, rename: bool
-) -> dict[str, bytes]:
-    """The captured files that change when the chosen sections get their unique symbols (and names)."""
-    numbers: dict[int, dict[int, int]] = {}
+) -> Iterator[tuple[str, bytes]]:
+    """The captured files that change when the chosen sections get their unique symbols (and names), one by one."""
+    marks: dict[int, dict[int, objedit.Mark]] = {}
     for candidate in chosen:
-        numbers.setdefault(candidate.object, {})[candidate.header] = candidate.section.index
-    changed: dict[str, bytes] = {}
+        section = candidate.section
+        new_name = objedit.section_name(section.index, section.kind) if rename else None
+        marks.setdefault(candidate.object, {})[candidate.header] = objedit.Mark(section.index, new_name)
     members: dict[str, dict[int, bytes]] = {}
-    for number, places in numbers.items():
+    for number, places in marks.items():
         item = found[number]
-        content = objedit.edit(item.elf.data, places, rename=rename, name=item.name)
+        content = objedit.edit(item.elf.data, places, name=item.name)
         if item.member is None:
-            changed[item.file] = content
+            yield item.file, content
         else:
             members.setdefault(item.file, {})[item.member] = content
     for path, contents in members.items():
-        changed[path] = archive.write(archive.read(files[path], name=path), contents)
-    return changed
+        yield path, archive.write(archive.read(files[path], name=path), contents)
 
 
 def lumped(found: list[Object], chosen: list[Candidate]) -> list[str]:

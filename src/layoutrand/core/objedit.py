@@ -1,4 +1,4 @@
-"""Give every executable section of an object a name and a symbol of its own.
+"""Give every placeable section of an object a name and a symbol of its own.
 
 Linkers order sections by name (GNU ld) or by symbol (lld), and neither is unique in real programs: two files have a
 static ``helper``, one object has several ``.text.unlikely``.  Renaming section k of a capture to ``.text.lr.k`` and
@@ -13,11 +13,14 @@ relocations, COMDAT groups, extended section indices, LLVM's address-significanc
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.core import elf
+from layoutrand.core.kinds import PLAIN, is_code
 from layoutrand.errors import FeatureUnsupported
 
 DIGITS = 7
@@ -29,35 +32,46 @@ _RELOCATIONS = {elf.SHT_RELA: elf.RELA, elf.SHT_REL: elf.REL}  # LLVM's call gra
 _NO_SYMBOL_NUMBERS = frozenset({elf.SHT_GROUP, elf.SHT_SYMTAB_SHNDX, elf.SHT_LLVM_CALL_GRAPH_PROFILE})
 
 
-def section_name(index: int) -> str:
-    """The unique section name of section ``index`` of a capture."""
-    return f".text.lr.{index:0{DIGITS}d}"
+@dataclass(frozen=True)
+class Mark:
+    """What a section gets: the symbol of its number in the capture, and a new name unless that is None."""
+
+    index: int
+    name: str | None = None
 
 
+@cache  # asked for again for every layout
+def section_name(index: int, kind: str = PLAIN) -> str:
+    """The unique section name of section ``index`` of a capture; it begins so that linkers keep it in its family."""
+    return f".{PLAIN if is_code(kind) else kind}.lr.{index:0{DIGITS}d}"
+
+
+@cache
 def symbol_name(index: int) -> str:
     """The unique local symbol of section ``index`` of a capture."""
     return f"{SYMBOL_PREFIX}{index:0{DIGITS}d}"
 
 
-def edit(data: bytes, numbers: Mapping[int, int], *, rename: bool, name: str) -> bytes:
-    """The object with a symbol for each section in ``numbers`` (section header index -> capture index).
+def edit(data: bytes, marks: Mapping[int, Mark], *, name: str) -> bytes:
+    """The object with the marks at their sections (by section header index).
 
-    With ``rename`` the sections get their unique names too. ``name`` is for messages. Raises `FeatureUnsupported`
-    for an object without a symbol table (it was stripped before the link), or with tables it does not know.
+    ``name`` is for messages. Raises `FeatureUnsupported` for an object without a symbol table (it was stripped before
+    the link), or with tables it does not know.
     """
     source = elf.read(data, name=name)
-    if not numbers:
+    if not marks:
         return data
     if source.symbol_table is None:
         raise FeatureUnsupported(f"{name}: the object has no symbol table (stripped before the link?)")
     writer = _Writer(source)
-    places = np.array(sorted(numbers), np.uint32)
+    places = np.array(sorted(marks), np.uint32)
     try:
-        writer.add_symbols(places, [symbol_name(numbers[place]) for place in places.tolist()])
+        writer.add_symbols(places, [symbol_name(marks[place].index) for place in places.tolist()])
     except FeatureUnsupported as error:
         raise FeatureUnsupported(f"{name}: {error}") from error
-    if rename:
-        writer.rename({place: section_name(number) for place, number in numbers.items()})
+    new_names = {place: mark.name for place, mark in marks.items() if mark.name is not None}
+    if new_names:
+        writer.rename(new_names)
     return writer.finish()
 
 

@@ -6,8 +6,12 @@ order is a permutation of the places ("slots") that sections hold there:
 - pinned sections (start files, system libraries) keep their slot;
 - with classes kept apart, the class found in each slot stays: unlikely, exit, startup, hot and plain code are each
   permuted among the slots of their own class, whether the linker groups classes (GNU ld) or mixes them (lld);
-- ``function-order`` permutes all sections of a class; ``function-order-in-module`` those of one object;
-  ``module-order`` keeps the sections of an object together and in order, and orders the objects.
+- ``function-order`` permutes all code sections of a class; ``function-order-in-module`` those of one object;
+  ``module-order`` keeps the sections of an object together and in order, and orders the objects;
+- ``data-order`` permutes read-only data, relocated read-only data, data and bss, each by itself;
+- ``padding`` adds a gap before each placed function.
+
+Each factor draws from a stream of its own, so adding one does not change what the others do.
 """
 
 from __future__ import annotations
@@ -16,31 +20,16 @@ from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from layoutrand.core.keyed import keyed_order
+from layoutrand.core.keyed import keyed_order, keyed_uniform
+from layoutrand.core.kinds import PLAIN, is_code
+from layoutrand.errors import UsageError
 from layoutrand.model import IDENTITY, Layout, LayoutName, Section
 
-PLAIN: Final = "text"
-_PREFIXES: Final = ("unlikely", "exit", "startup", "hot")
-
-
-def classify(section_name: str) -> str:
-    """The class of an executable section by its name, as GNU ld's default script sees it.
-
-    One of the prefixes, or plain "text". Functions that are *named* hot or x_unlikely fall into those classes too,
-    because the linker cannot tell them apart either.
-    """
-    rest = section_name.removeprefix(".text.")
-    if rest == section_name:
-        return PLAIN
-    if rest.endswith("_unlikely"):  # part of the script's first pattern, so it wins over the other prefixes
-        return "unlikely"
-    return next((prefix for prefix in _PREFIXES if rest == prefix or rest.startswith(prefix + ".")), PLAIN)
-
-
-def is_function_section(section_name: str) -> bool:
-    """Whether the section is one function's own, by its name: neither .text nor the common section of a class."""
-    rest = section_name.removeprefix(".text.").rstrip(".")
-    return section_name.startswith(".text.") and rest not in ("", *_PREFIXES)
+PADDING: Final = "padding"
+LINKER_SHUFFLE: Final = "linker-shuffle"
+LINK_ORDER: Final = "link-order"
+_OUTSIDE: Final = None
+"""The group of a slot that a factor leaves alone."""
 
 
 def identity_bytes(section: Section) -> bytes:
@@ -55,28 +44,67 @@ def identity_bytes(section: Section) -> bytes:
     return "\0".join(parts).encode("utf-8", "surrogateescape")
 
 
-def draw(
-    sections: Sequence[Section], identity: Sequence[int], *, name: LayoutName, factors: tuple[str, ...], classes: str
-) -> Layout:
+def draw(  # noqa: PLR0913 - one argument for each part of a policy
+    sections: Sequence[Section], identity: Sequence[int], *, name: LayoutName, factors: tuple[str, ...], classes: str,
+    padding: int = 0,
+) -> Layout:  # fmt: skip
     """The layout called ``name`` of the sections, whose identity order is ``identity`` (indices, slot by slot).
 
-    ``classes`` is "keep" or "mix". The layout of "identity" is identity order itself; "stock" has no layout.
+    ``classes`` is "keep" or "mix"; ``padding`` is the largest gap in bytes for the factor of that name, without which
+    it has no meaning. The layout of "identity" is identity order itself; "stock" has no layout.
     """
     order = list(identity)
-    if name != IDENTITY:
-        assert isinstance(name, int)
-        for factor in sorted(factors):  # "function-order-in-module" before "module-order": inside first, then groups
-            order = _FACTORS[factor](sections, order, name, classes == "keep")
-    return Layout(name, factors, classes, tuple(order))
+    if name == IDENTITY:
+        return Layout(name, factors, classes, tuple(order), ())
+    assert isinstance(name, int)
+    for factor in sorted(_ORDERS.keys() & set(factors)):  # function-order-in-module before module-order
+        order = _ORDERS[factor](sections, order, name, classes == "keep")
+    return Layout(name, factors, classes, tuple(order), _gaps(sections, order, name, padding, factors))
+
+
+def places_data(factors: Sequence[str]) -> bool:
+    """Whether data moves too, so that a capture must know where each piece of it goes."""
+    return not {"data-order", LINKER_SHUFFLE}.isdisjoint(factors)
+
+
+def linker_seed(seed: int, stream: str) -> int:
+    """A number in 1 ... 2^31-1 for a linker's own generator: small enough for all, never their special 0 and -1."""
+    return keyed_uniform(seed, stream, b"linker", 2**31 - 1) + 1
+
+
+def _gaps(
+    sections: Sequence[Section], order: Sequence[int], seed: int, padding: int, factors: Sequence[str]
+) -> tuple[int, ...]:
+    """Bytes to leave free before the section in each slot, 0 ... ``padding``; () without the factor."""
+    if PADDING not in factors:
+        return ()
+    if padding < 1:
+        raise UsageError("padding: the largest gap must be at least one byte (layout.padding_bytes)")
+    names = _names(sections)
+    free = [is_code(sections[i].kind) and not sections[i].pinned for i in order]
+    return tuple(
+        keyed_uniform(seed, PADDING, names[i], padding + 1) if may else 0 for i, may in zip(order, free, strict=True)
+    )
 
 
 def _function_order(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:
-    return _permute(sections, order, [_kind(sections[i], keep) for i in order], seed, "function-order")
+    groups = [_class(sections[i], keep) if is_code(sections[i].kind) else _OUTSIDE for i in order]
+    return _permute(sections, order, groups, seed, "function-order")
 
 
 def _in_module(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:
-    groups = [(sections[i].object, _kind(sections[i], keep)) for i in order]
+    code = [is_code(sections[i].kind) for i in order]
+    groups = [
+        (sections[i].object, _class(sections[i], keep)) if of_code else _OUTSIDE
+        for i, of_code in zip(order, code, strict=True)
+    ]
     return _permute(sections, order, groups, seed, "function-order-in-module")
+
+
+def _data_order(sections: Sequence[Section], order: list[int], seed: int, _keep: bool) -> list[int]:
+    """Kinds of data never mix, whatever the classes of code do: linkers keep them apart for a reason each."""
+    groups = [_OUTSIDE if is_code(sections[i].kind) else sections[i].kind for i in order]
+    return _permute(sections, order, groups, seed, "data-order")
 
 
 def _permute(
@@ -85,15 +113,29 @@ def _permute(
     """Each group's sections in hashed order, dealt to the slots the group holds."""
     slots: dict[Hashable, list[int]] = {}
     for slot, group in enumerate(groups):
-        if not sections[order[slot]].pinned:
+        if group is not _OUTSIDE and not sections[order[slot]].pinned:
             slots.setdefault(group, []).append(slot)
     result = list(order)
+    names = _names(sections)
     for places in slots.values():
         members = [order[slot] for slot in places]
-        hashed = keyed_order(seed, stream, [identity_bytes(sections[i]) for i in members])
+        hashed = keyed_order(seed, stream, [names[i] for i in members])
         for place, which in zip(places, hashed, strict=True):
             result[place] = members[which]
     return result
+
+
+_latest: tuple[Sequence[Section], list[bytes]] = ((), [])
+
+
+def _names(sections: Sequence[Section]) -> list[bytes]:
+    """What each section is called, remembered for the sections asked for last: a capture is drawn from many times."""
+    global _latest  # noqa: PLW0603 - replaced as a whole, so threads see one pair or the other
+    known, names = _latest
+    if known is not sections:
+        names = [identity_bytes(section) for section in sections]
+        _latest = (sections, names)
+    return names
 
 
 def _module_order(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:
@@ -102,13 +144,16 @@ def _module_order(sections: Sequence[Section], order: list[int], seed: int, keep
     A region is a stretch in which the linker left the sections of different objects side by side: a class where the
     linker groups classes. Where it does not (or with classes mixed) there is one region, and objects move whole.
     """
-    modules = sorted({sections[i].object for i in order if not sections[i].pinned})
+    code = [slot for slot, i in enumerate(order) if is_code(sections[i].kind)]
+    modules = sorted({sections[order[slot]].object for slot in code if not sections[order[slot]].pinned})
     ranks = keyed_order(seed, "module-order", [m.encode("utf-8", "surrogateescape") for m in modules])
     rank = {modules[which]: place for place, which in enumerate(ranks)}
-    regions = _regions([_kind(sections[i], keep) for i in order])
+    regions = _regions([_class(sections[order[slot]], keep) for slot in code])
     result = list(order)
     for region in set(regions):
-        places = [s for s in range(len(order)) if regions[s] == region and not sections[order[s]].pinned]
+        places = [
+            slot for slot, of in zip(code, regions, strict=True) if of == region and not sections[order[slot]].pinned
+        ]
         members = sorted((order[s] for s in places), key=lambda i: rank[sections[i].object])  # a stable sort
         for place, member in zip(places, members, strict=True):
             result[place] = member
@@ -121,11 +166,12 @@ def _regions(kinds: Sequence[str]) -> list[str]:
     return list(kinds) if changes < max(1, len(set(kinds))) else [PLAIN] * len(kinds)
 
 
-def _kind(section: Section, keep: bool) -> str:
+def _class(section: Section, keep: bool) -> str:
     return section.kind if keep else PLAIN
 
 
-_FACTORS: Final = {
+_ORDERS: Final = {
+    "data-order": _data_order,
     "function-order": _function_order,
     "function-order-in-module": _in_module,
     "module-order": _module_order,

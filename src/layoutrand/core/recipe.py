@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from layoutrand.core.config import Build, LayoutPolicy, System
+from layoutrand.core.order import LINK_ORDER, places_data
 from layoutrand.core.toolchain import Toolchain
 
-BUILD_VERSION: Final = 1
+BUILD_VERSION: Final = 2
 """Changed whenever a build, capture or link would come out differently for equal inputs; part of every key."""
 
 SOURCE_ALIAS: Final = "/layoutrand"
@@ -28,10 +29,24 @@ BUILD_ENVIRONMENT: Final = (
 )  # fmt: skip
 """Variables of the user's environment that reach the build and change what it makes: part of the build's key."""
 
-NOT_INHERITED: Final = ("MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "LAYOUTRAND_WRAPPER_DUMP")
-"""Left over when layoutrand itself is started by make (they would hand the build a stranger's job server) or tested."""
+GIT_ENVIRONMENT: Final = (
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE",
+    "GIT_REPLACE_REF_BASE", "GIT_IMPLICIT_WORK_TREE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT",
+)  # fmt: skip
+"""Variables that tie git to one repository: set where layoutrand is started by a hook, and meant for that one."""
+
+NOT_INHERITED: Final = (
+    # left over when layoutrand itself is started by make: they would hand the build a stranger's job server
+    "MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES",
+    "CCACHE_PATH",  # would lead "ccache gcc" past the wrappers; they set it for a ccache behind them
+    "LAYOUTRAND_WRAPPER_DUMP", "LAYOUTRAND_LTO_RECORD",
+    *GIT_ENVIRONMENT,
+)  # fmt: skip
+"""Variables of the user's environment that the build must not see."""
 
 Variant = Literal["capture", "stock"]
+Driver = Literal["cc", "cxx", "fc"]
 SOURCE_EPOCH: Final = "315532800"  # 1980-01-01, the earliest date that zip files can hold
 
 
@@ -44,20 +59,29 @@ class Recipe:
     build: Build
     options: System
     toolchain: Toolchain
+    factors: tuple[str, ...] = ()
 
-    def compile_flags(self, build_root: str, *, cxx: bool) -> list[str]:
-        """Flags the compiler wrapper appends to a compilation, the system's own last so that they win."""
-        own = self.options.cflags if not cxx or self.options.cxxflags is None else self.options.cxxflags
-        sections = self.toolchain.compile.section_flags if self.variant == "capture" else []
-        return [*sections, self.path_flag(build_root), *shlex.split(own)]
+    def compile_flags(self, build_root: str, role: Driver) -> list[str]:
+        """Flags the wrapper of that driver appends to a compilation, the system's own last so that they win."""
+        options = self.options
+        cxxflags = options.cflags if options.cxxflags is None else options.cxxflags
+        own = {"cc": options.cflags, "cxx": cxxflags, "fc": options.fflags}[role]
+        return [*self.section_flags(), self.path_flag(build_root), *shlex.split(own)]
+
+    def section_flags(self) -> list[str]:
+        """What gives each function, and where the data moves each variable, a section of its own."""
+        if self.variant != "capture":
+            return []
+        flags = self.toolchain.compile
+        return [*flags.section_flags, *(flags.data_flags if "data-order" in self.factors else [])]
 
     def path_flag(self, build_root: str) -> str:
         """The flag that calls the private copy by its alias in debug information and ``__FILE__``."""
         return f"-ffile-prefix-map={build_root}={SOURCE_ALIAS}"
 
     def link_flags(self) -> list[str]:
-        """Flags the compiler wrapper appends where the driver links."""
-        return [*self.toolchain.link.driver_flags, *shlex.split(self.options.ldflags)]
+        """Flags the compiler wrapper appends where the driver links: also those of a link that generates code."""
+        return [*self.section_flags(), *self.toolchain.link.driver_flags, *shlex.split(self.options.ldflags)]
 
     def script(self, jobs: int) -> str:
         """The user's commands as one bash script: it names each before executing it and stops at the first failure."""
@@ -78,7 +102,10 @@ class Recipe:
             "commands": self.build.commands,
             "artefacts": self.build.artefacts,
             "env": {**self.build.env, **self.options.env},
-            "flags": [self.options.cflags, self.options.cxxflags, self.options.ldflags],
+            "flags": {name: getattr(self.options, name) for name in ("cflags", "cxxflags", "fflags", "ldflags")},
+            "places_data": self.variant == "capture" and places_data(self.factors),
+            "moves_objects": self.variant == "capture" and LINK_ORDER in self.factors,
+            "section_flags": self.section_flags(),
             "toolchain": self.toolchain.model_dump(mode="json"),
             "tools": tools,
             "inherited": {name: environment[name] for name in BUILD_ENVIRONMENT if name in environment},
@@ -91,7 +118,6 @@ def binary_facts(capture_id: str, artefact: str, policy: LayoutPolicy, layout: i
         "version": BUILD_VERSION,
         "capture": capture_id,
         "artefact": artefact,
-        "factors": sorted(policy.factors) if isinstance(layout, int) else [],
-        "classes": policy.classes if isinstance(layout, int) else "",
+        "policy": policy.facts() if isinstance(layout, int) else {},
         "layout": layout,
     }

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from layoutrand.core.config import Factor
+from layoutrand.core.linkers import Linker, version_number
 from layoutrand.core.problems import explain
 from layoutrand.errors import ConfigError, FeatureUnsupported
 
@@ -22,27 +23,42 @@ class _Table(BaseModel):
 
 
 class Tools(_Table):
-    """``[tools]``: names to look up on PATH, tried in order."""
+    """``[tools]``: names to look up on PATH, tried in order.
+
+    In all but ``cc``, ``{suffix}`` stands for the version that the C compiler was found with: "-19" for clang-19.
+    The C++ and Fortran compilers may be missing on a machine; ``nm`` and ``ranlib`` are needed only where others
+    than the system's must be used, as with LTO objects.
+    """
 
     cc: Annotated[list[str], Field(min_length=1)]
     cxx: Annotated[list[str], Field(min_length=1)]
+    fc: list[str] = []
     ld: Annotated[list[str], Field(min_length=1)]
     ar: Annotated[list[str], Field(min_length=1)]
+    nm: list[str] = []
+    ranlib: list[str] = []
 
 
 class Compile(_Table):
-    """``[compile]``: what the instrumented build adds to each compilation."""
+    """``[compile]``: what the instrumented build adds to each compilation; ``data_flags`` only where data moves.
 
+    ``flags`` belong to the toolchain itself, such as ``-flto``: every build has them, in compilations and in links,
+    before its own flags, so that it can switch them off for a file.
+    """
+
+    flags: list[str] = []
     section_flags: list[str]
+    data_flags: list[str] = ["-fdata-sections"]
 
 
 class Link(_Table):
-    """``[link]``: how the linker is reached, and what it can do."""
+    """``[link]``: how the linker is reached, and what it can do; ``since`` has first major versions for factors."""
 
     driver_flags: list[str]
-    linker: Literal["gnu", "lld"]
+    linker: Linker
     separates_classes: bool
     factors: list[Factor]
+    since: dict[Factor, int] = {}
 
 
 class Toolchain(_Table):
@@ -94,6 +110,20 @@ def require_factors(toolchain: Toolchain, factors: list[str], others: list[Toolc
     """Raise `FeatureUnsupported` for a factor the toolchain's linker cannot do, naming the toolchains that can."""
     for factor in factors:
         if factor not in toolchain.link.factors:
-            able = [other.name for other in others if factor in other.link.factors]
-            hint = f"these can: {', '.join(able)}" if able else "no toolchain that ships with layoutrand can"
-            raise FeatureUnsupported(f"toolchain {toolchain.name!r} cannot do {factor!r}; {hint}")
+            raise FeatureUnsupported(f"toolchain {toolchain.name!r} cannot do {factor!r}; {_able(factor, others)}")
+
+
+def require_version(toolchain: Toolchain, factors: list[str], version: str, others: list[Toolchain]) -> None:
+    """Raise `FeatureUnsupported` for a factor that needs a newer linker than the one that calls itself ``version``."""
+    for factor, first in toolchain.link.since.items():
+        if factor in factors and version_number(version) < (first,):
+            able = _able(factor, [other for other in others if factor not in other.link.since])
+            raise FeatureUnsupported(
+                f"{factor!r} with toolchain {toolchain.name!r} needs version {first} of its linker or later, this is "
+                f"{version!r}; of any version {able}"
+            )
+
+
+def _able(factor: str, others: list[Toolchain]) -> str:
+    able = [other.name for other in others if factor in other.link.factors]
+    return f"these can: {', '.join(able)}" if able else "no toolchain that ships with layoutrand can"

@@ -55,31 +55,51 @@ def render(template: str, **values: Any) -> str:
 
 def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
     *, name: str, real: str, system: str, toolchain: str, directory: str, path_flag: str,
-    compile_flags: Sequence[str], link_flags: Sequence[str],
+    compile_flags: Sequence[str], link_flags: Sequence[str], linker: str = "",
+    ccache_path: str = "", first_flags: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """The script that stands for a compiler driver; ``directory`` holds the linker wrappers."""
+    """The script that stands for a compiler driver; ``directory`` holds the linker wrappers.
+
+    ``linker`` is the only one that the build may name by its path, or "" where flags choose it over the build's
+    choice; ``ccache_path`` is where a ccache that stands in for the compiler looks for the real one.
+    ``first_flags`` stand before the build's own in compilations and links, the other flags behind.
+    """
     return render(
         "cc.sh.j2", title=f"{name}: compiler driver", name=name, real=real, system=system, toolchain=toolchain,
         directory=directory, path_flag=path_flag, compile_flags=compile_flags, link_flags=link_flags,
+        linker=linker, ccache_path=ccache_path, first_flags=first_flags,
     )  # fmt: skip
 
 
 def linker_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
     *, name: str, real: str, system: str, toolchain: str, records: str, build_root: str, temporary: str, python: str,
     expander: str, mkdir: str, tar: str, environment: Sequence[str], system_prefixes: Sequence[str], relink: str = "",
+    touch: str = "", lld: bool = False,
 ) -> str:  # fmt: skip
     """The script that stands for a linker and records its links under ``records``.
 
     It keeps the named files that lie in ``build_root`` or ``temporary``, and all others not below ``system_prefixes``.
-    With ``relink`` (the path of a settings file) each link is then laid out in place.
+    With ``relink`` (the path of an order) each link is then laid out in place; ``touch`` is needed for that alone.
+    ``lld`` knows options of its own for keeping what link-time optimisation makes.
     """
     return render(
         "ld.sh.j2", title=f"{name}: linker", name=name, real=real, system=system, toolchain=toolchain,
         records=records, build_root=build_root, temporary=temporary, python=python, expander=expander, mkdir=mkdir,
-        tar=tar, environment=environment, system_prefixes=system_prefixes, relink=relink,
+        tar=tar, environment=environment, system_prefixes=system_prefixes, relink=relink, touch=touch,
+        lld=lld,
     )  # fmt: skip
 
 
 def tool_wrapper(*, name: str, real: str, system: str, toolchain: str) -> str:
     """The script that stands for a tool and changes nothing."""
     return render("tool.sh.j2", title=name, name=name, real=real, system=system, toolchain=toolchain)
+
+
+def lto_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
+    *, name: str, real: str, system: str, toolchain: str, cat: str, cp: str, mkdir: str, rm: str
+) -> str:
+    """The script that stands for gcc's lto-wrapper and, beneath a recorded link, keeps the objects that it made."""
+    return render(
+        "lto-wrapper.sh.j2", title=f"{name}: link-time optimisation", name=name, real=real, system=system,
+        toolchain=toolchain, cat=cat, cp=cp, mkdir=mkdir, rm=rm,
+    )  # fmt: skip

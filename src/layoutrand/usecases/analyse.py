@@ -129,10 +129,10 @@ def choose_metrics(selection: Selection, metrics: Sequence[str]) -> list[Sample]
 
 def measurements(sample: Sample) -> Any:
     """The sample as nested sequences, highest level first, for `layoutrand.stats`."""
-    return _collapse([executions for _, executions in sample.binaries])[0]
+    return collapse([executions for _, executions in sample.binaries])[0]
 
 
-def _collapse(binaries: Sequence[Executions]) -> tuple[Any, tuple[str, ...]]:
+def collapse(binaries: Sequence[Executions]) -> tuple[Any, tuple[str, ...]]:
     """Nested data without the lower levels that were nowhere repeated, and the names of the levels that are left."""
     if any(len(iterations) > 1 for executions in binaries for iterations in executions):
         if all(len(executions) == 1 for executions in binaries):
@@ -144,7 +144,7 @@ def _collapse(binaries: Sequence[Executions]) -> tuple[Any, tuple[str, ...]]:
 
 
 def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysis:
-    data, names = _collapse([executions for _, executions in sample.binaries])
+    data, names = collapse([executions for _, executions in sample.binaries])
     interval = mean_interval(data, confidence=confidence)
     means = [_mean(executions) for _, executions in sample.binaries]
     levels = _levels(data, names)

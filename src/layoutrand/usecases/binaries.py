@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from layoutrand.core.config import LayoutPolicy
+from layoutrand.core.recipe import binary_facts
 from layoutrand.model import STOCK, Binary, LayoutName, Verification
 from layoutrand.usecases.relink import Linked
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors, sha256_bytes
+from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes
+
+
+def binary_key(capture_id: str, artefact: str, policy: LayoutPolicy, layout: LayoutName) -> str:
+    """The key of one linked binary in the cache."""
+    return sha256_bytes(canonical_json(binary_facts(capture_id, artefact, policy, layout)))
+
+
+def stock_key(build_key: str, artefact: str) -> str:
+    """The key of one artefact of the user's own build."""
+    return sha256_bytes(canonical_json({"stock": build_key, "artefact": artefact}))
 
 
 def cached_binary(cache: Cache, system: str, artefact: str, layout: LayoutName, key: str) -> Binary | None:
@@ -18,13 +31,21 @@ def cached_binary(cache: Cache, system: str, artefact: str, layout: LayoutName, 
     return None if found is None else _binary(found.path, found.meta, system, artefact, layout, cached=True)
 
 
+def kept_addresses(cache: Cache, binary: Binary) -> list[int] | None:
+    """Addresses of its sections in capture order, of a binary whose link was verified inside a build; else None."""
+    found = cache.load_binary(binary.path.parent.name, binary.path.name)
+    return found.meta.get("addresses") if found else None
+
+
 def store_linked(  # noqa: PLR0913 - the parts of one entry
-    cache: Cache, entry: Path, linked: Linked, *, key: str, system: str, artefact: str, layout: LayoutName
-) -> Binary:
-    """Put the verified file in the directory ``entry`` into the cache under the key."""
+    cache: Cache, entry: Path, linked: Linked, *, key: str, system: str, artefact: str, layout: LayoutName,
+    beside: Mapping[str, Any] | None = None,
+) -> Binary:  # fmt: skip
+    """Put the verified file in the directory ``entry`` into the cache under the key, ``beside`` in its record."""
     meta: dict[str, Any] = {
         "system": system, "artefact": artefact, "layout": layout, "sha256": linked.sha256,
         "text_sha256": linked.text_sha256, "link_s": linked.link_s, "verification": vars(linked.verification),
+        **(beside or {}),
     }  # fmt: skip
     cache.commit_binary(entry, key, meta)
     path = cache.binary_path(key, os.path.basename(artefact))

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layoutrand.core.capture import Capture, CapturedLink
+from layoutrand.core.code import Code
 from layoutrand.core.config import Config, System
 from layoutrand.core.order import draw
-from layoutrand.core.recipe import Recipe, Variant, binary_facts
-from layoutrand.core.toolchain import require_factors
+from layoutrand.core.recipe import Recipe, Variant
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
-from layoutrand.usecases.binaries import cached_binary, store_linked, store_stock
-from layoutrand.usecases.capture import Order, Say, build_stock, capture, find_origin, make_order
-from layoutrand.usecases.relink import Code, Linked, link_layout, verify
+from layoutrand.usecases.binaries import binary_key, cached_binary, stock_key, store_linked, store_stock
+from layoutrand.usecases.capture import Order, build_stock, capture, make_order
+from layoutrand.usecases.libraries import companions
+from layoutrand.usecases.memory import recall_capture, remember_build
+from layoutrand.usecases.origin import Origins
+from layoutrand.usecases.rebuild import Rebuilt, rebuild
+from layoutrand.usecases.relink import Linked, link_layout, verify
+from layoutrand.usecases.site import Progress, Site, as_failure, refuse_twins, threads
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes
+from layoutrand.world.disk import cache_errors
 from layoutrand.world.process import Runner
 
 MIN_SECTIONS = 2
@@ -39,26 +42,6 @@ class SystemBuild:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How `build` reports while it works: ``say`` takes a line, ``advance`` is called after each layout."""
-
-    say: Say
-    advance: Callable[[], None]
-
-
-@dataclass(frozen=True)
-class _Site:
-    """Where and with what everything is built."""
-
-    config: Config
-    project: Path
-    cache: Cache
-    runner: Runner
-    jobs: int
-    progress: Progress
-
-
 def build(  # noqa: PLR0913 - one argument for each choice of the user
     config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str],
     layouts: Sequence[LayoutName], jobs: int, progress: Progress,
@@ -66,37 +49,45 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
     """Build the layouts of the systems; failures are returned, not raised, and never stop the others.
 
     Captures come first (each system's instrumented and stock builds, as many at a time as there are jobs), then all
-    missing binaries are linked and verified, ``jobs`` at a time.
+    missing binaries are linked and verified, ``jobs`` at a time. In rebuild mode each layout is a build of its own.
     """
-    at_once = max(1, min(jobs, len(systems) * (2 if STOCK in layouts else 1)))
-    site = _Site(config, project, cache, runner, jobs, progress)
+    relinking = config.build.mode == "relink"
+    at_once = max(1, min(jobs, len(systems) * (relinking + (STOCK in layouts))))
+    site = Site(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say))
     share = replace(site, jobs=max(1, jobs // at_once))
-    with _pool(site, at_once) as pool:
+    with threads(site, at_once) as pool:
         # Interleaved, so that a system's two builds run side by side and neither kind waits for all of the other.
         captured = {}
         stocks = {}
         for name in systems:
-            captured[name] = pool.submit(_capture, share, name)
+            if relinking:
+                captured[name] = pool.submit(_capture, share, name)
             if STOCK in layouts:
                 stocks[name] = pool.submit(_stock, share, name)
         bases = {name: future.result() for name, future in captured.items()}
         controls = {name: future.result() for name, future in stocks.items()}
     for _ in [result for stock in controls.values() for result in stock.results]:
         progress.advance()
-    return [_layouts(site, name, bases[name], controls.get(name, _Stock([], [])), layouts) for name in systems]
+    nothing = _Stock([], [])
+    if relinking:
+        results = [_layouts(site, name, bases[name], controls.get(name, nothing), layouts) for name in systems]
+    else:
+        results = [_rebuilt(site, name, controls.get(name, nothing), layouts) for name in systems]
+    return _with_remarks(results, site.origins.notes())
 
 
-@contextmanager
-def _pool(site: _Site, workers: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads whose builds end at once when the main thread is interrupted, instead of being waited for."""
-    pool = ThreadPoolExecutor(workers)
-    try:
-        yield pool
-    except BaseException:
-        site.runner.stop()
-        pool.shutdown(cancel_futures=True)
-        raise
-    pool.shutdown()
+def _with_remarks(results: Sequence[SystemBuild], sources: Sequence[str]) -> list[SystemBuild]:
+    """The results with what there is to say across systems: of the ``sources``, once, and of captures they share."""
+    first: dict[str, str] = {}
+    told = []
+    for number, result in enumerate(results):
+        notes = [*(sources if number == 0 else ()), *result.notes]
+        if result.capture is not None:
+            other = first.setdefault(result.capture.id, result.system)
+            if other != result.system:
+                notes.append(f"{result.system}: the same program as {other}, so they share a capture and its binaries")
+        told.append(replace(result, notes=tuple(notes)))
+    return told
 
 
 @dataclass(frozen=True)
@@ -118,71 +109,64 @@ class _Stock:
     notes: list[str]
 
 
-def _order(site: _Site, name: str, variant: Variant) -> Order:
+def find_order(site: Site, name: str, variant: Variant) -> Order:
+    """What building the system in this variant takes; raises if source, toolchain or a tool is not there."""
     options: System = site.config.systems[name]
-    toolchain = toolboxes.load(options.toolchain, site.project)
-    others = [toolboxes.load(other, site.project) for other in toolboxes.shipped()]
-    require_factors(toolchain, list(site.config.layout.factors), others)
-    recipe = Recipe(name, variant, site.config.build, options, toolchain)
-    return make_order(recipe, find_origin(recipe, site.project, site.cache), toolboxes.find(toolchain, site.runner))
+    factors = tuple(site.config.layout.factors)
+    toolbox = toolboxes.prepare(options.toolchain, site.project, factors, site.runner)
+    recipe = Recipe(name, variant, site.config.build, options, toolbox.toolchain, factors)
+    return make_order(recipe, site.origins.find(recipe), toolbox)
 
 
-def _capture(site: _Site, name: str) -> _Base:
+def _capture(site: Site, name: str) -> _Base:
     """The system's capture, from the cache or made now."""
     notes: list[str] = []
     cache = site.cache
     try:
-        order = _order(site, name, "capture")
+        order = find_order(site, name, "capture")
         with cache.lock(f"capture-{order.key[:32]}"), cache_errors("use", cache.root):
-            known = cache.recall(order.key)
-            found = cache.load_capture(known["capture"]) if known else None
-            if found is not None:
-                return _Base(replace(found, system=name), order, True, None, ())
-            if known:
+            made, known = recall_capture(cache, order)
+            cached = made is not None
+            if known and not cached:
                 notes.append(f"{name}: its capture was missing or damaged, so it is built again")
-            made = capture(order, cache, site.runner, jobs=site.jobs, say=site.progress.say)
-        return _Base(made, order, False, None, tuple(notes))
+            made = made or capture(order, cache, site.runner, jobs=site.jobs, say=site.progress.say)
+            remember_build(site, order)
+        return _Base(made, order, cached, None, tuple(notes))
     except LayoutrandError as error:
         return _Base(None, None, False, error, tuple(notes))
 
 
-def _stock(site: _Site, name: str) -> _Stock:
+def _stock(site: Site, name: str) -> _Stock:
     """The system's stock binaries, from the cache or built now."""
     notes: list[str] = []
     artefacts = site.config.build.artefacts
     cache = site.cache
     try:
-        order = _order(site, name, "stock")
-        keys = {artefact: _stock_key(order, artefact) for artefact in artefacts}
+        order = find_order(site, name, "stock")
+        keys = {artefact: stock_key(order.key, artefact) for artefact in artefacts}
         with cache.lock(f"stock-{order.key[:32]}"), cache_errors("use", cache.root):
             found = [cached_binary(cache, name, artefact, STOCK, keys[artefact]) for artefact in artefacts]
             if all(found):
+                remember_build(site, order)
                 return _Stock([binary for binary in found if binary], notes)
             if any(cache.has_entry(key) for key, binary in zip(keys.values(), found, strict=True) if binary is None):
                 notes.append(f"{name}: its cached stock binary was damaged, so it is built again")
             made = build_stock(order, cache, site.runner, jobs=site.jobs, say=site.progress.say)
             stored = [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
+            remember_build(site, order)
             return _Stock(list(stored), notes)
     except LayoutrandError as error:
-        return _Stock([_failure(name, artefact, STOCK, error) for artefact in artefacts], notes)
+        return _Stock([as_failure(name, artefact, STOCK, error) for artefact in artefacts], notes)
 
 
-def _stock_key(order: Order, artefact: str) -> str:
-    return sha256_bytes(canonical_json({"stock": order.key, "artefact": artefact}))
-
-
-def _failure(system: str, artefact: str, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
-    return BuildFailure(system, artefact, layout, str(error), error.log if isinstance(error, BuildError) else None)
-
-
-def _layouts(site: _Site, name: str, base: _Base, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
+def _layouts(site: Site, name: str, base: _Base, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
     """All layouts of one system."""
     results = list(stock.results)
     wanted = [layout for layout in layouts if layout != STOCK]
     notes = [*stock.notes, *base.notes]
     if base.error is not None:
         results += [
-            _failure(name, artefact, layout, base.error)
+            as_failure(name, artefact, layout, base.error)
             for artefact in site.config.build.artefacts
             for layout in wanted
         ]
@@ -196,13 +180,30 @@ def _layouts(site: _Site, name: str, base: _Base, stock: _Stock, layouts: Sequen
                 note = f"{name}: its capture was damaged on disk ({damaged[0]}), so it is built again"
                 again = _capture(site, name)
                 return _layouts(site, name, replace(again, notes=(*base.notes, note)), stock, layouts)
+        rows = {}
         for task, found in zip(tasks, known, strict=True):
-            results += _artefact_layouts(task, wanted, found, notes)
+            rows[task.link.artefact] = _artefact_layouts(task, wanted, found, notes)
             notes += [f"{name}: {task.link.artefact}: {warning}" for warning in task.link.warnings]
+        for row in refuse_twins(_refuse_immovable(tasks, rows)).values():
+            results += row
     return SystemBuild(
         system=name, capture=base.capture, cached=base.cached,
         binaries=tuple(r for r in results if isinstance(r, Binary)),
         failures=tuple(r for r in results if isinstance(r, BuildFailure)), notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _rebuilt(site: Site, name: str, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
+    """All layouts of one system in rebuild mode."""
+    wanted = [layout for layout in layouts if layout != STOCK]
+    made = Rebuilt(None, True, [], [])
+    if wanted:
+        made = rebuild(site, name, lambda: find_order(site, name, "capture"), wanted)
+    results = [*stock.results, *made.results]
+    return SystemBuild(
+        system=name, capture=made.capture, cached=made.cached,
+        binaries=tuple(r for r in results if isinstance(r, Binary)),
+        failures=tuple(r for r in results if isinstance(r, BuildFailure)), notes=(*stock.notes, *made.notes),
     )  # fmt: skip
 
 
@@ -219,16 +220,33 @@ def _artefact_layouts(
         for layout in missing
         if task.site.cache.has_entry(task.key(layout))
     ]
-    with _pool(task.site, task.site.jobs) as pool:
+    with threads(task.site, task.site.jobs) as pool:
         results |= dict(zip(missing, pool.map(task.make, missing), strict=True))
-    return _refuse_twins([results[layout] for layout in layouts])
+    return [results[layout] for layout in layouts]
+
+
+def _refuse_immovable(
+    tasks: Sequence[_Task], rows: Mapping[str, list[Binary | BuildFailure]]
+) -> dict[str, list[Binary | BuildFailure]]:
+    """A program with nothing to move has no layouts, unless it needs artefacts that have some."""
+    needs = companions(rows)
+    few = {task.link.artefact: task.few() for task in tasks if not needs[task.link.artefact]}
+    return {
+        artefact: [
+            BuildFailure(result.system, artefact, result.layout, reason, None)
+            if isinstance(result, Binary) and isinstance(result.layout, int) and (reason := few.get(artefact, ""))
+            else result
+            for result in row
+        ]
+        for artefact, row in rows.items()
+    }
 
 
 @dataclass(frozen=True)
 class _Task:
     """Linking one artefact of one capture."""
 
-    site: _Site
+    site: Site
     capture: Capture
     order: Order
     number: int
@@ -241,13 +259,13 @@ class _Task:
 
     def key(self, layout: LayoutName) -> str:
         """The key of one binary in the cache."""
-        facts = binary_facts(self.capture.id, self.link.artefact, self.site.config.layout, layout)
-        return sha256_bytes(canonical_json(facts))
+        return binary_key(self.capture.id, self.link.artefact, self.site.config.layout, layout)
 
     def cached(self, layouts: Sequence[LayoutName]) -> dict[LayoutName, Binary]:
         """Those layouts that are in the cache, whole."""
         names = (self.capture.system, self.link.artefact)
-        with _pool(self.site, self.site.jobs) as pool:  # most of it is hashing, which needs no lock of the interpreter
+        # Most of it is hashing, which needs no lock of the interpreter.
+        with threads(self.site, self.site.jobs) as pool:
             found = pool.map(lambda layout: cached_binary(self.site.cache, *names, layout, self.key(layout)), layouts)
             return {layout: binary for layout, binary in zip(layouts, found, strict=True) if binary is not None}
 
@@ -268,18 +286,24 @@ class _Task:
         finally:
             self.site.progress.advance()
 
+    def few(self) -> str:
+        """Why there is nothing to move, or ""."""
+        movable = self.link.movable()
+        few = f"{self.link.artefact} has {movable} placeable section: there is only one layout"
+        return few if movable < MIN_SECTIONS else ""
+
     def _failure(self, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
-        return _failure(self.capture.system, self.link.artefact, layout, error)
+        return as_failure(self.capture.system, self.link.artefact, layout, error)
 
     def _link(self, layout: LayoutName, scratch: Path) -> Linked:
-        movable = self.link.movable()
-        if layout != IDENTITY and movable < MIN_SECTIONS:
-            raise CaptureFailed(f"{self.link.artefact} has {movable} placeable section: there is only one layout")
+        if layout != IDENTITY and len(self.capture.links) == 1 and (reason := self.few()):
+            raise CaptureFailed(reason)
         policy = self.site.config.layout
         wanted = draw(
-            self.link.sections, self.link.identity, name=layout, factors=tuple(policy.factors), classes=policy.classes
-        )
-        ld = self.order.toolbox.tools["ld"].path
+            self.link.sections, self.link.identity, name=layout, factors=tuple(policy.factors), classes=policy.classes,
+            padding=policy.padding_bytes,
+        )  # fmt: skip
+        ld = self.order.toolbox.tools["ld"]
         binary, seconds, output = link_layout(self.site.runner, ld, self.link, self.base, wanted, scratch=scratch)
         entry = scratch / "entry"
         with cache_errors("make", entry):
@@ -303,26 +327,8 @@ _codes: dict[str, Code] = {}
 def _code(path: Path, digest: str) -> Code:
     """Identity's code, read once per process: every seed of a capture is compared with the same arrays."""
     if digest not in _codes:
-        _codes[digest] = Code.load(path)
+        _codes[digest] = Code.load(path.read_bytes())
     return _codes[digest]
-
-
-def _refuse_twins(results: list[Binary | BuildFailure]) -> list[Binary | BuildFailure]:
-    """Two seeds with the same text are one binary, not two: the later is a failure, since it would count twice."""
-    first: dict[str, LayoutName] = {}
-    kept: list[Binary | BuildFailure] = []
-    for result in results:
-        if isinstance(result, Binary) and isinstance(result.layout, int):
-            twin = first.setdefault(result.text_sha256, result.layout)
-            if twin != result.layout:
-                result = BuildFailure(  # noqa: PLW2901 - the binary becomes a failure
-                    result.system, result.artefact, result.layout,
-                    f"the same code in the same order as seed {twin}: {result.artefact} has too few placeable "
-                    "sections for this many seeds",
-                    None,
-                )  # fmt: skip
-        kept.append(result)
-    return kept
 
 
 def all_layouts(seeds: Sequence[int], *, controls: bool) -> list[LayoutName]:

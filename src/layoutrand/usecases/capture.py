@@ -8,7 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,11 @@ from layoutrand.core import elf, linkline
 from layoutrand.core.capture import Capture, CapturedLink, identity_facts
 from layoutrand.core.recipe import Recipe
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
+from layoutrand.model import LayoutName
 from layoutrand.usecases.collect import Bench, Place
 from layoutrand.usecases.ingest import ingest
+from layoutrand.usecases.libraries import unlisted_libraries
+from layoutrand.usecases.origin import Origin, Say
 from layoutrand.world import source
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, canonical_json, remove_tree, sha256_bytes, tail, write_atomically
@@ -29,110 +32,87 @@ from layoutrand.world.workspace import Workspace, build_environment, workspace, 
 _MOST_GUESSES = 20
 _LITTLE = 1 << 20  # bytes
 
-Say = Callable[[str], None]
-"""Takes one line about what is happening."""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The source to build: ``facts`` identify it in keys and records; ``fetch`` puts a private copy at a path.
-
-    ``in_place`` is the tree itself where it is built without a copy.  ``state`` asks git for the commit and whether
-    the tree is dirty: recorded, but no part of any key, since the content is.
-    """
-
-    facts: Mapping[str, Any]
-    fetch: Callable[[Path], None]
-    in_place: Path | None
-    state: Callable[[], Mapping[str, Any] | None]
-
-
 @dataclass(frozen=True)
 class Order:
-    """One build to do: its recipe, its source, the tools, and the key under which the result is remembered."""
+    """One build to do: its recipe, its source, the tools, and the key under which the result is remembered.
+
+    ``facts`` is what the key is the digest of.
+    """
 
     recipe: Recipe
     origin: Origin
     toolbox: Toolbox
     key: str
-
-
-def find_origin(recipe: Recipe, project: Path, cache: Cache) -> Origin:
-    """Where the recipe's source comes from: a directory, or a revision of a repository."""
-    build = recipe.build
-    if build.repo is not None:
-        repo = str(project / build.repo) if (project / build.repo).exists() else build.repo
-        mirror = cache.root / "repos" / sha256_bytes(repo.encode())[:16]
-        mirror.parent.mkdir(exist_ok=True)
-        with cache.lock(mirror.name):
-            commit = source.resolve_revision(repo, recipe.options.rev or build.rev, mirror)
-        return Origin(
-            facts={"repo": repo, "commit": commit}, fetch=lambda target: source.check_out(mirror, commit, target),
-            in_place=None, state=lambda: None,
-        )  # fmt: skip
-    folder = (project / build.source).resolve()  # the wrappers see physical paths
-    facts = {"digest": source.digest(folder, build.exclude), "in_place": build.in_place}
-    return Origin(
-        facts=facts, fetch=lambda target: source.copy(folder, target, build.exclude),
-        in_place=folder if build.in_place else None, state=lambda: source.git_state(folder),
-    )  # fmt: skip
+    facts: Mapping[str, Any]
 
 
 def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox) -> Order:
     """The order with its key."""
     facts = recipe.key_facts(origin.facts, toolbox.facts(), os.environ)
-    return Order(recipe, origin, toolbox, sha256_bytes(canonical_json(facts)))
+    return Order(recipe, origin, toolbox, sha256_bytes(canonical_json(facts)), facts)
 
 
 def capture(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> Capture:
     """Do the instrumented build, capture every artefact's link, prove each, and put the capture into the cache."""
-    with _built(order, cache, runner, jobs=jobs, say=say) as (space, tree, log, build_s):
+    with built(order, cache, runner, jobs=jobs, say=say) as (space, tree, log, build_s):
         records = read_records(space.records)
         place = Place(str(tree), str(space.temporary), str(space.wrappers))
         links = []
         with cache.scratch("capture") as scratch:
             for number, artefact in enumerate(order.recipe.build.artefacts):
                 say(f"{order.recipe.system}: capturing the link of {artefact}")
-                built = _artefact(tree, artefact, log)
-                bench = Bench(artefact, built, place, scratch / str(number), order.toolbox, runner)
-                links.append(_first_that_replays(records, bench, f"system {order.recipe.system!r}: ", log))
+                data = artefact_of(tree, artefact, log)
+                base = scratch / str(number)
+                bench = Bench(artefact, data, place, base, order.toolbox, runner, order.recipe.factors)
+                link = _first_that_replays(records, bench, f"system {order.recipe.system!r}: ", log)
+                absent = unlisted_libraries(link, data, bench.base / "root", order.recipe.build.artefacts)
+                links.append(replace(link, warnings=(*link.warnings, *absent)))
             result = _finish(order, links, build_s, len(records))
             with cache_errors("write", scratch):
                 write_atomically(scratch / "build.log", log.read_bytes())
             cache.commit_capture(scratch, result)
-    cache.remember(order.key, {"capture": result.id})
+    cache.remember(order.key, {"capture": result.id, "build_s": result.build_s, "n_links": result.n_links})
     return result
 
 
 def build_stock(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> dict[str, bytes]:
     """Do the user's own build, without section flags; the artefacts by name."""
-    with _built(order, cache, runner, jobs=jobs, say=say) as (_space, tree, log, _build_s):
-        return {artefact: _artefact(tree, artefact, log) for artefact in order.recipe.build.artefacts}
+    build = order.recipe.build
+    whatever = build.mode == "rebuild"
+    with built(order, cache, runner, jobs=jobs, say=say) as (_space, tree, log, _build_s):
+        return {artefact: artefact_of(tree, artefact, log, whatever=whatever) for artefact in build.artefacts}
 
 
 @contextmanager
-def _built(
-    order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say
+def built(  # noqa: PLR0913 - what to build, with what, and how it is told
+    order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say, layout: LayoutName | None = None,
+    relink: Callable[[Workspace, Path], Path | None] = lambda _space, _tree: None,
 ) -> Iterator[tuple[Workspace, Path, Path, float]]:
-    """A workspace in which the user's commands have succeeded: it, the tree, the log, and the seconds they took."""
+    """A workspace in which the user's commands have succeeded: it, the tree, the log, and the seconds they took.
+
+    Where the links of this build are to be laid out ``layout`` names how, and ``relink`` writes the order for them in
+    the workspace (for the tree that is built in) and returns its path; None to lay out nothing.
+    """
     recipe = order.recipe
-    log = cache.logs() / f"build-{recipe.system}-{recipe.variant}-{order.key[:12]}.log"
+    kind = "stock" if recipe.variant == "stock" else "instrumented" if layout is None else f"layout {layout}:"
+    what = recipe.variant if layout is None else f"layout-{layout}"
+    log = cache.logs() / f"build-{recipe.system}-{what}-{order.key[:12]}.log"
     with _tree_lock(order, cache), workspace(cache, order.key) as space:
         tree = order.origin.in_place or space.tree
         if order.origin.in_place is None:
             with cache_errors("copy the source to", space.tree):
                 order.origin.fetch(space.tree)
-        write_wrappers(space, recipe, order.toolbox, tree=tree)
+        write_wrappers(space, recipe, order.toolbox, tree=tree, relink=relink(space, tree))
         log.unlink(missing_ok=True)
-        say(f"{recipe.system}: {'instrumented' if recipe.variant == 'capture' else 'stock'} build")
+        say(f"{recipe.system}: {kind} build")
         begin = time.perf_counter()
         status = runner.run_logged(
-            ["bash", "-c", recipe.script(jobs)], cwd=tree, env=build_environment(os.environ, space, recipe), log=log,
-            timeout_s=recipe.build.timeout_s,
+            ["bash", "-c", recipe.script(jobs)], cwd=tree, log=log, timeout_s=recipe.build.timeout_s,
+            env=build_environment(os.environ, space, recipe, order.toolbox),
         )  # fmt: skip
         if status != 0:
             raise BuildFailed(
-                f"system {recipe.system!r}: the {recipe.variant} build exited with status {status}; the end of its "
+                f"system {recipe.system!r}: the {what} build exited with status {status}; the end of its "
                 f"output:\n{_indent(tail(log, 20))}{_full_disk_hint(cache.root)}",
                 log=log,
             )
@@ -156,27 +136,35 @@ def _changed(order: Order) -> bool:
     return bool(source.digest(order.origin.in_place, order.recipe.build.exclude) != order.origin.facts["digest"])
 
 
-def _artefact(tree: Path, artefact: str, log: Path) -> bytes:
+def artefact_of(tree: Path, artefact: str, log: Path, *, whatever: bool = False) -> bytes:
+    """The artefact that the build left; raises `CaptureFailed` if there is none, or no ELF file unless ``whatever``."""
     path = tree / artefact
     if not path.is_file():
         raise CaptureFailed(f"the build succeeded, but made no {artefact}; is build.artefacts right?", log=log)
     data = path.read_bytes()
-    if not elf.is_elf(data):
-        kind = "a script" if data[:2] == b"#!" else "not an ELF file"
-        hint = f"; libtool puts the program itself into {Path(artefact).parent / '.libs' / Path(artefact).name}"
-        raise CaptureFailed(f"{artefact} is {kind}{hint if kind == 'a script' else ''}", log=log)
+    if not elf.is_elf(data) and not whatever:
+        if data[:2] == b"#!":
+            program = Path(artefact).parent / ".libs" / Path(artefact).name
+            raise CaptureFailed(f"{artefact} is a script; libtool puts the program itself into {program}", log=log)
+        raise CaptureFailed(
+            f"{artefact} is not an ELF file. If the build packs or converts a program into it, `layoutrand build "
+            "--mode rebuild` lays out that program inside the build, once per seed",
+            log=log,
+        )
     return data
 
 
 def _named(records: Sequence[Record], tree: Path, artefact: str) -> list[Record]:
     """Links that should have made the artefact: written to its path, then those under its name, newest first."""
-    wanted = {linkline.absolute(artefact, str(tree)), os.path.realpath(tree / artefact)}
+    real = os.path.realpath(tree / artefact)
+    wanted = {linkline.absolute(artefact, str(tree)), real}
     exact = [record for record in reversed(records) if record.output() in wanted]
-    names = _other_names(artefact)
+    names = other_names(artefact) | other_names(real)  # libx.so.1 is a link to libx.so.1.0.3, linked elsewhere
     return exact + [r for r in reversed(records) if r not in exact and os.path.basename(r.output()) in names]
 
 
-def _other_names(artefact: str) -> set[str]:
+def other_names(artefact: str) -> set[str]:
+    """File names under which builds link what then becomes the artefact, its own among them."""
     name = os.path.basename(artefact)
     return {name, f"lt-{name}", f"{name}T", f"{name}.tmp", f"{name}.new", re.sub(r"\.so[.0-9]*$", ".so", name)}
 
@@ -230,7 +218,7 @@ def _finish(order: Order, links: list[CapturedLink], build_s: float, n_links: in
     return Capture(
         id=sha256_bytes(canonical_json(identity_facts(links, facts))), system=order.recipe.system,
         toolchain=order.toolbox.toolchain.name, separates_classes=order.toolbox.toolchain.link.separates_classes,
-        tools=facts, source={**order.origin.facts, "git": order.origin.state()}, build_s=build_s, n_links=n_links,
+        tools=facts, source=order.origin.record(), build_s=build_s, n_links=n_links,
         links=tuple(links),
     )  # fmt: skip
 

@@ -10,22 +10,28 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.core import archive, elf, ldscript, linkline, objects
+from layoutrand.core import archive, elf, ldscript, linkline, lto, objects, user_script
 from layoutrand.core.capture import CapturedLink
+from layoutrand.core.linkers import version_number
 from layoutrand.errors import CaptureFailed
+from layoutrand.usecases import bitcode_link
+from layoutrand.usecases.bitcode_link import Reader, find_nm, with_stubs
+from layoutrand.usecases.native_code import Replay, as_recorded, unit_names, with_plugin
 from layoutrand.usecases.relink import link_captured, run_linker
-from layoutrand.world.disk import cache_errors, link_or_copy, remove_tree
+from layoutrand.world.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 from layoutrand.world.process import Completed, Runner
 from layoutrand.world.records import Record
 from layoutrand.world.toolbox import Toolbox
 
-_MEMBER = re.compile(r"^\((?P<gnu>.+)\)(?P<gnu_member>[^()]+)$|^(?P<lld>.+)\((?P<lld_member>[^()]+)\)$")
+_MEMBER = re.compile(r"^\((?P<gnu>.+)\)(?P<gnu_member>[^()]+)$|^(?:trace: )?(?P<lld>.+)\((?P<lld_member>[^()]+)\)$")
 # What GNU ld --verbose says of a file that it reads, in every version; --dependency-file came with 2.35.
 _OPENED = re.compile(r"^(?:attempt to open (.+) succeeded|opened script file (.+)|found .+? at (.+))$", re.MULTILINE)
+_SCRIPT = re.compile(r"^opened script file (.+)$", re.MULTILINE)
+_EXTERNAL = "using external linker script:"
 
 _ET_DYN = b"\x03\x00"
 
@@ -41,7 +47,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Bench:
-    """What an ingestion works with: the artefact as the build left it, where to put things, and the tools."""
+    """What an ingestion works with: the artefact as the build left it, where to put things, the tools, the factors."""
 
     artefact: str
     built: bytes
@@ -49,6 +55,7 @@ class Bench:
     base: Path
     toolbox: Toolbox
     runner: Runner
+    factors: tuple[str, ...]
 
     @property
     def linker(self) -> str:
@@ -70,7 +77,10 @@ class Draft:
     """A link on its way into the capture.
 
     ``files`` maps captured path to content, in link order; ``names`` maps absolute paths to captured ones;
-    ``pulled`` lists the archive members used, as ``captured path(member)``; ``script`` is GNU ld's default script.
+    ``pulled`` lists the archive members used, as ``captured path(member)``; ``script`` is GNU ld's default script, or
+    with ``users_script`` the build's own; ``reserved`` is what scripts of the build's place by name; ``lto`` how
+    link-time optimisation divided the program, "" without it, and ``units`` what the native objects that it made are
+    called as owners of sections.
     """
 
     line: tuple[linkline.Word, ...]
@@ -78,6 +88,10 @@ class Draft:
     names: Mapping[str, str]
     pulled: frozenset[str]
     script: str
+    users_script: bool
+    reserved: user_script.Reserved
+    lto: str
+    units: Mapping[str, str]
 
     def library_directories(self) -> list[str]:
         """Directories in the capture that hold shared libraries of the build."""
@@ -91,13 +105,14 @@ def _is_built_library(name: str, data: bytes) -> bool:
 def collect(record: Record, bench: Bench) -> Draft:
     """Every file that the link reads."""
     place = bench.place
-    line = tuple(
+    recorded = [
         word
-        for word in linkline.replayable(linkline.words(record.argv), keep_symbols=False)
+        for word in linkline.words(record.argv)
         if not (word.kind == "directory" and linkline.absolute(word.text, record.cwd) == place.wrappers)
-    )
-    kept = record.inputs()
-    names: dict[str, str] = {}
+    ]
+    replayed = _replay(record, recorded, bench)
+    line, kept = replayed.line, replayed.kept
+    names = dict(replayed.names)
     files: dict[str, bytes] = {}
     arguments: list[str] = []
     with cache_errors("write", Path(place.temporary)):
@@ -126,8 +141,44 @@ def collect(record: Record, bench: Bench) -> Draft:
             name = names.setdefault(full, captured_name(full, place, len(names)))
             files.setdefault(name, _whole_archive(data, full))
     remove_tree(scratch)
-    script = ldscript.default_script(said) if bench.linker == "gnu" else ""
-    return Draft(line, files, names, _pulled(said, record.cwd, names), script)
+    files |= replayed.natives
+    users_script = bench.linker == "gnu" and _EXTERNAL in said
+    scripts = linkline.user_scripts(line)
+    opened_scripts = _SCRIPT.findall(said) if scripts else []  # also those that they INCLUDE, commonly near the top
+    all_scripts = [*(path for path in opened_scripts if path not in scripts), *scripts]
+    reserved = user_script.reserved(_joined(files, names, record.cwd, all_scripts))
+    script = ""
+    if bench.linker == "gnu":
+        script = _joined(files, names, record.cwd, scripts) if users_script else ldscript.default_script(said)
+    return Draft(
+        line, files, names, _pulled(said, record.cwd, names), script, users_script, reserved, replayed.division,
+        unit_names(replayed, files),
+    )  # fmt: skip
+
+
+def _joined(files: Mapping[str, bytes], names: Mapping[str, str], folder: str, paths: Sequence[str]) -> str:
+    """The text of linker scripts, given relative to ``folder``, one after the other."""
+    found = [names.get(linkline.absolute(path, folder), "") for path in paths]
+    return "\n".join(files[name].decode("utf-8", "surrogateescape") for name in found if name in files)
+
+
+def _replay(record: Record, line: Sequence[linkline.Word], bench: Bench) -> Replay:
+    """The link line without what has no effect, and without the generation of code."""
+    native = record.native()
+    if native is None:
+        return as_recorded(record, line)
+    if bench.linker != "lld":
+        return with_plugin(record, line, native)
+    tools = bench.toolbox.tools
+
+    def content(path: str) -> bytes | None:
+        data = _content(path, record.cwd)
+        return None if data is None else _whole_archive(data, path)
+
+    nm = find_nm(tools["cc"].path, tools["nm"].path if "nm" in tools else None)
+    newer = version_number(tools["ld"].version) >= (bitcode_link.DEFINED_FIRST,)
+    reader = Reader(content, lambda path: captured_name(path, bench.place, 0), nm, bench.runner, newer)
+    return with_stubs(record, line, native, reader)
 
 
 def _discover(
@@ -137,10 +188,10 @@ def _discover(
     if not os.path.isdir(record.cwd):
         raise CaptureFailed(f"{bench.artefact} was linked in {record.cwd}, which the build has removed since")
     reports = scratch / "dependencies"
-    extra = ["--verbose"] if bench.linker == "gnu" else [f"--dependency-file={reports}"]
-    done = run_linker(
-        bench.runner, bench.toolbox.tools["ld"].path, [*arguments, "-t", "-t", *extra], cwd=Path(record.cwd),
-        environment=record.environment, output=str(scratch / "output"),
+    extra = ["-t", "-t", "--verbose"] if bench.linker == "gnu" else ["--trace", f"--dependency-file={reports}"]
+    done = run_linker(  # GNU ld reads a script as soon as it meets its name, so what makes it talk comes first
+        bench.runner, bench.toolbox.tools["ld"].path, [*extra, *arguments], cwd=Path(record.cwd),
+        environment={**record.environment, "TMPDIR": str(scratch)}, output=str(scratch / "output"),
     )  # fmt: skip
     if done.returncode != 0:
         objects.objects(files, ())  # link-time optimisation is the likeliest reason, and has a message of its own
@@ -149,14 +200,21 @@ def _discover(
     said = done.stdout.decode("utf-8", "surrogateescape")
     if bench.linker == "gnu":
         return said, list(dict.fromkeys("".join(match) for match in _OPENED.findall(said)))
-    return said, _dependencies(reports.read_bytes())
+    told = reports.read_bytes()
+    return said, _phony_targets(told) if bench.linker == "mold" else _dependencies(told)
 
 
 def _dependencies(text: bytes) -> list[str]:
-    """Files in lld's dependency file, one a line; make's escapes for blanks, hashes and dollars undone."""
+    """Files in lld's or gold's dependency file, one a line; make's escapes for blanks, hashes and dollars undone."""
     rule = text.decode("utf-8", "surrogateescape").split("\n\n", 1)[0]
-    rows = [row.removesuffix(" \\").removeprefix(" ") for row in rule.splitlines()[1:]]
+    rows = [row.removesuffix(" \\").lstrip(" ") for row in rule.splitlines()[1:]]
     return list(dict.fromkeys(re.sub(r"\\([ #])", r"\1", row).replace("$$", "$") for row in rows))
+
+
+def _phony_targets(text: bytes) -> list[str]:
+    """Files in mold's dependency file, which escapes nothing but repeats each name in a line of its own."""
+    rows = text.decode("utf-8", "surrogateescape").split("\n\n")[1:]
+    return [row.removesuffix("\n").removesuffix(":") for row in rows if row.strip()]
 
 
 def captured_name(path: str, place: Place, number: int) -> str:
@@ -203,6 +261,23 @@ def _pulled(text: str, cwd: str, names: Mapping[str, str]) -> frozenset[str]:
     return frozenset(pulled)
 
 
+def write_edited(
+    target: Path, edits: Iterable[tuple[str, bytes]], unchanged: Path, names: Iterable[str]
+) -> dict[str, str]:
+    """Write the edited files under ``target``, one at a time, and hard-link the rest of ``names``; SHA-256 of each."""
+    digests: dict[str, str] = {}
+    with cache_errors("write", target):
+        for name, content in edits:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            (target / name).write_bytes(content)
+            digests[name] = sha256_bytes(content)
+        for name in names:
+            if name not in digests:
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                link_or_copy(unchanged / name, target / name)
+    return digests
+
+
 def write_tree(target: Path, files: Mapping[str, bytes], unchanged: Path, all_files: Mapping[str, bytes]) -> None:
     """Write ``files`` under ``target`` and hard-link the rest of ``all_files`` from the tree ``unchanged``."""
     with cache_errors("write", target):
@@ -213,3 +288,5 @@ def write_tree(target: Path, files: Mapping[str, bytes], unchanged: Path, all_fi
                 path.write_bytes(files[name])
             else:
                 link_or_copy(unchanged / name, path)
+            if name == lto.ANSWER:
+                path.chmod(0o755)

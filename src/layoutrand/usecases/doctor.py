@@ -20,6 +20,13 @@ Severity = Literal["error", "warning", "note"]
 _INSTALL = {
     "gcc": "sudo apt-get install gcc g++ binutils",
     "gcc-lld": "sudo apt-get install lld",
+    "gcc-gold": "sudo apt-get install binutils",
+    "gcc-mold": "sudo apt-get install mold",
+    "gcc-lto": "sudo apt-get install gcc g++ binutils",
+    "clang-lto": "sudo apt-get install clang lld llvm",
+    "clang-thinlto": "sudo apt-get install clang lld llvm",
+    "clang": "sudo apt-get install clang binutils",
+    "clang-lld": "sudo apt-get install clang lld",
 }
 
 

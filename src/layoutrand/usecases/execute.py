@@ -179,10 +179,16 @@ def _command(plan: Plan, slot: Slot, binary: Binary, room: Room, padding: int | 
         argv = command_prefix(str(plan.valgrind), str(room.profile), str(room.profile_log)) + argv
         timeout_s *= CACHEGRIND_SLOWDOWN
     return Command(
-        argv=argv, env=commands.environment(benchmark.env, places, padding), cwd=room.cwd,
+        argv=argv, env=_loader(plan, room) | commands.environment(benchmark.env, places, padding), cwd=room.cwd,
         stdin=None if benchmark.stdin is None else plan.request.project / benchmark.stdin,
         stdout=room.stdout, stderr=room.stderr, timeout_s=timeout_s,
     )  # fmt: skip
+
+
+def _loader(plan: Plan, room: Room) -> dict[str, str]:
+    """How the dynamic linker finds artefacts that others need: the build's tree, where they were linked, is gone."""
+    folders = [str(room.bin / folder) for folder in plan.libraries]
+    return {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}
 
 
 def _failures(executions: Sequence[Execution], wanted: set[SlotKey]) -> tuple[Execution, ...]:

@@ -39,7 +39,7 @@ def current_experiment(config: Config) -> Experiment:
     return Experiment(
         project=config.project.name,
         protocol=PROTOCOL,
-        policy=_canonical(as_dict(config.layout)),
+        policy=_canonical(config.layout.facts()),
         randomise=_canonical(sorted(config.run.randomise)),
         host=host_key(facts),
         hostname=str(facts["hostname"]),

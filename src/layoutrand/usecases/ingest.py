@@ -10,17 +10,22 @@ bytes outside relocations: the means of ordering is harmless too.  Seeds are the
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from layoutrand.core import codecheck, elf, linkline, objects
+from layoutrand.core import codecheck, elf, linkline, lto, objects
 from layoutrand.core.capture import ROOT, CapturedLink
-from layoutrand.core.order import draw, is_function_section
+from layoutrand.core.code import Code
+from layoutrand.core.kinds import PLAIN, is_code, is_function_section
+from layoutrand.core.linkers import RENAMING
+from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, draw, places_data
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
-from layoutrand.model import IDENTITY
-from layoutrand.usecases.collect import Bench, Draft, captured_name, collect, write_tree
-from layoutrand.usecases.relink import Code, link_layout, verify
+from layoutrand.model import IDENTITY, Layout
+from layoutrand.usecases import moved_objects
+from layoutrand.usecases.collect import Bench, Draft, captured_name, collect, write_edited, write_tree
+from layoutrand.usecases.relink import link_layout, verify
 from layoutrand.world.disk import cache_errors, remove_tree, sha256_bytes
 from layoutrand.world.records import Record
 
@@ -31,13 +36,18 @@ def ingest(record: Record, bench: Bench) -> CapturedLink:
     """Capture one recorded link into the bench's directory and prove it."""
     _refuse_unsupported(record, bench)
     draft = collect(record, bench)
+    lto.require_factors(draft.lto, bench.factors, bench.artefact)
     write_tree(bench.base / "root", draft.files, bench.base / "root", draft.files)
     link = _describe(record, bench, draft)
-    found = objects.objects(draft.files, draft.pulled)
+    claims = draft.lto == "" and bench.linker != "lld" and lto.uses_plugin(linkline.words(record.argv))
+    found = objects.objects(draft.files, draft.pulled, draft.units, claims=claims)
+    _refuse_linker_sets(bench, found)
     _prove_replay(bench, link)
     identity, chosen = _probe(bench, link, draft, found)
     link = _edit(bench, link, draft, found, chosen)
-    return _prove_identity(bench, replace(link, identity=identity), found, chosen)
+    masks = codecheck.masks([(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen])
+    del draft, found, chosen  # all that the link read: for a large program more memory than what follows may take
+    return _prove_identity(bench, replace(link, identity=identity), masks)
 
 
 def _refuse_unsupported(record: Record, bench: Bench) -> None:
@@ -50,10 +60,10 @@ def _refuse_unsupported(record: Record, bench: Bench) -> None:
             "toolchain of that linker"
         )
     scripts = linkline.user_scripts(line)
-    if scripts:
+    if scripts and bench.linker != "gnu":
         raise FeatureUnsupported(
-            f"{bench.artefact} is linked with a linker script of its own ({scripts[0]}), which decides the order of "
-            "its sections; layouts by relinking are not possible for it"
+            f"{bench.artefact} is linked with a linker script of its own ({scripts[0]}); only with GNU ld can an order "
+            "be put into it (toolchain 'gcc' or 'clang')"
         )
     if any(word.option == "build-id" and word.text == "uuid" for word in line):
         raise FeatureUnsupported(
@@ -63,15 +73,28 @@ def _refuse_unsupported(record: Record, bench: Bench) -> None:
         raise FeatureUnsupported(f"{bench.artefact} is linked with --sysroot, which a capture needs for itself")
 
 
+def _refuse_linker_sets(bench: Bench, found: list[objects.Object]) -> None:
+    """mold permutes also what a program walks through in order."""
+    sets = objects.linker_sets(found) if LINKER_SHUFFLE in bench.factors else []
+    if sets:
+        raise FeatureUnsupported(
+            f"{bench.artefact}: {LINKER_SHUFFLE} would change the order inside section {sets[0]}, a linker set that "
+            f"the program may walk through (__start_{sets[0]} ... __stop_{sets[0]}), and so the program itself. "
+            "Toolchains gcc, gcc-lld and gcc-gold leave such sets alone (function-order, data-order)"
+        )
+
+
 def _describe(record: Record, bench: Bench, draft: Draft) -> CapturedLink:
     """The link line in terms of the captured files."""
-    # -b binary makes symbols of the words by which files are named: then the words must stay, and the directory too.
-    anywhere = not any(word.option in ("b", "format") for word in draft.line)
+    # -b binary makes symbols of the words by which files are named, and linker scripts place files by these words:
+    # then the words must stay, and the directory too.
+    scripts = linkline.user_scripts(draft.line)
+    anywhere = not scripts and not any(word.option in ("b", "format") for word in draft.line)
     inside = linkline.inside(record.cwd, bench.place.tree)
     output = linkline.output(record.argv)
     if not anywhere or output.startswith("/") or ".." in output.split("/"):
         output = posixpath.basename(output)
-    keeping = linkline.replayable(list(draft.line), keep_symbols=True)
+    keeping = linkline.replayable(draft.line, keep_symbols=True, plugin=bool(draft.lto))
     return CapturedLink(
         artefact=bench.artefact, linker=bench.linker, output=output,
         argv=tuple(_relocated(record, bench, draft, keeping, anywhere=anywhere)),
@@ -80,7 +103,9 @@ def _describe(record: Record, bench: Bench, draft: Draft) -> CapturedLink:
         environment=dict(record.environment),
         files={name: sha256_bytes(data) for name, data in draft.files.items()}, edited={},
         members=tuple(sorted(draft.pulled)), sections=(), identity=(), other_sizes={}, script=draft.script,
+        users_script=draft.users_script, moves={},
         code_sha256="", original_sha256=sha256_bytes(bench.built), warnings=(),
+        lto=draft.lto,
     )  # fmt: skip
 
 
@@ -109,7 +134,8 @@ def _prove_replay(bench: Bench, link: CapturedLink) -> None:
         raise CaptureFailed(
             f"{link.artefact}: replaying its link gives another file than the build left "
             f"({len(replayed)} and {len(bench.built)} bytes). Something changed the file after the link (strip, "
-            "objcopy, chrpath, signing?): leave that step out of build.commands, or name the file as it was linked"
+            "objcopy, chrpath, signing?): leave that step out of build.commands, name the file as it was linked, or "
+            "use --mode rebuild, which does that step for every seed"
         )
 
 
@@ -117,9 +143,9 @@ def _probe(
     bench: Bench, link: CapturedLink, draft: Draft, found: list[objects.Object]
 ) -> tuple[tuple[int, ...], list[objects.Candidate]]:
     """Link with unique symbols but no order: which sections are in the output, and in which order."""
-    named = objects.candidates(found)
-    changed = objects.edited_files(draft.files, found, named, rename=False)
-    write_tree(bench.base / "probe", changed, bench.base / "root", draft.files)
+    named = objects.candidates(found, data=places_data(bench.factors), reserved=draft.reserved)
+    marked = objects.edited_files(draft.files, found, named, rename=False)
+    write_edited(bench.base / "probe", marked, bench.base / "root", draft.files)
     done, probed = bench.link(link, "probe")
     if done.returncode != 0:
         raise CaptureFailed(f"{link.artefact}: the link fails once sections are marked: {done.text().strip()[-2000:]}")
@@ -129,29 +155,42 @@ def _probe(
     if elf.loaded_content(binary, skip=_NOT_LOADED_CODE) != elf.loaded_content(original, skip=_NOT_LOADED_CODE):
         raise CaptureFailed(f"{link.artefact}: marking its sections changed what is loaded; please report this")
     number, address, section = codecheck.placed_addresses(binary)
+    if LINK_ORDER in bench.factors:  # another order of objects may choose other copies: all stay marked
+        return tuple(codecheck.placed_order(number, address).tolist()), named
     # Identical code folding leaves several symbols at one address: the first in link order is the one that is placed.
     by_number = np.argsort(number)
     kept = by_number[np.unique(address[by_number], return_index=True)[1]]
     number, address, section = number[kept], address[kept], section[kept]
-    if len(set(section.tolist())) > 1:
-        number_of = len(set(section.tolist()))
-        names = ", ".join(sorted({binary.section_names[index] for index in section.tolist()}))
-        raise FeatureUnsupported(
-            f"{link.artefact}: its code is spread over {number_of} output sections ({names}), and only one can be "
-            "ordered: link without -z keep-text-section-prefix and --unique"
-        )
+    _refuse_spread(link.artefact, binary, [named[n].section.kind for n in number.tolist()], section.tolist())
     chosen = objects.renumber(named, frozenset(number.tolist()))
     new_index = {old: new for new, old in enumerate(sorted(number.tolist()))}
     order = codecheck.placed_order(number, address).tolist()
     return tuple(new_index[old] for old in order), chosen
 
 
+def _refuse_spread(artefact: str, binary: elf.Elf, kinds: Sequence[str], outputs: Sequence[int]) -> None:
+    """Sections that change places must share an output section, or there is no one order to put them into."""
+    spread: dict[str, set[int]] = {}
+    for kind, output in zip(kinds, outputs, strict=True):
+        spread.setdefault(PLAIN if is_code(kind) else kind, set()).add(output)
+    for name, places in spread.items():
+        if len(places) > 1:
+            names = ", ".join(sorted({binary.section_names[index] for index in places}))
+            what = "code" if name == PLAIN else f"data of kind .{name}"
+            raise FeatureUnsupported(
+                f"{artefact}: its {what} is spread over {len(places)} output sections ({names}), and only one can be "
+                "ordered: link without -z keep-text-section-prefix and --unique, and if with a linker script of your "
+                "own, let it take *(.text .text.*) into one output section, *(.data .data.*) and so on into others"
+            )
+
+
 def _edit(
     bench: Bench, link: CapturedLink, draft: Draft, found: list[objects.Object], chosen: list[objects.Candidate]
 ) -> CapturedLink:
     """Write the tree that every layout links: sections named and marked."""
-    changed = objects.edited_files(draft.files, found, chosen, rename=link.linker == "gnu")
-    write_tree(bench.base / "edited", changed, bench.base / "root", draft.files)
+    renames = link.linker in RENAMING and LINK_ORDER not in bench.factors
+    changed = objects.edited_files(draft.files, found, chosen, rename=renames)
+    edited = write_edited(bench.base / "edited", changed, bench.base / "root", draft.files)
     sections = tuple(candidate.section for candidate in chosen)
     lumped = objects.lumped(found, chosen)
     movable = [section for section in sections if not section.pinned]
@@ -171,34 +210,87 @@ def _edit(
             f"{len(lumped)} objects were not compiled through the wrappers (or are assembler) and move as one piece "
             f"each: {', '.join(lumped[:5])}{' ...' if len(lumped) > 5 else ''}"
         )
-    edited = {name: sha256_bytes(data) for name, data in changed.items()}
-    return replace(link, edited=edited, sections=sections, warnings=tuple(warnings))
+    # Ours stands in for the build's own script, with the order in it.
+    argv = tuple(linkline.without_scripts(link.argv)) if link.users_script else link.argv
+    moves = {item.name: f"{ROOT}/{item.file}" for item in found if item.ours and item.member is None}
+    return replace(
+        link, edited=edited, sections=sections, warnings=tuple(warnings), argv=argv,
+        moves=moves if LINK_ORDER in bench.factors else {},
+    )  # fmt: skip
 
 
-def _prove_identity(
-    bench: Bench, link: CapturedLink, found: list[objects.Object], chosen: list[objects.Candidate]
-) -> CapturedLink:
+def _prove_identity(bench: Bench, link: CapturedLink, masks: codecheck.Masks) -> CapturedLink:
     """Link identity, check it against the input objects, and keep its code as the reference for every seed."""
     base = bench.base
-    layout = draw(link.sections, link.identity, name=IDENTITY, factors=(), classes="")
-    scratch = base / "identity"
-    with cache_errors("write", scratch):
-        scratch.mkdir()
-    ld = bench.toolbox.tools["ld"].path
-    binary, seconds, _output = link_layout(bench.runner, ld, link, base, layout, scratch=scratch)
-    remove_tree(scratch)
-    number, address, section = codecheck.placed_addresses(binary)
-    inputs = [(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen]
-    masks = codecheck.masks(inputs)
-    linked = codecheck.section_bytes(binary, number, address, masks.size, int(section[0]))
-    where = codecheck.changed(masks.content, linked, masks.input_fixed)
-    if where is not None:
-        index = int(np.searchsorted(np.cumsum(masks.size), where, side="right"))
-        raise CodeChanged(f"{link.artefact}: the linker rewrote {inputs[index][2]} beyond its relocations")
-    code = Code(masks.size, linked, masks.fixed, codecheck.functions(binary, number, address, masks.size))
+    factors = (LINK_ORDER,) if LINK_ORDER in bench.factors else ()
+    layout = draw(link.sections, link.identity, name=IDENTITY, factors=factors, classes="")
+    binary, seconds = _link_identity(bench, link, layout)
+    if link.users_script or linkline.user_scripts(linkline.words(link.argv)):
+        _prove_script(bench, link, layout, binary)
+    if LINK_ORDER in bench.factors:
+        code = moved_objects.reference(binary, masks)
+    else:
+        code = _identity_code(link, binary, masks)
     dumped = code.dump()
     with cache_errors("write", base):
         (base / "code.npz").write_bytes(dumped)
-    link = replace(link, other_sizes=codecheck.other_sizes(binary, int(section[0])), code_sha256=sha256_bytes(dumped))
+    outputs = sorted(set(codecheck.placed_addresses(binary)[2].tolist()))
+    sizes = codecheck.other_sizes(binary, outputs)
+    link = replace(link, other_sizes=sizes, code_sha256=sha256_bytes(dumped))
     verify(binary, link, layout, code, seconds)
     return link
+
+
+def _link_identity(bench: Bench, link: CapturedLink, layout: Layout) -> tuple[elf.Elf, float]:
+    """The layout linked for the capture's own sake, and the seconds it took."""
+    scratch = bench.base / "identity"
+    with cache_errors("write", scratch):
+        scratch.mkdir()
+    ld = bench.toolbox.tools["ld"]
+    binary, seconds, _output = link_layout(bench.runner, ld, link, bench.base, layout, scratch=scratch)
+    remove_tree(scratch)
+    return binary, seconds
+
+
+def _prove_script(bench: Bench, link: CapturedLink, layout: Layout, identity: elf.Elf) -> None:
+    """An order put into the build's own linker script must not change what is loaded while it is identity's.
+
+    Data takes part only in that all of it is in the same output sections: it may stand between constants that the
+    linker merges, which no order can name.
+    """
+    code = tuple(i for i in layout.order if is_code(link.sections[i].kind))
+    plain = identity if code == layout.order else _link_identity(bench, link, replace(layout, order=code))[0]
+    original = elf.read(bench.built, name=bench.artefact)
+    before, after = (elf.loaded_content(binary, skip=_NOT_LOADED_CODE) for binary in (original, plain))
+    moved = [one[0] for one, other in zip(before, after, strict=False) if one != other]
+    homes, new_homes = (_homes(binary) for binary in (plain, identity))
+    if before != after or homes != new_homes:
+        where = f"section {moved[0]} differs" if moved else "its output sections are others"
+        raise CaptureFailed(
+            f"{bench.artefact} is linked with a linker script of its own, into which no order can be put: already in "
+            f"the build's own order of functions the program is not the one that the build links ({where}). Give the "
+            "script one statement *(.text .text.*) for all code that may move"
+        )
+
+
+def _homes(binary: elf.Elf) -> set[tuple[int, str]]:
+    """Capture index and output section of every placed section."""
+    number, _address, output = codecheck.placed_addresses(binary)
+    return {(n, binary.section_names[o]) for n, o in zip(number.tolist(), output.tolist(), strict=True)}
+
+
+def _identity_code(link: CapturedLink, binary: elf.Elf, masks: codecheck.Masks) -> Code:
+    """Identity's code, once it is known to be the objects'."""
+    where = codecheck.placed(binary, codecheck.placed_addresses(binary), masks.size)
+    linked = codecheck.section_bytes(binary, where, masks.stored)
+    wrong = codecheck.changed(masks.content, linked, masks.input_fixed)
+    if wrong is not None:
+        index = int(np.searchsorted(np.cumsum(masks.stored), wrong, side="right"))
+        section = link.sections[index]
+        what = f"{section.name} of {section.object}"
+        raise CodeChanged(f"{link.artefact}: the linker rewrote {what} beyond its relocations")
+    return Code(
+        size=masks.size, stored=masks.stored, content=linked, fixed=masks.fixed,
+        functions=codecheck.symbol_rows(binary, where, masks.size),
+        variables=codecheck.symbol_rows(binary, where, masks.size, elf.STT_OBJECT),
+    )  # fmt: skip

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layoutrand.core import codecheck, elf
+import numpy as np
+
+from layoutrand.core import codecheck, descent, elf
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.config import Config
 from layoutrand.core.distance import adjacent_kept, kendall_tau
-from layoutrand.core.order import draw
+from layoutrand.core.order import LINKER_SHUFFLE, draw
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import STOCK, Binary, LayoutName
 
@@ -39,7 +42,11 @@ class Distance:
 
 @dataclass(frozen=True)
 class Inspection:
-    """One binary's layout; ``wrong_slots`` counts slots that hold another section than asked for (0 if verified)."""
+    """One binary's layout.
+
+    ``wrong_slots`` counts slots that hold another section than asked for (0 if verified); ``post_processed`` is how
+    much of what was linked is in the file, as in `Verification`.
+    """
 
     system: str
     artefact: str
@@ -49,21 +56,38 @@ class Inspection:
     factors: tuple[str, ...]
     classes: str
     wrong_slots: int
+    post_processed: str
     placed: tuple[Placed, ...]
     distances: tuple[Distance, ...]
 
 
-def inspect(config: Config, link: CapturedLink, binary: Binary, others: list[LayoutName]) -> Inspection:
-    """Read the order off the binary itself and compare it with the one asked for and with other layouts."""
+def inspect(
+    config: Config, link: CapturedLink, binary: Binary, others: list[LayoutName], kept: Sequence[int] | None = None
+) -> Inspection:
+    """Read the order off the binary itself and compare it with the one asked for and with other layouts.
+
+    A file that its build changed after the link may carry no marks any more: then the order is that of the addresses
+    ``kept`` when its link was verified inside the build, in capture order.
+    """
     if binary.layout == STOCK:
         raise FeatureUnsupported("stock is your own build: its sections carry no marks to read an order from")
-    number, address, _section = codecheck.placed_addresses(elf.read(binary.path.read_bytes(), name=str(binary.path)))
+    proof = binary.verification
+    post_processed = proof.post_processed if proof else descent.AS_LINKED
+    if post_processed == descent.AS_LINKED or kept is None:
+        file = elf.read(binary.path.read_bytes(), name=str(binary.path))
+        number, address, _section = codecheck.placed_addresses(file)
+    else:
+        number, address = np.arange(len(kept)), np.array(kept, np.int64)
     achieved = codecheck.placed_order(number, address)
     policy = config.layout
     factors, classes = tuple(policy.factors), policy.classes
 
     def order(name: LayoutName) -> tuple[int, ...]:
-        return draw(link.sections, link.identity, name=name, factors=factors, classes=classes).order
+        if LINKER_SHUFFLE in factors and name == binary.layout:
+            return tuple(achieved.tolist())  # nothing was asked for but chance
+        return draw(
+            link.sections, link.identity, name=name, factors=factors, classes=classes, padding=policy.padding_bytes
+        ).order
 
     asked = order(binary.layout)
     where = dict(zip(number.tolist(), address.tolist(), strict=True))
@@ -71,6 +95,7 @@ def inspect(config: Config, link: CapturedLink, binary: Binary, others: list[Lay
         system=binary.system, artefact=binary.artefact, layout=binary.layout, path=binary.path, sha256=binary.sha256,
         factors=factors, classes=classes,
         wrong_slots=sum(a != b for a, b in zip(asked, achieved.tolist(), strict=True)),
+        post_processed=post_processed,
         placed=tuple(_placed(link, slot, index, where[index]) for slot, index in enumerate(achieved.tolist())),
         distances=tuple(
             Distance(other, kendall_tau(order(other), achieved), adjacent_kept(order(other), achieved))
@@ -90,7 +115,7 @@ def inspect_document(result: Inspection) -> dict[str, Any]:
         "schema": "layoutrand/inspect/1",
         "system": result.system, "artefact": result.artefact, "seed": result.layout, "path": str(result.path),
         "sha256": result.sha256, "factors": list(result.factors), "classes": result.classes,
-        "wrong_slots": result.wrong_slots,
+        "wrong_slots": result.wrong_slots, "post_processed": result.post_processed,
         "sections": [vars(placed) for placed in result.placed],
         "distances": [
             {"seed": d.other, "kendall_tau": d.kendall_tau, "adjacent_kept": d.adjacent_kept} for d in result.distances

@@ -1,131 +1,307 @@
-"""`layoutrand exec`: the seed applied inside the user's own build, link by link.
+"""`layoutrand build --mode rebuild`: the user's own build once per layout, the layout applied inside it at each link.
 
-The linker wrapper lets each link happen as asked, then hands its record to `relink_recorded`, which captures that one
-link, links it in the layout of the seed, verifies it like any other binary, and puts it where the first one was.
-Same capture, same order, same checks as in `layoutrand build`: so the same seed gives the same layout.
+For builds whose artefact is not what the linker wrote: stripped, converted, packed, signed.  What the whole build
+leaves is the binary.  Three things are proved of it: the link inside the build has the layout asked for, as in every
+mode (`apply`); the program is that of identity, which is built first (`apply.program_digest`); and the artefact
+descends from that link, as far as `core.descent` can tell.  How far is recorded.
+
+Builds happen as many at a time as there are jobs, and jobs left over go into each build's own -j.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from layoutrand.core import elf
-from layoutrand.core.config import Config
-from layoutrand.core.order import draw
-from layoutrand.core.recipe import Recipe
-from layoutrand.core.toolchain import Toolchain, require_factors
-from layoutrand.errors import CaptureFailed, LayoutNotApplied, UsageError
-from layoutrand.model import STOCK, LayoutName
-from layoutrand.usecases.collect import Bench, Place
-from layoutrand.usecases.ingest import ingest
-from layoutrand.usecases.relink import Code, link_layout, verify
-from layoutrand.world import toolbox as toolboxes
-from layoutrand.world.cache import Cache
-from layoutrand.world.disk import canonical_json, sha256_bytes, write_atomically
-from layoutrand.world.process import Runner
-from layoutrand.world.records import read_record, read_records
-from layoutrand.world.toolbox import Tool, Toolbox
-from layoutrand.world.workspace import build_environment, workspace, write_wrappers
+from layoutrand.core import descent, linkline
+from layoutrand.core.capture import Capture
+from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
+from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
+from layoutrand.usecases import apply
+from layoutrand.usecases.binaries import binary_key, cached_binary, store_linked
+from layoutrand.usecases.capture import Order, built
+from layoutrand.usecases.collect import Place
+from layoutrand.usecases.descend import Build, Descendant, descend, difference
+from layoutrand.usecases.memory import remember_build
+from layoutrand.usecases.relink import Linked
+from layoutrand.usecases.site import Site, as_failure, refuse_twins, threads
+from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
+from layoutrand.world.workspace import Workspace
 
-MIN_SECTIONS = 2
+Results = dict[str, Binary | BuildFailure]
+"""By artefact."""
 
 
 @dataclass(frozen=True)
-class Wrapped:
-    """What a wrapped command did: its exit status, and one line for each program laid out."""
+class Rebuilt:
+    """What became of the layouts of one system; ``capture`` holds the reference's links, without their files."""
 
-    status: int
-    applied: tuple[str, ...]
+    capture: Capture | None
+    cached: bool
+    results: list[Binary | BuildFailure]
+    notes: list[str]
 
 
-def execute_wrapped(  # noqa: PLR0913 - one argument for each choice of the user
-    config: Config, system: str, project: Path, command: Sequence[str], *, layout: LayoutName, only: Sequence[str],
-    cache: Cache, runner: Runner,
-) -> Wrapped:  # fmt: skip
-    """Execute the command in the project with the wrappers in force and the layout applied to what it links.
+def rebuild(site: Site, system: str, find: Callable[[], Order], layouts: Sequence[LayoutName]) -> Rebuilt:
+    """Every layout of one system, from the cache or built now; ``find`` gives the instrumented build's order."""
+    artefacts = site.config.build.artefacts
+    notes: list[str] = []
+    try:
+        job = _Job(site, system, find())
+        with site.cache.lock(f"capture-{job.key[:32]}"), cache_errors("use", site.cache.root):
+            reference, made = job.reference(notes, wanted=IDENTITY in layouts)
+    except LayoutrandError as error:
+        failed = [as_failure(system, artefact, layout, error) for artefact in artefacts for layout in layouts]
+        return Rebuilt(None, False, list(failed), notes)
+    if reference is not None:
+        remember_build(site, job.order)
+    cached = not made
+    rest = [layout for layout in layouts if layout not in made]
+    if reference is None:
+        made |= {layout: job.given_up(layout, made[IDENTITY]) for layout in rest}
+    else:
+        made |= job.others(reference, rest, notes)
+    results: list[Binary | BuildFailure] = []
+    every = refuse_twins({artefact: [made[layout][artefact] for layout in layouts] for artefact in artefacts})
+    for artefact, rows in every.items():
+        notes += _remarks(system, artefact, rows)
+        results += rows
+    return Rebuilt(reference, cached, results, notes)
 
-    ``only`` names output files to lay out, empty for all. Raises `LayoutNotApplied` if the command succeeded but
-    linked nothing to lay out, since it would silently measure the default layout.
-    """
-    if layout == STOCK:
-        raise UsageError("stock is your own build without layoutrand: execute the command as it is")
-    toolchain = toolboxes.load(config.systems[system].toolchain, project)
-    others = [toolboxes.load(name, project) for name in toolboxes.shipped()]
-    require_factors(toolchain, list(config.layout.factors), others)
-    toolbox = toolboxes.find(toolchain, runner)
-    recipe = Recipe(system, "capture", config.build, config.systems[system], toolchain)
-    tree = (project / config.build.source).resolve()  # the wrappers see physical paths
-    key = sha256_bytes(canonical_json([str(tree), system, layout]))
-    with workspace(cache, key) as space:
-        place = Place(str(tree), str(space.temporary), str(space.wrappers))
-        settings = space.base / "settings.json"
-        write_atomically(settings, canonical_json(_settings(config, toolbox, place, layout, only)))
-        write_wrappers(space, recipe, toolbox, tree=tree, relink=settings)
-        environment = build_environment(os.environ, space, recipe)
-        status = runner.run_attached(command, cwd=project, env=environment)
-        applied = [
-            (record.path / "applied").read_text("utf-8", "surrogateescape")
-            for record in read_records(space.records)
-            if (record.path / "applied").exists()
+
+def reference_key(order: Order) -> str:
+    """What identity's build is remembered by, which all others are compared with."""
+    return sha256_bytes(canonical_json({"mode": "rebuild", "build": order.key}))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """All layouts of one system."""
+
+    site: Site
+    system: str
+    order: Order
+
+    @property
+    def key(self) -> str:
+        """What the reference is remembered by."""
+        return reference_key(self.order)
+
+    @property
+    def artefacts(self) -> list[str]:
+        """What each build is to leave."""
+        return self.order.recipe.build.artefacts
+
+    def reference(self, notes: list[str], *, wanted: bool) -> tuple[Capture | None, dict[LayoutName, Results]]:
+        """What every build is compared with (None if it failed), and identity's binaries if it had to be built now.
+
+        ``wanted`` tells whether identity was asked for, too.
+        """
+        cache = self.site.cache
+        known = cache.recall(self.key)
+        found = cache.load_capture(known["capture"]) if known else None
+        if found is not None and not cache.damaged_files(found):
+            return replace(found, system=self.system), {}
+        if known:
+            notes.append(f"{self.system}: the record of identity's build was missing or damaged; it is built again")
+        try:
+            with self._building(IDENTITY, ()) as build:
+                children = [descend(build, artefact) for artefact in self.artefacts]
+                capture = self._recorded(build, children)
+                results: Results = {child.artefact: self._stored(capture, child, IDENTITY) for child in children}
+        except LayoutrandError as error:
+            return None, {IDENTITY: self._failed(IDENTITY, error)}
+        finally:
+            if wanted:
+                self._advance()
+        cache.remember(self.key, {"capture": capture.id})
+        return capture, {IDENTITY: results}
+
+    def given_up(self, layout: LayoutName, identity: Results) -> Results:
+        """Failures of a layout that is not built, because there is no ``identity`` to compare it with."""
+        self._advance()
+        return {
+            artefact: BuildFailure(
+                self.system, artefact, layout,
+                f"not built, since identity, with which every layout is compared, failed: {failure.error}", failure.log,
+            )
+            for artefact, failure in identity.items()
+            if isinstance(failure, BuildFailure)
+        }  # fmt: skip
+
+    def others(self, reference: Capture, layouts: Sequence[LayoutName], notes: list[str]) -> dict[LayoutName, Results]:
+        """The layouts, from the cache or built now, as many at a time as there are jobs (in place one at a time)."""
+        made = {layout: self._cached(reference, layout) for layout in layouts}
+        missing = [layout for layout, found in made.items() if len(found) < len(self.artefacts)]
+        for _ in range(len(layouts) - len(missing)):
+            self._advance()
+        notes += [
+            f"{self.system}: the cached binary of {artefact}, layout {layout}, was damaged; built again"
+            for layout in missing
+            for artefact in self.artefacts
+            if artefact not in made[layout] and self.site.cache.has_entry(self._key(reference, artefact, layout))
         ]
-    if status == 0 and not applied:
-        raise LayoutNotApplied(
-            f"the command succeeded, but linked no program through the wrappers, so layout {layout} was applied to "
-            "nothing. Is everything up to date already (make clean)? Does it call its compiler by an absolute path?"
-        )
-    return Wrapped(status, tuple(applied))
+        at_once = 1 if self.order.recipe.build.in_place else max(1, min(self.site.jobs, len(missing)))
+        share = replace(self, site=replace(self.site, jobs=max(1, self.site.jobs // at_once)))
+        with threads(self.site, at_once) as pool:
+            built_now = pool.map(lambda layout: share._make(reference, layout), missing)
+            return made | dict(zip(missing, built_now, strict=True))
 
+    def _make(self, reference: Capture, layout: LayoutName) -> Results:
+        """One build, unless another process has just done it; errors become records."""
+        try:
+            with self.site.cache.lock(f"rebuild-{reference.id[:24]}-{layout}"):
+                found = self._cached(reference, layout)
+                if len(found) == len(self.artefacts):
+                    return found
+                outputs = reference.source["outputs"]
+                made = self._make_only(reference, layout, outputs) if outputs else None
+                # Where nothing was linked under the reference's names, the build makes up others each time.
+                return made or self._make_only(reference, layout, ()) or {}
+        except LayoutrandError as error:
+            return self._failed(layout, error)
+        finally:
+            self._advance()
 
-def _settings(
-    config: Config, toolbox: Toolbox, place: Place, layout: LayoutName, only: Sequence[str]
-) -> dict[str, Any]:
-    return {
-        "layout": layout,
-        "factors": config.layout.factors,
-        "classes": config.layout.classes,
-        "only": list(only),
-        "place": vars(place),
-        "toolchain": toolbox.toolchain.model_dump(mode="json"),
-        "tools": toolbox.facts(),
-    }
+    def _make_only(self, reference: Capture, layout: LayoutName, only: Sequence[str]) -> Results | None:
+        """One build; None if nothing was linked under the names in ``only``."""
+        with self._building(layout, only) as build:
+            if only and not build.outcomes:
+                return None
+            return {artefact: self._made(reference, build, artefact, layout) for artefact in self.artefacts}
 
+    @contextmanager
+    def _building(self, layout: LayoutName, only: Sequence[str]) -> Iterator[Build]:
+        """A build in which the layout is applied to links that write ``only`` (paths in the tree; empty for all)."""
+        site, toolbox = self.site, self.order.toolbox
 
-def relink_recorded(record_path: Path, settings_path: Path, runner: Runner) -> None:
-    """Lay out one recorded link in place. Raises what any capture or link raises; the build then fails with it."""
-    settings = json.loads(settings_path.read_bytes())
-    toolchain = Toolchain.model_validate(settings["toolchain"])
-    tools = {
-        role: Tool(Path(facts["path"]), facts["version"], facts["sha256"]) for role, facts in settings["tools"].items()
-    }
-    record = read_record(record_path)
-    output = Path(record.output())
-    if settings["only"] and output.name not in settings["only"]:
-        return
-    built = output.read_bytes()
-    if not elf.is_elf(built):
-        raise CaptureFailed(f"{output} is not an ELF file")
-    toolbox = Toolbox(toolchain, tools)
-    with tempfile.TemporaryDirectory(prefix="layoutrand-", dir=settings["place"]["temporary"]) as scratch:
-        base = Path(scratch)
-        link = ingest(record, Bench(output.name, built, Place(**settings["place"]), base, toolbox, runner))
-        if link.movable() < MIN_SECTIONS:
-            raise LayoutNotApplied(f"{output} has {link.movable()} placeable section: there is only one layout")
-        layout = draw(
-            link.sections, link.identity, name=settings["layout"], factors=tuple(settings["factors"]),
-            classes=settings["classes"],
+        def write_order(space: Workspace, tree: Path) -> Path:
+            place = Place(str(tree), str(space.temporary), str(space.wrappers))
+            wanted = tuple(linkline.absolute(name, str(tree)) for name in only)
+            order = apply.Order(layout, site.config.layout, wanted, place, toolbox)
+            return order.write(space.base / "order.json")
+
+        with built(
+            self.order, site.cache, site.runner, jobs=site.jobs, say=site.progress.say, layout=layout,
+            relink=write_order,
+        ) as (space, tree, log, build_s):  # fmt: skip
+            yield Build(apply.read_outcomes(space), tree, log, build_s)
+
+    def _made(self, reference: Capture, build: Build, artefact: str, layout: LayoutName) -> Binary | BuildFailure:
+        try:
+            child = descend(build, artefact)
+            self._check_program(reference, child, build.log)
+            self._check_difference(reference, child, build.log)
+            return self._stored(reference, child, layout)
+        except BuildError as error:
+            return as_failure(self.system, artefact, layout, error)
+
+    def _check_program(self, reference: Capture, child: Descendant, log: Path) -> None:
+        number = self.artefacts.index(child.artefact)
+        if child.proof.program != reference.source["programs"][number]:
+            code = self.site.cache.capture_path(reference.id) / str(number) / "code.npz"
+            what = difference(reference.links[number], code, child.outcome)
+            raise CodeChanged(
+                f"this build made another program than identity's: {what}. Is the build reproducible (no time of day, "
+                "random number or path of the build in its code)?",
+                log=log,
+            )
+
+    def _check_difference(self, reference: Capture, child: Descendant, log: Path) -> None:
+        """An artefact in which the code cannot be found must at least be another file than identity's."""
+        identity = reference.source["files"][self.artefacts.index(child.artefact)]
+        if child.claim == descent.NOT_COMPARABLE and sha256_bytes(child.data) == identity:
+            raise LayoutNotApplied(
+                f"the same file as identity's, though the program linked inside the build has another layout: "
+                f"{child.artefact} does not contain that program, or a step after the link undoes its layout",
+                log=log,
+            )
+
+    def _recorded(self, build: Build, children: Sequence[Descendant]) -> Capture:
+        """Identity's build as a capture, so that everything downstream finds what it finds in one."""
+        outputs = [linkline.inside(child.outcome.output, str(build.tree)) for child in children]
+        programs = [child.proof.program for child in children]
+        links = [
+            replace(child.outcome.link(), artefact=child.artefact, files={}, edited={}, members=())
+            for child in children
+        ]
+        facts = self.order.toolbox.facts()
+        capture = Capture(
+            id=sha256_bytes(canonical_json({"mode": "rebuild", "build": self.order.key, "programs": programs})),
+            system=self.system, toolchain=self.order.toolbox.toolchain.name,
+            separates_classes=self.order.toolbox.toolchain.link.separates_classes, tools=facts,
+            source={
+                **self.order.origin.record(), "mode": "rebuild",
+                "programs": programs,
+                "files": [sha256_bytes(child.data) for child in children], "outputs": outputs if all(outputs) else [],
+            },
+            build_s=build.build_s, n_links=len(build.outcomes), links=tuple(links),
         )  # fmt: skip
-        binary, seconds, _output = link_layout(runner, tools["ld"].path, link, base, layout, scratch=base)
-        linked = verify(binary, link, layout, Code.load(base / "code.npz"), seconds)
-    write_atomically(output, linked.data, executable=bool(output.stat().st_mode & 0o111))
-    proof = linked.verification
-    (record_path / "applied").write_text(
-        f"{output}: layout {layout.name}, {proof.n_sections} sections placed as asked "
-        f"(Kendall tau to identity {proof.tau_identity:+.3f}), verified",
-        "utf-8", "surrogateescape",
-    )  # fmt: skip
+        cache = self.site.cache
+        with cache.scratch("capture") as scratch:
+            with cache_errors("write", scratch):
+                write_atomically(scratch / "build.log", build.log.read_bytes())
+                for number, child in enumerate(children):
+                    write_atomically(scratch / str(number) / "code.npz", child.outcome.code())
+            cache.commit_capture(scratch, capture)
+        return capture
+
+    def _stored(self, reference: Capture, child: Descendant, layout: LayoutName) -> Binary:
+        cache, proof = self.site.cache, child.proof
+        digest = sha256_bytes(child.data)
+        linked = Linked(
+            data=child.data, sha256=digest,
+            # Of a file in which the code cannot be found only the whole can tell two layouts apart.
+            text_sha256=digest if child.claim == descent.NOT_COMPARABLE else proof.text_sha256,
+            link_s=proof.link_s, verification=replace(proof.verification, post_processed=child.claim),
+        )  # fmt: skip
+        with cache.scratch("rebuilt") as scratch:
+            entry = scratch / "entry"
+            with cache_errors("write", entry):
+                write_atomically(entry / os.path.basename(child.artefact), child.data, executable=True)
+            return store_linked(
+                cache, entry, linked, key=self._key(reference, child.artefact, layout), system=self.system,
+                artefact=child.artefact, layout=layout, beside={"addresses": proof.addresses},
+            )  # fmt: skip
+
+    def _key(self, reference: Capture, artefact: str, layout: LayoutName) -> str:
+        return binary_key(reference.id, artefact, self.site.config.layout, layout)
+
+    def _cached(self, reference: Capture, layout: LayoutName) -> Results:
+        """Those artefacts of the layout that are in the cache, whole."""
+        found: Results = {}
+        for artefact in self.artefacts:
+            key = self._key(reference, artefact, layout)
+            binary = cached_binary(self.site.cache, self.system, artefact, layout, key)
+            if binary is not None:
+                found[artefact] = binary
+        return found
+
+    def _failed(self, layout: LayoutName, error: LayoutrandError) -> Results:
+        return {artefact: as_failure(self.system, artefact, layout, error) for artefact in self.artefacts}
+
+    def _advance(self) -> None:
+        for _ in self.artefacts:
+            self.site.progress.advance()
+
+
+def _remarks(system: str, artefact: str, rows: Sequence[Binary | BuildFailure]) -> list[str]:
+    """What is proved of artefacts that are not the linker's own files, once for each claim."""
+    claims: dict[str, int] = {}
+    for row in rows:
+        if isinstance(row, Binary) and row.verification is not None:
+            claim = row.verification.post_processed
+            claims[claim] = claims.get(claim, 0) + 1
+    what = {
+        descent.LOADED: "all that is loaded is as it was linked and verified",
+        descent.CODE: "its code is as it was linked and verified, other contents are not",
+        descent.NOT_COMPARABLE: "it cannot be compared with what was linked and verified (packed or encrypted?)",
+    }
+    return [
+        f"{system}: {artefact} is changed after its link ({count} layouts): {what[claim]}"
+        for claim, count in claims.items()
+        if claim in what
+    ]

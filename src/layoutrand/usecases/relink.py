@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import codecheck, elf, ldscript
+from layoutrand.core import codecheck, elf, link_order, lto
 from layoutrand.core.capture import ROOT, CapturedLink
+from layoutrand.core.code import Code
 from layoutrand.core.distance import kendall_tau
+from layoutrand.core.kinds import FAMILIES, family
+from layoutrand.core.linkers import linker_pads, request
+from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
-from layoutrand.model import Layout, Verification
+from layoutrand.model import IDENTITY, Layout, Verification
+from layoutrand.usecases.moved_objects import verify_moved
 from layoutrand.world.disk import cache_errors, sha256_bytes
 from layoutrand.world.process import Completed, Runner
-
-
-@dataclass(frozen=True)
-class Code:
-    """Identity's code, against which every layout is compared.
-
-    ``size`` per section; ``content`` and ``fixed`` (bytes no link may change) concatenated in capture order;
-    ``functions`` the rows of `codecheck.functions`.
-    """
-
-    size: NDArray[np.int64]
-    content: NDArray[np.uint8]
-    fixed: NDArray[np.bool_]
-    functions: NDArray[np.int64]
-
-    def dump(self) -> bytes:
-        """As the bytes of an .npz file."""
-        buffer = io.BytesIO()
-        np.savez(buffer, size=self.size, content=self.content, fixed=self.fixed, functions=self.functions)
-        return buffer.getvalue()
-
-    @staticmethod
-    def load(path: Path) -> Code:
-        """From an .npz file."""
-        with np.load(path, allow_pickle=False) as arrays:
-            return Code(arrays["size"], arrays["content"], arrays["fixed"], arrays["functions"])
+from layoutrand.world.toolbox import Tool
 
 
 @dataclass(frozen=True)
@@ -81,37 +60,39 @@ def link_captured(  # noqa: PLR0913 - the parts of one link
         output.parent.mkdir(parents=True, exist_ok=True)
         (root / link.cwd).mkdir(parents=True, exist_ok=True)
     done = run_linker(
-        runner, ld, [*arguments, *extra], cwd=root / link.cwd if link.cwd else folder, environment=link.environment,
+        runner, ld, [*arguments, *extra], cwd=root / link.cwd if link.cwd else folder,
+        environment={**link.environment, "TMPDIR": str(folder)},  # what a linker plugin leaves goes with the folder
         output=str(output) if link.cwd else link.output,
     )  # fmt: skip
     return done, output
 
 
 def link_layout(  # noqa: PLR0913 - the parts of one link
-    runner: Runner, ld: Path, link: CapturedLink, base: Path, layout: Layout, *, scratch: Path
+    runner: Runner, ld: Tool, link: CapturedLink, base: Path, layout: Layout, *, scratch: Path
 ) -> tuple[elf.Elf, float, Path]:
     """Link the layout in ``scratch``: the binary, the seconds it took, and where it is.
 
-    ``base`` is the artefact's directory in the capture. Raises `LinkFailed` with the linker's words.
+    ``base`` is the artefact's directory in the capture. Raises `LinkFailed` with the linker's words, and
+    `FeatureUnsupported` for a layout that the linker cannot be asked for.
     """
-    if link.linker == "gnu":
-        order_file = scratch / "layout.ld"
-        text = ldscript.ordered_script(link.script, layout.order)
-        extra = ["-T", str(order_file)]
-    else:
-        order_file = scratch / "layout.order"
-        text = ldscript.symbol_order(layout.order)
-        extra = [f"--symbol-ordering-file={order_file}"]
+    if isinstance(layout.name, int):
+        lto.require_factors(link.lto, layout.factors, link.artefact)
+    asked = request(link.linker, ld.version, link.script, link.sections, layout, users_script=link.users_script)
+    if LINK_ORDER in layout.factors and isinstance(layout.name, int):
+        link = replace(link, argv=link_order.move(link.argv, tuple(link.moves.values()), layout.name).argv)
+    order_file = scratch / "layout"
     with cache_errors("write", order_file):
-        order_file.write_text(text)
+        order_file.write_text(asked.text, "utf-8", "surrogateescape")
     begin = time.perf_counter()
-    done, output = link_captured(runner, ld, link, root=base / "edited", folder=scratch / "output", extra=extra)
+    done, output = link_captured(
+        runner, ld.path, link, root=base / "edited", folder=scratch / "output", extra=asked.argv(str(order_file))
+    )
     seconds = time.perf_counter() - begin
     if done.returncode != 0:
         log = scratch / "link.log"
         log.write_text(done.text())
         last = done.text().strip().splitlines()[-1:] or ["it said nothing"]
-        raise LinkFailed(f"{ld} exited with status {done.returncode}: {last[0]}", log=log)
+        raise LinkFailed(f"{ld.path} exited with status {done.returncode}: {last[0]}", log=log)
     return elf.read(output.read_bytes(), name=str(output)), seconds, output
 
 
@@ -120,38 +101,44 @@ def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seco
 
     Raises `LayoutNotApplied` or `CodeChanged`, naming the first section that is wrong.
     """
-    number, address, section = codecheck.placed_addresses(binary)
-    achieved = codecheck.placed_order(number, address)
-    wanted = np.array(layout.order, np.int64)
+    if LINK_ORDER in layout.factors:
+        outputs = codecheck.placed_addresses(binary)[2].tolist()
+        return _linked(binary, verify_moved(binary, link, layout, code), outputs, seconds)
+    where = codecheck.placed(binary, codecheck.placed_addresses(binary), code.size)
+    achieved = np.argsort(where.address, kind="stable")
+    own_shuffle = LINKER_SHUFFLE in layout.factors and layout.name != IDENTITY
+    wanted = achieved if own_shuffle else np.array(layout.order, np.int64)
+    if own_shuffle and np.array_equal(achieved, link.identity):
+        raise LayoutNotApplied(f"{link.linker} was asked to shuffle, but left every section where it was")
     _check_order(link, achieved, wanted)
-    output = int(section[0])
-    linked = codecheck.section_bytes(binary, number, address, code.size, output)
-    _check_code(link, code, linked)
-    rows = codecheck.functions(binary, number, address, code.size)
-    if rows.shape != code.functions.shape or not np.array_equal(rows, code.functions):
+    _check_gaps(link, layout, binary, where, code)
+    _check_code(link, code, codecheck.section_bytes(binary, where, code.stored))
+    rows = codecheck.symbol_rows(binary, where, code.size)
+    if not np.array_equal(rows, code.functions):
         raise CodeChanged("the functions' sizes or places inside their sections differ from identity's")
-    sizes = codecheck.other_sizes(binary, output)
-    if sizes != dict(link.other_sizes):
-        names = sorted(set(sizes.items()) ^ set(link.other_sizes.items()))
-        raise CodeChanged(f"output sections besides the code have another size than in identity: {names[:4]}")
-    text = binary.content(output)
-    return Linked(
-        data=binary.data,
-        sha256=sha256_bytes(binary.data),
-        text_sha256=sha256_bytes(text),
-        link_s=seconds,
-        verification=Verification(
-            n_sections=len(wanted), n_functions=len(rows), tau_identity=kendall_tau(link.identity, achieved),
-            tau_request=kendall_tau(wanted, achieved), text_size=len(text),
-        ),
+    if not np.array_equal(codecheck.symbol_rows(binary, where, code.size, elf.STT_OBJECT), code.variables):
+        raise CodeChanged("the variables' sizes or places inside their sections differ from identity's")
+    padded = own_shuffle or linker_pads(link.linker, layout)
+    wrong = codecheck.wrong_sizes(codecheck.other_sizes(binary, where.outputs()), link.other_sizes, padded=padded)
+    if wrong:
+        raise CodeChanged(f"output sections besides the placed ones have another size than in identity: {wrong[:4]}")
+    proof = Verification(
+        n_sections=len(wanted), n_functions=len(rows), tau_identity=kendall_tau(link.identity, achieved),
+        tau_request=1.0,  # the orders are equal, or this line would not be reached
+        text_size=sum(int(binary.sections["size"][output]) for output in where.outputs()),
     )  # fmt: skip
+    return _linked(binary, proof, where.outputs(), seconds)
+
+
+def _linked(binary: elf.Elf, proof: Verification, outputs: Sequence[int], seconds: float) -> Linked:
+    """The verified binary; its text hash covers every output section that holds placed ones."""
+    text = [binary.content(output) for output in sorted(set(outputs))]
+    return Linked(binary.data, sha256_bytes(binary.data), sha256_bytes(*text), seconds, proof)
 
 
 def _check_order(link: CapturedLink, achieved: NDArray[np.int64], wanted: NDArray[np.int64]) -> None:
     if np.array_equal(achieved, wanted):
         return
-    if len(achieved) != len(wanted):
-        raise LayoutNotApplied(f"{len(wanted)} sections were to be placed, the binary has {len(achieved)} of them")
     slot = int(np.flatnonzero(achieved != wanted)[0])
     tau = kendall_tau(wanted, achieved)
     raise LayoutNotApplied(
@@ -160,12 +147,37 @@ def _check_order(link: CapturedLink, achieved: NDArray[np.int64], wanted: NDArra
     )
 
 
+def _check_gaps(link: CapturedLink, layout: Layout, binary: elf.Elf, where: codecheck.Placed, code: Code) -> None:
+    if not layout.gaps:
+        return
+    order = np.array(layout.order, np.int64)
+    align = np.array([link.sections[i].align for i in layout.order], np.int64)
+    own_gaps = linker_pads(link.linker, layout)
+    gaps = np.array(layout.gaps, np.int64) * (not own_gaps)
+    address = where.address[order]
+    placed = codecheck.Placed(address, where.output[order])
+    lowest = codecheck.closest(binary, placed, code.size[order], gaps)
+    if link.users_script:  # what the script itself places may come before the first section of a family
+        families = [FAMILIES.index(family(link.sections[i].kind)) for i in layout.order]
+        first = np.flatnonzero(np.diff(placed.output * len(FAMILIES) + families, prepend=-1))
+        lowest[first] = address[first]
+    slot = codecheck.first_wrong_gap(address, lowest, align)
+    if own_gaps:  # how much is the linker's choice: that it padded at all can be seen
+        if slot is None:
+            raise LayoutNotApplied(f"{link.linker} was asked to pad, but left no gap before any function")
+    elif slot is not None:
+        raise LayoutNotApplied(
+            f"the gap of {layout.gaps[slot]} bytes before {_describe(link, layout.order[slot])} (slot {slot}) is not "
+            "what the binary has"
+        )
+
+
 def _check_code(link: CapturedLink, code: Code, linked: NDArray[np.uint8]) -> None:
     where = codecheck.changed(code.content, linked, code.fixed)
     if where is not None:
-        ends = np.cumsum(code.size)
+        ends = np.cumsum(code.stored)
         index = int(np.searchsorted(ends, where, side="right"))
-        offset = where - int(ends[index] - code.size[index])
+        offset = where - int(ends[index] - code.stored[index])
         raise CodeChanged(f"{_describe(link, index)} differs from identity at byte {offset}, addresses aside")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from layoutrand.core.schedule import CACHEGRIND, Design, Slot, schedule
 from layoutrand.errors import UsageError
 from layoutrand.model import Binary, BuildFailure, LayoutName, SlotKey
 from layoutrand.usecases import experiment as experiments
+from layoutrand.usecases.libraries import search_path
 from layoutrand.world.host import find_valgrind
 from layoutrand.world.workplace import read_input
 
@@ -37,7 +38,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Plan:
-    """The request, resolved: every slot that has a binary, and what is needed to execute it."""
+    """The request, resolved: every slot that has a binary, and what is needed to execute it.
+
+    ``libraries`` are the directories of artefacts that other artefacts need, relative to where all are placed.
+    """
 
     request: Request
     slots: tuple[Slot, ...]
@@ -47,6 +51,7 @@ class Plan:
     definitions: Mapping[tuple[str, str], str]
     references: Mapping[str, bytes]
     valgrind: str | None
+    libraries: tuple[str, ...]
 
     def binary(self, slot: Slot) -> Binary:
         """The binary that the slot's ``{artefact}`` is."""
@@ -86,7 +91,20 @@ def make_plan(request: Request) -> Plan:
             if benchmark.expect_stdout is not None
         },
         valgrind=find_valgrind() if any(slot.instrument == CACHEGRIND for slot in startable) else None,
+        libraries=search_path(_one_layout_each(startable, binaries)),
     )  # fmt: skip
+
+
+def _one_layout_each(
+    slots: Iterable[Slot], binaries: Mapping[tuple[str, LayoutName], Mapping[str, Binary]]
+) -> Iterable[Mapping[str, Binary]]:
+    """The binaries of each system in one layout whose files are all there: all its layouts need the same libraries."""
+    chosen: dict[str, Mapping[str, Binary]] = {}
+    for slot in slots:
+        artefacts = binaries[slot.system, slot.layout]
+        if slot.system not in chosen and all(binary.path.exists() for binary in artefacts.values()):
+            chosen[slot.system] = artefacts
+    return chosen.values()
 
 
 def _design(request: Request, benchmarks: Mapping[str, Benchmark]) -> Design:

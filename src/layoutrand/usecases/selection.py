@@ -56,10 +56,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Selection:
-    """The samples of one experiment, the failures among its executions and builds, and what was left out."""
+    """The samples of one experiment, their executions, the failures among these and among builds, what was left out."""
 
     experiment: Experiment
     samples: tuple[Sample, ...]
+    executions: tuple[Execution, ...]
     failures: tuple[Execution, ...]
     build_failures: tuple[BuildFailure, ...]
     warnings: tuple[str, ...]
@@ -90,6 +91,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     return Selection(
         experiment=experiment,
         samples=tuple(_samples([e for e in kept if e.status == "ok"], primary, systems, names)),
+        executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
         build_failures=tuple(store.build_failures(experiment, captures)),
         warnings=tuple(warnings),
@@ -152,7 +154,7 @@ def _current_captures(executions: list[Execution], captures: Mapping[str, str], 
             n_captures = len({execution.capture for execution in left_out})
             warnings.append(
                 f"{system}: left out {len(left_out)} executions of {n_captures} other capture(s) (the source, the "
-                f"toolchain or the flags were others); capture {wanted[system][:12]} is analysed"
+                f"toolchain, the flags or build.mode were others); capture {wanted[system][:12]} is analysed"
             )
     return kept
 

@@ -3,6 +3,8 @@
 ::
 
     keys/<build key>.json            which capture (or stock build) an input combination gave
+    keys/latest-*.json, source-*     what each system was built from last, and the files of its source, for people
+    repos/                           mirrors of repositories
     captures/<capture id>/           capture.json, build.log, one numbered directory per artefact
     binaries/<binary key>/           the linked file and meta.json
     work/, logs/, locks/
@@ -246,6 +248,7 @@ def collect(cache: Cache, max_size: int) -> list[Entry]:
     Unfinished work of processes that are gone is cleared first; it is not counted as an entry.
     """
     _clear_abandoned(cache)
+    _clear_listings(cache)
     present = entries(cache)
     total = sum(entry.size for entry in present)
     evicted = []
@@ -284,6 +287,15 @@ def _clear_abandoned(cache: Cache) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
+def _clear_listings(cache: Cache) -> None:
+    """Drop lists of source files that no system's latest build refers to any more (or not yet: those are young)."""
+    latest = [cache.recall(path.stem) for path in (cache.root / "keys").glob("latest-*.json")]
+    wanted = {found["listing"] for found in latest if found}
+    for path in (cache.root / "keys").glob("source-*.json"):
+        if path.stem not in wanted and path.stat().st_mtime < time.time() - 3600:
+            path.unlink(missing_ok=True)
+
+
 def _size(path: Path) -> int:
     return sum(entry.lstat().st_blocks * 512 for entry in path.rglob("*"))
 
@@ -296,3 +308,15 @@ def probe_lock(cache: Cache, key: str) -> bool:
             return False
     except Timeout:
         return True
+
+
+def link_seconds(cache: Cache) -> dict[str, float]:
+    """Seconds that the link of each binary in the cache took, by the binary's SHA-256; damaged entries left out."""
+    found: dict[str, float] = {}
+    for record in sorted((cache.root / "binaries").glob("*/meta.json")):
+        try:
+            meta = unsealed(record.read_bytes())
+        except (OSError, ValueError):
+            continue  # the next build says so and mends it; a plan can do without one of many
+        found[str(meta["sha256"])] = float(meta["link_s"])
+    return found

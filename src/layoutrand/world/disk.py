@@ -17,9 +17,12 @@ from layoutrand.errors import CacheError
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of layoutrand. Deleting it is never loss.\n"
 
 
-def sha256_bytes(data: bytes) -> str:
-    """Hexadecimal SHA-256 of the bytes."""
-    return hashlib.sha256(data).hexdigest()
+def sha256_bytes(*parts: bytes | memoryview) -> str:
+    """Hexadecimal SHA-256 of the parts, one after the other."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def sha256_file(path: Path) -> str:

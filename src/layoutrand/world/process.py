@@ -8,9 +8,11 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Protocol
 
 from layoutrand.errors import BuildFailed, ToolNotFound
@@ -43,7 +45,10 @@ class Runner(Protocol):
         ...
 
     def run_attached(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
-        """Run with the caller's own input and output; the exit status, 128 + n if killed by signal n."""
+        """Run with the caller's own input and output; the exit status, 128 + n if killed by signal n.
+
+        Ctrl-C and the like are the command's to answer, so that a make deletes what it has not finished.
+        """
         ...
 
     def stop(self) -> None:
@@ -96,11 +101,14 @@ class SubprocessRunner:
 
     def run_attached(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
         """See `Runner.run_attached`."""
-        try:
-            done = subprocess.run(list(argv), cwd=cwd, env=dict(env), check=False)  # noqa: S603 - an argument list
-        except OSError as error:
-            raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
-        return done.returncode if done.returncode >= 0 else 128 - done.returncode
+        with _signals_left_to_the_child() as started:
+            try:
+                process = subprocess.Popen(list(argv), cwd=cwd, env=dict(env))  # noqa: S603 - an argument list
+            except OSError as error:
+                raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
+            started(process)
+            returncode = process.wait()
+        return returncode if returncode >= 0 else 128 - returncode
 
     def stop(self) -> None:
         """See `Runner.stop`."""
@@ -109,6 +117,37 @@ class SubprocessRunner:
             running = list(self._running)
         for process in running:
             _stop(process)
+
+
+@contextmanager
+def _signals_left_to_the_child() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """While it lasts, signals that would stop layoutrand go to the child that the yielded function is told of.
+
+    All but SIGINT: that comes from the terminal, which sends it to the child, too.
+    """
+    children: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        early.append(number)
+        for child in children:
+            child.send_signal(number)
+
+    def started(child: subprocess.Popen[bytes]) -> None:
+        children.append(child)
+        for number in early:
+            child.send_signal(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield started  # signal handlers run in the main thread alone
+        return
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, lambda _number, _frame: None)}
+    before |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield started
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _await(process: subprocess.Popen[bytes], timeout_s: float) -> None:

@@ -8,7 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.core import linkline
+from layoutrand.core import linkline, lto
+from layoutrand.core.lto import Native
+
+_NATIVE = "native"
+_COLUMNS = 3  # lld --why-extract: reference, extracted, symbol
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,24 @@ class Record:
                 if file is not None:
                     contents[linkline.absolute(member.name, self.cwd)] = file.read()
         return contents
+
+    def native(self) -> Native | None:
+        """What link-time optimisation made in this link; None if there was none, or it was not seen."""
+        folder = self.path / "lto"
+        if (folder / "list").exists():  # gcc's lto-wrapper, in the words of its wrapper
+            count = (folder / "list").read_bytes().count(b"\n")
+            objects = tuple((folder / f"{number:05d}.o").read_bytes() for number in range(count))
+            options = os.fsdecode((folder / "options").read_bytes())
+            return Native(objects, lto.partitioning(options), ()) if objects else None
+        numbered = sorted((int(path.name[len(_NATIVE) :] or "0"), path) for path in folder.glob(f"{_NATIVE}*"))
+        found = [path.read_bytes() for _, path in numbered]
+        objects = tuple(data for data in found if data)  # empty where a module came to nothing, or nothing was there
+        if not objects:
+            return None
+        rows = os.fsdecode((folder / "extracted").read_bytes()).splitlines()[1:]
+        split = [row.split("\t") for row in rows]
+        extracted = tuple((row[0], row[1]) for row in split if len(row) >= _COLUMNS)
+        return Native(objects, lto.THIN if len(found) > 1 else lto.FULL, extracted)
 
 
 def read_records(folder: Path) -> list[Record]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +17,13 @@ from layoutrand.errors import UsageError
 from layoutrand.world.disk import sha256_file
 from layoutrand.world.process import Runner, find_tool
 
-_ROLES = {"cc": "the C compiler", "cxx": "the C++ compiler", "ld": "the linker", "ar": "the archiver"}
+_ROLES = {
+    "cc": "the C compiler", "cxx": "the C++ compiler", "fc": "the Fortran compiler", "ld": "the linker",
+    "ar": "the archiver", "nm": "the lister of symbols", "ranlib": "the archive indexer",
+}  # fmt: skip
+_OPTIONAL = ("cxx", "fc")
+LTO = "lto"
+"""The role of gcc's lto-wrapper, which generates code when a link does."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Toolbox:
-    """A toolchain with its programs found on this machine, by role: cc, ld, ar, and cxx where there is one."""
+    """A toolchain with its programs found on this machine, by role: cc, ld, ar, and others where there are any."""
 
     toolchain: Toolchain
     tools: dict[str, Tool]
@@ -67,20 +75,50 @@ def _shipped_text(name: str) -> str:
     return (files("layoutrand") / "toolchains" / f"{name}.toml").read_text("utf-8")
 
 
+def prepare(name: str, project: Path, factors: Sequence[str], runner: Runner) -> Toolbox:
+    """The toolchain called ``name`` with its programs, which can do the ``factors``.
+
+    Raises as `load` and `find` do, and `FeatureUnsupported` for a factor that they cannot do.
+    """
+    toolchain = load(name, project)
+    others = [load(other, project) for other in shipped()]
+    toolchains.require_factors(toolchain, list(factors), others)
+    toolbox = find(toolchain, runner)
+    toolchains.require_version(toolchain, list(factors), toolbox.tools["ld"].version, others)
+    return toolbox
+
+
 def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
     """Look up the toolchain's programs on PATH; raises `ToolNotFound` for the first that is missing.
 
-    A C++ compiler may be missing: C programs do without.
+    C++ and Fortran compilers may be missing: C programs do without.
     """
     search = os.environ.get("PATH", os.defpath)
-    tools = {}
+    tools: dict[str, Tool] = {}
     for role, purpose in _ROLES.items():
-        names = getattr(toolchain.tools, role)
-        if role == "cxx" and not any(shutil.which(name, path=search) for name in names):
+        suffix = _version_suffix(tools["cc"].path) if tools else ""
+        names = [name.replace("{suffix}", suffix) for name in getattr(toolchain.tools, role)]
+        if not names or (role in _OPTIONAL and not any(shutil.which(name, path=search) for name in names)):
             continue
         path = find_tool(names, path=search, purpose=f"{purpose} of toolchain {toolchain.name!r}")
         env = {"PATH": search, "LC_ALL": "C"}
         said = runner.run([str(path), "--version"], cwd=Path("/"), env=env)
         lines = (said.stdout or said.stderr).decode("utf-8", "backslashreplace").splitlines()
         tools[role] = Tool(path, lines[0] if lines else "", sha256_file(path))
-    return Toolbox(toolchain, tools)
+    return Toolbox(toolchain, tools | _lto_wrapper(tools["cc"], runner))
+
+
+def _lto_wrapper(compiler: Tool, runner: Runner) -> dict[str, Tool]:
+    """The compiler's lto-wrapper; nothing for compilers that have none, which answer with the bare name."""
+    env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+    said = runner.run([str(compiler.path), "-print-prog-name=lto-wrapper"], cwd=Path("/"), env=env)
+    path = Path(os.fsdecode(said.stdout.strip(b"\n")))
+    if not path.is_absolute() or not path.is_file():
+        return {}
+    return {LTO: Tool(path, compiler.version, sha256_file(path))}
+
+
+def _version_suffix(program: Path) -> str:
+    """What makes clang-19 of clang."""
+    found = re.search(r"-[0-9.]+$", program.name)
+    return found[0] if found else ""

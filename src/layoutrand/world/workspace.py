@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -18,8 +17,9 @@ from layoutrand.core.recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPO
 from layoutrand.text import render
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, remove_tree, write_atomically
+from layoutrand.world.drivers import DRIVERS, archiver, drivers, own_name, plain_tools, search_path
 from layoutrand.world.process import find_tool
-from layoutrand.world.toolbox import Toolbox
+from layoutrand.world.toolbox import LTO, Toolbox
 
 # Makefiles do not quote: a directory we choose must need no quoting.
 _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")
@@ -90,53 +90,37 @@ def write_wrappers(
     build_root = str(tree)
     common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
     scripts: dict[str, str] = {}
-    for role in [role for role in ("cc", "cxx") if role in toolbox.tools]:
-        for name, real in _drivers(role, toolbox.tools[role].path).items():
+    for role in [role for role in DRIVERS if role in toolbox.tools]:
+        for name, real in drivers(role, toolbox.tools[role].path).items():
             scripts[name] = render.compiler_wrapper(
                 name=name, real=str(real), directory=str(space.wrappers),
                 path_flag=recipe.path_flag(build_root), link_flags=recipe.link_flags(),
-                compile_flags=recipe.compile_flags(build_root, cxx=role == "cxx"), **common,
+                compile_flags=recipe.compile_flags(build_root, role), first_flags=recipe.toolchain.compile.flags,
+                linker="" if recipe.toolchain.link.driver_flags else str(toolbox.tools["ld"].path),
+                ccache_path=os.environ.get("CCACHE_PATH") or search_path(), **common,
             )  # fmt: skip
-    programs = {name: str(find_tool([name], path=_search_path(), purpose=_RECORDER)) for name in ("mkdir", "tar")}
+    programs = _programs("mkdir", "tar", *(("touch",) if relink else ()))
     for name, real_linker in _linkers(toolbox).items():
         scripts[name] = render.linker_wrapper(
             name=name, real=str(real_linker), records=str(space.records), build_root=build_root,
             temporary=str(space.temporary), python=sys.executable,
             expander=str(Path(response_file.__file__).absolute()), environment=LINKER_ENVIRONMENT,
             system_prefixes=SYSTEM_PREFIXES, relink=str(relink or ""), **programs, **common,
+            lld=recipe.toolchain.link.linker == "lld" and real_linker == toolbox.tools["ld"].path,
         )  # fmt: skip
-    scripts["ar"] = render.tool_wrapper(name="ar", real=str(toolbox.tools["ar"].path), **common)
+    if LTO in toolbox.tools:  # found by the compiler driver through -B, like the linkers
+        scripts["lto-wrapper"] = render.lto_wrapper(
+            name="lto-wrapper", real=str(toolbox.tools[LTO].path), **_programs("cat", "cp", "mkdir", "rm"), **common
+        )
+    for name, real_tool in plain_tools(toolbox.tools).items():
+        scripts[name] = render.tool_wrapper(name=name, real=str(real_tool), **common)
     with cache_errors("write wrappers in", space.wrappers):
         for name, text in scripts.items():
             write_atomically(space.wrappers / name, os.fsencode(text), executable=True)
 
 
-def _search_path() -> str:
-    return os.environ.get("PATH", os.defpath)
-
-
-def _drivers(role: str, chosen: Path) -> dict[str, Path]:
-    """The real program behind each name of a compiler driver: the toolchain's, under the usual and all its own names.
-
-    Names that belong to other programs, such as another version or a cross compiler, are left alone, but for the
-    POSIX names c89 and c99, which add an option and call gcc.
-    """
-    usual, standard = (("cc", "gcc"), ("c89", "c99")) if role == "cc" else (("c++", "g++"), ())
-    drivers = {name: Path(path) for name in standard if (path := shutil.which(name))}
-    return drivers | _aliases(chosen) | dict.fromkeys([*usual, chosen.name], chosen)
-
-
-def _aliases(program: Path) -> dict[str, Path]:
-    """Other names of the same program on PATH, such as gcc-12 and x86_64-linux-gnu-gcc for gcc."""
-    pattern = re.compile(rf"(?:\w+-)*{re.escape(program.name)}(?:-[0-9.]+)?", re.ASCII)
-    found: dict[str, Path] = {}
-    for directory in _search_path().split(os.pathsep):
-        with contextlib.suppress(OSError):  # PATH may name directories that do not exist
-            names = [name for name in os.listdir(directory or ".") if pattern.fullmatch(name)]
-            for path in (Path(directory, name).absolute() for name in names):
-                if path.exists() and path.samefile(program):
-                    found.setdefault(path.name, path)
-    return found
+def _programs(*names: str) -> dict[str, str]:
+    return {name: str(find_tool([name], path=search_path(), purpose=_RECORDER)) for name in names}
 
 
 def _linkers(toolbox: Toolbox) -> dict[str, Path]:
@@ -144,19 +128,28 @@ def _linkers(toolbox: Toolbox) -> dict[str, Path]:
     chosen = toolbox.tools["ld"].path
     linkers = {name: Path(path) for name in _LINKERS if (path := shutil.which(name))}
     linkers["ld"] = chosen
-    linkers[{"gnu": "ld.bfd", "lld": "ld.lld"}[toolbox.toolchain.link.linker]] = chosen
+    linker = toolbox.toolchain.link.linker
+    linkers["ld.bfd" if linker == "gnu" else f"ld.{linker}"] = chosen
     return linkers
 
 
-def build_environment(inherited: Mapping[str, str], space: Workspace, recipe: Recipe) -> dict[str, str]:
-    """The environment of the user's build commands."""
+def build_environment(
+    inherited: Mapping[str, str], space: Workspace, recipe: Recipe, toolbox: Toolbox
+) -> dict[str, str]:
+    """The environment of the user's build commands.
+
+    A CC or the like of the configuration's own stays: its author may want "ccache gcc", which PATH leads here too.
+    """
     environment = {name: value for name, value in inherited.items() if name not in NOT_INHERITED}
     environment |= {"SOURCE_DATE_EPOCH": inherited.get("SOURCE_DATE_EPOCH", SOURCE_EPOCH)}
+    # A copy has no .git: a build that asks for its version must not be told that of a repository around the cache.
+    environment["GIT_CEILING_DIRECTORIES"] = str(space.base)
+    tools = {"CC": "gcc", "CXX": "g++", "LD": "ld", "AR": archiver(toolbox.tools)}  # CXX also where there is none
+    for role, variables in DRIVERS.items():
+        if role in toolbox.tools:
+            tools |= dict.fromkeys(variables, own_name(toolbox.tools[role].path))
+    environment |= {name: str(space.wrappers / tool) for name, tool in tools.items()}
     environment |= {**recipe.build.env, **recipe.options.env}
-    tools = {"CC": "gcc", "CXX": "g++", "LD": "ld", "AR": "ar"}
-    environment |= {name: str(space.wrappers / tool) for name, tool in tools.items()}  # CXX also where there is none
     environment["PATH"] = f"{space.wrappers}:{environment.get('PATH', os.defpath)}"
     environment["TMPDIR"] = str(space.temporary)
-    # ccache, where it stands in for gcc, looks for the real one on PATH and would find our wrapper, which calls ccache.
-    environment.setdefault("CCACHE_PATH", inherited.get("PATH", os.defpath))
     return environment

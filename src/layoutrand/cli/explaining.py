@@ -1,0 +1,134 @@
+"""What `layoutrand build --explain` and `--list-systems` show."""
+
+from __future__ import annotations
+
+import json as json_text
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layoutrand.cli.terminal import Page, Terminal
+
+if TYPE_CHECKING:
+    from layoutrand.core.config import Config
+    from layoutrand.core.difference import FileChanges, Part
+    from layoutrand.model import LayoutName
+    from layoutrand.usecases.explain import Binaries, Explanation, Verdict
+
+_MOST_FILES = 12
+_LONGEST = 60
+_HASH = 64  # hexadecimal digits of SHA-256
+
+
+def explain_build(
+    config: Config, directory: Path, systems: Sequence[str], layouts: Sequence[LayoutName], terminal: Terminal
+) -> int:
+    """Show what a build would reuse and make, and why; exit status 1 if a system could not be judged."""
+    from layoutrand.usecases.explain import explain, explain_document
+    from layoutrand.usecases.site import Progress
+    from layoutrand.world.cache import Cache, default_root
+    from layoutrand.world.process import SubprocessRunner
+
+    found = explain(
+        config, directory, Cache(default_root()), SubprocessRunner(), systems=systems, layouts=layouts,
+        progress=Progress(terminal.say, lambda: None),
+    )  # fmt: skip
+    if terminal.json:
+        terminal.document(explain_document(found))
+    for one in found:
+        _show(one, terminal)
+    return 1 if any(one.capture.state == "error" for one in found) else 0
+
+
+def list_systems(config: Config, systems: Sequence[str], terminal: Terminal) -> int:
+    """Show the systems as they stand after the matrix was expanded."""
+    from layoutrand.core.config import as_dict
+
+    rows = {name: as_dict(config.systems[name]) for name in systems}
+    if terminal.json:
+        listed = [{"name": name, **row} for name, row in rows.items()]
+        terminal.document({"schema": "layoutrand/systems/1", "systems": listed})
+    columns = [
+        key
+        for key in ("rev", "toolchain", "cflags", "cxxflags", "fflags", "ldflags", "env")
+        if key in ("toolchain", "cflags") or any(row[key] for row in rows.values())
+    ]
+    cells = [(name, *(_cell(row[key]) for key in columns)) for name, row in rows.items()]
+    terminal.table("Systems", ("system", *columns), cells)
+    return 0
+
+
+def _cell(value: Any) -> str:
+    return " ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, dict) else value or "-"
+
+
+def _show(one: Explanation, page: Page) -> None:
+    if one.capture.state == "error":
+        page.fail(f"{one.system}: {one.capture.reason}")
+        return
+    _show_verdict(f"{one.system}: capture", one.capture, page)
+    if one.stock is not None:
+        _show_verdict(f"{one.system}: stock build", one.stock, page, known=one.capture)
+    for binaries in one.binaries:
+        page.line(f"{one.system}: {_counted(binaries)}")
+    page.line()
+
+
+def _show_verdict(what: str, verdict: Verdict, page: Page, *, known: Verdict | None = None) -> None:
+    """One verdict with the parts of its key; those that ``known`` has shown already are not shown again."""
+    from layoutrand.core.difference import unchanged
+
+    latest = verdict.compared_with
+    when = "" if latest is None else f" ({_when(latest.at)}, {latest.directory})"
+    page.line(f"{what}: {verdict.state}: {verdict.reason}{when}")
+    if verdict.shared_with:
+        page.line(f"    shared with {', '.join(verdict.shared_with)}: equal keys, so it is built once")
+    shown = set() if known is None else {_told(part) for part in known.parts}
+    new = [part for part in verdict.parts if part.change != "same" and _told(part) not in shown]
+    for part in new if latest is not None else ():
+        page.line(f"    {_told(part)}")
+        if part.name in ("source.digest", "source.commit") and verdict.files is not None:
+            for line in _files(verdict.files):
+                page.line(f"        {line}")
+    same = unchanged(list(verdict.parts))
+    if same and known is None:
+        page.line(f"    same: {', '.join(same)}")
+
+
+def _told(part: Part) -> str:
+    if part.change == "added":
+        return f"{part.name}: now {_short(part.now)}, not there before"
+    if part.change == "removed":
+        return f"{part.name}: was {_short(part.was)}, not there now"
+    return f"{part.name}: was {_short(part.was)}, now {_short(part.now)}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, str) and len(value) in (40, _HASH) and not set(value) - set("0123456789abcdef"):
+        return value[:12]
+    text = json_text.dumps(value, ensure_ascii=True)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
+
+
+def _files(files: FileChanges) -> list[str]:
+    from layoutrand.world.git_command import readable
+
+    lines = []
+    for change in ("changed", "added", "removed"):
+        names = getattr(files, change)
+        if names:
+            more = f" and {len(names) - _MOST_FILES} more" if len(names) > _MOST_FILES else ""
+            lines.append(f"{change}: {', '.join(readable(name) for name in names[:_MOST_FILES])}{more}")
+    return lines
+
+
+def _counted(binaries: Binaries) -> str:
+    asked = len(binaries.cached) + len(binaries.damaged) + len(binaries.missing)
+    parts = [f"{len(binaries.cached)} of {asked} layouts are cached"]
+    parts += [f"{len(names)} {kind}" for kind in ("damaged", "missing") if (names := getattr(binaries, kind))]
+    return f"{binaries.artefact}: {', '.join(parts)}" + (f" ({binaries.reason})" if binaries.reason else "")
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")

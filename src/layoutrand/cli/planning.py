@@ -1,0 +1,122 @@
+"""`layoutrand plan`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from layoutrand.cli import options
+from layoutrand.cli.analysis import Host, load_selection
+from layoutrand.cli.running import Benchmarks
+from layoutrand.cli.terminal import Page, Terminal, percent
+
+if TYPE_CHECKING:
+    from layoutrand.usecases.plan import BenchmarkPlan, Forecast
+
+HalfWidth = Annotated[
+    list[str] | None, typer.Option("--half-width", help="Relative half-width wanted, such as 1%; may be repeated.")
+]
+Threshold = Annotated[str, typer.Option(help="The difference between two systems that a comparison should decide.")]
+Write = Annotated[bool, typer.Option("--write", help="Set run.executions in layoutrand.toml to what the plan says.")]
+
+
+def plan(  # noqa: PLR0913 - one parameter for each option
+    system: options.Systems = None,
+    benchmark: Benchmarks = None,
+    half_width: HalfWidth = None,
+    threshold: Threshold = "1%",
+    confidence: options.Confidence = 0.95,
+    host: Host = None,
+    write: Write = False,
+    directory: options.Directory = Path(),
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Repetition counts from a pilot: optimal counts per level, binaries for a wanted precision, and what it costs."""
+    from layoutrand.usecases.plan import HALF_WIDTHS, make_plans, plan_document
+    from layoutrand.world.cache import Cache, default_root, link_seconds
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    widths = [options.share(text, "--half-width") for text in half_width or []] or list(HALF_WIDTHS)
+    config = options.load_config(directory)
+    systems = options.match_systems(config, system) if system else []
+    selection = load_selection(config, directory, systems, benchmark or [], host)
+    plans = make_plans(
+        selection, link_seconds(Cache(default_root())), half_widths=widths,
+        threshold=options.share(threshold, "--threshold"), confidence=confidence,
+    )  # fmt: skip
+    if json:
+        terminal.document(plan_document(plans, confidence=confidence))
+    show_plans(plans, terminal)
+    if write:
+        _write(directory, plans, terminal)
+    return 0
+
+
+def show_plans(plans: Sequence[BenchmarkPlan], page: Page) -> None:
+    """What varies and what it costs, then what to do."""
+    page.table(
+        "The pilot: variation and cost of each level",
+        ("benchmark", "system", "metric", "binaries", "level", "relative sd", "cost of one more", "optimal count"),
+        [row for each in plans for row in _level_rows(each)],
+    )
+    page.line()
+    widths = [forecast.half_width for forecast in plans[0].for_mean]
+    page.table(
+        "Binaries for a wanted half-width of the mean, and to decide a difference between two systems",
+        (
+            "benchmark", "system", *(f"± {percent(width, 1)}" for width in widths),
+            f"difference of {percent(plans[0].for_ratio.half_width, 1)}",
+        ),
+        [
+            (each.benchmark, each.system, *(_forecast(f) for f in each.for_mean), _forecast(each.for_ratio, "each"))
+            for each in plans
+        ],
+    )  # fmt: skip
+    for each in plans:
+        for warning in each.warnings:
+            page.warn(f"{each.system}, {each.benchmark}: {warning}")
+
+
+def _level_rows(plan: BenchmarkPlan) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for level in plan.levels:
+        count = plan.counts.get(level)
+        rows.append((
+            *((plan.benchmark, plan.system, plan.metric, str(plan.n_binaries)) if not rows else ("",) * 4),
+            level, percent(plan.relative_sds[level], 3), duration(plan.costs_s[level]),
+            "as many as are wanted" if count is None else str(count),
+        ))  # fmt: skip
+    return rows
+
+
+def _forecast(forecast: Forecast, suffix: str = "") -> str:
+    if forecast.binaries is None:
+        return "out of reach"
+    return f"{forecast.binaries:,}{' ' + suffix if suffix else ''}, {duration(forecast.seconds)}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people: 12 ms, 3.4 s, 5 min, 2.1 h."""
+    if math.isinf(seconds):
+        return "for ever"
+    for limit, factor, unit in ((0.9995, 1e-3, "ms"), (99.5, 1.0, "s"), (5940.0, 60.0, "min"), (172_800, 3600.0, "h")):
+        if seconds < limit:
+            return f"{seconds / factor:.3g} {unit}"
+    return f"{seconds / 86_400:.3g} days"
+
+
+def _write(directory: Path, plans: Sequence[BenchmarkPlan], terminal: Terminal) -> None:
+    """One number serves all benchmarks: the largest count, since too few executions cost precision, too many time."""
+    from layoutrand.cli.options import CONFIG_NAME
+    from layoutrand.text.settings import with_executions
+    from layoutrand.world.disk import write_atomically
+
+    executions = max(each.counts.get("execution", 1) for each in plans)
+    path = directory / CONFIG_NAME
+    write_atomically(path, with_executions(path.read_text("utf-8"), executions).encode())
+    terminal.say(f"run.executions = {executions} written to {path}")

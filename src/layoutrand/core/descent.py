@@ -1,0 +1,82 @@
+"""What a finished artefact has in common with the link it comes from, once strip, objcopy, a packer or a signer had it.
+
+Only contents count here: names and times prove nothing. The weakest claim, `NOT_COMPARABLE`, is none at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from layoutrand.core import elf
+from layoutrand.errors import FeatureUnsupported
+
+AS_LINKED: Final = "file as linked"
+LOADED: Final = "loaded contents as linked"
+CODE: Final = "code as linked"
+NOT_COMPARABLE: Final = "not comparable"
+
+STRONGEST_FIRST: Final = (AS_LINKED, LOADED, CODE, NOT_COMPARABLE)
+"""How much of the link is proved to be in the artefact: all; what is loaded; the code section's bytes; nothing."""
+
+_HASH_OF_THE_FILE: Final = frozenset({".note.gnu.build-id"})
+_SHF_EXECINSTR: Final = 4
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What is kept of a linked file to know its descendants by.
+
+    ``sha256`` of the file; ``loaded`` a row (name, address, size, SHA-256) for each loaded section; ``code`` the bytes
+    of the largest executable section.
+    """
+
+    sha256: str
+    loaded: tuple[tuple[str, int, int, str], ...]
+    code: bytes
+
+
+def traces(binary: elf.Elf) -> Traces:
+    """The traces of a linked file."""
+    return Traces(_sha256(binary.data), _loaded(binary), max(_executable(binary), key=len, default=b""))
+
+
+def common(artefact: bytes, linked: Sequence[Traces]) -> list[str]:
+    """For each of the linked files, the strongest claim that holds between it and the artefact."""
+    digest = _sha256(artefact)
+    loaded: tuple[tuple[str, int, int, str], ...] = ()
+    parts: list[bytes] = []
+    try:
+        binary = elf.read(artefact, name="the artefact")
+        loaded, parts = _loaded(binary), list(_executable(binary))
+    except FeatureUnsupported:  # no ELF file any more: the code may still be in it, byte for byte
+        pass
+    claims = []
+    for each in linked:
+        if each.sha256 == digest:
+            claims.append(AS_LINKED)
+        elif loaded and loaded == each.loaded:
+            claims.append(LOADED)
+        elif each.code and (each.code in parts or (not parts and each.code in artefact)):
+            claims.append(CODE)
+        else:
+            claims.append(NOT_COMPARABLE)
+    return claims
+
+
+def _loaded(binary: elf.Elf) -> tuple[tuple[str, int, int, str], ...]:
+    rows = elf.loaded_content(binary, skip=_HASH_OF_THE_FILE)
+    return tuple((name, address, size, _sha256(content)) for name, address, size, content in rows)
+
+
+def _executable(binary: elf.Elf) -> Iterator[bytes]:
+    for index in np.flatnonzero((binary.sections["flags"] & _SHF_EXECINSTR) != 0).tolist():
+        yield binary.content(index)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,104 @@
+"""How each linker is told an order: the text of a file, and the arguments that point at it.
+
+All of them are given sections or symbols with unique names (`layoutrand.core.objedit`), so the order asked for is
+exact, and the binary shows which order was achieved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from layoutrand.core import ldscript, user_script
+from layoutrand.core.kinds import family
+from layoutrand.core.objedit import section_name
+from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, PADDING, linker_seed
+from layoutrand.errors import FeatureUnsupported
+from layoutrand.model import Layout, Section
+
+Linker = Literal["gnu", "lld", "gold", "mold"]
+RENAMING: Final = frozenset({"gnu", "gold"})
+"""Linkers that order sections by name; the others go by symbol, or cannot be told an order."""
+
+_ORDERING_FILE_SINCE: Final = (2, 43)
+"""The first GNU ld with --section-ordering-file."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What asks a linker for a layout: ``text`` goes into a file, ``arguments`` take its path for ``{}``."""
+
+    text: str
+    arguments: tuple[str, ...]
+
+    def argv(self, path: str) -> list[str]:
+        """The arguments with the path of the file."""
+        return [argument.replace("{}", path) for argument in self.arguments]
+
+
+def request(  # noqa: PLR0913 - the parts of one request
+    linker: str, version: str, script: str, sections: Sequence[Section], layout: Layout, *, users_script: bool
+) -> Request:
+    """The request for ``layout``; ``script`` is GNU ld's own or, with ``users_script``, the build's.
+
+    ``version`` is what the linker says of itself. Raises `FeatureUnsupported` for what it cannot do.
+    """
+    if LINK_ORDER in layout.factors:
+        return Request("", ())  # the link line itself is in another order
+    if LINKER_SHUFFLE in layout.factors:
+        return _shuffle(linker, layout)
+    if linker == "gnu":
+        if users_script:
+            return Request(user_script.ordered_user_script(script, _lines(sections, layout)), ("-T", "{}"))
+        if version_number(version) >= _ORDERING_FILE_SINCE and not layout.gaps:  # which may hold statements, but no gaps
+            return Request(ldscript.ordering_file(_lines(sections, layout)), ("--section-ordering-file={}",))
+        # In the default script's stead (-dT): a script of the build's that only adds to it (INSERT) still does.
+        return Request(ldscript.ordered_script(script, _lines(sections, layout)), ("-dT", "{}"))
+    if linker == "gold":
+        names = "".join(f"{section_name(i, sections[i].kind)}\n" for i in layout.order)
+        return Request(names, ("--section-ordering-file={}",))
+    if linker == "lld":
+        padding = _lld_padding(layout) if layout.gaps else ()
+        return Request(ldscript.symbol_order(layout.order), ("--symbol-ordering-file={}", *padding))
+    if isinstance(layout.name, int):
+        raise FeatureUnsupported(f"{linker} cannot be told an order, only shuffle by itself ({LINKER_SHUFFLE!r})")
+    return Request("", ())  # the order of the link line is mold's own
+
+
+def linker_pads(linker: str, layout: Layout) -> bool:
+    """Whether the layout's gaps are the linker's own choice (lld), and not asked for one by one."""
+    return linker == "lld" and bool(layout.gaps)
+
+
+def _lines(sections: Sequence[Section], layout: Layout) -> list[ldscript.Line]:
+    """Statements for a linker script, in order: gaps and exact section names."""
+    lines: list[ldscript.Line] = []
+    gaps = layout.gaps or (0,) * len(layout.order)
+    for index, gap in zip(layout.order, gaps, strict=True):
+        kind = sections[index].kind
+        if gap:
+            lines.append((family(kind), f". += {gap};"))
+        lines.append((family(kind), f"*({section_name(index, kind)})"))
+    return lines
+
+
+def _shuffle(linker: str, layout: Layout) -> Request:
+    """mold's own shuffle of everything that is loaded; identity is its order without."""
+    if linker != "mold":
+        raise FeatureUnsupported(f"{LINKER_SHUFFLE!r} is for linkers that cannot be told an order; {linker} can")
+    if not isinstance(layout.name, int):
+        return Request("", ())
+    return Request("", (f"--shuffle-sections={linker_seed(layout.name, LINKER_SHUFFLE)}",))
+
+
+def _lld_padding(layout: Layout) -> tuple[str, ...]:
+    assert isinstance(layout.name, int)
+    return (f"--randomize-section-padding={linker_seed(layout.name, PADDING)}",)
+
+
+def version_number(said: str) -> tuple[int, ...]:
+    """The version in what a linker says of itself, "Debian LLD 19.1.4" or "GNU ld (...) 2.40"; () if it says none."""
+    found = re.search(r"\d+(?:\.\d+)+", re.sub(r"\([^)]*\)", " ", said))  # who packaged it, and of what, is in brackets
+    return tuple(int(part) for part in found[0].split(".")) if found else ()

@@ -1,0 +1,106 @@
+"""What a build left of the links that were laid out inside it: each artefact, and the link that it comes from."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from layoutrand.core import codecheck, descent, linkline
+from layoutrand.core.capture import CapturedLink
+from layoutrand.core.code import Code
+from layoutrand.errors import CaptureFailed, LayoutNotApplied
+from layoutrand.model import Section
+from layoutrand.usecases import apply
+from layoutrand.usecases.apply import Outcome, Proof
+from layoutrand.usecases.capture import artefact_of, other_names
+
+
+@dataclass(frozen=True)
+class Build:
+    """A build that succeeded, while its tree is still there, and what became of each of its links."""
+
+    outcomes: list[Outcome]
+    tree: Path
+    log: Path
+    build_s: float
+
+
+@dataclass(frozen=True)
+class Descendant:
+    """An artefact that a build left, the link it comes from, and what is proved to be common to both."""
+
+    artefact: str
+    data: bytes
+    outcome: Outcome
+    claim: str
+
+    @property
+    def proof(self) -> Proof:
+        """Of the link."""
+        assert self.outcome.proof is not None
+        return self.outcome.proof
+
+
+def descend(build: Build, artefact: str) -> Descendant:
+    """The artefact and the link it comes from: by its content, else by its name.
+
+    Raises `CaptureFailed` or `LayoutNotApplied` if there is no such link, or if that link was not laid out.
+    """
+    data = artefact_of(build.tree, artefact, build.log, whatever=True)
+    paths = {linkline.absolute(artefact, str(build.tree)), os.path.realpath(build.tree / artefact)}
+    newest = build.outcomes[::-1]
+    laid_out = [outcome for outcome in newest if outcome.proof is not None]
+    claims = descent.common(data, [outcome.traces() for outcome in laid_out])
+    proved = [pair for pair in zip(laid_out, claims, strict=True) if pair[1] != descent.NOT_COMPARABLE]
+    if proved:
+        outcome, claim = min(proved, key=lambda p: (descent.STRONGEST_FIRST.index(p[1]), p[0].output not in paths))
+        return Descendant(artefact, data, outcome, claim)
+    if not build.outcomes:
+        raise CaptureFailed(
+            "no link of this build went through layoutrand's wrappers. Either the source tree holds an earlier build, "
+            "so that nothing was linked (make clean); or the build calls its compiler or linker by an absolute path or "
+            "changes PATH (let it use $CC, $CXX and $LD, or plain gcc, g++ and ld)",
+            log=build.log,
+        )
+    called = [outcome for outcome in newest if outcome.output in paths]
+    called += [outcome for outcome in newest if _same_name(outcome.output, artefact)]
+    if not called:
+        raise LayoutNotApplied(
+            f"nothing shows that {artefact} comes from a program that was laid out in this build: none of them has "
+            f"its name, and it holds the code of none. The links were: "
+            f"{apply.listed(build.outcomes, str(build.tree))}. Let the build link it under a name that begins alike",
+            log=build.log,
+        )
+    if called[0].proof is None:
+        raise LayoutNotApplied(f"its link was not laid out: {called[0].reason}", log=build.log)
+    return Descendant(artefact, data, called[0], descent.NOT_COMPARABLE)
+
+
+def _same_name(output: str, artefact: str) -> bool:
+    """Whether the file names are the same up to what steps of a build add: prog.elf and prog.bin, prog.tmp and prog."""
+    name, wanted = os.path.basename(output), os.path.basename(artefact)
+    return name in other_names(artefact) or name.split(".")[0] == wanted.split(".")[0]
+
+
+def _called(section: Section) -> str:
+    return f"{section.name} of {section.object} ({section.size} bytes)"
+
+
+def difference(reference: CapturedLink, code: Path, outcome: Outcome) -> str:
+    """Where the program of a build differs from the reference's, whose ``code`` is in that file; for a message."""
+    ours, theirs = outcome.link().sections, reference.sections
+    for one, other in zip(ours, theirs, strict=False):
+        if one != other:
+            return f"its {_called(one)} stands where that has {_called(other)}"
+    if len(ours) != len(theirs):
+        return f"it has {len(ours)} placeable sections instead of {len(theirs)}"
+    new, old = Code.load((outcome.record / "code.npz").read_bytes()), Code.load(code.read_bytes())
+    if new.content.shape == old.content.shape:
+        where = codecheck.changed(old.content, new.content, old.fixed)
+        if where is not None:
+            section = ours[int(np.searchsorted(np.cumsum(old.stored), where, side="right"))]
+            return f"{section.name} of {section.object} has other code"
+    return "the same sections, in another order or with other symbols"

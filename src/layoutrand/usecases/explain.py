@@ -1,0 +1,237 @@
+"""`layoutrand build --explain`: what a build would reuse, what it would make, and why. It builds nothing.
+
+What there is to explain is taken from the facts that keys are made of, whatever these are, so a new one needs no line
+here. The comparison is with the latest build of the same system that is remembered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from layoutrand.core.capture import Capture
+from layoutrand.core.config import Config
+from layoutrand.core.difference import FileChanges, Part, compare, compare_files
+from layoutrand.errors import LayoutrandError
+from layoutrand.model import STOCK, LayoutName
+from layoutrand.usecases.binaries import binary_key, cached_binary, stock_key
+from layoutrand.usecases.build import find_order
+from layoutrand.usecases.capture import Order
+from layoutrand.usecases.memory import Remembered, latest_build, recall_capture
+from layoutrand.usecases.origin import Origins
+from layoutrand.usecases.rebuild import reference_key
+from layoutrand.usecases.site import Progress, Site
+from layoutrand.world.cache import Cache
+from layoutrand.world.git_command import readable
+from layoutrand.world.process import Runner
+
+State = Literal["reused", "to build", "error"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of one build of a system, and why.
+
+    ``parts`` compares the key's parts with those of ``compared_with``; ``files`` does so with the source's, None where
+    they are not known or the same. ``shared_with`` are systems with the same key: they build once. ``error`` says why
+    the key could not even be made.
+    """
+
+    state: State
+    reason: str
+    key: str
+    capture: Capture | None
+    compared_with: Remembered | None
+    parts: tuple[Part, ...]
+    files: FileChanges | None
+    shared_with: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """How many of one artefact's layouts are in the cache; ``reason`` says why others are not, "" if all are."""
+
+    artefact: str
+    cached: tuple[LayoutName, ...]
+    damaged: tuple[LayoutName, ...]
+    missing: tuple[LayoutName, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One system; ``stock`` is None where it was not asked for."""
+
+    system: str
+    capture: Verdict
+    stock: Verdict | None
+    binaries: tuple[Binaries, ...]
+
+
+def explain(  # noqa: PLR0913 - one argument for each choice of the user
+    config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str],
+    layouts: Sequence[LayoutName], progress: Progress,
+) -> list[Explanation]:  # fmt: skip
+    """What `build` would do with these arguments; an error of one system is its verdict and stops no other."""
+    site = Site(config, project, cache, runner, 1, progress, Origins(project, cache, progress.say))
+    found = [_explain(site, name, layouts) for name in systems]
+    return [replace(one, capture=_with_twins(one, found)) for one in found]
+
+
+def _with_twins(one: Explanation, every: Sequence[Explanation]) -> Verdict:
+    twins = [o.system for o in every if o is not one and o.capture.key and o.capture.key == one.capture.key]
+    return replace(one.capture, shared_with=tuple(twins))
+
+
+def _explain(site: Site, system: str, layouts: Sequence[LayoutName]) -> Explanation:
+    try:
+        order = find_order(site, system, "capture")
+        stock = find_order(site, system, "stock") if STOCK in layouts else None
+    except LayoutrandError as error:
+        return Explanation(system, Verdict("error", str(error), "", None, None, (), None, ()), None, ())
+    latest = latest_build(site, system, "capture")
+    verdict = _capture(site, order, latest)
+    return Explanation(
+        system, verdict, None if stock is None else _stock(site, stock, latest_build(site, system, "stock")),
+        tuple(_binaries(site, verdict, latest, artefact, layouts) for artefact in site.config.build.artefacts),
+    )  # fmt: skip
+
+
+def _capture(site: Site, order: Order, latest: Remembered | None) -> Verdict:
+    if site.config.build.mode == "rebuild":  # there the capture is the record of the first build
+        order = replace(order, key=reference_key(order))
+    capture, known = recall_capture(site.cache, order)
+    damaged = site.cache.damaged_files(capture) if capture else []
+    verdict = _verdict(site, order, latest)
+    if capture is not None and not damaged:
+        return replace(verdict, state="reused", reason=_why_reused(verdict), capture=capture)
+    if damaged:
+        return replace(verdict, reason=f"it was captured, but is damaged on disk ({damaged[0]})")
+    if known:
+        return replace(verdict, reason="it was captured, but is no longer in the cache (evicted, or damaged)")
+    return verdict
+
+
+def _stock(site: Site, order: Order, latest: Remembered | None) -> Verdict:
+    verdict = _verdict(site, order, latest)
+    states = {_state(site, order.recipe.system, name, STOCK, stock_key(order.key, name)) for name in _artefacts(site)}
+    if states == {"cached"}:
+        return replace(verdict, state="reused", reason=_why_reused(verdict))
+    if "damaged" in states:
+        return replace(verdict, reason="its binary is damaged on disk")
+    if latest is not None and latest.key == order.key:
+        return replace(verdict, reason="it was built, but is no longer in the cache (evicted)")
+    return verdict
+
+
+def _artefacts(site: Site) -> list[str]:
+    return site.config.build.artefacts
+
+
+def _verdict(site: Site, order: Order, latest: Remembered | None) -> Verdict:
+    """That it must be built, with the reason so far as the key tells it."""
+    now = json.loads(json.dumps(order.facts))  # as they are remembered: a tuple there is a list
+    parts = compare(None if latest is None else latest.facts, now)
+    differ = sum(part.change != "same" for part in parts)
+    if latest is None:
+        reason = "no earlier build of this system is remembered"
+    elif differ:
+        reason = f"{differ} of {len(parts)} parts of its key changed since the latest build of this system"
+    else:
+        reason = "nothing changed, but the record of its key is gone or damaged"
+    files = None if latest is None else _files(site, order, latest)
+    return Verdict("to build", reason, order.key, None, latest, tuple(parts), files, ())
+
+
+def _why_reused(verdict: Verdict) -> str:
+    if verdict.compared_with is None or any(part.change != "same" for part in verdict.parts):
+        return "an earlier build had exactly this key"
+    return "nothing it depends on changed since the latest build of this system"
+
+
+def _files(site: Site, order: Order, latest: Remembered) -> FileChanges | None:
+    """Files of the source that changed since, as far as it can be known."""
+    was, now = latest.facts["source"], order.facts["source"]
+    if was == now:
+        return None
+    if order.origin.contents is not None:
+        return None if latest.contents is None else compare_files(latest.contents, order.origin.contents)
+    if "commit" not in was:
+        return None
+    changes = site.origins.mirrors.changes(order.origin.about["repo"], was["commit"], now["commit"])
+    if changes is None:
+        return None
+    kinds = {kind: tuple(sorted(name for k, name in changes if k == kind)) for kind in "AD"}
+    return FileChanges(kinds["A"], kinds["D"], tuple(sorted(name for kind, name in changes if kind not in "AD")))
+
+
+def _state(site: Site, system: str, artefact: str, layout: LayoutName, key: str) -> str:
+    if cached_binary(site.cache, system, artefact, layout, key) is not None:
+        return "cached"
+    return "damaged" if site.cache.has_entry(key) else "missing"
+
+
+def _binaries(
+    site: Site, verdict: Verdict, latest: Remembered | None, artefact: str, layouts: Sequence[LayoutName]
+) -> Binaries:
+    wanted = [layout for layout in layouts if layout != STOCK]
+    if verdict.capture is None:
+        return Binaries(artefact, (), (), tuple(wanted), "the capture must be built first" if wanted else "")
+    capture, policy = verdict.capture, site.config.layout
+    states = {
+        layout: _state(site, capture.system, artefact, layout, binary_key(capture.id, artefact, policy, layout))
+        for layout in wanted
+    }
+    by_state = {kind: tuple(k for k, state in states.items() if state == kind) for kind in set(states.values())}
+    damaged, missing = by_state.get("damaged", ()), by_state.get("missing", ())
+    reasons = ["content on disk differs from its record"] if damaged else []
+    if missing:
+        reasons.append(_why_missing(latest, policy.facts(), missing))
+    return Binaries(artefact, by_state.get("cached", ()), damaged, missing, "; ".join(reasons))
+
+
+def _why_missing(latest: Remembered | None, policy: Mapping[str, Any], missing: Sequence[LayoutName]) -> str:
+    changed = [] if latest is None else [part for part in compare(latest.policy, policy) if part.change != "same"]
+    if changed and any(isinstance(layout, int) for layout in missing):
+        told = "; ".join(f"layout.{part.name} was {part.was}, is {part.now}" for part in changed)
+        return f"the layout policy changed since the latest build of this system: {told}"
+    return "never made from this capture, or evicted"
+
+
+def explain_document(explanations: Sequence[Explanation]) -> dict[str, Any]:
+    """``layoutrand/explain/1``."""
+    return {
+        "schema": "layoutrand/explain/1",
+        "systems": [
+            {
+                "system": one.system,
+                "capture": _verdict_json(one.capture),
+                "stock": None if one.stock is None else _verdict_json(one.stock),
+                "binaries": [{**asdict(b), "asked": len(b.cached + b.damaged + b.missing)} for b in one.binaries],
+            }
+            for one in explanations
+        ],
+    }
+
+
+def _verdict_json(verdict: Verdict) -> dict[str, Any]:
+    latest = verdict.compared_with
+    files = verdict.files
+    return {
+        "state": verdict.state,
+        "reason": verdict.reason,
+        "key": verdict.key,
+        "capture": None if verdict.capture is None else verdict.capture.id,
+        "source": None if verdict.capture is None else dict(verdict.capture.source),
+        "compared_with": None if latest is None else {
+            "key": latest.key, "at": latest.at, "directory": latest.directory, "source": dict(latest.source),
+        },
+        "parts": [asdict(part) for part in verdict.parts],
+        "files": None if files is None else {
+            change: [readable(name) for name in names] for change, names in asdict(files).items()
+        },
+        "shared_with": list(verdict.shared_with),
+    }  # fmt: skip

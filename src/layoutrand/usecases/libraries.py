@@ -1,0 +1,56 @@
+"""Shared libraries of the build that its artefacts need at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from layoutrand.core import dynamic, elf
+from layoutrand.core.capture import CapturedLink
+from layoutrand.model import Binary, BuildFailure
+
+_BUILT = "_build/"
+
+
+def unlisted_libraries(link: CapturedLink, data: bytes, root: Path, artefacts: Sequence[str]) -> tuple[str, ...]:
+    """What to tell the user of libraries that the artefact ``data`` needs and that are no artefacts themselves.
+
+    ``root`` holds the files of the captured ``link``.
+    """
+    needs = dynamic.read(data)
+    if not needs.needed:
+        return ()
+    built = {}
+    for name in link.files:
+        if name.startswith(_BUILT) and _is_library(root / name):
+            built[name.removeprefix(_BUILT)] = dynamic.read((root / name).read_bytes())
+    return tuple(dynamic.unlisted(needs, artefacts, built))
+
+
+def _is_library(path: Path) -> bool:
+    with path.open("rb") as file:
+        begin = file.read(18)
+    return elf.is_elf(begin) and begin[16:18] == b"\x03\x00"  # e_type ET_DYN
+
+
+def companions(rows: Mapping[str, Sequence[Binary | BuildFailure]]) -> dict[str, list[str]]:
+    """For each artefact the others that it needs; ``rows`` has what became of the layouts of each."""
+    parts = {}
+    for artefact, row in rows.items():
+        binary = next((result for result in row if isinstance(result, Binary)), None)
+        known = len(rows) > 1 and binary is not None
+        parts[artefact] = dynamic.read(binary.path.read_bytes()) if known and binary else dynamic.Dynamic()
+    return dynamic.companions(parts)
+
+
+def search_path(binaries: Iterable[Mapping[str, Binary]]) -> tuple[str, ...]:
+    """Directories of artefacts that other artefacts of a layout need, relative to where all of them are placed.
+
+    ``binaries`` has the binaries of some layouts by artefact; the result serves all, so that no two differ in it.
+    """
+    found: set[str] = set()
+    for artefacts in binaries:
+        if len(artefacts) > 1:
+            parts = {path: dynamic.read(binary.path.read_bytes()) for path, binary in artefacts.items()}
+            found.update(dynamic.library_directories(parts))
+    return tuple(sorted(found))

@@ -1,0 +1,87 @@
+"""What earlier builds were made from: a capture by its key, and the latest build of each system.
+
+The key alone decides whether a capture is used again. What is remembered beside it is for people: with what key, source
+and layout policy a system was built last, so that `explain` can say what has changed since.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from layoutrand.core.capture import Capture
+from layoutrand.core.recipe import Variant
+from layoutrand.usecases.capture import Order
+from layoutrand.usecases.site import Site
+from layoutrand.world.cache import Cache
+from layoutrand.world.disk import canonical_json, sha256_bytes
+
+_VERSION: Final = 1  # of what is remembered of the latest build; another version's is as good as none
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """The latest build of a system: its key and what that was made of, the layout policy, when (s) and where.
+
+    ``source`` says where the source came from; ``contents`` is its listing, if it was a directory and is still known.
+    """
+
+    key: str
+    facts: Mapping[str, Any]
+    source: Mapping[str, Any]
+    contents: Mapping[str, str] | None
+    policy: Mapping[str, Any]
+    at: float
+    directory: str
+
+
+def recall_capture(cache: Cache, order: Order) -> tuple[Capture | None, bool]:
+    """The capture that the order's key gave, as if made for this system, and whether there should be one.
+
+    Builds with different keys can give one capture; what it says of source and tools is this order's.
+    """
+    known = cache.recall(order.key)
+    found = cache.load_capture(known["capture"]) if known else None
+    if known is None or found is None:
+        return None, known is not None
+    return replace(
+        found, system=order.recipe.system, toolchain=order.toolbox.toolchain.name, tools=order.toolbox.facts(),
+        source=order.origin.record(), build_s=known.get("build_s", found.build_s),
+        n_links=known.get("n_links", found.n_links),
+    ), True  # fmt: skip
+
+
+def remember_build(site: Site, order: Order) -> None:
+    """Make this the latest build of its system."""
+    origin = order.origin
+    digest = order.facts["source"].get("digest")
+    listing = None if origin.contents is None else f"source-{digest}"
+    if listing is not None and site.cache.recall(listing) is None:
+        site.cache.remember(listing, origin.contents or {})
+    site.cache.remember(
+        _name(site, order.recipe.system, order.recipe.variant),
+        {
+            "version": _VERSION, "key": order.key, "facts": order.facts,
+            "source": {name: value for name, value in origin.about.items() if name != "git"}, "listing": listing,
+            "policy": site.config.layout.facts(), "at": time.time(),
+            "directory": str(site.project.resolve()),
+        },
+    )  # fmt: skip
+
+
+def latest_build(site: Site, system: str, variant: Variant) -> Remembered | None:
+    """The latest build of the system in this variant, or None."""
+    found = site.cache.recall(_name(site, system, variant))
+    if found is None or found.get("version") != _VERSION:
+        return None
+    contents = site.cache.recall(found["listing"]) if found["listing"] else None
+    return Remembered(
+        found["key"], found["facts"], found["source"], contents, found["policy"], found["at"], found["directory"]
+    )
+
+
+def _name(site: Site, system: str, variant: Variant) -> str:
+    build = [site.config.project.name, system, variant, site.config.build.mode]
+    return f"latest-{sha256_bytes(canonical_json(build))[:40]}"

@@ -1,0 +1,129 @@
+"""Where a system's source comes from: a directory, or a revision of a repository."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from layoutrand.core.recipe import Recipe
+from layoutrand.errors import LayoutrandError
+from layoutrand.world import source
+from layoutrand.world.cache import Cache
+from layoutrand.world.repository import Mirrors
+from layoutrand.world.submodules import is_local
+from layoutrand.world.worktree import git_state
+
+Say = Callable[[str], None]
+"""Takes one line about what is happening."""
+
+_FEW: Final = 5  # names of files in one note
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The source to build: ``facts`` identify it in keys and records; ``fetch`` puts a private copy at a path.
+
+    ``about`` says where the source was found, in records but in no key: what is there counts, not where.  ``contents``
+    is the `source.listing` of a directory, ``in_place`` the directory itself where it is built without a copy.
+    ``notes`` are what a user should know of it.
+    """
+
+    facts: Mapping[str, Any]
+    about: Mapping[str, Any]
+    fetch: Callable[[Path], None]
+    in_place: Path | None
+    contents: Mapping[str, str] | None
+    notes: tuple[str, ...]
+
+    def record(self) -> dict[str, Any]:
+        """What a capture keeps of it."""
+        return {**self.facts, **self.about}
+
+
+class Origins:
+    """The sources of one project, each looked at once per command however many systems are built from it."""
+
+    def __init__(self, project: Path, cache: Cache, say: Say) -> None:
+        """For the project in that directory; mirrors of repositories are kept in the cache."""
+        self.project = project
+        self.mirrors = Mirrors(cache.root / "repos", cache.lock, say)
+        self._found: dict[tuple[str | None, ...], Origin | LayoutrandError] = {}
+        self._lock = threading.Lock()
+
+    def find(self, recipe: Recipe) -> Origin:
+        """Where the recipe's source comes from; raises `BuildFailed` or `UsageError` where there is none."""
+        build = recipe.build
+        rev = (recipe.options.rev or build.rev) if build.repo is not None else None
+        with self._lock:
+            if (build.repo, rev) not in self._found:
+                try:
+                    self._found[build.repo, rev] = self._revision(recipe, rev) if build.repo else self._folder(recipe)
+                except LayoutrandError as error:
+                    self._found[build.repo, rev] = error
+            found = self._found[build.repo, rev]
+        if isinstance(found, LayoutrandError):
+            raise found
+        return found
+
+    def notes(self) -> list[str]:
+        """What there is to say of the sources that were found."""
+        return [note for found in self._found.values() if isinstance(found, Origin) for note in found.notes]
+
+    def url(self, repo: str) -> str:
+        """The repository's address; a path is made absolute."""
+        path = self.project / repo
+        return os.path.abspath(path) if path.exists() or (is_local(repo) and "://" not in repo) else repo
+
+    def _revision(self, recipe: Recipe, rev: str | None) -> Origin:
+        build = recipe.build
+        assert build.repo is not None
+        url = self.url(build.repo)
+        commit = self.mirrors.resolve(url, rev)
+        exclude = list(build.exclude)
+        notes = []
+        if re.match(r"(HEAD|@)($|[~^@])", rev or "HEAD") and os.path.isdir(url):
+            state = git_state(Path(url))
+            if state and state["dirty"]:
+                notes.append(
+                    f"source: what is built is commit {commit[:12]} of {url}; the {_files(state)} not committed there "
+                    "are no part of it (build.source builds a tree as it is)"
+                )
+        return Origin(
+            facts={"commit": commit, **({"exclude": exclude} if exclude else {})},
+            about={"repo": url, "rev": rev or "HEAD", "git": None},
+            fetch=lambda target: self.mirrors.check_out(url, commit, target, exclude),
+            in_place=None, contents=None, notes=tuple(notes),
+        )  # fmt: skip
+
+    def _folder(self, recipe: Recipe) -> Origin:
+        build = recipe.build
+        folder = (self.project / build.source).resolve()  # the wrappers see physical paths
+        contents = source.listing(folder, build.exclude)
+        state = git_state(folder, build.exclude)
+        notes = []
+        if state and "error" in state:
+            notes.append(f"source: git does not tell the state of {folder}: {state['error']}")
+        elif state and state["dirty"]:
+            notes.append(
+                f"source: {folder} differs from commit {state['commit'][:12]}: {_files(state)} changed "
+                f"({_named(state)}); that is recorded with the capture"
+            )
+        return Origin(
+            facts={"digest": source.digest_of(contents), "in_place": build.in_place}, about={"git": state},
+            fetch=lambda target: source.copy(folder, target, build.exclude),
+            in_place=folder if build.in_place else None, contents=contents, notes=tuple(notes),
+        )  # fmt: skip
+
+
+def _files(state: Mapping[str, Any]) -> str:
+    return "1 file" if state["n_changed"] == 1 else f"{state['n_changed']} files"
+
+
+def _named(state: Mapping[str, Any]) -> str:
+    more = state["n_changed"] - _FEW
+    return ", ".join(state["changed"][:_FEW]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,100 @@
+"""What every way of building shares: where it happens, threads that can be interrupted, failures, and twins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutrand.core import descent
+from layoutrand.core.config import Config
+from layoutrand.errors import BuildError, LayoutrandError
+from layoutrand.model import Binary, BuildFailure, LayoutName
+from layoutrand.usecases.libraries import companions
+from layoutrand.usecases.origin import Origins, Say
+from layoutrand.world import git_command
+from layoutrand.world.cache import Cache
+from layoutrand.world.process import Runner
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How `build` reports while it works: ``say`` takes a line, ``advance`` is called after each layout."""
+
+    say: Say
+    advance: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where and with what everything is built."""
+
+    config: Config
+    project: Path
+    cache: Cache
+    runner: Runner
+    jobs: int
+    progress: Progress
+    origins: Origins
+
+
+@contextmanager
+def threads(site: Site, workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads whose builds end at once when the main thread is interrupted, instead of being waited for."""
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield pool
+    except BaseException:
+        site.runner.stop()
+        git_command.stop()
+        pool.shutdown(cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def as_failure(system: str, artefact: str, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
+    """The record of an error that left a layout without a binary."""
+    return BuildFailure(system, artefact, layout, str(error), error.log if isinstance(error, BuildError) else None)
+
+
+def refuse_twins(rows: Mapping[str, Sequence[Binary | BuildFailure]]) -> dict[str, list[Binary | BuildFailure]]:
+    """Two seeds with the same text are one binary, not two: the later is a failure, since it would count twice.
+
+    ``rows`` has the results of each artefact. What an artefact needs is executed with it: so two layouts of a small
+    program in front of a library are two where the library's are.
+    """
+    needs = companions(rows)
+    text = {(r.artefact, r.layout): r.text_sha256 for row in rows.values() for r in row if isinstance(r, Binary)}
+    return {artefact: _distinct(row, needs[artefact], text) for artefact, row in rows.items()}
+
+
+def _distinct(
+    row: Sequence[Binary | BuildFailure], needs: Sequence[str], text: Mapping[tuple[str, LayoutName], str]
+) -> list[Binary | BuildFailure]:
+    first: dict[tuple[str, ...], LayoutName] = {}
+    kept: list[Binary | BuildFailure] = []
+    for result in row:
+        if isinstance(result, Binary) and isinstance(result.layout, int):
+            whole = (result.text_sha256, *(text.get((other, result.layout), "") for other in needs))
+            twin = first.setdefault(whole, result.layout)
+            if twin != result.layout:
+                result = BuildFailure(  # noqa: PLW2901 - the binary becomes a failure
+                    result.system, result.artefact, result.layout, _twin(result, twin), None
+                )
+        kept.append(result)
+    return kept
+
+
+def _twin(binary: Binary, twin: LayoutName) -> str:
+    proof = binary.verification
+    if proof is not None and proof.post_processed == descent.NOT_COMPARABLE:
+        return (
+            f"the same file as of seed {twin}, though the program linked inside the build has another layout: "
+            f"{binary.artefact} does not contain that program, or a step after the link undoes its layout"
+        )
+    return (
+        f"the same code in the same order as seed {twin}: {binary.artefact} has too few placeable sections for this "
+        "many seeds"
+    )

@@ -1,0 +1,54 @@
+"""When to stop adding binaries: once every interval is as narrow as was asked for, or at a limit.
+
+The rule looks at widths alone, never at a difference or its significance: stopping when a difference looks convincing
+would find differences that are not there.  Stopping by width does no such harm; it favours samples that look too calm
+by chance, a little (see `layoutrand.stats.grow_sample`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutrand.stats import mean_interval
+from layoutrand.usecases.analyse import measurements
+from layoutrand.usecases.selection import Selection
+
+
+@dataclass(frozen=True)
+class Width:
+    """The interval of one benchmark's main metric: its half-width over the mean (infinite with one binary)."""
+
+    system: str
+    benchmark: str
+    n_binaries: int
+    relative_half_width: float
+
+
+def widths(selection: Selection, *, confidence: float) -> list[Width]:
+    """The widths of all benchmarks, widest first."""
+    found = []
+    for sample in selection.samples:
+        if not sample.is_primary:
+            continue
+        relative = math.inf
+        if len(sample.binaries) > 1:
+            interval = mean_interval(measurements(sample), confidence=confidence)
+            if interval.centre:
+                relative = (interval.high - interval.low) / 2 / abs(interval.centre)
+        found.append(Width(sample.system, sample.benchmark, len(sample.binaries), relative))
+    return sorted(found, key=lambda width: -width.relative_half_width)
+
+
+def seeds_to_add(found: Sequence[Width], *, wanted: float, seeds: int, limit: int) -> int:
+    """How many seeds to add to the ``seeds`` so far; 0 when all widths are ``wanted`` or narrower, or at the limit.
+
+    As many as the widest interval is expected to need, since widths shrink with the root of the number of binaries,
+    but at most as many again: the estimate from few binaries may be far off.
+    """
+    if all(width.relative_half_width <= wanted for width in found) or seeds >= limit:
+        return 0
+    ratio = max(width.relative_half_width for width in found) / wanted
+    expected = 2 * seeds if math.isinf(ratio) else math.ceil(seeds * ratio**2)
+    return min(max(expected, seeds + 1), 2 * seeds, limit) - seeds

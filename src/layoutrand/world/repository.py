@@ -1,0 +1,205 @@
+"""Revisions of repositories: mirrors in the cache, and private work trees of one commit with its submodules."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final
+
+from layoutrand.core.problems import suggest
+from layoutrand.errors import BuildFailed
+from layoutrand.world.checkout import leave_out, refuse_pointers, set_times, work_trees
+from layoutrand.world.disk import remove_tree, sha256_bytes
+from layoutrand.world.git_command import FULL_HASH, git, git_with_remarks, names, readable
+from layoutrand.world.submodules import OWN, Repository, Submodule, described, places, submodules
+
+_EVERYTHING: Final = "+refs/*:refs/*"
+
+
+class Mirrors:
+    """Bare copies of repositories below one directory, fetched into when a revision is asked for."""
+
+    def __init__(
+        self, root: Path, lock: Callable[[str], AbstractContextManager[None]], say: Callable[[str], None]
+    ) -> None:
+        """Keep them below ``root``; ``lock`` lets one process at a time use the mirror it is given the name of."""
+        self.root = root
+        self.lock = lock
+        self.say = say
+        self._fetched: set[tuple[Path, str, bool]] = set()  # once per command is enough
+
+    def path(self, url: str) -> Path:
+        """Where the repository's mirror is or will be."""
+        return self.root / sha256_bytes(os.fsencode(url))[:16]
+
+    def resolve(self, url: str, rev: str | None) -> str:
+        """The commit that ``rev`` (default: HEAD) names in the repository now.
+
+        A full hash that the mirror has needs no network.  Raises `BuildFailed` for an unknown revision, and for a
+        name that is both a branch and a tag.
+        """
+        mirror = self.path(url)
+        wanted = rev or "HEAD"
+        try:
+            with self.lock(mirror.name):
+                if not (FULL_HASH.fullmatch(wanted) and _has(mirror, wanted)):
+                    self._fetch(url, mirror, OWN, head=re.match(r"(HEAD|@)($|[~^@:])", wanted) is not None)
+                    if FULL_HASH.fullmatch(wanted) and not _has(mirror, wanted):
+                        _fetch_commit(url, mirror, wanted, OWN)
+                out, said = _parsed(mirror, wanted)
+        except BuildFailed as error:
+            raise BuildFailed(f"build.repo: cannot get {wanted} of {url}: {error.message}") from error
+        if "ambiguous" in said:
+            raise BuildFailed(
+                f"build.repo: {wanted} of {url} is ambiguous; write refs/heads/{wanted} for the branch or "
+                f"refs/tags/{wanted} for the tag"
+            )
+        return out.decode().strip()
+
+    def changes(self, url: str, old: str, new: str) -> list[tuple[str, str]] | None:
+        """(A, M, D or T; name) of what differs between two commits; None if the mirror does not have both."""
+        try:
+            parts = names(_in(self.path(url), "diff", "--no-renames", "--name-status", "-z", old, new))
+        except BuildFailed:
+            return None
+        return list(zip(parts[::2], parts[1::2], strict=True))
+
+    def check_out(self, url: str, commit: str, target: Path, exclude: Sequence[str]) -> None:
+        """A work tree of the commit with its submodules at ``target``, with .git, since builds ask it for a version.
+
+        What ``exclude`` matches is left out (git takes it for unchanged).  All files have the time of the commit, so
+        that make finds nothing out of date that was committed together.  Raises `BuildFailed`.
+        """
+        try:
+            self._populate(described(url, url), commit, target, "", exclude)
+            git("submodule", "absorbgitdirs", cwd=target, plain=True)
+            trees = list(work_trees(target))
+            for tree, prefix in trees:
+                leave_out(tree, prefix, exclude)
+                refuse_pointers(tree, prefix)
+            set_times(target, int(git("show", "-s", "--format=%ct", commit, cwd=target, plain=True)))
+            for tree, _prefix in reversed(trees):  # for builds that ask git whether the tree is dirty
+                git("update-index", "-q", "--refresh", cwd=tree, plain=True)
+        except BuildFailed as error:
+            raise BuildFailed(f"build.repo: cannot check out {commit[:12]} of {url}: {error.message}") from error
+
+    def _populate(self, repository: Repository, commit: str, target: Path, prefix: str, exclude: Sequence[str]) -> None:
+        mirror = self.path(repository.url)
+        try:
+            with self.lock(mirror.name):
+                clone = ("clone", "--quiet", "--no-checkout", "--template=", "--origin", "origin")
+                git(*clone, "--no-recurse-submodules", "--", str(mirror), str(target), cwd=self.root, plain=True)
+            git("remote", "set-url", "origin", repository.url, cwd=target, plain=True)
+            git("checkout", "--quiet", "--detach", commit, cwd=target, plain=True)
+        except BuildFailed as error:
+            raise BuildFailed(f"{error.message} (without its mirror, {mirror}, it would be fetched anew)") from error
+        for module in submodules(target, prefix, exclude):
+            try:
+                found = self._obtain(repository, module)
+            except BuildFailed as error:
+                raise BuildFailed(
+                    f"submodule {readable(prefix + module.path)}: {error.message}. If the build does not need it, "
+                    "name it in build.exclude"
+                ) from error
+            for setting, value in (("url", found.url), ("active", "true")):  # as `git submodule init` does
+                git("config", f"submodule.{module.name}.{setting}", value, cwd=target, plain=True)
+            self._populate(found, module.commit, target / module.path, f"{prefix}{module.path}/", exclude)
+
+    def _obtain(self, parent: Repository, module: Submodule) -> Repository:
+        """The first place that has the submodule's commit, now in its mirror; the error tells all that was tried."""
+        tried = []
+        known = list(places(parent, module))
+        for place, _settings in known:
+            if _has(self.path(place.url), module.commit):
+                return place
+        for place, settings in known:
+            mirror = self.path(place.url)
+            try:
+                with self.lock(mirror.name):
+                    self._fetch(place.source, mirror, settings, head=False)
+                    if not _has(mirror, module.commit):
+                        _fetch_commit(place.source, mirror, module.commit, settings)
+            except BuildFailed as error:
+                tried.append(f"{place.source}: {error.message}")
+            else:
+                return place
+        raise BuildFailed(f"cannot get its commit {module.commit[:12]} from " + "; nor from ".join(tried))
+
+    def _fetch(self, url: str, mirror: Path, settings: Sequence[str], *, head: bool) -> None:
+        """Bring the mirror up to date; one that is not there or damaged (git was killed) is made beside its place."""
+        if (mirror, url, head) in self._fetched:
+            return
+        if not self._updated(url, mirror, settings):
+            self.say(f"fetching {url}")
+            fresh = mirror.with_name(f"{mirror.name}.new")
+            remove_tree(fresh)
+            fresh.mkdir(parents=True)
+            git("init", "--quiet", "--bare", "--template=", cwd=fresh, plain=True)
+            _fetch_into(fresh, url, _EVERYTHING, settings)
+            remove_tree(mirror)
+            fresh.rename(mirror)
+        if head:  # a mirror's HEAD does not follow by itself when the repository's moves to another branch
+            _fetch_into(mirror, url, "HEAD", settings)
+            _in(mirror, "update-ref", "--no-deref", "HEAD", "FETCH_HEAD")
+        self._fetched |= {(mirror, url, head), (mirror, url, False)}
+
+    def _updated(self, url: str, mirror: Path, settings: Sequence[str]) -> bool:
+        """Fetch into the mirror; False if there is none, or one that is damaged."""
+        if not _succeeds(mirror, "rev-parse", "--git-dir"):
+            return False
+        try:
+            _fetch_into(mirror, url, _EVERYTHING, settings, "--prune")
+        except BuildFailed as error:
+            try:
+                git("ls-remote", "--quiet", "--", url, "HEAD", cwd=self.root, settings=settings)
+            except BuildFailed:  # the mirror is not to blame
+                raise error from None
+            self.say(f"the mirror of {url} is damaged")
+            return False
+        return True
+
+
+def _parsed(mirror: Path, rev: str) -> tuple[bytes, str]:
+    """The commit that a revision names, and what git remarks; an unknown one is an error with the nearest name."""
+    try:
+        return git_with_remarks("--git-dir=.", "rev-parse", "--verify", f"{rev}^{{commit}}", cwd=mirror, plain=True)
+    except BuildFailed as error:
+        if error.message != "fatal: Needed a single revision":
+            raise
+        known = _in(mirror, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads", "refs/tags").decode(
+            "utf-8", "backslashreplace"
+        )
+        raise BuildFailed(f"it has no such revision{suggest(rev, known.splitlines())}") from error
+
+
+def _fetch_commit(url: str, mirror: Path, commit: str, settings: Sequence[str]) -> None:
+    """Ask for a commit that no branch or tag leads to, as submodules' may be; servers allow it or not."""
+    _fetch_into(mirror, url, commit, settings)
+
+
+def _fetch_into(mirror: Path, url: str, what: str, settings: Sequence[str], *options: str) -> None:
+    # A clone with little history, such as a continuous-integration service makes, is good enough to build from.
+    fetch = ("--git-dir=.", "fetch", "--quiet", "--no-tags", "--update-shallow", *options)
+    git(*fetch, "--", url, what, cwd=mirror, settings=settings)
+
+
+def _in(mirror: Path, *arguments: str) -> bytes:
+    return git("--git-dir=.", *arguments, cwd=mirror, plain=True)
+
+
+def _has(mirror: Path, commit: str) -> bool:
+    """Whether the mirror holds the commit."""
+    return _succeeds(mirror, "cat-file", "-e", f"{commit}^{{commit}}")
+
+
+def _succeeds(mirror: Path, *arguments: str) -> bool:
+    if not mirror.is_dir():
+        return False
+    try:
+        _in(mirror, *arguments)
+    except BuildFailed:
+        return False
+    return True

@@ -1,0 +1,77 @@
+"""What git says of the user's source tree: its commit, and what in it differs from that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from layoutrand.errors import BuildFailed, ToolNotFound
+from layoutrand.world.git_command import git, names, readable
+from layoutrand.world.source import ALWAYS_LEFT_OUT, content_of, digest_of, left_out
+
+MOST_NAMED: Final = 50
+"""How many changed files are recorded by name."""
+
+_SETTINGS: Final = ("status.renames=false", "diff.ignoreSubmodules=none", "status.showUntrackedFiles=all")
+_STATUS: Final = ("status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=traditional", "--no-renames")
+_FIELDS: Final = {"1": 8, "u": 10}  # words before the name, in lines of that kind
+
+
+def git_state(source: Path, exclude: Sequence[str] = ()) -> dict[str, Any] | None:
+    """Commit and dirtiness of the part of a git work tree that is built, or None outside one.
+
+    ``dirty`` is whether any of it differs from the commit, untracked files included; ``changed`` names the first
+    `MOST_NAMED` of ``n_changed`` files, ``diff_sha256`` is the same where commit and contents are.  ``ignored`` counts
+    files that git ignores, though the build sees them.  ``error`` stands in place of all where git refuses to say.
+    """
+    if not any((folder / ".git").exists() for folder in (source, *source.parents)):
+        return None
+    try:
+        commit = git("rev-parse", "--verify", "HEAD^{commit}", cwd=source).decode().strip()
+        changed, ignored = _changed(source, exclude)
+    except (BuildFailed, ToolNotFound) as error:
+        return {"commit": None, "dirty": None, "error": str(error)}
+    return {
+        "commit": commit,
+        "dirty": bool(changed),
+        "n_changed": len(changed),
+        "changed": [readable(name) for name in changed][:MOST_NAMED],
+        "diff_sha256": digest_of(changed) if changed else None,
+        "ignored": ignored,
+    }
+
+
+def _changed(source: Path, exclude: Sequence[str]) -> tuple[dict[str, str], int]:
+    """Name relative to the source -> content or "removed" of what differs from the commit; how many are ignored."""
+    changed: dict[str, str] = {}
+    ignored = 0
+    for kind, name, submodule in _entries(source):
+        if name.split("/", 1)[0] in ALWAYS_LEFT_OUT or left_out(name, exclude):
+            continue
+        if kind == "!":
+            ignored += 1
+        elif submodule.startswith("S") and (source / name / ".git").exists():
+            inner, more = _changed(source / name, ())
+            changed |= {
+                f"{name}/{path}": what for path, what in inner.items() if not left_out(f"{name}/{path}", exclude)
+            }
+            ignored += more
+            if submodule[1] == "C" or not inner:  # another commit, or one that is only staged
+                head = git("rev-parse", "--verify", "HEAD", cwd=source / name).decode().strip()
+                changed[name] = f"commit {head}"
+        else:
+            path = source / name
+            changed[name] = content_of(path) if os.path.lexists(path) else "removed"
+    return dict(sorted(changed.items(), key=lambda item: os.fsencode(item[0]))), ignored
+
+
+def _entries(source: Path) -> Iterator[tuple[str, str, str]]:
+    """Kind of line, name relative to the source, and the field on submodules of each line of git's status."""
+    prefix = os.fsdecode(git("rev-parse", "--show-prefix", cwd=source).removesuffix(b"\n"))
+    for line in names(git(*_STATUS, "--", ".", cwd=source, settings=_SETTINGS)):
+        kind = line[0]
+        words = line.split(" ", _FIELDS.get(kind, 1))
+        name = words[-1].rstrip("/")
+        yield kind, name.removeprefix(prefix), words[2] if kind in _FIELDS else ""

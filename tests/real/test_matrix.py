@@ -1,0 +1,181 @@
+"""Program x toolchain and linker x factor: every cell is built, verified and executed, as the README's table says.
+
+A cell is two seeds and both controls, through the command line. It is verified if every binary was, no two seeds have
+the same code or data, and every binary (stock, identity, seeds) gives the program's reference output. A factor that
+the toolchain's linker cannot do must be refused by name. The factors of a row share one capture.
+
+By default every program is built with one toolchain, and one program with every toolchain. `make matrix`
+(LAYOUTRAND_MATRIX=write) builds all and writes the table; LAYOUTRAND_MATRIX=all builds all and compares.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import matrix_table as matrix
+from debian_sources import source_tree, unavailable
+from layoutrand.core.toolchain import Toolchain
+from layoutrand.world import toolbox as toolboxes
+from layoutrand.world.process import find_tool
+from matrix_table import CANNOT, FACTORS, FAILED, NOTHING, UNKNOWN, VERIFIED
+from real_programs import PROGRAMS, Laid
+
+pytestmark = pytest.mark.slow
+MODE = os.environ.get("LAYOUTRAND_MATRIX", "")
+assert MODE in ("", "all", "write"), "LAYOUTRAND_MATRIX is empty, all or write"
+SEEDS = 2
+TOOLCHAINS = {
+    "gcc": "binutils", "gcc-gold": "binutils", "gcc-lld": "lld-19", "gcc-mold": "mold", "gcc-lto": "gcc",
+    "clang": "clang-19", "clang-lld": "clang-19 lld-19", "clang-lto": "clang-19 lld-19 llvm-19",
+    "clang-thinlto": "clang-19 lld-19 llvm-19",
+}  # fmt: skip
+LINKERS = {"gnu": "GNU ld", "lld": "lld", "gold": "gold", "mold": "mold"}
+NOTHING_TO_ORDER = ("there is only one layout", "too few placeable sections", "so none can be moved")
+REFUSALS = (
+    r"toolchain '{toolchain}' cannot do '{factor}'; ",
+    r"'{factor}' with toolchain '{toolchain}' needs version \d+ of its linker or later, this is ",
+    r"'{factor}' needs modules, which link-time optimisation mixes ",
+    r"'{factor}' moves objects on the link line, but with link-time optimisation these hold no code",
+)  # fmt: skip
+CELLS = [
+    pytest.param(program, toolchain, id=f"{program}-{toolchain}")
+    for program in PROGRAMS
+    for toolchain in TOOLCHAINS
+    if toolchain in toolboxes.shipped() and (MODE or program == "lua" or toolchain == "gcc")
+]
+
+
+def loaded(name: str, project) -> Toolchain:
+    """The toolchain, if its programs are here; else the test is skipped, or fails under CI."""
+    toolchain = toolboxes.load(name, project)
+    for role in ("cc", "cxx", "ld"):
+        names = [tool.replace("{suffix}", "") for tool in getattr(toolchain.tools, role)]
+        if not any(map(shutil.which, names)) and "{suffix}" not in getattr(toolchain.tools, role)[0]:
+            unavailable(f"{names[0]} is not installed (apt-get install {TOOLCHAINS[name]})")
+    return toolchain
+
+
+def _write(program, toolchain, row):
+    """Put one row into the README's table."""
+    linkers = {name: _linker(name) for name in TOOLCHAINS if name in toolboxes.shipped()}
+    what = {name: f"{program.what}, {program.built_with}" for name, program in PROGRAMS.items()}
+    matrix.write(matrix.rendered({**matrix.known(), (program, toolchain): row}, what, linkers, _versions()))
+
+
+def _linker(toolchain):
+    return LINKERS[toolboxes.load(toolchain, matrix.README.parent).link.linker]
+
+
+def _versions():
+    """The tools of this machine, in one line."""
+    found = {}
+    for name in TOOLCHAINS:
+        if name in toolboxes.shipped():
+            tools = toolboxes.load(name, matrix.README.parent).tools
+            for names in (tools.cc, tools.ld):
+                path = find_tool([n.replace("{suffix}", "") for n in names], path=os.environ["PATH"], purpose="a row")
+                said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+                found.setdefault(said.splitlines()[0].strip())
+    return f"Made by `make matrix` with {'; '.join(found)}."
+
+
+def test_the_cxx_program_is_large(tmp_path):
+    """Crypto++ has more than 100,000 lines of C++ that are neither empty nor only a comment."""
+    tree = source_tree(PROGRAMS["Crypto++"].package, tmp_path / "source")
+    text = "\n".join(path.read_text(errors="replace") for path in tree.iterdir() if path.suffix in (".cpp", ".h"))
+    lines = [line.strip() for line in text.splitlines()]
+
+    assert sum(bool(line) and not line.startswith(("//", "*", "/*")) for line in lines) > 100_000
+
+
+@pytest.mark.parametrize(("program", "toolchain"), CELLS)
+def test_row(program, toolchain, tmp_path):
+    """What the README's table says of a program and a toolchain is so, factor by factor."""
+    subject = PROGRAMS[program]
+    for tool, package in subject.needs.items():
+        if shutil.which(tool) is None and not os.path.exists(tool):
+            unavailable(f"{tool} is not installed (apt-get install {package})")
+    able = loaded(toolchain, tmp_path).link.factors
+    tree = source_tree(subject.package, tmp_path / "source")
+
+    row, reasons = {}, {}
+    for factor in FACTORS:
+        try:
+            row[factor] = _cell(subject, toolchain, factor, tree, tmp_path, able=factor in able)
+        except AssertionError as error:
+            row[factor] = FAILED
+            reasons[factor] = str(error)
+    if MODE == "write":
+        _write(program, toolchain, row)
+
+    assert reasons == {}
+    if MODE != "write":
+        expected = matrix.known().get((program, toolchain), {})
+        assert {factor: mark for factor, mark in row.items() if mark != UNKNOWN} == {
+            factor: mark for factor, mark in expected.items() if mark != UNKNOWN
+        }, "the README's table says otherwise: run make matrix"
+
+
+def _cell(subject, toolchain, factor, tree, folder, *, able):
+    """Build one factor; the mark of the cell, or an assertion that fails."""
+    returncode, document, stderr = _build(subject, toolchain, factor, tree, folder)
+    failures = {failure["error"] for failure in document["failures"]}
+    refusals = [pattern.format(toolchain=toolchain, factor=factor) for pattern in REFUSALS]
+    if not able or (failures and all(any(re.search(pattern, failure) for pattern in refusals) for failure in failures)):
+        assert returncode == 1, stderr
+        assert failures
+        assert [failure for failure in failures if not any(re.search(pattern, failure) for pattern in refusals)] == []
+        return CANNOT
+    if failures and all(any(phrase in failure for phrase in NOTHING_TO_ORDER) for failure in failures):
+        return NOTHING
+    assert not failures, failures
+    assert returncode == 0, stderr
+    _check_binaries(subject, factor, document["binaries"])
+    _check_answers(subject, document["binaries"], tree, folder / factor)
+    return VERIFIED
+
+
+def _build(subject, toolchain, factor, tree, folder):
+    """`layoutrand build` of one factor: exit status, document, standard error."""
+    project = folder / f"project-{factor}"
+    project.mkdir()
+    artefacts, commands = json.dumps(subject.artefacts), json.dumps(subject.commands, ensure_ascii=False)
+    (project / "layoutrand.toml").write_text(
+        f'[project]\nname = "matrix"\n[build]\nsource = "{tree}"\ncommands = {commands}\nartefacts = {artefacts}\ntimeout_s = 1500\n'
+        f'[layout]\nfactors = ["{factor}"]\n'
+        f'[systems.A]\ntoolchain = "{toolchain}"\ncflags = "{subject.cflags}"\n'
+    )
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(folder / "cache")}
+    command = [sys.executable, "-m", "layoutrand", "build", "--seeds", str(SEEDS), "--json", "-q"]
+    done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout), done.stderr
+
+
+def _check_binaries(subject, factor, binaries):
+    """Every layout of every artefact is there and verified, and no two seeds are one."""
+    for artefact in subject.artefacts:
+        of = {binary["seed"]: binary for binary in binaries if binary["artefact"] == artefact}
+        assert of.keys() == {"stock", "identity", *range(1, SEEDS + 1)}
+        seeds = [of[seed] for seed in range(1, SEEDS + 1)]
+        assert all(binary["verified"]["tau_request"] == 1.0 for binary in (of["identity"], *seeds))
+        assert len({binary["sha256"] for binary in (of["identity"], *seeds)}) == SEEDS + 1
+        if factor != "data-order":
+            assert len({binary["text_sha256"] for binary in (of["identity"], *seeds)}) == SEEDS + 1
+
+
+def _check_answers(subject, binaries, tree, folder):
+    """All layouts give the reference output, which is also stock's."""
+    answers = {}
+    for layout in ("stock", "identity", *range(1, SEEDS + 1)):
+        scratch = folder / str(layout)
+        scratch.mkdir(parents=True)
+        files = {binary["artefact"]: binary["path"] for binary in binaries if binary["seed"] == layout}
+        answers[layout] = subject.ask(Laid(files, tree, scratch))
+    assert answers["stock"]
+    assert [layout for layout, answer in answers.items() if answer != answers["stock"]] == []

@@ -1,0 +1,136 @@
+"""From a pilot to repetition counts."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from statistics import fmean, stdev
+
+import pytest
+from scipy.stats import t
+
+from experiments import measured, selected, write
+from fakes import make_config
+from layoutrand.cli.options import share
+from layoutrand.cli.planning import duration
+from layoutrand.core.config import parse
+from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.text.settings import with_executions
+from layoutrand.usecases.plan import make_plans, plan_document
+
+BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
+CONFIG = make_config(BENCHMARK, systems=("a",))
+LINKS = {f"sha-a-{seed}": 0.5 for seed in range(100)}
+
+
+def planned(tmp_path, data, *, wall_s=None, half_widths=(0.01,), threshold=0.01, links=LINKS):
+    rows = measured(CONFIG, tmp_path, "a", "b", data)
+    if wall_s is not None:
+        rows = [dataclasses.replace(row, wall_s=wall_s) for row in rows]
+    write(CONFIG, tmp_path, rows)
+    plans = make_plans(
+        selected(CONFIG, tmp_path), links, half_widths=half_widths, threshold=threshold, confidence=0.95
+    )
+    json.dumps(plan_document(plans, confidence=0.95), allow_nan=False)
+    (plan,) = plans
+    return plan
+
+
+def test_binaries_are_as_many_as_the_formula_needs(tmp_path):
+    """One execution per binary: the smallest n with t(n-1) s / sqrt(n) / mean at most what is wanted."""
+    values = [10.0, 10.4, 9.7, 10.1, 9.9, 10.3, 9.6, 10.0]
+    plan = planned(tmp_path, {seed: [[value]] for seed, value in enumerate(values)}, wall_s=2.0)
+    (forecast,) = plan.for_mean
+
+    sd = stdev(values)
+    enough = next(n for n in range(2, 1000) if t.ppf(0.975, n - 1) * sd / math.sqrt(n) <= 0.01 * fmean(values))
+
+    assert forecast.binaries == enough
+    assert plan.levels == ("binary",)
+    assert plan.costs_s == {"binary": 2.5}  # a link and an execution
+    assert forecast.seconds == pytest.approx(2.5 * forecast.binaries)
+    assert plan.for_ratio.binaries > forecast.binaries  # the ratio of two systems needs about twice as many each
+    assert plan.for_ratio.seconds == pytest.approx(2 * 2.5 * plan.for_ratio.binaries)
+
+
+def test_stock_tells_the_noise_of_executions(tmp_path):
+    """With binaries executed once, layout alone is what is left of their variance without stock's."""
+    data = {seed: [[10 + (seed % 3 - 1)]] for seed in range(9)}
+    data["stock"] = [[10.0], [10.5], [9.5], [10.0]]
+    plan = planned(tmp_path, data, wall_s=1.0)
+
+    assert plan.levels == ("binary", "execution")
+    assert plan.relative_sds["execution"] == pytest.approx(math.sqrt(0.5 / 3) / plan.mean)
+    assert plan.relative_sds["binary"] == pytest.approx(math.sqrt(0.75 - 0.5 / 3) / plan.mean)
+    assert plan.costs_s == {"binary": 0.5, "execution": 1.0}
+    # sqrt(link / execution * noise / layout), rounded up: TR 4-12, equation 14
+    assert plan.counts == {"execution": math.ceil(math.sqrt(0.5 / 1.0 * (0.5 / 3) / (0.75 - 0.5 / 3)))}
+    assert any("stock" in warning for warning in plan.warnings)
+
+
+def test_iterations_are_a_level_with_a_cost(tmp_path):
+    """The start is what the execution takes beyond its iterations."""
+    data = {1: [[1.0, 1.2], [1.1, 1.0]], 2: [[2.0, 2.2], [2.3, 2.0]], 3: [[3.0, 3.1], [3.3, 3.0]]}
+    plan = planned(tmp_path, data, wall_s=9.0)
+    mean = plan.mean
+
+    assert plan.levels == ("binary", "execution", "iteration")
+    assert plan.costs_s["iteration"] == pytest.approx(mean)
+    assert plan.costs_s["execution"] == pytest.approx(9.0 - 2 * mean)
+    assert plan.costs_s["binary"] == 0.5
+    assert set(plan.counts) == {"execution", "iteration"}
+
+
+def test_out_of_reach_is_said(tmp_path):
+    """No number of binaries is invented where not even a hundred thousand would do."""
+    plan = planned(tmp_path, {1: [[1.0]], 2: [[9.0]], 3: [[2.0]]}, half_widths=(0.0001,))
+
+    assert plan.for_mean[0].binaries is None
+    assert plan_document([plan], confidence=0.95)["benchmarks"][0]["predicted"] == [
+        {"half_width": 0.0001, "binaries": None, "seconds": None}
+    ]
+
+
+def test_a_link_that_is_not_in_the_cache_costs_nothing(tmp_path):
+    """After a cache gc the plan still works, from the executions alone."""
+    assert planned(tmp_path, {1: [[1.0]], 2: [[1.1]]}, wall_s=3.0, links={}).costs_s == {"binary": 3.0}
+
+
+def test_one_binary_is_no_pilot(tmp_path):
+    """The message says what to execute."""
+    with pytest.raises(AnalysisError, match="at least 2 binaries.*run --seeds 5"):
+        planned(tmp_path, {1: [[1.0], [1.1]]})
+
+
+def test_writing_the_count_leaves_the_rest_of_the_file():
+    """Comments and order stay; the key is added where it is missing."""
+    text = '# mine\n[project]\nname = "p" # here\n\n[run]\nexecutions = 1 # per binary\nschedule_seed = 3\n'
+
+    assert with_executions(text, 4) == text.replace("executions = 1", "executions = 4")
+    added = with_executions('[project]\nname = "p"\n', 2)
+    assert added.startswith('[project]\nname = "p"\n')
+    whole = added + '[build]\ncommands = ["make"]\nartefacts = ["p"]\n[systems.a]\n'
+    assert parse(whole, path="x").run.executions == 2
+
+
+@pytest.mark.parametrize(("text", "value"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02)])
+def test_shares(text, value):
+    """Percentages and fractions."""
+    assert share(text, "--threshold") == pytest.approx(value)
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "-1%", "100%", "nan"])
+def test_wrong_shares(text):
+    """The message names the option."""
+    with pytest.raises(UsageError, match="--threshold"):
+        share(text, "--threshold")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.012, "12 ms"), (3.42, "3.42 s"), (300, "5 min"), (7200, "2 h"), (400_000, "4.63 days"), (math.inf, "for ever")],
+)
+def test_durations(seconds, text):
+    """Each unit where people use it."""
+    assert duration(seconds) == text
