@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from layoutrand.core import codecheck, elf, ldscript, objects, objedit
+from layoutrand.core import codecheck, elf, kinds, ldscript, objects, objedit
 from layoutrand.model import Section
 from workshop import require
 
@@ -90,15 +90,15 @@ def text_lines(order):
 
 
 class Relinker:
-    """Objects with every code section marked and named, linked by one linker in any order asked for."""
+    """Objects with every code (and data) section marked and named, linked by one linker in any order asked for."""
 
-    def __init__(self, kind, folder, paths, *flags, after=()):
+    def __init__(self, kind, folder, paths, *flags, after=(), data=False):
         self.kind, self.folder, self.flags, self.after = kind, Path(folder), list(flags), list(after)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.program = linker(kind)
         files = {f"_build/{number}/{Path(path).name}": Path(path).read_bytes() for number, path in enumerate(paths)}
         self.found = objects.objects(files, [])
-        self.chosen = objects.candidates(self.found)
+        self.chosen = objects.candidates(self.found, data=data)
         self.inputs = []
         for name, data in {**files, **dict(objects.edited_files(files, self.found, self.chosen, rename=True))}.items():
             target = self.folder / name
@@ -109,17 +109,22 @@ class Relinker:
         if kind == "bfd":
             self.script = ldscript.default_script(said(self.program, *self.flags, "--verbose"))
 
+    def name(self, index):
+        """The unique name of a section."""
+        return objedit.section_name(index, self.chosen[index].section.kind)
+
     def link(self, order, output="out"):
         """The binary with the sections in that order (capture indices)."""
         file = self.folder / "order"
         if self.kind == "bfd":
-            file.write_text(ldscript.ordered_script(self.script, text_lines(order)))
+            lines = [(kinds.family(self.chosen[i].section.kind), f"*({self.name(i)})") for i in order]
+            file.write_text(ldscript.ordered_script(self.script, lines))
             ordering = ["-T", file]
         elif self.kind == "lld":
             file.write_text(ldscript.symbol_order(order))
             ordering = [f"--symbol-ordering-file={file}"]
         else:
-            file.write_text("".join(objedit.section_name(index) + "\n" for index in order))
+            file.write_text("".join(self.name(index) + "\n" for index in order))
             ordering = [f"--section-ordering-file={file}"]
         target = self.folder / output
         run(self.program, *self.flags, *ordering, *self.inputs, *self.after, "-o", target)

@@ -6,7 +6,8 @@ import struct
 import numpy as np
 import pytest
 
-from buildkit import Relinker, compiled
+from buildkit import Relinker, compiled, run
+from workshop import require
 from layoutrand.core import codecheck, elf
 from layoutrand.errors import LayoutNotApplied
 
@@ -256,3 +257,170 @@ def test_masks_are_in_capture_order(program):
     assert struct.pack(f"{len(masks.content)}B", *masks.content) == b"".join(
         program.found[c.object].elf.content(c.header) for c in program.chosen
     )
+
+
+DATA = """
+static int hidden = 3;
+int counter = 5, step = 7;
+int *const pointers[3] = {&counter, &step, &hidden};
+int *moving = &step;
+const int table[4] = {4, 3, 2, 1};
+int zero[8]; char buffer[64] __attribute__((aligned(64)));
+int use(int x) { zero[x & 7] += table[x & 3] + *pointers[x % 3] + *moving; return buffer[x & 63] + hidden++; }
+int _start(void) { return use(3); }
+"""
+
+
+@pytest.fixture(scope="module", params=["bfd", "lld", "gold"])
+def variables(request, tmp_path_factory):
+    """A position-independent program with data of every kind, each variable in a section of its own."""
+    folder = tmp_path_factory.mktemp("data")
+    obj = compiled(folder, "d.c", DATA, "-fdata-sections", "-fPIE")
+    return Relinker(request.param, folder / "link", [obj], "-e", "_start", "-pie", data=True)
+
+
+def by_name(program, name):
+    return next(c.section.index for c in program.chosen if c.section.name == name)
+
+
+def data_shuffled(program, seed):
+    """An order in which only sections of one kind change places."""
+    order = [c.section.index for c in program.chosen]
+    for kind in {c.section.kind for c in program.chosen}:
+        slots = [slot for slot, index in enumerate(order) if program.chosen[index].section.kind == kind]
+        members = [order[slot] for slot in slots]
+        random.Random(seed).shuffle(members)
+        for slot, member in zip(slots, members, strict=True):
+            order[slot] = member
+    return order
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_data_in_another_order_is_the_same_data(variables, seed):
+    """Pointers (R_X86_64_64, filled in at link or load time) may differ, nothing else does; zeroes take no room in the file."""
+    masks = variables.masks()
+    identity = variables.link(range(len(variables.chosen)), "identity")
+    binary = variables.link(data_shuffled(variables, seed))
+    zero, moving, table = (by_name(variables, name) for name in (".bss.zero", ".data.rel.moving" if ".data.rel.moving" in {c.section.name for c in variables.chosen} else ".data.rel.local.moving", ".rodata.table"))
+
+    assert (masks.size[zero], masks.stored[zero]) == (32, 0)
+    assert masks.fixed[masks.start[moving] : masks.start[moving] + 8].tolist() == [False] * 8
+    assert masks.fixed[masks.start[table] : masks.start[table] + 16].all()
+    assert difference(variables, identity, binary) is None
+    for kind in (elf.STT_OBJECT, elf.STT_FUNC):
+        rows = [codecheck.symbol_rows(b, located(b, masks.size), masks.size, kind).tolist() for b in (identity, binary)]
+        assert rows[0] == rows[1]
+        assert len(rows[0]) == (8 if kind == elf.STT_OBJECT else 2)
+
+
+def test_one_flipped_byte_of_data_is_found(variables):
+    """Whichever byte of whichever constant or variable, pointers excepted."""
+    masks = variables.masks()
+    identity = variables.link(range(len(variables.chosen)), "identity")
+    binary = variables.link(data_shuffled(variables, 1))
+    checked = 0
+    for name in (".rodata.table", ".data.counter", ".data.step", ".data.hidden"):
+        index = by_name(variables, name)
+        for byte in range(int(masks.stored[index])):
+            offset = place_of_data(binary, index, byte)
+            assert difference(variables, identity, patched(binary, {offset: binary.data[offset] ^ 1})) == (index, byte)
+            checked += 1
+    assert checked == 28
+
+
+def place_of_data(binary, index, byte):
+    """File offset of a byte of a placed section of whatever output section."""
+    number, address, where = codecheck.placed_addresses(binary)
+    at = int(np.flatnonzero(number == index)[0])
+    header = binary.sections[int(where[at])]
+    return int(address[at]) - int(header["addr"]) + int(header["offset"]) + byte
+
+
+@pytest.mark.parametrize("name", ["counter", "zero", "table"])
+def test_a_changed_variable_size_is_found(variables, name):
+    """The rows of variables differ when one symbol's size does, be it of data, bss or constants."""
+    sizes = variables.masks().size
+    binary = variables.link(data_shuffled(variables, 2))
+    names = binary.symbol_names(np.arange(len(binary.symbols)))
+    at = int(binary.sections[binary.symbol_table]["offset"]) + elf.SYMBOL.itemsize * names.index(name) + 16
+    rows = [codecheck.symbol_rows(b, located(b, sizes), sizes, elf.STT_OBJECT) for b in (binary, patched(binary, {at: binary.data[at] + 1}))]
+
+    assert (rows[0] != rows[1]).sum() == 1
+
+
+def test_swapped_variables_are_found(variables):
+    """Two variables of one size whose marks are swapped are not in each other's place: their bytes differ."""
+    binary = variables.link(range(len(variables.chosen)), "identity")
+    indices = [by_name(variables, name) for name in (".data.counter", ".data.step")]
+    data = bytearray(binary.data)
+    names = binary.symbol_names(np.arange(len(binary.symbols)))
+    places = [int(binary.sections[binary.symbol_table]["offset"]) + elf.SYMBOL.itemsize * names.index(f".lr.{index:07d}") + 8 for index in indices]
+    for place, other in zip(places, reversed(places), strict=True):
+        data[place : place + 8] = binary.data[other : other + 8]
+
+    assert difference(variables, binary, elf.read(bytes(data), name="swapped")) == (indices[0], 0)
+
+
+def gaps_of(lowest, address, align):
+    return codecheck.first_wrong_gap(*(np.array(values, np.int64) for values in (address, lowest, align)))
+
+
+def test_gaps_off_by_one_are_found():
+    """A section must lie at the lowest address that its gap and alignment allow, no higher and no lower."""
+    lowest, align = [0x1000, 0x1013, 0x1020, 0x1031], [16, 1, 4, 16]
+    right = [0x1000, 0x1013, 0x1020, 0x1040]
+
+    assert gaps_of(lowest, right, align) is None
+    for slot, step in ((1, 1), (1, -1), (2, 4), (3, 16), (3, -16), (0, 16)):
+        wrong = [address + step * (place == slot) for place, address in enumerate(right)]
+        assert gaps_of(lowest, wrong, align) == slot
+    assert gaps_of([], [], []) is None
+    assert gaps_of([7], [8], [0]) == 0  # no alignment is an alignment of one
+
+
+def test_the_lowest_address_is_after_the_one_before_or_the_start_of_the_output_section(tmp_path):
+    """With its gap: in the first slot of each output section counted from that section's start."""
+    program = Relinker("bfd", tmp_path, [compiled(tmp_path, "d.c", DATA, "-fdata-sections")], "-e", "_start", data=True)
+    binary = program.link(range(len(program.chosen)))
+    sizes = program.masks().size
+    where = located(binary, sizes)
+    order = np.argsort(where.address)
+    placed = codecheck.Placed(where.address[order], where.output[order])
+    gaps = np.arange(len(order))
+    lowest = codecheck.closest(binary, placed, sizes[order], gaps)
+
+    for slot, index in enumerate(order.tolist()):
+        first = slot == 0 or placed.output[slot] != placed.output[slot - 1]
+        begin = int(binary.sections["addr"][where.output[index]]) if first else int(placed.address[slot - 1]) + int(sizes[order[slot - 1]])
+        assert lowest[slot] == begin + slot
+    align = np.array([program.chosen[i].section.align for i in order.tolist()])
+    assert codecheck.first_wrong_gap(placed.address, lowest - gaps, align) is None
+
+
+SIZES = {".init_array": 16, ".rodata": 100, ".got": 8}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "padded", "wrong"),
+    [
+        (SIZES, False, []), (SIZES, True, []), ({**SIZES, ".rodata": 104}, False, [(".rodata", 100), (".rodata", 104)]), ({**SIZES, ".rodata": 104}, True, []),
+        ({**SIZES, ".init_array": 8}, True, [(".init_array", 8)]), ({".rodata": 100, ".got": 8}, True, [(".init_array", 16)]), ({**SIZES, ".new": 1}, True, [(".new", 1)]),
+        ({**SIZES, ".new": 1}, False, [(".new", 1)]), ({**SIZES, ".fini_array": 8}, True, [(".fini_array", 8), (".fini_array", 8)]),
+    ],
+)  # fmt: skip
+def test_sizes_of_other_output_sections(sizes, padded, wrong):
+    """Equal to the byte; where the pieces of all sections move, none may be lost or new and constructors are as many."""
+    assert codecheck.wrong_sizes(sizes, SIZES, padded=padded) == wrong
+
+
+def test_marks_of_discarded_copies_do_not_count(tmp_path):
+    """mold keeps the symbol of a section that it dropped, as undefined."""
+    require("ld.mold", "mold")
+    text = "template <class T> [[gnu::noinline]] T f(T x) { return x + 1; }\nint %s() { return f(1); }\n"
+    paths = [compiled(tmp_path, f"{name}.cc", text % name, driver="g++") for name in ("one", "main")]
+    program = Relinker("bfd", tmp_path / "link", paths)
+    run("ld.mold", "-e", "main", *program.inputs, "-o", tmp_path / "out")
+    binary = elf.read((tmp_path / "out").read_bytes(), name="out")
+
+    assert len(program.chosen) == 4
+    assert sorted(codecheck.placed_addresses(binary)[0].tolist()) == [0, 1, 2]

@@ -147,6 +147,27 @@ def test_what_a_successful_program_leaves_running_dies_with_it(command, tmp_path
     assert gone(int((tmp_path / "stdout").read_text()))
 
 
+def test_what_leaves_the_session_dies_with_the_program_too(command, tmp_path):
+    """A daemon has no group in common with the program; it is found as an orphan, and so is what it starts."""
+    script = "setsid sh -c 'echo $$ > a; sleep 600 & echo $! > b; wait' & while [ ! -s b ]; do :; done"
+
+    assert measure(command(*sh(script))).status == "ok"
+
+    daemons = [int((tmp_path / "cwd" / name).read_text()) for name in ("a", "b")]
+    assert not any(exists(pid) for pid in daemons)
+
+
+def test_other_children_of_ours_live_on(command):
+    """Only what the execution added is ended."""
+    bystander = subprocess.Popen(["/bin/sleep", "600"])
+    try:
+        assert measure(command("/bin/true")).status == "ok"
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
 def test_huge_output_does_not_block(command, tmp_path):
     outcome = measure(command(*sh("head -c 50000000 /dev/zero; head -c 5000000 /dev/zero >&2")))
     assert outcome.status == "ok"

@@ -27,7 +27,7 @@ FACTORS = {
     "gcc": ORDERS + DATA + PADDING, "clang": ORDERS + DATA + PADDING, "gcc-lld": ORDERS + DATA, "clang-lld": ORDERS + DATA,
     "gcc-gold": ORDERS + DATA, "gcc-mold": [["linker-shuffle"]], "gnu-new": ORDERS + DATA + PADDING, "lld-new": ORDERS + DATA + PADDING,
 }  # fmt: skip
-MODES = {"pie": ("", ""), "no-pie": ("-fno-pie", "-no-pie"), "static": ("-fno-pie", "-static -Wl,--gc-sections")}
+MODES = {"pie": ("", ""), "no-pie": ("-fno-pie", "-no-pie"), "static": ("-fno-pie", "-static")}
 FAST = {("gcc", "pie"), ("gcc-lld", "no-pie")}
 FUNCTIONS = ("tables", "threads", "jumps", "machine", "alpha", "beta", "linker_set", "aligned", "main")
 

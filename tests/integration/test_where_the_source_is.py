@@ -2,12 +2,16 @@
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from gitkit import commit, git, make
+from workshop import alive
 
 CONFIG = """\
 [project]
@@ -282,3 +286,33 @@ def test_uncommitted_changes_of_a_repository_are_told(versioned, tmp_path):
     assert done.returncode == 0, done.stderr
     [warning] = json.loads(done.stdout)["warnings"]
     assert "the 1 file not committed there are no part of it" in warning
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_fetch_ends_at_once(source, tmp_path, number):
+    """A server that does not answer is not waited for once layoutrand is asked to end."""
+    begun = tmp_path / "begun"
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    real = shutil.which("git")
+    fake = f'#!/bin/sh\ncase " $* " in *" fetch "*) echo $$ > {begun}; exec sleep 600 ;; esac\nexec {real} "$@"\n'
+    (tools / "git").write_text(fake)
+    (tools / "git").chmod(0o755)
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "layoutrand.toml").write_text(CONFIG.format(source='repo = "https://server.invalid/x"', clean="") + '[systems.A]\n[systems.B]\nrev = "x"\n')
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache"), "PATH": f"{tools}:{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "layoutrand", "build", "--seeds", "2"]
+    process = subprocess.Popen(command, cwd=project, env=env, stderr=subprocess.PIPE, text=True)
+    try:
+        while not (begun.exists() and begun.read_text().strip()):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(number)
+        _out, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+
+    assert process.returncode == 130
+    assert "interrupted" in said
+    assert not alive(int(begun.read_text()))

@@ -13,6 +13,7 @@ from layoutrand.cli.terminal import Page, Terminal, percent
 
 if TYPE_CHECKING:
     from layoutrand.core.config import Config
+    from layoutrand.usecases.aa import SelfComparison
     from layoutrand.usecases.build import SystemBuild
     from layoutrand.usecases.execute import Progress, Summary
 
@@ -32,6 +33,9 @@ def run(  # noqa: PLR0913 - one parameter for each option
     ] = None,
     most_seeds: Annotated[int, typer.Option(min=2, help="The limit for --until-half-width.")] = 200,
     confidence: options.Confidence = 0.95,
+    aa: Annotated[
+        bool, typer.Option("--aa", help="Compare each system with itself: the noise floor and the false alarms.")
+    ] = False,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that runs here.")] = 3600,
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),
@@ -40,6 +44,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Execute every binary once per benchmark in an interleaved, seeded order; resumes by itself."""
     from layoutrand.core.seeds import parse_seeds
+    from layoutrand.usecases.aa import aa_document
     from layoutrand.usecases.documents import run_document
 
     terminal = options.terminal(json=json, quiet=quiet)
@@ -60,9 +65,13 @@ def run(  # noqa: PLR0913 - one parameter for each option
             break
         numbers = [*numbers, *more]
         summary, results = execute_seeds()
+    selves = _with_itself(config, directory, systems, benchmarks, confidence) if aa else []
     if json:
-        terminal.document(run_document(summary))
+        document = run_document(summary)
+        terminal.document({**document, "aa": aa_document(selves)} if aa else document)
     show_run(summary, terminal)
+    if aa:
+        show_aa(selves, confidence, terminal)
     for result in results:
         for note in result.notes:
             terminal.warn(note)
@@ -93,6 +102,33 @@ def _more_seeds(  # noqa: PLR0913 - the parts of one question
         terminal.say(state)
     last = max(seeds)
     return list(range(last + 1, last + 1 + count))
+
+
+def _with_itself(
+    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], confidence: float
+) -> list[SelfComparison]:
+    from layoutrand.cli.analysis import load_selection
+    from layoutrand.usecases.aa import compare_with_itself
+
+    selection = load_selection(config, directory, systems, benchmarks, None)
+    return compare_with_itself(selection, confidence=confidence)
+
+
+def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Page) -> None:
+    """Half of each system's binaries against the other half."""
+    expected = 1 - confidence
+    page.table(
+        f"A/A: each system against itself (about {percent(expected, 0)} alarms are to be expected)",
+        ("benchmark", "system", "metric", "binaries", "ratio of two halves", "interval", "noise floor", "alarms"),
+        [
+            (
+                row.benchmark, row.system, row.metric, f"{row.n_each} each", f"{row.ratio.centre:.4f}",
+                f"{row.ratio.low:.4f} to {row.ratio.high:.4f}", f"± {percent(row.half_width)}",
+                f"{row.n_alarms} of {row.n_splits} ({percent(row.n_alarms / row.n_splits, 1)})",
+            )
+            for row in rows
+        ],
+    )  # fmt: skip
 
 
 def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.core.recipe import Recipe
-from layoutrand.errors import LayoutrandError
-from layoutrand.world import source
+from layoutrand.errors import BuildFailed, LayoutrandError
+from layoutrand.world import git_command, source
 from layoutrand.world.cache import Cache
 from layoutrand.world.repository import Mirrors
 from layoutrand.world.submodules import is_local
@@ -54,12 +54,15 @@ class Origins:
         self.mirrors = Mirrors(cache.root / "repos", cache.lock, say)
         self._found: dict[tuple[str | None, ...], Origin | LayoutrandError] = {}
         self._lock = threading.Lock()
+        self._stopped = False
 
     def find(self, recipe: Recipe) -> Origin:
         """Where the recipe's source comes from; raises `BuildFailed` or `UsageError` where there is none."""
         build = recipe.build
         rev = (recipe.options.rev or build.rev) if build.repo is not None else None
         with self._lock:
+            if self._stopped:
+                raise BuildFailed("the source was not looked at: layoutrand is being interrupted")
             if (build.repo, rev) not in self._found:
                 try:
                     self._found[build.repo, rev] = self._revision(recipe, rev) if build.repo else self._folder(recipe)
@@ -69,6 +72,11 @@ class Origins:
         if isinstance(found, LayoutrandError):
             raise found
         return found
+
+    def stop(self) -> None:
+        """End git where it is at work, from any thread, and look at nothing more."""
+        self._stopped = True
+        git_command.stop()
 
     def notes(self) -> list[str]:
         """What there is to say of the sources that were found."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layoutrand.core import descent, linkline
-from layoutrand.core.capture import Capture
+from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.usecases import apply
@@ -25,6 +25,7 @@ from layoutrand.usecases.binaries import binary_key, cached_binary, store_linked
 from layoutrand.usecases.capture import Order, built
 from layoutrand.usecases.collect import Place
 from layoutrand.usecases.descend import Build, Descendant, descend, difference
+from layoutrand.usecases.libraries import unlisted_libraries
 from layoutrand.usecases.memory import remember_build
 from layoutrand.usecases.relink import Linked
 from layoutrand.usecases.site import Site, as_failure, refuse_twins, threads
@@ -64,6 +65,7 @@ def rebuild(site: Site, system: str, find: Callable[[], Order], layouts: Sequenc
         made |= {layout: job.given_up(layout, made[IDENTITY]) for layout in rest}
     else:
         made |= job.others(reference, rest, notes)
+        notes += [f"{system}: {link.artefact}: {warning}" for link in reference.links for warning in link.warnings]
     results: list[Binary | BuildFailure] = []
     every = refuse_twins({artefact: [made[layout][artefact] for layout in layouts] for artefact in artefacts})
     for artefact, rows in every.items():
@@ -225,7 +227,7 @@ class _Job:
         outputs = [linkline.inside(child.outcome.output, str(build.tree)) for child in children]
         programs = [child.proof.program for child in children]
         links = [
-            replace(child.outcome.link(), artefact=child.artefact, files={}, edited={}, members=())
+            replace(self._warned(build, child), artefact=child.artefact, files={}, edited={}, members=())
             for child in children
         ]
         facts = self.order.toolbox.facts()
@@ -248,6 +250,15 @@ class _Job:
                     write_atomically(scratch / str(number) / "code.npz", child.outcome.code())
             cache.commit_capture(scratch, capture)
         return capture
+
+    def _warned(self, build: Build, child: Descendant) -> CapturedLink:
+        """The artefact's link, with a warning for each library of the build that it needs and that is no artefact."""
+        link = child.outcome.link()
+        with self.site.cache.scratch("tree") as view:  # where captured files of the build are in their places
+            (view / "_build").symlink_to(build.tree)
+            present = {name: digest for name, digest in link.files.items() if (view / name).is_file()}
+            absent = unlisted_libraries(replace(link, files=present), child.data, view, self.artefacts)
+        return replace(link, warnings=(*link.warnings, *absent))
 
     def _stored(self, reference: Capture, child: Descendant, layout: LayoutName) -> Binary:
         cache, proof = self.site.cache, child.proof

@@ -14,7 +14,6 @@ from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.usecases.libraries import companions
 from layoutrand.usecases.origin import Origins, Say
-from layoutrand.world import git_command
 from layoutrand.world.cache import Cache
 from layoutrand.world.process import Runner
 
@@ -48,7 +47,7 @@ def threads(site: Site, workers: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
     except BaseException:
         site.runner.stop()
-        git_command.stop()
+        site.origins.stop()
         pool.shutdown(cancel_futures=True)
         raise
     pool.shutdown()

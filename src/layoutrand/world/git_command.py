@@ -64,8 +64,6 @@ def git_with_remarks(
         given.seek(0)
         try:
             with _running.started:  # so that `stop` misses no process that is being started
-                if _running.stopped:
-                    raise BuildFailed("git was not started: layoutrand is being interrupted")
                 process = Git(str(cwd)).execute(
                     ["env", *forget, "git", "--no-optional-locks", *options, *arguments], istream=given, env=env,
                     as_process=True,
@@ -88,16 +86,14 @@ class _Running:
 
     started: threading.Lock = field(default_factory=threading.Lock)
     processes: set[Any] = field(default_factory=set)
-    stopped: bool = False
 
 
 _running = _Running()
 
 
 def stop() -> None:
-    """End every git process, from any thread, and start no more: a fetch may take long."""
+    """End every git process, from any thread: a fetch may take long."""
     with _running.started:
-        _running.stopped = True
         for process in list(_running.processes):
             process.terminate()
 

@@ -24,6 +24,7 @@ from typing import Final
 
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import RUSAGE_METRICS
+from layoutrand.world import orphans
 from layoutrand.world.interrupts import Interrupts, noted_interrupts
 
 GRACE_S: Final = 2.0
@@ -77,6 +78,8 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
         stderr = stack.enter_context(command.stderr.open("wb"))
         interrupts = stack.enter_context(noted_interrupts())
         rss_floor = _own_peak_bytes() + _RSS_MARGIN
+        orphans.adopt_orphans()
+        known = orphans.children()
         started_at = time.time()
         start = time.perf_counter_ns()
         try:
@@ -92,6 +95,7 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
             wall_s = (time.perf_counter_ns() - start) / 1e9
         finally:  # also when this kernel cannot wait: nothing of the child survives
             status, usage = child.end(grace_s)
+            orphans.end_orphans(known)  # what left the session to survive it
         if interrupts.received:
             raise KeyboardInterrupt
         kind, reason, returncode, number = _describe(status, None if ended else command.timeout_s)

@@ -1,0 +1,81 @@
+"""`layoutrand run --aa`: a system compared with itself, to see the noise floor and how often it raises an alarm.
+
+The binaries of a system are divided at random into two halves, which differ in nothing but chance, and the halves are
+compared as two systems would be.  Over many divisions about 1 - confidence of the intervals should miss 1; a share
+far above that says that this set-up would find differences that are not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
+
+from layoutrand.core.keyed import keyed_order
+from layoutrand.errors import AnalysisError
+from layoutrand.stats import Interval, ratio_interval
+from layoutrand.usecases.analyse import collapse
+from layoutrand.usecases.selection import Sample, Selection
+
+SPLITS: Final = 200
+FEWEST: Final = 4
+
+
+@dataclass(frozen=True)
+class SelfComparison:
+    """One benchmark of one system against itself.
+
+    ``ratio`` is that of the first division into ``n_each`` binaries a side, ``half_width`` the median half-width of
+    the ratio's interval over all ``n_splits``, and ``n_alarms`` how many of these intervals do not hold 1.
+    """
+
+    system: str
+    benchmark: str
+    metric: str
+    n_each: int
+    ratio: Interval
+    half_width: float
+    n_alarms: int
+    n_splits: int
+
+
+def compare_with_itself(selection: Selection, *, confidence: float, splits: int = SPLITS) -> list[SelfComparison]:
+    """One row for each benchmark's main metric.
+
+    Raises `AnalysisError` where no benchmark has the binaries to divide.
+    """
+    samples = [sample for sample in selection.samples if sample.is_primary and len(sample.binaries) >= FEWEST]
+    if not samples:
+        raise AnalysisError(f"A/A needs at least {FEWEST} binaries per benchmark: `layoutrand run --aa --seeds 10`")
+    return [_compare(sample, confidence, splits) for sample in samples]
+
+
+def _compare(sample: Sample, confidence: float, splits: int) -> SelfComparison:
+    intervals = [ratio_interval(*_halves(sample, number), confidence=confidence) for number in range(splits)]
+    return SelfComparison(
+        system=sample.system, benchmark=sample.benchmark, metric=sample.metric, n_each=len(sample.binaries) // 2,
+        ratio=intervals[0], half_width=median((each.high - each.low) / 2 for each in intervals),
+        n_alarms=sum(not each.low <= 1 <= each.high for each in intervals), n_splits=splits,
+    )  # fmt: skip
+
+
+def _halves(sample: Sample, number: int) -> tuple[Any, Any]:
+    """Two halves of the binaries, divided by chance that depends on the number alone; an odd one out is left out."""
+    order = keyed_order(number, "aa", [str(seed).encode() for seed, _ in sample.binaries])
+    half = len(order) // 2
+    parts = (order[:half], order[half : 2 * half])
+    first, second = (collapse([sample.binaries[which][1] for which in sorted(part)])[0] for part in parts)
+    return first, second
+
+
+def aa_document(rows: Sequence[SelfComparison]) -> list[dict[str, Any]]:
+    """The rows as JSON values."""
+    return [
+        {
+            "system": row.system, "benchmark": row.benchmark, "metric": row.metric, "n_each": row.n_each,
+            "ratio": row.ratio.centre, "interval": [row.ratio.low, row.ratio.high], "half_width": row.half_width,
+            "alarms": row.n_alarms, "splits": row.n_splits,
+        }
+        for row in rows
+    ]  # fmt: skip
