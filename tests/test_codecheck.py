@@ -6,10 +6,10 @@ import struct
 import numpy as np
 import pytest
 
-from buildkit import Relinker, compiled, run
-from workshop import require
+from buildkit import Relinker, compiled, run, said
 from layoutrand.core import codecheck, elf
 from layoutrand.errors import LayoutNotApplied
+from workshop import require
 
 SOURCE = """
 extern int data[4];
@@ -301,7 +301,7 @@ def test_data_in_another_order_is_the_same_data(variables, seed):
     masks = variables.masks()
     identity = variables.link(range(len(variables.chosen)), "identity")
     binary = variables.link(data_shuffled(variables, seed))
-    zero, moving, table = (by_name(variables, name) for name in (".bss.zero", ".data.rel.moving" if ".data.rel.moving" in {c.section.name for c in variables.chosen} else ".data.rel.local.moving", ".rodata.table"))
+    zero, moving, table = (by_name(variables, name) for name in (".bss.zero", ".data.rel.local.moving", ".rodata.table"))
 
     assert (masks.size[zero], masks.stored[zero]) == (32, 0)
     assert masks.fixed[masks.start[moving] : masks.start[moving] + 8].tolist() == [False] * 8
@@ -358,7 +358,7 @@ def test_swapped_variables_are_found(variables):
     for place, other in zip(places, reversed(places), strict=True):
         data[place : place + 8] = binary.data[other : other + 8]
 
-    assert difference(variables, binary, elf.read(bytes(data), name="swapped")) == (indices[0], 0)
+    assert difference(variables, binary, elf.read(bytes(data), name="swapped")) == (min(indices), 0)
 
 
 def gaps_of(lowest, address, align):
@@ -423,4 +423,5 @@ def test_marks_of_discarded_copies_do_not_count(tmp_path):
     binary = elf.read((tmp_path / "out").read_bytes(), name="out")
 
     assert len(program.chosen) == 4
-    assert sorted(codecheck.placed_addresses(binary)[0].tolist()) == [0, 1, 2]
+    assert len(codecheck.placed_addresses(binary)[0]) == 3
+    assert " UND .lr." in said("readelf", "-sW", tmp_path / "out")

@@ -16,6 +16,7 @@ import pytest
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import RUSAGE_METRICS
 from layoutrand.world.measure import Command, measure
+from layoutrand.world.persona import ADDR_NO_RANDOMIZE
 
 
 @pytest.fixture
@@ -166,6 +167,16 @@ def test_other_children_of_ours_live_on(command):
     finally:
         bystander.kill()
         bystander.wait()
+
+
+@pytest.mark.parametrize("aslr", [True, False])
+def test_aslr_is_switched_off_for_the_child_alone(command, aslr):
+    """The child's personality says so, that of this process never does."""
+    made = command("/bin/cat", "/proc/self/personality", aslr=aslr)
+
+    assert measure(made).status == "ok"
+    assert bool(int(made.stdout.read_text(), 16) & ADDR_NO_RANDOMIZE) is not aslr
+    assert not int(Path("/proc/self/personality").read_text(), 16) & ADDR_NO_RANDOMIZE
 
 
 def test_huge_output_does_not_block(command, tmp_path):

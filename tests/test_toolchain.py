@@ -232,7 +232,7 @@ def test_tools_that_may_be_missing(tmp_path, monkeypatch):
 
     assert set(toolbox.find(read(text), SubprocessRunner()).tools) == {"cc", "ld", "ar", "nm"}
     with pytest.raises(ToolNotFound, match="my-ranlib not found on PATH, needed as the archive indexer of toolchain"):
-        toolbox.find(read(text.replace("my-nm", "my-nm\"]\nranlib = [\"my-ranlib")), SubprocessRunner())
+        toolbox.find(read(text.replace("my-nm", 'my-nm"]\nranlib = ["my-ranlib')), SubprocessRunner())
 
 
 @pytest.mark.parametrize("name", ["clang", "clang-lld"])

@@ -28,7 +28,7 @@ PLACES = {
     "quoted": ('"*"(".text" ".text.*")', f'{TEXT} "*"(".text" ".text.*")'),
     "in a comment": ("/* *(.text .text.*) */ *(.text*)", f"/* *(.text .text.*) */ {TEXT} *(.text*)"),
     "after expressions": (
-        "_start = ADDR(.text); . = ALIGN(. + SIZEOF(.data), 16); ASSERT(SIZEOF(.text) < 10, \"*(.text.*) x\") *(.text .text.*)",
+        '_start = ADDR(.text); . = ALIGN(. + SIZEOF(.data), 16); ASSERT(SIZEOF(.text) < 10, "*(.text.*) x") *(.text .text.*)',
         f'_start = ADDR(.text); . = ALIGN(. + SIZEOF(.data), 16); ASSERT(SIZEOF(.text) < 10, "*(.text.*) x") {TEXT} *(.text .text.*)',
     ),
     "constructors excluded": (

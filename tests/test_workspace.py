@@ -372,7 +372,10 @@ def clang_tools(folder):
     (folder / "usr" / "my-clang-7").symlink_to(folder / "llvm-7" / "bin" / "clang")
     write_script(folder / "usr" / "llvm-ar", "#!/bin/sh\n# of another version\n")
     write_script(folder / "usr" / "clang-8", "#!/bin/sh\n")
-    return {"cc": Tool(folder / "usr" / "clang-7", "", "0" * 64), "cxx": Tool(folder / "usr" / "clang++-7", "", "0" * 64)}
+    return {
+        "cc": Tool(folder / "usr" / "clang-7", "", "0" * 64),
+        "cxx": Tool(folder / "usr" / "clang++-7", "", "0" * 64),
+    }
 
 
 def real_of(folder, name):

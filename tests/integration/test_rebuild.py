@@ -119,6 +119,30 @@ def test_a_raw_image(gnu_units: Workshop) -> None:
     assert built.path(STOCK).read_bytes()[:4] != b"\x7fELF"
 
 
+def test_firmware(gnu: Workshop) -> None:
+    """Objects joined by ld -r, linked by a script of the build's own, converted into an image: the code of relink mode."""
+    gnu.write_named(
+        {
+            "fw.ld": "ENTRY(_start)\nSECTIONS { . = 0x10000; .boot : { *(.text.boot) } .text : { *(.text .text.*) }\n"
+            ".data : { *(.rodata* .data* .bss*) } /DISCARD/ : { *(.comment) *(.note*) *(.eh_frame) } }\n",
+            "start.c": '__attribute__((section(".text.boot"))) void _start(void) { int f5(int); f5(3); for (;;) {} }\n',
+            "f.c": many_functions(6, prefix="f"),
+            "g.c": many_functions(6, prefix="g"),
+        }
+    )
+    link = (
+        "$CC -ffreestanding -fno-stack-protector -fno-pic -c start.c f.c g.c && $LD -r -o all.o f.o g.o && "
+        "$LD -static -T fw.ld -o fw.elf start.o all.o"
+    )
+    image = link + " && objcopy -O binary fw.elf fw.bin && printf signed >> fw.bin"
+    relinked = gnu.built(link, artefacts=["fw.elf"], seeds=[1, 2])
+    rebuilt = gnu.built(image, artefacts=["fw.bin"], seeds=[1, 2], build=REBUILD)
+    assert claims(rebuilt) == {descent.CODE}
+    for layout in (IDENTITY, 1, 2):
+        assert rebuilt.by_layout[layout].text_sha256 == relinked.by_layout[layout].text_sha256
+    assert rebuilt.path(1).read_bytes().endswith(b"signed")
+
+
 def test_the_programs_order_is_that_of_relink_mode_under_strip(units: Workshop) -> None:
     """Stripped in the build, the functions stand where relinking alone puts them: the code sections are equal."""
     relinked = units.built(PLAIN, seeds=[1, 2])

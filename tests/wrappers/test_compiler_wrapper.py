@@ -236,7 +236,13 @@ def test_a_linker_named_by_its_path(tmp_path, shell):
     made = compiler_script(tmp_path / "bin", linker=linker)
     folder = tmp_path / "own dir"
 
-    for words in (["-B", tmp_path / "usual"], [f"-B{tmp_path}/usual/"], [f"-B{tmp_path}"], [f"-B{tmp_path}/nowhere"], ["-c", f"-B{folder}", "a.c"]):
+    for words in (
+        ["-B", tmp_path / "usual"],
+        [f"-B{tmp_path}/usual/"],
+        [f"-B{tmp_path}"],
+        [f"-B{tmp_path}/nowhere"],
+        ["-c", f"-B{folder}", "a.c"],
+    ):
         assert start(made, *words, "a.o", shell=shell, env={"LAYOUTRAND_WRAPPER_DUMP": "args"}).returncode == 0
     assert dumped(made, f"--ld-path={tmp_path}/link", "a.o", shell=shell)[-1] == b"--ld-path=/wrap pers/ld"
     assert b"--ld-path=/wrap pers/ld" not in dumped(made, "--ld-path=ld.lld", "a.o", shell=shell)

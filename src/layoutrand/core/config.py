@@ -196,6 +196,7 @@ class Run(_Table):
     executions: Annotated[int, Field(ge=1)] = 1
     schedule_seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
     randomise: list[Literal["env-size"]] = []
+    aslr: Literal["on", "off"] = "on"
     controls: list[Literal["stock", "identity"]] = ["stock", "identity"]
 
 

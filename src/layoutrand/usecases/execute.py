@@ -182,6 +182,7 @@ def _command(plan: Plan, slot: Slot, binary: Binary, room: Room, padding: int | 
         argv=argv, env=_loader(plan, room) | commands.environment(benchmark.env, places, padding), cwd=room.cwd,
         stdin=None if benchmark.stdin is None else plan.request.project / benchmark.stdin,
         stdout=room.stdout, stderr=room.stderr, timeout_s=timeout_s,
+        aslr=plan.request.config.run.aslr == "on",
     )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def current_experiment(config: Config) -> Experiment:
         project=config.project.name,
         protocol=PROTOCOL,
         policy=_canonical(config.layout.facts()),
-        randomise=_canonical(sorted(config.run.randomise)),
+        randomise=_canonical([*sorted(config.run.randomise), *(["aslr-off"] if config.run.aslr == "off" else [])]),
         host=host_key(facts),
         hostname=str(facts["hostname"]),
     )

@@ -45,8 +45,9 @@ def ingest(record: Record, bench: Bench) -> CapturedLink:
     _prove_replay(bench, link)
     identity, chosen = _probe(bench, link, draft, found)
     link = _edit(bench, link, draft, found, chosen)
-    masks = codecheck.masks([(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen])
-    del draft, found, chosen  # all that the link read: for a large program more memory than what follows may take
+    inputs = [(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen]
+    masks = codecheck.masks(inputs)
+    del draft, found, chosen, inputs  # all that the link read: for a large program more memory than what follows may take
     return _prove_identity(bench, replace(link, identity=identity), masks)
 
 
@@ -64,6 +65,13 @@ def _refuse_unsupported(record: Record, bench: Bench) -> None:
         raise FeatureUnsupported(
             f"{bench.artefact} is linked with a linker script of its own ({scripts[0]}); only with GNU ld can an order "
             "be put into it (toolchain 'gcc' or 'clang')"
+        )
+    folds = [word.text for word in line if word.option == "icf"]
+    if LINK_ORDER in bench.factors and folds and folds[-1] != "none":
+        raise FeatureUnsupported(
+            f"{bench.artefact} is linked with --icf: which of several equal functions is kept depends on the order of the "
+            "objects, so link-order cannot be verified where the linker folds identical code. Link without, or use "
+            "module-order"
         )
     if any(word.option == "build-id" and word.text == "uuid" for word in line):
         raise FeatureUnsupported(

@@ -308,7 +308,7 @@ def _remarks(system: str, artefact: str, rows: Sequence[Binary | BuildFailure]) 
             claims[claim] = claims.get(claim, 0) + 1
     what = {
         descent.LOADED: "all that is loaded is as it was linked and verified",
-        descent.CODE: "its code is as it was linked and verified, other contents are not",
+        descent.CODE: "its code is as it was linked and verified; of other contents nothing is proved",
         descent.NOT_COMPARABLE: "it cannot be compared with what was linked and verified (packed or encrypted?)",
     }
     return [

@@ -26,6 +26,7 @@ from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import RUSAGE_METRICS
 from layoutrand.world import orphans
 from layoutrand.world.interrupts import Interrupts, noted_interrupts
+from layoutrand.world.persona import without_aslr
 
 GRACE_S: Final = 2.0
 _RSS_MARGIN: Final = 2 << 20  # the kernel's counters lag behind by some pages per CPU
@@ -33,7 +34,11 @@ _RSS_MARGIN: Final = 2 << 20  # the kernel's counters lag behind by some pages p
 
 @dataclass(frozen=True)
 class Command:
-    """What to execute.  ``env`` is the whole environment; ``stdin`` None is /dev/null; ``timeout_s`` in seconds."""
+    """What to execute.
+
+    ``env`` is the whole environment; ``stdin`` None is /dev/null; ``timeout_s`` in seconds; ``aslr`` False switches
+    address-space randomisation off.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
@@ -42,6 +47,7 @@ class Command:
     stdout: Path
     stderr: Path
     timeout_s: float
+    aslr: bool = True
 
 
 @dataclass(frozen=True)
@@ -83,10 +89,11 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
         started_at = time.time()
         start = time.perf_counter_ns()
         try:
-            process = subprocess.Popen(  # noqa: S603 - executing the user's command is the purpose
-                command.argv, stdin=stdin, stdout=stdout, stderr=stderr,
-                cwd=command.cwd, env=command.env, start_new_session=True,
-            )  # fmt: skip
+            with without_aslr(wanted=not command.aslr):
+                process = subprocess.Popen(  # noqa: S603 - executing the user's command is the purpose
+                    command.argv, stdin=stdin, stdout=stdout, stderr=stderr,
+                    cwd=command.cwd, env=command.env, start_new_session=True,
+                )  # fmt: skip
         except (OSError, ValueError) as error:
             return _not_started(command, started_at, error)
         child = _Child(process, interrupts)
