@@ -3,7 +3,7 @@
 import pytest
 
 from buildkit import compiled, link_with, run, said
-from layoutrand.core import archive, elf, objects, objedit
+from layoutrand.core import archive, elf, objects, objedit, user_script
 from layoutrand.core.order import identity_bytes
 from layoutrand.errors import FeatureUnsupported
 from workshop import require
@@ -84,18 +84,42 @@ def test_what_is_no_relocatable_object_is_passed_over(tmp_path):
     assert names(files) == []
 
 
-def test_link_time_optimisation_is_refused(tmp_path):
+def test_intermediate_code_that_nothing_was_made_of_is_refused(tmp_path):
     """GCC's and LLVM's intermediate code is named, in an object and in an archive, with what to do."""
-    gcc = obj(tmp_path, "a.c", None, "-flto")
+    gcc = obj(tmp_path, "a.c", None, "-flto", "-fno-fat-lto-objects")
     bitcode = b"BC\xc0\xde" + bytes(60)
-    for files, name in (
-        ({"_build/d/a.o": gcc}, r"d/a\.o"), ({"_build/x.a": packed(tmp_path, "x.a", m=gcc)}, r"x\.a\(m\.o\)"),
-        ({"_build/b.o": bitcode}, r"b\.o"), ({"_build/y.a": packed(tmp_path, "y.a", m=bitcode)}, r"y\.a\(m\.o\)"),
+    for files, name, advice in (
+        ({"_build/d/a.o": gcc}, r"d/a\.o", "gcc-gold"), ({"_build/x.a": packed(tmp_path, "x.a", m=gcc)}, r"x\.a\(m\.o\)", "gcc-lto"),
+        ({"_build/b.o": bitcode}, r"b\.o", "lld"), ({"_build/y.a": packed(tmp_path, "y.a", m=bitcode)}, r"y\.a\(m\.o\)", "lld"),
     ):  # fmt: skip
-        with pytest.raises(
-            FeatureUnsupported, match=rf"^{name} holds link-time optimisation code: .* Build without -flto$"
-        ):
-            objects.objects(files, [])
+        with pytest.raises(FeatureUnsupported, match=rf"^{name} holds .*link-time optimisation code.*{advice}"):
+            objects.objects(files, ["_build/x.a(m.o)", "_build/y.a(m.o)"])
+
+
+def test_machine_code_beside_intermediate_code_is_used_unless_the_linker_claims_it(tmp_path):
+    """A fat object is an ordinary one without a plugin; with one, what the plugin made of it must be known."""
+    fat = obj(tmp_path, "a.c", None, "-flto", "-ffat-lto-objects", "-ffunction-sections")
+    files = {"_build/a.o": fat}
+
+    assert [item.name for item in objects.objects(files, [])] == ["a.o"]
+    with pytest.raises(FeatureUnsupported, match=r"^a\.o holds link-time optimisation code, but what the link made"):
+        objects.objects(files, [], claims=True)
+
+
+def test_native_objects_stand_for_what_they_were_made_of(tmp_path):
+    """Intermediate code is left out, and all units of one name count as one object."""
+    native = obj(tmp_path, "n.c", "int f(int x) { return x + 1; }", "-ffunction-sections")
+    files = {
+        "_build/a.o": obj(tmp_path, "a.c", None, "-flto"),
+        "_temp/lto/00000.o": native, "_temp/lto/00001.o": native,
+    }  # fmt: skip
+    found = objects.objects(files, [], {"_temp/lto/00000.o": "lto", "_temp/lto/00001.o": "lto"})
+    sections = [candidate.section for candidate in objects.candidates(found)]
+
+    assert [item.name for item in found] == ["lto", "lto"]
+    assert [(each.object, each.name, each.occurrence, each.pinned) for each in sections] == [
+        ("lto", ".text.f", 0, False), ("lto", ".text.f", 1, False)
+    ]  # fmt: skip
 
 
 def test_intermediate_code_that_is_not_pulled_in_does_not_matter(tmp_path):
@@ -250,3 +274,107 @@ def test_the_elf_of_an_object_is_that_of_its_file(tmp_path):
 
     assert found.elf.data == data
     assert found.elf.section_names == elf.read(data, name="a").section_names
+
+
+DATA = """
+.section .rodata.table,"a",@progbits
+.long 1
+.section .rodata.str1.1,"aMS",@progbits,1
+.string "text"
+.section .rodata.cst4,"aM",@progbits,4
+.long 1
+.section .data.counter,"aw",@progbits
+.long 1
+.section .data.rel.ro.local.names,"aw",@progbits
+.quad 1
+.section .data.rel.ro._ZTV1A,"awG",@progbits,_ZTV1A,comdat
+.quad 1
+.section .bss.buffer,"aw",@nobits
+.p2align 6
+.zero 100
+.section .tdata.t,"awT",@progbits
+.long 1
+.section .tbss.t,"awT",@nobits
+.zero 4
+.section .init_array,"aw",@init_array
+.quad 0
+.section my_set,"aw",@progbits
+.quad 0
+.section .text.f,"ax",@progbits
+nop
+.section .rodata.ordered,"ao",@progbits,.text.f
+.long 1
+.section .data.empty,"aw",@progbits
+.section .gcc_except_table.f,"a",@progbits
+.long 1
+.data
+.long 1
+"""
+
+
+def test_candidates_of_data_are_what_has_a_place_of_its_own(tmp_path):
+    """Constants, variables and zeroed memory; merged strings, TLS, constructors, linker sets and ordered sections are none."""
+    found = objects.objects({"_build/d.o": obj(tmp_path, "d.s", DATA), "usr/lib/crt1.o": obj(tmp_path, "e.s", ".data\n.long 1\n")}, [])
+    described = [(c.section.name, c.section.kind, c.section.size, c.section.align, c.section.group, c.section.pinned) for c in objects.candidates(found, data=True)]
+
+    assert sorted(described) == [
+        (".bss.buffer", "bss", 100, 64, "", False), (".data", "data", 4, 1, "", False), (".data", "data", 4, 1, "", True), (".data.counter", "data", 4, 1, "", False),
+        (".data.rel.ro._ZTV1A", "data.rel.ro", 8, 1, "_ZTV1A", False), (".data.rel.ro.local.names", "data.rel.ro.local", 8, 1, "", False),
+        (".rodata.table", "rodata", 4, 1, "", False), (".text.f", "text", 1, 1, "", False),
+    ]  # fmt: skip
+    assert [c.section.name for c in objects.candidates(found)] == [".text.f"]
+
+
+def test_real_compilers_make_candidates_of_all_their_data(tmp_path):
+    """What gcc makes of a C++ file: each variable and constant once, none of its strings and thread-local ones."""
+    text = """
+        struct A { virtual int f(); virtual ~A() {} int x; };
+        int A::f() { return 1; }
+        template <class T> struct S { static T value; }; template <class T> T S<T>::value = 3;
+        const char *name = "string"; static const int table[] = {1, 2, 3}; thread_local int tls = 4; int zero[5];
+        extern const double half = 0.5;
+        int use(int x) { return table[x] + S<int>::value + tls + zero[x] + name[x]; }
+    """
+    found = objects.objects({"_build/a.o": obj(tmp_path, "a.cc", text, "-fdata-sections", "-O0", "-fPIC", driver="g++")}, [])
+    data = {(c.section.name, c.section.kind, c.section.group) for c in objects.candidates(found, data=True) if not c.section.name.startswith(".text")}
+
+    assert data >= {
+        (".data.rel.ro._ZTV1A", "data.rel.ro", "_ZTV1A"), (".data.rel.ro._ZTI1A", "data.rel.ro", "_ZTI1A"), (".rodata._ZTS1A", "rodata", "_ZTS1A"),
+        (".data._ZN1SIiE5valueE", "data", "_ZN1SIiE5valueE"), (".data.rel.local.name", "data", ""), (".rodata._ZL5table", "rodata", ""),
+        (".bss.zero", "bss", ""), (".rodata.half", "rodata", ""),
+    }  # fmt: skip
+    assert not [name for name, _kind, _group in data if "tls" in name or ".str" in name or ".cst" in name]
+
+
+def test_linker_sets_are_loaded_sections_of_the_build_in_several_pieces(tmp_path):
+    """Named as C names are; one piece has no order, and what the system brings is its own business."""
+    one, two = (obj(tmp_path, f"{n}.s", text) for n, text in (
+        ("a", '.section my_set,"aw",@progbits\n.quad 1\n.section alone,"a",@progbits\n.quad 1\n.section _x9,"a",@progbits\n.quad 1\n.section no.set,"a"\n.quad 1\n'),
+        ("b", '.section my_set,"aw",@progbits\n.quad 2\n.section _x9,"a",@progbits\n.quad 1\n.section no.set,"a"\n.quad 1\n.section notes,"",@progbits\n.quad 1\n'),
+    ))  # fmt: skip
+    notes = obj(tmp_path, "c.s", '.section notes,"",@progbits\n.quad 1\n.section empty,"a"\n')
+
+    assert objects.linker_sets(objects.objects({"_build/a.o": one, "_build/b.o": two, "_build/c.o": notes}, [])) == ["_x9", "my_set"]
+    assert objects.linker_sets(objects.objects({"_build/a.o": one, "usr/lib/b.o": two}, [])) == []
+
+
+def test_members_know_their_archive_names(tmp_path):
+    """So that linker scripts can name them; a file of its own has none."""
+    a = obj(tmp_path, "a.c")
+    found = objects.objects({"_build/x.a": packed(tmp_path, "x.a", a=a), "_build/b.o": a}, [])
+
+    assert [(item.name, item.member_name) for item in found] == [("x.a(a.o)", "a.o"), ("b.o", "")]
+
+
+def test_reserved_sections_are_no_candidates(tmp_path):
+    """What a script of the user's names by section, object or member stays where the script puts it."""
+    files = {"_build/b.o": obj(tmp_path, "b.c"), "_build/x.a": packed(tmp_path, "x.a", a=obj(tmp_path, "a.c"))}
+    found = objects.objects(files, [])
+    names = [(c.section.object, c.section.name) for c in objects.candidates(found)]
+
+    def left(script):
+        return [name for name in names if name not in [(c.section.object, c.section.name) for c in objects.candidates(found, reserved=user_script.reserved(script))]]
+
+    assert left("*(.text*)") == []
+    assert left("*(.text.b_one) *(.text*)") == [("b.o", ".text.b_one")]
+    assert left("*a.o(.text.*) *(.text*)") == [name for name in names if name[0] == "x.a(a.o)"] != []

@@ -54,12 +54,13 @@ def test_flags_are_split_as_a_shell_does():
     made = recipe(options=System(cflags="-DX='a b' \"-DY=c d\"", ldflags="'-Wl,-rpath,$ORIGIN/x y' -lm"))
 
     assert made.compile_flags("/b", "cc")[2:] == ["-DX=a b", "-DY=c d"]
-    assert made.link_flags() == ["-Wl,-rpath,$ORIGIN/x y", "-lm"]
+    assert made.link_flags() == ["-ffunction-sections", "-Wl,-rpath,$ORIGIN/x y", "-lm"]
 
 
 def test_link_flags_begin_with_the_toolchains():
-    """lld is asked for by its flag, and the user's flags follow."""
+    """Section flags, for links that generate code; lld is asked for by its flag; and the user's flags follow."""
     assert recipe(toolchain=toolbox.load("gcc-lld", Path()), options=System(ldflags="-s")).link_flags() == [
+        "-ffunction-sections",
         "-fuse-ld=lld",
         "-s",
     ]

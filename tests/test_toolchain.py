@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from layoutrand.core.config import Factor
-from layoutrand.core.toolchain import Toolchain, parse, require_factors
+from layoutrand.core.toolchain import Toolchain, parse, require_factors, require_version
 from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound, UsageError
 from layoutrand.world import toolbox
 from layoutrand.world.process import SubprocessRunner
@@ -242,3 +242,44 @@ def test_clang_takes_one_version_for_both_languages(name):
 
     assert tools.cxx == ["clang++{suffix}"]
     assert tools.cc[:2] == ["clang", "clang-21"]
+
+
+def since(name, version, *factors: Factor) -> Toolchain:
+    text = WHOLE.replace('"mine"', f'"{name}"').replace('factors = ["function-order"]', 'factors = ["function-order", "padding"]')
+    return read(text.replace("[link]", f"[link]\nsince = {{ padding = {version} }}"))
+
+
+@pytest.mark.parametrize("version", ["LLD 20.1.2 (compatible with GNU linkers)", "Debian LLD 22.1.8", "LLD 20.0"])
+def test_a_linker_that_is_new_enough(version):
+    """From the version that the file names on the factor can be had."""
+    assert require_version(since("a", 20), ["function-order", "padding"], version, []) is None
+
+
+@pytest.mark.parametrize("version", ["Debian LLD 19.1.7 (compatible with GNU linkers)", "Ubuntu LLD 14.0.0", "", "some linker"])
+def test_a_linker_that_is_too_old_or_unknown(version):
+    """The message has what is needed, what there is, and toolchains that need no version."""
+    others = [since("b", 20), toolchain("c", "padding"), toolchain("d", "function-order"), toolchain("e", "padding")]
+    wanted = f"'padding' with toolchain 'a' needs version 20 of its linker or later, this is {version!r}; of any version these can: c, e"
+
+    with pytest.raises(FeatureUnsupported) as caught:
+        require_version(since("a", 20), ["padding"], version, others)
+
+    assert str(caught.value) == wanted
+    assert require_version(since("a", 20), ["function-order"], version, others) is None
+
+
+def test_versions_of_unknown_factors_are_a_mistake_in_the_file():
+    """A misspelt factor would silently ask for nothing."""
+    with pytest.raises(ConfigError, match=r"link\.since"):
+        read(WHOLE.replace("[link]", "[link]\nsince = { paddings = 20 }"))
+
+
+def test_shipped_lld_toolchains_say_which_version_pads(tmp_path):
+    """GNU ld of any version can, lld from 20 on; gold and mold cannot."""
+    files = {name: toolbox.load(name, tmp_path) for name in toolbox.shipped()}
+
+    for name in ("gcc-lld", "clang-lld"):
+        assert "padding" in files[name].link.factors
+        assert files[name].link.since == {"padding": 20}
+    assert files["gcc"].link.since == {} == files["clang"].link.since
+    assert not any("padding" in files[name].link.factors for name in ("gcc-gold", "gcc-mold"))

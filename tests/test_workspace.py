@@ -157,7 +157,7 @@ def test_link_flags_and_the_way_to_the_linker(space, toolbox):
     folder = wrapped(space, toolbox, recipe=recipe(ldflags="-Wl,-O1 -Wl,-z,now"))
 
     assert dumped(folder / "gcc", "a.o", "-o", "prog") == [
-        os.fsencode(f"-B{folder}/"), b"a.o", b"-o", b"prog", b"-Wl,-O1", b"-Wl,-z,now",
+        os.fsencode(f"-B{folder}/"), b"a.o", b"-o", b"prog", b"-ffunction-sections", b"-Wl,-O1", b"-Wl,-z,now",
     ]  # fmt: skip
 
 

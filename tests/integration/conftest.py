@@ -9,7 +9,7 @@ import pytest
 from workshop import LINKERS, Workshop, require
 
 # Where the linkers differ little, each runs with GNU ld in `make test` and with the others in `make slow`.
-ALIKE = ("test_planted_faults", "test_hostile_names", "test_reproducible")
+ALIKE = ("test_planted_faults", "test_planted_data_faults", "test_hostile_names", "test_reproducible")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.errors import ConfigError
+from layoutrand.errors import ConfigError, FeatureUnsupported
 from layoutrand.model import IDENTITY, STOCK
+from layoutrand.usecases.inspect import inspect
 from layoutrand.world.process import SubprocessRunner
 from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, file_offset
 from workshop import Built, Workshop, in_order, many_functions, only_error, output, require, symbols
@@ -216,3 +217,23 @@ def test_the_same_seed_gives_the_same_file(gnu: Workshop, tmp_path: Path) -> Non
     digests = [{layout: binary.sha256 for layout, binary in built(shop, seeds=range(1, 4)).by_layout.items() if layout != STOCK} for shop in (gnu, other)]
     assert digests[0] == digests[1]
     assert output(built(gnu, seeds=range(1, 4)).path(1))
+
+
+@pytest.mark.parametrize(("toolchain", "factor"), [("gcc", "link-order"), ("gcc-mold", "linker-shuffle")])
+def test_inspection_where_the_linker_decides_the_order(gnu: Workshop, toolchain: str, factor: str) -> None:
+    """The distance to identity is that of the sections both have; to a layout that is not at hand there is none."""
+    require(PROGRAMS[toolchain], toolchain)
+    sources(gnu)
+    config = gnu.config(BUILD, layout={"factors": [factor]}, system={"toolchain": toolchain})
+    result = gnu.build(config, layouts=[IDENTITY, 1, 2])
+    assert not result.failures
+    assert result.capture is not None
+    for binary in result.binaries:
+        found = inspect(config, result.capture.links[0], binary, [IDENTITY, binary.layout])
+        assert found.wrong_slots == 0
+        to_identity, to_itself = found.distances
+        assert (to_itself.kendall_tau, to_itself.adjacent_kept) == (1.0, len(found.placed) - 1)
+        assert (to_identity.kendall_tau == 1.0) == (binary.layout == IDENTITY)
+        assert to_identity.kendall_tau == pytest.approx(binary.verification.tau_identity if binary.verification else 2)
+    with pytest.raises(FeatureUnsupported, match=f"with {factor} the linker decides the order of layout 7"):
+        inspect(config, result.capture.links[0], result.binaries[1], [7])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from typing import Any
 
 import pytest
 
 from layoutrand.model import IDENTITY, STOCK
-from workshop import FILLER, Built, Workshop, in_order, loaded, many_functions, only_error, require, symbols
+from workshop import FILLER, Built, Workshop, absent, in_order, loaded, many_functions, only_error, require, symbols
 
 FIRMWARE = """
     ENTRY(_start)   /* *(.text.*) in a comment is no statement */
@@ -70,9 +72,18 @@ def firmware(shop: Workshop, general: str = "*(.text .text.*)", **files: str) ->
     shop.write_named({**named, **files})
 
 
-def built(shop: Workshop, factors: list[str], commands: str = BUILD) -> Built:
+def newer_toolchain(shop: Workshop) -> str:
+    """gcc with a GNU ld that has --section-ordering-file."""
+    path = os.environ.get("LAYOUTRAND_TEST_LD_NEW", "")
+    if not path:
+        absent("LAYOUTRAND_TEST_LD_NEW names no newer linker (tests/tools/fetch_new_linkers.sh)")
+    (shop.project / "new.toml").write_text(f'name = "new"\ndescription = "newer"\nextends = "gcc"\n[tools]\nld = ["{path}"]\n')
+    return "new.toml"
+
+
+def built(shop: Workshop, factors: list[str], commands: str = BUILD, **changes: Any) -> Built:
     """Build with the factors; nothing fails."""
-    result = shop.build(commands, layout={"factors": factors})
+    result = shop.build(commands, layout={"factors": factors}, **changes)
     assert not result.failures, [f"{failure.layout}: {failure.error}" for failure in result.failures]
     return Built(result, {binary.layout: binary for binary in result.binaries})
 
@@ -176,8 +187,10 @@ def test_members_of_archives_that_the_script_names_stay(gnu: Workshop) -> None:
 
 @pytest.mark.parametrize("factors", [["function-order"], ["function-order", "data-order", "padding"]], ids="+".join)
 @pytest.mark.parametrize("where", ["AFTER .data", "BEFORE .text"])
-def test_a_script_that_only_adds_to_the_default(gnu: Workshop, where: str, factors: list[str]) -> None:
+@pytest.mark.parametrize("version", ["", pytest.param("newer", marks=pytest.mark.slow)])
+def test_a_script_that_only_adds_to_the_default(gnu: Workshop, version: str, where: str, factors: list[str]) -> None:
     """INSERT scripts keep their output section where they put it, and what it takes by name."""
+    toolchain = newer_toolchain(gnu) if version else "gcc"
     script = f"SECTIONS {{ .mine : {{ mine_begin = .; *(.text.mine.*) *(mine_data) mine_end = .; }} }} INSERT {where};\n"
     gnu.write(
         insert__ld=script,
@@ -198,7 +211,8 @@ def test_a_script_that_only_adds_to_the_default(gnu: Workshop, where: str, facto
     )  # fmt: skip
     data = "AFTER" in where
     link = "-Wl,-T,insert.ld" + ("" if data else " -Wl,-z,norelro")
-    result = built(gnu, factors, f"$CC -c *.c && $CC {link} -Wl,--no-warn-rwx-segments -o prog main.o pad.o")
+    commands = f"$CC -c *.c && $CC {link} -Wl,--no-warn-rwx-segments -o prog main.o pad.o"
+    result = built(gnu, factors, commands, system={"toolchain": toolchain})
     assert result.assert_all_print_as_stock().startswith(b"1 ")
     for binary in result.seeded.values():
         assert symbols(binary.path)["mine_begin"] <= symbols(binary.path)["mine"] < symbols(binary.path)["mine_end"]

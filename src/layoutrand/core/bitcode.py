@@ -1,9 +1,9 @@
 """clang's link-time optimisation replayed by lld without generating code again.
 
 The native objects are kept; they stand behind everything else on the line, which is where lld itself puts them.  What
-they were made of had its say before that: it pulled archive members in, it claimed COMDAT groups ahead of plain objects,
-and it fixed the order of symbols, by which lld orders dynamic symbols, PLT and GOT.  So *stubs* are linked too, objects
-in which no section is loaded:
+they were made of had its say before that: it pulled archive members in, it claimed COMDAT groups ahead of plain ones, and
+it fixed the order of symbols, by which lld orders dynamic symbols, PLT and GOT.  So *stubs* are linked too, objects in
+which no section is loaded:
 
 - in place of each piece of bitcode one that mentions its symbols and claims its groups;
 - ahead of each archive with bitcode one that mentions symbols as lld met them when it pulled members in;
@@ -221,9 +221,19 @@ def global_names(source: elf.Elf, *, defined: bool = False) -> list[str]:
     return source.symbol_names(which[source.symbol_sections[which] != 0] if defined else which)
 
 
-def without_comdats(source: elf.Elf) -> bytes:
-    """The native object with its COMDAT groups made ordinary: lld keeps all of them, since their stubs claimed them."""
+def without_comdats(source: elf.Elf, plain: Collection[str] = ()) -> bytes:
+    """The native object with its COMDAT groups made ordinary: lld keeps all of them, since their stubs claimed them.
+
+    A ``plain`` object that comes first has weak definitions of the same names in discarded groups, and lld finds out
+    too late that they are none: the native ones must be strong to replace them.
+    """
     data = bytearray(source.data)
+    grouped = np.isin(source.symbol_sections, list(source.group_signatures()))
+    weak = np.flatnonzero(grouped & (source.symbols["info"] >> 4 == _STB_WEAK))
+    for which, name in zip(weak.tolist(), source.symbol_names(weak), strict=True):
+        if name in plain and source.symbol_table is not None:
+            table = int(source.sections[source.symbol_table]["offset"])
+            data[table + which * elf.SYMBOL.itemsize + 4] = _STB_GLOBAL << 4 | int(source.symbols["info"][which]) & 0xF
     for section in source.sections[source.sections["type"] == elf.SHT_GROUP]:
         at = int(section["offset"])
         (flags,) = struct.unpack_from("<I", data, at)

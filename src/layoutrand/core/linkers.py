@@ -52,7 +52,7 @@ def request(  # noqa: PLR0913 - the parts of one request
     if linker == "gnu":
         if users_script:
             return Request(user_script.ordered_user_script(script, _lines(sections, layout)), ("-T", "{}"))
-        if version_number(version) >= _ORDERING_FILE_SINCE and not layout.gaps:  # which may hold statements, but no gaps
+        if version_number(version) >= _ORDERING_FILE_SINCE and not layout.gaps:  # it may place, not assign
             return Request(ldscript.ordering_file(_lines(sections, layout)), ("--section-ordering-file={}",))
         # In the default script's stead (-dT): a script of the build's that only adds to it (INSERT) still does.
         return Request(ldscript.ordered_script(script, _lines(sections, layout)), ("-dT", "{}"))

@@ -81,7 +81,8 @@ def with_stubs(record: Record, line: Sequence[Word], native: lto.Native, reader:
     listed = zip(linked, _symbols(record, linked, reader), strict=True)
     modules = [Module(_module_name(part, reader), bitcode.read_symbols(listing)) for part, listing in listed]
     objects = [elf.read(data, name="a native object") for data in native.objects]
-    planner = Planner(modules, objects, set(link.plain_symbols(parts)), defined_first=reader.defined_first)
+    plain = set(link.plain_symbols(parts))
+    planner = Planner(modules, objects, plain, defined_first=reader.defined_first)
     numbers = {(part.path, part.member): number for number, part in enumerate(linked)}
     stubs = {where: planner.stub(number) for where, number in numbers.items()}
     files = link.replaced(parts, stubs, objects[0])
@@ -103,7 +104,7 @@ def with_stubs(record: Record, line: Sequence[Word], native: lto.Native, reader:
         new_words += [ahead.pop(path), word] if word.kind == "input" and path in ahead else [word]
     for number, source in enumerate(objects):
         asking = bitcode.write_stub(bitcode.asking(source), source)
-        new_words += [add(f"asking{number:05d}.o", asking), add(f"{number:05d}.o", bitcode.without_comdats(source))]
+        new_words += [add(f"asking{number:05d}.o", asking), add(f"{number:05d}.o", bitcode.without_comdats(source, plain))]
     _write({path: files[path] for path in named})
     return Replay(
         line=tuple(new_words), kept=kept | files, names=named, division=native.partitioning,

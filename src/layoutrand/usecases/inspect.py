@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from layoutrand.core import codecheck, descent, elf
+from layoutrand.core import codecheck, descent, elf, link_order
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.config import Config
 from layoutrand.core.distance import adjacent_kept, kendall_tau
-from layoutrand.core.order import LINKER_SHUFFLE, draw
+from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, draw
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.model import STOCK, Binary, LayoutName
+from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,16 @@ def inspect(
     policy = config.layout
     factors, classes = tuple(policy.factors), policy.classes
 
+    not_drawn = next((factor for factor in (LINK_ORDER, LINKER_SHUFFLE) if factor in factors), None)
+
     def order(name: LayoutName) -> tuple[int, ...]:
-        if LINKER_SHUFFLE in factors and name == binary.layout:
-            return tuple(achieved.tolist())  # nothing was asked for but chance
+        if not_drawn and name == binary.layout:
+            return tuple(achieved.tolist())  # section by section nothing was asked for; the binary was verified
+        if not_drawn and name != IDENTITY:
+            raise FeatureUnsupported(
+                f"with {not_drawn} the linker decides the order of layout {name}: it is known from that layout's own "
+                f"binary alone, so there is no distance from layout {binary.layout} to it"
+            )
         return draw(
             link.sections, link.identity, name=name, factors=factors, classes=classes, padding=policy.padding_bytes
         ).order
@@ -97,11 +104,14 @@ def inspect(
         wrong_slots=sum(a != b for a, b in zip(asked, achieved.tolist(), strict=True)),
         post_processed=post_processed,
         placed=tuple(_placed(link, slot, index, where[index]) for slot, index in enumerate(achieved.tolist())),
-        distances=tuple(
-            Distance(other, kendall_tau(order(other), achieved), adjacent_kept(order(other), achieved))
-            for other in others
-        ),
+        distances=tuple(_distance(other, order(other), achieved.tolist()) for other in others),
     )  # fmt: skip
+
+
+def _distance(other: LayoutName, order: Sequence[int], achieved: Sequence[int]) -> Distance:
+    """Over the sections that both have: all of them, unless objects moved and other COMDAT copies were chosen."""
+    first, second = link_order.relative_order(order, achieved)
+    return Distance(other, kendall_tau(first, second), adjacent_kept(first, second))
 
 
 def _placed(link: CapturedLink, slot: int, index: int, address: int) -> Placed:
