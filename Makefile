@@ -44,10 +44,10 @@ lint: .venv/test.stamp
 	@.venv/bin/lint-imports > .venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
 
 test: lint
-	@.venv/bin/pytest $(PYTEST)
+	@.venv/bin/pytest -n auto --dist worksteal $(PYTEST)
 
 slow: .venv/test.stamp
-	@.venv/bin/pytest -m "slow and not perf" $(PYTEST)
+	@.venv/bin/pytest -n auto --dist worksteal -m "slow and not perf" $(PYTEST)
 
 perf: .venv/test.stamp
 	@.venv/bin/pytest -m perf -s $(PYTEST)

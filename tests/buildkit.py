@@ -100,7 +100,10 @@ class Relinker:
         self.found = objects.objects(files, [])
         self.chosen = objects.candidates(self.found, data=data)
         self.inputs = []
-        for name, content in {**files, **dict(objects.edited_files(files, self.found, self.chosen, rename=True))}.items():
+        for name, content in {
+            **files,
+            **dict(objects.edited_files(files, self.found, self.chosen, rename=True)),
+        }.items():
             target = self.folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)

@@ -47,7 +47,7 @@ class Program:
     commands: tuple[str, ...]
     artefacts: tuple[str, ...]
     ask: Callable[[Laid], bytes]
-    needs: Mapping[str, str] = field(default_factory=dict)  # a program, or a file by its path -> the package that has it
+    needs: Mapping[str, str] = field(default_factory=dict)  # program or path -> its package
     cflags: str = "-O2"
 
 

@@ -54,8 +54,14 @@ def test_a_stub_mentions_what_is_left_and_pulls_in_what_no_module_defines(tmp_pa
 
 def test_the_first_module_claims_a_group(tmp_path):
     """A COMDAT group of the native object belongs to the first module that defines anything in it."""
-    native = compiled(tmp_path, "inline __attribute__((noinline)) int twice(int x) { return 2 * x; } int f() { return twice(2); }")
-    modules = [module("a.o", defines=["_Z1fv"]), module("b.o", defines=["_Z5twicei"]), module("c.o", defines=["_Z5twicei"])]
+    native = compiled(
+        tmp_path, "inline __attribute__((noinline)) int twice(int x) { return 2 * x; } int f() { return twice(2); }"
+    )
+    modules = [
+        module("a.o", defines=["_Z1fv"]),
+        module("b.o", defines=["_Z5twicei"]),
+        module("c.o", defines=["_Z5twicei"]),
+    ]
     planner = Planner(modules, [native], (), defined_first=True)
 
     assert [planner.stub(number).groups for number in range(3)] == [(), ("_Z5twicei",), ()]
@@ -83,13 +89,21 @@ def test_symbols_of_an_archive_come_as_lld_met_them(tmp_path):
     pulled = [Extraction("m.o", "x(a)", (Extraction("x(a)", "x(b)", ()),))]
     planner = Planner(modules, [native], (), defined_first=True)
 
-    assert planner.ahead(members, pulled).symbols == (("b", False), ("a", False), ("v", True), ("u", True), ("c", False))
+    assert planner.ahead(members, pulled).symbols == (
+        ("b", False),
+        ("a", False),
+        ("v", True),
+        ("u", True),
+        ("c", False),
+    )
 
 
 def test_a_stub_is_an_object_that_linkers_read(tmp_path):
     """readelf has no complaint; symbols, bindings and groups are there, and nothing that is loaded."""
     like = compiled(tmp_path, "int f() { return 1; }")
-    stub = elf.read(bitcode.write_stub(Stub((("strong", True), ("weak é", False)), ("group1", "group2")), like), name="stub")
+    stub = elf.read(
+        bitcode.write_stub(Stub((("strong", True), ("weak é", False)), ("group1", "group2")), like), name="stub"
+    )
     (tmp_path / "stub.o").write_bytes(stub.data)
     names = stub.symbol_names(np.arange(len(stub.symbols)))
 
@@ -101,7 +115,9 @@ def test_a_stub_is_an_object_that_linkers_read(tmp_path):
     assert run("readelf", "-gW", tmp_path / "stub.o").stdout.count(b"COMDAT group section") == 2
 
 
-@pytest.mark.parametrize(("data", "expected"), [(b"BC\xc0\xde1", True), (b"\xde\xc0\x17\x0b", True), (b"\x7fELF", False), (b"", False)])
+@pytest.mark.parametrize(
+    ("data", "expected"), [(b"BC\xc0\xde1", True), (b"\xde\xc0\x17\x0b", True), (b"\x7fELF", False), (b"", False)]
+)
 def test_bitcode_is_known_by_its_beginning(data, expected):
     """Plain and wrapped bitcode."""
     assert bitcode.is_bitcode(data) == expected

@@ -301,7 +301,9 @@ def test_data_in_another_order_is_the_same_data(variables, seed):
     masks = variables.masks()
     identity = variables.link(range(len(variables.chosen)), "identity")
     binary = variables.link(data_shuffled(variables, seed))
-    zero, moving, table = (by_name(variables, name) for name in (".bss.zero", ".data.rel.local.moving", ".rodata.table"))
+    zero, moving, table = (
+        by_name(variables, name) for name in (".bss.zero", ".data.rel.local.moving", ".rodata.table")
+    )
 
     assert (masks.size[zero], masks.stored[zero]) == (32, 0)
     assert masks.fixed[masks.start[moving] : masks.start[moving] + 8].tolist() == [False] * 8
@@ -343,7 +345,10 @@ def test_a_changed_variable_size_is_found(variables, name):
     binary = variables.link(data_shuffled(variables, 2))
     names = binary.symbol_names(np.arange(len(binary.symbols)))
     at = int(binary.sections[binary.symbol_table]["offset"]) + elf.SYMBOL.itemsize * names.index(name) + 16
-    rows = [codecheck.symbol_rows(b, located(b, sizes), sizes, elf.STT_OBJECT) for b in (binary, patched(binary, {at: binary.data[at] + 1}))]
+    rows = [
+        codecheck.symbol_rows(b, located(b, sizes), sizes, elf.STT_OBJECT)
+        for b in (binary, patched(binary, {at: binary.data[at] + 1}))
+    ]
 
     assert (rows[0] != rows[1]).sum() == 1
 
@@ -354,7 +359,10 @@ def test_swapped_variables_are_found(variables):
     indices = [by_name(variables, name) for name in (".data.counter", ".data.step")]
     data = bytearray(binary.data)
     names = binary.symbol_names(np.arange(len(binary.symbols)))
-    places = [int(binary.sections[binary.symbol_table]["offset"]) + elf.SYMBOL.itemsize * names.index(f".lr.{index:07d}") + 8 for index in indices]
+    places = [
+        int(binary.sections[binary.symbol_table]["offset"]) + elf.SYMBOL.itemsize * names.index(f".lr.{index:07d}") + 8
+        for index in indices
+    ]
     for place, other in zip(places, reversed(places), strict=True):
         data[place : place + 8] = binary.data[other : other + 8]
 
@@ -391,7 +399,11 @@ def test_the_lowest_address_is_after_the_one_before_or_the_start_of_the_output_s
 
     for slot, index in enumerate(order.tolist()):
         first = slot == 0 or placed.output[slot] != placed.output[slot - 1]
-        begin = int(binary.sections["addr"][where.output[index]]) if first else int(placed.address[slot - 1]) + int(sizes[order[slot - 1]])
+        begin = (
+            int(binary.sections["addr"][where.output[index]])
+            if first
+            else int(placed.address[slot - 1]) + int(sizes[order[slot - 1]])
+        )
         assert lowest[slot] == begin + slot
     align = np.array([program.chosen[i].section.align for i in order.tolist()])
     assert codecheck.first_wrong_gap(placed.address, lowest - gaps, align) is None

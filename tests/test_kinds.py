@@ -6,7 +6,14 @@ from layoutrand.core import elf, kinds
 
 PROGBITS, NOBITS, INIT_ARRAY, NOTE = 1, elf.SHT_NOBITS, 14, 7
 A, W, X = elf.SHF_ALLOC, elf.SHF_WRITE, elf.SHF_EXECINSTR
-MERGE, STRINGS, TLS, GROUP, LINK_ORDER, RETAIN = elf.SHF_MERGE, 0x20, elf.SHF_TLS, elf.SHF_GROUP, elf.SHF_LINK_ORDER, 0x200000
+MERGE, STRINGS, TLS, GROUP, LINK_ORDER, RETAIN = (
+    elf.SHF_MERGE,
+    0x20,
+    elf.SHF_TLS,
+    elf.SHF_GROUP,
+    elf.SHF_LINK_ORDER,
+    0x200000,
+)
 
 DATA = {
     (".rodata", PROGBITS, A): "rodata",

@@ -12,7 +12,26 @@ from layoutrand.core.keyed import keyed_order
 from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied
 from layoutrand.model import MAX_SEED
 
-LINE = ("--sysroot=\0", "-o", "x", "crt1.o", "a.o", "b.o", "c.o", "-L", "dir", "d.o", "e.o", "lib.a", "f.o", "--as-needed", "g.o", "h.o", "-lc", "crtn.o")
+LINE = (
+    "--sysroot=\0",
+    "-o",
+    "x",
+    "crt1.o",
+    "a.o",
+    "b.o",
+    "c.o",
+    "-L",
+    "dir",
+    "d.o",
+    "e.o",
+    "lib.a",
+    "f.o",
+    "--as-needed",
+    "g.o",
+    "h.o",
+    "-lc",
+    "crtn.o",
+)
 MOVABLE = tuple(f"{letter}.o" for letter in "abcdefgh")
 
 
@@ -46,10 +65,16 @@ def test_a_run_is_in_the_order_of_the_keyed_hash(seed, names):
     assert [name for name in whole if name != names[0]] == list(fewer)
 
 
-@pytest.mark.parametrize("line", [(), ("a.o",), ("a.o", "lib.a", "b.o"), ("a.o", "--start-group", "b.o", "--end-group", "c.o"), ("x.o", "y.o")])
+@pytest.mark.parametrize(
+    "line",
+    [(), ("a.o",), ("a.o", "lib.a", "b.o"), ("a.o", "--start-group", "b.o", "--end-group", "c.o"), ("x.o", "y.o")],
+)
 def test_a_line_on_which_nothing_can_move_is_refused(line):
     """The message says why, and what moves the members of archives."""
-    with pytest.raises(FeatureUnsupported, match=r"no two object files stand side by side .* module-order moves the members of archives"):
+    with pytest.raises(
+        FeatureUnsupported,
+        match=r"no two object files stand side by side .* module-order moves the members of archives",
+    ):
         link_order.move(line, MOVABLE, 1)
 
 

@@ -11,7 +11,10 @@ SECTIONS = [
     section(0), section(1, kind="hot"), section(2, name=".rodata.t", kind="rodata"),
     section(3, name=".data.rel.ro.local.p", kind="data.rel.ro.local"), section(4, name=".data.v", kind="data"), section(5, name=".bss.z", kind="bss"),
 ]  # fmt: skip
-SCRIPT = "\n".join(f"  .{family} :\n  {{\n    *(.{family} .{family}.*)\n  }}" for family in ("text", "rodata", "data.rel.ro", "data", "bss"))
+SCRIPT = "\n".join(
+    f"  .{family} :\n  {{\n    *(.{family} .{family}.*)\n  }}"
+    for family in ("text", "rodata", "data.rel.ro", "data", "bss")
+)
 OLD, NEW = "GNU ld (GNU Binutils for Debian) 2.40", "GNU ld (GNU Binutils) 2.43"
 
 
@@ -28,7 +31,9 @@ def test_gnu_ld_gets_its_script_with_exact_lines():
     found = asked("gnu")
 
     assert found.argv("/x/layout") == ["-dT", "/x/layout"]
-    assert found.text == """\
+    assert (
+        found.text
+        == """\
   .text :
   {
     *(.text.lr.0000001)
@@ -55,31 +60,44 @@ def test_gnu_ld_gets_its_script_with_exact_lines():
     *(.bss.lr.0000005)
     *(.bss .bss.*)
   }"""
+    )
 
 
 def test_gaps_are_statements_before_their_section():
     """A gap of nothing has no statement, also with a linker that has an ordering file."""
     for version in (OLD, NEW):
         found = asked("gnu", version, gaps=(5, 0, 0, 0, 0, 0))
-        assert "  {\n    . += 5;\n    *(.text.lr.0000001)\n    *(.text.lr.0000000)\n    *(.text .text.*)\n" in found.text
+        assert (
+            "  {\n    . += 5;\n    *(.text.lr.0000001)\n    *(.text.lr.0000000)\n    *(.text .text.*)\n" in found.text
+        )
         assert found.text.count(". +=") == 1
         assert found.arguments == ("-dT", "{}")
 
 
-@pytest.mark.parametrize("version", [NEW, "GNU ld (GNU Binutils for Debian) 2.44", "GNU ld version 2.43.1-5.fc42", "GNU ld (GNU Binutils) 3.0"])
+@pytest.mark.parametrize(
+    "version",
+    [NEW, "GNU ld (GNU Binutils for Debian) 2.44", "GNU ld version 2.43.1-5.fc42", "GNU ld (GNU Binutils) 3.0"],
+)
 def test_newer_gnu_ld_gets_an_ordering_file(version):
     """From 2.43 on a fragment suffices: the lines alone, by output section."""
     found = asked("gnu", version)
 
     assert found.argv("/x/layout") == ["--section-ordering-file=/x/layout"]
-    assert found.text.startswith(".text :\n{\n  *(.text.lr.0000001)\n  *(.text.lr.0000000)\n}\n.rodata :\n{\n  *(.rodata.lr.0000002)\n}\n")
+    assert found.text.startswith(
+        ".text :\n{\n  *(.text.lr.0000001)\n  *(.text.lr.0000000)\n}\n.rodata :\n{\n  *(.rodata.lr.0000002)\n}\n"
+    )
     assert found.text.count("*(") == 6
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_a_users_script_is_used_in_its_own_place(version):
     """Whatever the version: an ordering file would put the lines before what the script wants first."""
-    found = asked("gnu", version, script="SECTIONS { .all : { KEEP(*(.text.boot)) *(.text*) *(.rodata*) *(.data*) *(.bss*) } }", users_script=True)
+    found = asked(
+        "gnu",
+        version,
+        script="SECTIONS { .all : { KEEP(*(.text.boot)) *(.text*) *(.rodata*) *(.data*) *(.bss*) } }",
+        users_script=True,
+    )
 
     assert found.arguments == ("-T", "{}")
     assert " ".join(found.text.split()) == (

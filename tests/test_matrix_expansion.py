@@ -72,7 +72,9 @@ def test_a_matrix_is_the_systems_it_stands_for():
 
 def test_flags_replace_those_of_cxx_only_where_they_say_so():
     """A string is cflags, which C++ follows; a table has the keys of a system but toolchain and rev."""
-    config = parse(REST + '[matrix]\nflags = { a = "-O2", b = { cflags = "-O2", cxxflags = "", fflags = "-O1" } }\n', path="x")
+    config = parse(
+        REST + '[matrix]\nflags = { a = "-O2", b = { cflags = "-O2", cxxflags = "", fflags = "-O1" } }\n', path="x"
+    )
 
     assert (config.systems["a"].cxxflags, config.systems["b"].cxxflags, config.systems["b"].fflags) == (None, "", "-O1")
 
@@ -214,9 +216,12 @@ def test_a_misspelt_matrix_is_an_unknown_key():
     st.dictionaries(
         st.sampled_from(["rev", "toolchain", "flags", "name", "exclude", "zzz"]),
         st.recursive(
-            st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a", "a/b", "{rev}", "{flags}-{rev}", "'", "-x", "x\n"]),
+            st.booleans()
+            | st.integers(-2, 2)
+            | st.sampled_from(["", "a", "a/b", "{rev}", "{flags}-{rev}", "'", "-x", "x\n"]),
             lambda part: (
-                st.lists(part, max_size=3) | st.dictionaries(st.sampled_from(["rev", "flags", "a", "b c", "cflags"]), part, max_size=3)
+                st.lists(part, max_size=3)
+                | st.dictionaries(st.sampled_from(["rev", "flags", "a", "b c", "cflags"]), part, max_size=3)
             ),
             max_leaves=8,
         ),

@@ -314,8 +314,13 @@ nop
 
 def test_candidates_of_data_are_what_has_a_place_of_its_own(tmp_path):
     """Constants, variables and zeroed memory; merged strings, TLS, constructors, linker sets and ordered sections are none."""
-    found = objects.objects({"_build/d.o": obj(tmp_path, "d.s", DATA), "usr/lib/crt1.o": obj(tmp_path, "e.s", ".data\n.long 1\n")}, [])
-    described = [(c.section.name, c.section.kind, c.section.size, c.section.align, c.section.group, c.section.pinned) for c in objects.candidates(found, data=True)]
+    found = objects.objects(
+        {"_build/d.o": obj(tmp_path, "d.s", DATA), "usr/lib/crt1.o": obj(tmp_path, "e.s", ".data\n.long 1\n")}, []
+    )
+    described = [
+        (c.section.name, c.section.kind, c.section.size, c.section.align, c.section.group, c.section.pinned)
+        for c in objects.candidates(found, data=True)
+    ]
 
     assert sorted(described) == [
         (".bss.buffer", "bss", 100, 64, "", False), (".data", "data", 4, 1, "", False), (".data", "data", 4, 1, "", True), (".data.counter", "data", 4, 1, "", False),
@@ -335,8 +340,14 @@ def test_real_compilers_make_candidates_of_all_their_data(tmp_path):
         extern const double half = 0.5;
         int use(int x) { return table[x] + S<int>::value + tls + zero[x] + name[x]; }
     """
-    found = objects.objects({"_build/a.o": obj(tmp_path, "a.cc", text, "-fdata-sections", "-O0", "-fPIC", driver="g++")}, [])
-    data = {(c.section.name, c.section.kind, c.section.group) for c in objects.candidates(found, data=True) if not c.section.name.startswith(".text")}
+    found = objects.objects(
+        {"_build/a.o": obj(tmp_path, "a.cc", text, "-fdata-sections", "-O0", "-fPIC", driver="g++")}, []
+    )
+    data = {
+        (c.section.name, c.section.kind, c.section.group)
+        for c in objects.candidates(found, data=True)
+        if not c.section.name.startswith(".text")
+    }
 
     assert data >= {
         (".data.rel.ro._ZTV1A", "data.rel.ro", "_ZTV1A"), (".data.rel.ro._ZTI1A", "data.rel.ro", "_ZTI1A"), (".rodata._ZTS1A", "rodata", "_ZTS1A"),
@@ -354,7 +365,10 @@ def test_linker_sets_are_loaded_sections_of_the_build_in_several_pieces(tmp_path
     ))  # fmt: skip
     notes = obj(tmp_path, "c.s", '.section notes,"",@progbits\n.quad 1\n.section empty,"a"\n')
 
-    assert objects.linker_sets(objects.objects({"_build/a.o": one, "_build/b.o": two, "_build/c.o": notes}, [])) == ["_x9", "my_set"]
+    assert objects.linker_sets(objects.objects({"_build/a.o": one, "_build/b.o": two, "_build/c.o": notes}, [])) == [
+        "_x9",
+        "my_set",
+    ]
     assert objects.linker_sets(objects.objects({"_build/a.o": one, "usr/lib/b.o": two}, [])) == []
 
 
@@ -373,7 +387,15 @@ def test_reserved_sections_are_no_candidates(tmp_path):
     names = [(c.section.object, c.section.name) for c in objects.candidates(found)]
 
     def left(script):
-        return [name for name in names if name not in [(c.section.object, c.section.name) for c in objects.candidates(found, reserved=user_script.reserved(script))]]
+        return [
+            name
+            for name in names
+            if name
+            not in [
+                (c.section.object, c.section.name)
+                for c in objects.candidates(found, reserved=user_script.reserved(script))
+            ]
+        ]
 
     assert left("*(.text*)") == []
     assert left("*(.text.b_one) *(.text*)") == [("b.o", ".text.b_one")]

@@ -459,7 +459,14 @@ def test_orders_of_data_are_pinned_for_ever(seed, order):
 def test_factors_draw_from_streams_of_their_own(seed, classes, factors):
     """Data order changes nothing of the code's order, nor code's factors that of data, nor padding either."""
     code, data = len(SAMPLE), WITH_DATA[len(SAMPLE) :]
-    both = draw(WITH_DATA, range(len(WITH_DATA)), name=seed, factors=(*factors, "data-order", "padding"), classes=classes, padding=9)
+    both = draw(
+        WITH_DATA,
+        range(len(WITH_DATA)),
+        name=seed,
+        factors=(*factors, "data-order", "padding"),
+        classes=classes,
+        padding=9,
+    )
     code_alone = draw(WITH_DATA, range(len(WITH_DATA)), name=seed, factors=factors, classes=classes)
     data_alone = draw(WITH_DATA, range(len(WITH_DATA)), name=seed, factors=DATA_ORDER, classes=classes)
 
@@ -505,7 +512,8 @@ def test_a_gap_belongs_to_its_function(capture, seed, largest, factors):
     """It travels with the function wherever other factors put it, and is at most the largest that was allowed."""
     sections, identity = capture
     alone, together = (
-        draw(sections, identity, name=seed, factors=(*others, "padding"), classes="keep", padding=largest) for others in ((), factors)
+        draw(sections, identity, name=seed, factors=(*others, "padding"), classes="keep", padding=largest)
+        for others in ((), factors)
     )
 
     assert all(0 <= gap <= largest for gap in alone.gaps)
@@ -530,7 +538,15 @@ def test_padding_without_room_is_refused():
         draw(SAMPLE, CODE, name=1, factors=("padding",), classes="keep", padding=0)
 
 
-@pytest.mark.parametrize(("seed", "stream", "number"), [(0, "padding", 1784982495), (1, "padding", 240212718), (1, "linker-shuffle", 2067348559), (MAX_SEED, "linker-shuffle", 355175190)])
+@pytest.mark.parametrize(
+    ("seed", "stream", "number"),
+    [
+        (0, "padding", 1784982495),
+        (1, "padding", 240212718),
+        (1, "linker-shuffle", 2067348559),
+        (MAX_SEED, "linker-shuffle", 355175190),
+    ],
+)
 def test_seeds_for_linkers_are_pinned_for_ever(seed, stream, number):
     """Golden, and by the definition of the keyed hash written out."""
     key = seed.to_bytes(8, "big") + hashlib.blake2b(stream.encode(), digest_size=16).digest()
@@ -548,7 +564,14 @@ def test_seeds_for_linkers_fit_all_of_them(seed):
 
 @pytest.mark.parametrize(
     ("factors", "moves"),
-    [(("function-order",), False), (("padding",), False), (("data-order",), True), (("function-order", "data-order"), True), (("linker-shuffle",), True), (("link-order",), False)],
+    [
+        (("function-order",), False),
+        (("padding",), False),
+        (("data-order",), True),
+        (("function-order", "data-order"), True),
+        (("linker-shuffle",), True),
+        (("link-order",), False),
+    ],
 )
 def test_which_factors_place_data(factors, moves):
     """mold's own shuffle moves data too."""

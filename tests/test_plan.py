@@ -29,9 +29,7 @@ def planned(tmp_path, data, *, wall_s=None, half_widths=(0.01,), threshold=0.01,
     if wall_s is not None:
         rows = [dataclasses.replace(row, wall_s=wall_s) for row in rows]
     write(CONFIG, tmp_path, rows)
-    plans = make_plans(
-        selected(CONFIG, tmp_path), links, half_widths=half_widths, threshold=threshold, confidence=0.95
-    )
+    plans = make_plans(selected(CONFIG, tmp_path), links, half_widths=half_widths, threshold=threshold, confidence=0.95)
     json.dumps(plan_document(plans, confidence=0.95), allow_nan=False)
     (plan,) = plans
     return plan

@@ -245,7 +245,9 @@ def test_clang_takes_one_version_for_both_languages(name):
 
 
 def since(name, version, *factors: Factor) -> Toolchain:
-    text = WHOLE.replace('"mine"', f'"{name}"').replace('factors = ["function-order"]', 'factors = ["function-order", "padding"]')
+    text = WHOLE.replace('"mine"', f'"{name}"').replace(
+        'factors = ["function-order"]', 'factors = ["function-order", "padding"]'
+    )
     return read(text.replace("[link]", f"[link]\nsince = {{ padding = {version} }}"))
 
 
@@ -255,7 +257,9 @@ def test_a_linker_that_is_new_enough(version):
     assert require_version(since("a", 20), ["function-order", "padding"], version, []) is None
 
 
-@pytest.mark.parametrize("version", ["Debian LLD 19.1.7 (compatible with GNU linkers)", "Ubuntu LLD 14.0.0", "", "some linker"])
+@pytest.mark.parametrize(
+    "version", ["Debian LLD 19.1.7 (compatible with GNU linkers)", "Ubuntu LLD 14.0.0", "", "some linker"]
+)
 def test_a_linker_that_is_too_old_or_unknown(version):
     """The message has what is needed, what there is, and toolchains that need no version."""
     others = [since("b", 20), toolchain("c", "padding"), toolchain("d", "function-order"), toolchain("e", "padding")]

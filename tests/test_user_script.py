@@ -66,12 +66,21 @@ def test_gaps_are_kept_out_of_keep():
     """Assignments are no input sections."""
     lines = [("text", ". += 5;"), ("text", "*(.text.lr.0)")]
 
-    assert " ".join(ordered_user_script("KEEP(*(.text*))", lines).split()) == ". += 5; KEEP(*(.text.lr.0)) KEEP(*(.text*))"
+    assert (
+        " ".join(ordered_user_script("KEEP(*(.text*))", lines).split()) == ". += 5; KEEP(*(.text.lr.0)) KEEP(*(.text*))"
+    )
 
 
 @pytest.mark.parametrize(
     ("script", "family"),
-    [("", "text"), ("*(.text)", "text"), ("*a.o(.text .text.*)", "text"), ("*(.text.[a-m]*)", "text"), ("*(.data.rel.ro*)", "data"), ("/* *(.text*) */", "text")],
+    [
+        ("", "text"),
+        ("*(.text)", "text"),
+        ("*a.o(.text .text.*)", "text"),
+        ("*(.text.[a-m]*)", "text"),
+        ("*(.data.rel.ro*)", "data"),
+        ("/* *(.text*) */", "text"),
+    ],
 )
 def test_a_script_without_such_a_statement_is_refused(script, family):
     """The message says what is missing."""

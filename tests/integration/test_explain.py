@@ -35,7 +35,9 @@ def shop(gnu):
 
 
 def configured(shop, *, command=COMMAND, systems=None, **changes):
-    return shop.config(command.format(log=shop.project / "log"), systems=systems or {"sys": {"toolchain": "./mine.toml"}}, **changes)
+    return shop.config(
+        command.format(log=shop.project / "log"), systems=systems or {"sys": {"toolchain": "./mine.toml"}}, **changes
+    )
 
 
 def builds(shop):
@@ -154,7 +156,10 @@ def test_each_part_of_the_key_is_named_when_it_changes(shop, change, parts):
 
     assert one.capture.state == "to build"
     assert set(changed(one.capture)) == parts
-    assert one.capture.reason == f"{len(parts)} of {len(one.capture.parts)} parts of its key changed since the latest build of this system"
+    assert (
+        one.capture.reason
+        == f"{len(parts)} of {len(one.capture.parts)} parts of its key changed since the latest build of this system"
+    )
     built(shop, config)
     after = explained(shop, config)["sys"]
     assert (after.capture.state, after.stock.state, set(changed(after.capture))) == ("reused", "reused", set())

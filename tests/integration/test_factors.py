@@ -20,7 +20,12 @@ PROGRAMS = {
     "clang-lld": [("clang-19", "clang-19"), ("ld.lld-19", "lld-19")],
 }  # fmt: skip
 NEW = {"gnu-new": ("gcc", "LAYOUTRAND_TEST_LD_NEW"), "lld-new": ("gcc-lld", "LAYOUTRAND_TEST_LLD_NEW")}
-ORDERS = [["function-order"], ["module-order"], ["function-order-in-module"], ["module-order", "function-order-in-module"]]
+ORDERS = [
+    ["function-order"],
+    ["module-order"],
+    ["function-order-in-module"],
+    ["module-order", "function-order-in-module"],
+]
 DATA = [["data-order"], ["function-order", "data-order"]]
 PADDING = [["padding"], ["function-order", "data-order", "padding"]]
 FACTORS = {
@@ -74,7 +79,9 @@ def zoo_built(shop: Workshop, toolchain: str, mode: str, factors: list[str], **o
     return Built(result, {binary.layout: binary for binary in result.binaries})
 
 
-def drawn(built: Built, layout: int, factors: list[str], names: tuple[str, ...], kind: str = "", classes: str = "keep") -> list[str]:
+def drawn(
+    built: Built, layout: int, factors: list[str], names: tuple[str, ...], kind: str = "", classes: str = "keep"
+) -> list[str]:
     """The named functions, or variables of that kind, in the order that the layout asks for."""
     assert built.result.capture is not None
     link = built.result.capture.links[0]
@@ -85,7 +92,9 @@ def drawn(built: Built, layout: int, factors: list[str], names: tuple[str, ...],
 
 
 @pytest.mark.parametrize(("toolchain", "mode", "factors"), cells())
-def test_the_program_is_the_same_and_its_order_the_one_drawn(places: Path, toolchain: str, mode: str, factors: list[str]) -> None:
+def test_the_program_is_the_same_and_its_order_the_one_drawn(
+    places: Path, toolchain: str, mode: str, factors: list[str]
+) -> None:
     """Output equals the direct build's; functions and variables stand as drawn, gaps are there, no two alike."""
     shop, name = project(places, toolchain)
     built = zoo_built(shop, name, mode, factors)
@@ -106,10 +115,14 @@ def test_the_program_is_the_same_and_its_order_the_one_drawn(places: Path, toolc
     moves_code = bool({"function-order", "module-order", "function-order-in-module"} & set(factors))
     assert (len(set(map(tuple, stands.values()))) > 1) == moves_code
     if "data-order" in factors:
-        assert len({tuple(in_order(binary.path, ("counters", "scalar", "text"))) for binary in built.result.binaries}) > 1
+        assert (
+            len({tuple(in_order(binary.path, ("counters", "scalar", "text"))) for binary in built.result.binaries}) > 1
+        )
 
 
-@pytest.mark.parametrize("toolchain", ["gcc", pytest.param("clang", marks=pytest.mark.slow), pytest.param("gnu-new", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "toolchain", ["gcc", pytest.param("clang", marks=pytest.mark.slow), pytest.param("gnu-new", marks=pytest.mark.slow)]
+)
 def test_gaps_are_where_they_were_drawn(places: Path, toolchain: str) -> None:
     """Between neighbours the distance is the size, the gap of the second by its own identity, and its alignment."""
     shop, name = project(places, toolchain)
@@ -137,10 +150,16 @@ def test_lld_pads_by_itself(places: Path) -> None:
     """lld 20 and later choose the gaps from the seed: more room than identity, another for each seed."""
     shop, name = project(places, "lld-new")
     built = zoo_built(shop, name, "pie", ["padding"])
-    offsets = {tuple(symbols(binary.path)[f] - symbols(binary.path)["tables"] for f in FUNCTIONS) for binary in built.seeded.values()}
+    offsets = {
+        tuple(symbols(binary.path)[f] - symbols(binary.path)["tables"] for f in FUNCTIONS)
+        for binary in built.seeded.values()
+    }
     starts = {symbols(binary.path)["tables"] for binary in built.seeded.values()}
     assert len(starts | offsets) >= 4
-    assert len({tuple(in_order(binary.path, FUNCTIONS)) for layout, binary in built.by_layout.items() if layout != STOCK}) == 1
+    assert (
+        len({tuple(in_order(binary.path, FUNCTIONS)) for layout, binary in built.by_layout.items() if layout != STOCK})
+        == 1
+    )
 
 
 SAME = ["gcc", *(pytest.param(name, marks=pytest.mark.slow) for name in FACTORS if name != "gcc")]
@@ -160,16 +179,22 @@ def test_a_seed_gives_the_same_bytes_elsewhere(places: Path, toolchain: str) -> 
     assert digests[0] == digests[1]
 
 
-@pytest.mark.parametrize("toolchain", ["gcc", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gcc-lld", "gcc-gold", "clang-lld"))])
+@pytest.mark.parametrize(
+    "toolchain", ["gcc", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gcc-lld", "gcc-gold", "clang-lld"))]
+)
 def test_data_order_leaves_the_order_of_code_alone(places: Path, toolchain: str) -> None:
     """Each factor draws from a stream of its own: with data-order the functions stand as they do without."""
     shop, name = project(places, toolchain)
-    with_data, without = (zoo_built(shop, name, "no-pie", factors) for factors in (["function-order", "data-order"], ["function-order"]))
+    with_data, without = (
+        zoo_built(shop, name, "no-pie", factors) for factors in (["function-order", "data-order"], ["function-order"])
+    )
     for layout in (1, 2, 3, IDENTITY):
         assert in_order(with_data.path(layout), FUNCTIONS) == in_order(without.path(layout), FUNCTIONS)
 
 
-@pytest.mark.parametrize("toolchain", ["gcc", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gcc-lld", "gcc-gold"))])
+@pytest.mark.parametrize(
+    "toolchain", ["gcc", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gcc-lld", "gcc-gold"))]
+)
 def test_classes_mix_but_kinds_of_data_do_not(places: Path, toolchain: str) -> None:
     """With classes mixed main leaves its class; constants, variables and zeroed memory stay what they are."""
     shop, name = project(places, toolchain)
@@ -177,7 +202,12 @@ def test_classes_mix_but_kinds_of_data_do_not(places: Path, toolchain: str) -> N
     built.assert_all_print_as_stock()
     assert built.result.capture is not None
     grouped = built.result.capture.separates_classes
-    of_each_class = ("rarely", "main", "often", "tables")  # unlikely, startup, hot, plain: so they stand where classes are kept
+    of_each_class = (
+        "rarely",
+        "main",
+        "often",
+        "tables",
+    )  # unlikely, startup, hot, plain: so they stand where classes are kept
     assert (in_order(built.path(IDENTITY), of_each_class) == list(of_each_class)) == grouped
     assert any(in_order(binary.path, of_each_class) != list(of_each_class) for binary in built.seeded.values())
     for layout, binary in built.seeded.items():
@@ -189,7 +219,10 @@ def test_classes_mix_but_kinds_of_data_do_not(places: Path, toolchain: str) -> N
         assert all(end < begin for end, begin in zip(last, first[1:], strict=False))
 
 
-@pytest.mark.parametrize("toolchain", ["gcc", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gcc-lld", "gcc-gold", "gcc-mold", "clang-lld"))])
+@pytest.mark.parametrize(
+    "toolchain",
+    ["gcc", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gcc-lld", "gcc-gold", "gcc-mold", "clang-lld"))],
+)
 def test_shared_libraries(places: Path, toolchain: str) -> None:
     """Data and code of a shared library move; what it exports and does stays."""
     shop, name = project(places, toolchain)

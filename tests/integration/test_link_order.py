@@ -15,8 +15,17 @@ from layoutrand.world.process import SubprocessRunner
 from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, file_offset
 from workshop import Built, Workshop, in_order, many_functions, only_error, output, require, symbols
 
-TOOLCHAINS = ["gcc", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gcc-lld", "gcc-gold", "gcc-mold", "clang-lld"))]
-PROGRAMS = {"gcc": "ld.bfd", "gcc-lld": "ld.lld-19", "gcc-gold": "ld.gold", "gcc-mold": "ld.mold", "clang-lld": "clang-19"}
+TOOLCHAINS = [
+    "gcc",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("gcc-lld", "gcc-gold", "gcc-mold", "clang-lld")),
+]
+PROGRAMS = {
+    "gcc": "ld.bfd",
+    "gcc-lld": "ld.lld-19",
+    "gcc-gold": "ld.gold",
+    "gcc-mold": "ld.mold",
+    "clang-lld": "clang-19",
+}
 UNITS = "abcd"
 BUILD = f"for f in *.cc; do $CXX -c $f; done; $CXX -funroll-all-loops -c d.cc; $CXX -o prog main.o {' '.join(f'{unit}.o' for unit in UNITS)}"
 HEADER = """
@@ -47,7 +56,9 @@ FACTOR = {"factors": ["link-order"]}
 
 def sources(shop: Workshop) -> None:
     """Five objects with constructors, data and a template instance in each."""
-    shop.write_named({"all.h": HEADER, "main.cc": MAIN, **{f"{unit}.cc": UNIT.format(unit, ord(unit)) for unit in UNITS}})
+    shop.write_named(
+        {"all.h": HEADER, "main.cc": MAIN, **{f"{unit}.cc": UNIT.format(unit, ord(unit)) for unit in UNITS}}
+    )
 
 
 def built(shop: Workshop, toolchain: str = "gcc", commands: str = BUILD, seeds: range = range(1, 9)) -> Built:
@@ -83,7 +94,11 @@ def test_another_copy_of_a_template_instance_may_be_chosen(gnu: Workshop, toolch
     made = built(gnu, toolchain)
     assert made.result.capture is not None
     link = made.result.capture.links[0]
-    copies = [section for section in link.sections if section.group == "_Z5totalIiET_PKS0_i" and section.name.startswith(".text")]
+    copies = [
+        section
+        for section in link.sections
+        if section.group == "_Z5totalIiET_PKS0_i" and section.name.startswith(".text")
+    ]
     assert len(copies) == 4
     sizes = {section.object: section.size for section in copies}
     assert sizes["d.o"] != sizes["a.o"]
@@ -137,7 +152,9 @@ def test_objects_in_the_wrong_order_are_found(gnu: Workshop) -> None:
 
 def test_an_object_too_few_or_too_many_is_found(gnu: Workshop) -> None:
     """What identity has must be there, what it has not must not."""
-    message = sabotage(gnu, before=lambda argv: [word for word in argv if not word.endswith("/c.o")] + ["--defsym=_Z1ci=0"])
+    message = sabotage(
+        gnu, before=lambda argv: [word for word in argv if not word.endswith("/c.o")] + ["--defsym=_Z1ci=0"]
+    )
     assert re.search(r"the binary lacks \.\S+ of c\.o #0, which identity has", message)
 
 
@@ -163,7 +180,9 @@ def test_the_line_that_is_not_moved_is_found(gnu: Workshop) -> None:
 def test_nothing_crosses_archives_libraries_and_options(gnu: Workshop) -> None:
     """Objects before an archive stay before it, objects behind an option behind it."""
     sources(gnu)
-    gnu.write_named({"lib.c": many_functions(3, prefix="lib"), "e.cc": UNIT.format("e", 101), "f.cc": UNIT.format("f", 102)})
+    gnu.write_named(
+        {"lib.c": many_functions(3, prefix="lib"), "e.cc": UNIT.format("e", 101), "f.cc": UNIT.format("f", 102)}
+    )
     commands = (
         "for f in *.cc; do $CXX -c $f; done; $CC -c lib.c; ar rc liblib.a lib.o; "
         "$CXX -o prog main.o a.o b.o c.o liblib.a -Wl,--as-needed d.o e.o f.o -Wl,-u,lib2 -lm"
@@ -191,15 +210,24 @@ def test_a_program_in_archives_cannot_be_moved(gnu: Workshop) -> None:
     assert "module-order" in message
 
 
-@pytest.mark.parametrize(("toolchain", "option"), [("gcc-lld", "--icf=all"), ("gcc-gold", "--icf=all"), ("gcc-mold", "--icf=all")])
+@pytest.mark.parametrize(
+    ("toolchain", "option"), [("gcc-lld", "--icf=all"), ("gcc-gold", "--icf=all"), ("gcc-mold", "--icf=all")]
+)
 def test_folded_code_cannot_be_verified(gnu: Workshop, toolchain: str, option: str) -> None:
     """Which of two equal functions is kept depends on the order; the message says so."""
     require(PROGRAMS[toolchain], toolchain)
     sources(gnu)
     gnu.write_named({"twins.cc": "int left(int x) { return x * 7 + 1; }\nint right(int x) { return x * 7 + 1; }\n"})
-    main = MAIN.replace("int main() {", "int left(int); int right(int);\n    int main() { if (left(1) != right(1)) return 1;")
+    main = MAIN.replace(
+        "int main() {", "int left(int); int right(int);\n    int main() { if (left(1) != right(1)) return 1;"
+    )
     gnu.write_named({"main.cc": main})
-    result = gnu.build(BUILD.replace("main.o", f"-Wl,{option} main.o twins.o"), layout=FACTOR, system={"toolchain": toolchain}, layouts=[IDENTITY, 1])
+    result = gnu.build(
+        BUILD.replace("main.o", f"-Wl,{option} main.o twins.o"),
+        layout=FACTOR,
+        system={"toolchain": toolchain},
+        layouts=[IDENTITY, 1],
+    )
     assert "linked with --icf: which of several equal functions is kept depends on the order" in only_error(result)
 
 
@@ -214,7 +242,14 @@ def test_the_same_seed_gives_the_same_file(gnu: Workshop, tmp_path: Path) -> Non
     sources(gnu)
     other = Workshop(tmp_path / "another" / "project", tmp_path / "another cache")
     sources(other)
-    digests = [{layout: binary.sha256 for layout, binary in built(shop, seeds=range(1, 4)).by_layout.items() if layout != STOCK} for shop in (gnu, other)]
+    digests = [
+        {
+            layout: binary.sha256
+            for layout, binary in built(shop, seeds=range(1, 4)).by_layout.items()
+            if layout != STOCK
+        }
+        for shop in (gnu, other)
+    ]
     assert digests[0] == digests[1]
     assert output(built(gnu, seeds=range(1, 4)).path(1))
 

@@ -144,7 +144,15 @@ def direct_link(folder: Path, kind: str, files: dict[str, str], script: str, **c
         (folder / name).write_text(dedent(text))
     _, cc, cxx, ar = TOOLCHAINS[kind]
     sections = f" -ffunction-sections -ffile-prefix-map={folder}=/layoutrand"
-    env = {**os.environ, "CC": cc + sections, "CXX": cxx + sections, "AR": ar, "LTO": LTO[kind], "OPT": "-O2", **changes}
+    env = {
+        **os.environ,
+        "CC": cc + sections,
+        "CXX": cxx + sections,
+        "AR": ar,
+        "LTO": LTO[kind],
+        "OPT": "-O2",
+        **changes,
+    }
     if "clang" in kind:  # the driver would choose another lld
         env["HOW"] = f"{changes.get('HOW', '')} --ld-path={require('ld.lld-19', 'lld-19')}"
     subprocess.run(["sh", "-c", dedent(script)], cwd=folder, env=env, check=True)
@@ -168,17 +176,25 @@ def assert_loads_the_same(identity: Path, direct: Path, kind: str, *, stripped: 
     """Order, addresses, code and data are those of the direct link."""
     first, second = functions(identity), functions(direct)
     if kind == "gold":  # told an order, it aligns and fills otherwise: places and fields that hold addresses move
-        assert [(name, len(code)) for name, _, code in first] == [(name, len(code)) for name, _, code in second] or stripped
+        assert [(name, len(code)) for name, _, code in first] == [
+            (name, len(code)) for name, _, code in second
+        ] or stripped
         return
     assert first == second or stripped
     # lld fills gaps between functions otherwise when it is told an order.
     skip = set() if kind == "gcc" else {".text"}
-    assert [row for row in loaded(identity) if row[0] not in skip] == [row for row in loaded(direct) if row[0] not in skip]
+    assert [row for row in loaded(identity) if row[0] not in skip] == [
+        row for row in loaded(direct) if row[0] not in skip
+    ]
 
 
-@pytest.mark.parametrize("how", ["", "-static", "-static-pie", "-g", "-no-pie", "-Wl,--gc-sections", "-s", "-Wl,--as-needed"])
+@pytest.mark.parametrize(
+    "how", ["", "-static", "-static-pie", "-g", "-no-pie", "-Wl,--gc-sections", "-s", "-Wl,--as-needed"]
+)
 def test_a_c_program(workshop: Workshop, kind: str, how: str, tmp_path: Path) -> None:
     """Mixed objects and archives: identity loads what the direct link loads, every seed is verified and works."""
+    if (kind, how) == ("gold", "-static-pie"):
+        pytest.skip("gold cannot make static-pie programs, with link-time optimisation or without")
     workshop.write_named(PROGRAM)
     built = workshop.built(BUILD, system=lto_system(kind, HOW=how))
     direct = direct_link(tmp_path / "direct", kind, PROGRAM, BUILD, HOW=how)
@@ -231,12 +247,19 @@ def test_a_seed_has_the_same_bytes_again_and_couples_systems(tmp_path: Path) -> 
     """Functions that two systems share keep their relative order, though partitions and flags differ."""
     require("gcc", "gcc")
     orders, digests = [], []
-    for number, flags in enumerate(["-flto-partition=balanced", "-flto-partition=balanced", "-flto-partition=one -falign-functions=4"]):
+    for number, flags in enumerate(
+        ["-flto-partition=balanced", "-flto-partition=balanced", "-flto-partition=one -falign-functions=4"]
+    ):
         shop = Workshop(tmp_path / str(number), tmp_path / f"cache{number}")
         shop.write_named(PROGRAM)
         built = shop.built(BUILD, system=lto_system("gcc", HOW=flags), seeds=[1, 2])
         digests.append([built.by_layout[seed].sha256 for seed in (1, 2)])
-        orders.append([[name for name, *_ in functions(built.path(seed)) if name.startswith(("pad", "run", "packed"))] for seed in (1, 2)])
+        orders.append(
+            [
+                [name for name, *_ in functions(built.path(seed)) if name.startswith(("pad", "run", "packed"))]
+                for seed in (1, 2)
+            ]
+        )
 
     assert digests[0] == digests[1]
     assert orders[0] == orders[2]

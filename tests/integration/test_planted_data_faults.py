@@ -30,7 +30,9 @@ def victim(shop: Workshop) -> Workshop:
     return shop
 
 
-def sabotaged(shop: Workshop, saboteur: Saboteur, factors: Sequence[str] = ("function-order", "data-order"), **layout: object) -> str:
+def sabotaged(
+    shop: Workshop, saboteur: Saboteur, factors: Sequence[str] = ("function-order", "data-order"), **layout: object
+) -> str:
     """The message of the victim, the only layout that fails; the next call makes it."""
     policy = {"layout": {"factors": list(factors), **layout}}
     shop.runner = saboteur
@@ -58,7 +60,10 @@ def test_a_flipped_byte_of_data(victim: Workshop, name: str, section: str) -> No
     def flip(data: bytearray, binary: elf.Elf) -> None:
         data[place(binary, name) + 2] ^= 4
 
-    assert sabotaged(victim, Saboteur(after=edit_output(flip))) == f"{section} of v.o differs from identity at byte 2, addresses aside"
+    assert (
+        sabotaged(victim, Saboteur(after=edit_output(flip)))
+        == f"{section} of v.o differs from identity at byte 2, addresses aside"
+    )
 
 
 @pytest.mark.parametrize(("one", "two"), [("counter", "third"), ("zero", "ones")])
@@ -82,7 +87,10 @@ def test_two_variables_exchange_their_contents(victim: Workshop) -> None:
         first, second = place(binary, "counter"), place(binary, "third")
         data[first : first + 4], data[second : second + 4] = data[second : second + 4], data[first : first + 4]
 
-    assert re.match(r"\.data\.(counter|third) of v\.o differs from identity at byte 0", sabotaged(victim, Saboteur(after=edit_output(exchange))))
+    assert re.match(
+        r"\.data\.(counter|third) of v\.o differs from identity at byte 0",
+        sabotaged(victim, Saboteur(after=edit_output(exchange))),
+    )
 
 
 @pytest.mark.parametrize("name", ["table", "counter", "zero"])
@@ -124,7 +132,11 @@ def gap_lines(change: Callable[[int], int]) -> Callable[[list[str]], list[str]]:
     return edit
 
 
-@pytest.mark.parametrize("change", [lambda size: 0, lambda size: size + 16, lambda size: max(0, size - 32)], ids=["none", "wider", "narrower"])
+@pytest.mark.parametrize(
+    "change",
+    [lambda size: 0, lambda size: size + 16, lambda size: max(0, size - 32)],
+    ids=["none", "wider", "narrower"],
+)
 def test_a_gap_that_is_not_the_one_drawn(gnu: Workshop, change: Callable[[int], int]) -> None:
     """Left out, wider or narrower than asked for by an alignment or more: the slot is named with its gap."""
     gnu.write(u__c=many_functions(4, prefix="u"), main__c=main_calling("u3", "v3"), v__c=DATA)

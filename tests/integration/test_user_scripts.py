@@ -62,13 +62,25 @@ RUN = """
 """
 COMPILE = "$CC -ffreestanding -fno-pie -fno-stack-protector -fno-asynchronous-unwind-tables -c *.c"
 BUILD = f"{COMPILE} && $CC -nostdlib -static -no-pie -Wl,-z,max-page-size=4096 -Wl,--build-id=none -T link.ld -o prog boot.o run.o early.o pad.o"
-FACTORS = [["function-order"], ["module-order", "function-order-in-module"], ["data-order"], ["padding"], ["function-order", "data-order", "padding"]]
+FACTORS = [
+    ["function-order"],
+    ["module-order", "function-order-in-module"],
+    ["data-order"],
+    ["padding"],
+    ["function-order", "data-order", "padding"],
+]
 
 
 def firmware(shop: Workshop, general: str = "*(.text .text.*)", **files: str) -> None:
     """A program without a C library, with a script for it."""
     script = FIRMWARE.replace("@GENERAL@", general)
-    named = {"boot.c": BOOT, "run.c": RUN, "early.c": many_functions(3, prefix="early"), "pad.c": FILLER, "link.ld": script}
+    named = {
+        "boot.c": BOOT,
+        "run.c": RUN,
+        "early.c": many_functions(3, prefix="early"),
+        "pad.c": FILLER,
+        "link.ld": script,
+    }
     shop.write_named({**named, **files})
 
 
@@ -77,7 +89,9 @@ def newer_toolchain(shop: Workshop) -> str:
     path = os.environ.get("LAYOUTRAND_TEST_LD_NEW", "")
     if not path:
         absent("LAYOUTRAND_TEST_LD_NEW names no newer linker (tests/tools/fetch_new_linkers.sh)")
-    (shop.project / "new.toml").write_text(f'name = "new"\ndescription = "newer"\nextends = "gcc"\n[tools]\nld = ["{path}"]\n')
+    (shop.project / "new.toml").write_text(
+        f'name = "new"\ndescription = "newer"\nextends = "gcc"\n[tools]\nld = ["{path}"]\n'
+    )
     return "new.toml"
 
 
@@ -154,14 +168,20 @@ def test_what_an_included_script_names_stays(gnu: Workshop) -> None:
     result = built(gnu, ["function-order"])
     result.assert_all_print_as_stock()
     for binary in result.seeded.values():
-        assert in_order(binary.path, ["walk", "count", "run", *(f"pad{k}" for k in range(8))])[:3] == ["walk", "count", "run"]
+        assert in_order(binary.path, ["walk", "count", "run", *(f"pad{k}" for k in range(8))])[:3] == [
+            "walk",
+            "count",
+            "run",
+        ]
 
 
 @pytest.mark.parametrize("factors", [["function-order"], ["function-order", "data-order"]], ids="+".join)
 def test_a_script_that_is_misread_is_refused(gnu: Workshop, factors: list[str]) -> None:
     """What is not understood of a script must not be broken: identity would load something else than the build does."""
     firmware(gnu)  # the linker reads [^a] as [!a]
-    gnu.write_named({"link.ld": FIRMWARE.replace(".text.boot", ".text.[^a]oot").replace("@GENERAL@", "*(.text .text.*)")})
+    gnu.write_named(
+        {"link.ld": FIRMWARE.replace(".text.boot", ".text.[^a]oot").replace("@GENERAL@", "*(.text .text.*)")}
+    )
     message = only_error(gnu.build(BUILD, layout={"factors": factors}))
     assert "into which no order can be put" in message
 
@@ -170,14 +190,27 @@ def test_quoted_names_are_names(gnu: Workshop) -> None:
     """Quotes around names of files and sections change nothing."""
     firmware(gnu, '"*run.o"(".text" ".text.*") *(.text .text.*)')
     for binary in built(gnu, ["function-order"]).seeded.values():
-        assert in_order(binary.path, ["walk", "count", "run", "pad0", "pad1", "pad2", "pad3"])[:3] == ["walk", "count", "run"]
+        assert in_order(binary.path, ["walk", "count", "run", "pad0", "pad1", "pad2", "pad3"])[:3] == [
+            "walk",
+            "count",
+            "run",
+        ]
 
 
 def test_members_of_archives_that_the_script_names_stay(gnu: Workshop) -> None:
     """``archive:member`` and plain member names are the script's business too."""
     firmware(gnu)
-    gnu.write_named({"link.ld": FIRMWARE.replace("*early.o(", "*libearly.a:early.o(").replace("@GENERAL@", "*pad.o(.text.pad0) *(.text .text.*)"), "more.c": many_functions(5, prefix="more")})
-    commands = BUILD.replace("run.o early.o pad.o", "run.o more.o libearly.a").replace("&& $CC -nostdlib", "&& ar rc libearly.a early.o pad.o && $CC -nostdlib")
+    gnu.write_named(
+        {
+            "link.ld": FIRMWARE.replace("*early.o(", "*libearly.a:early.o(").replace(
+                "@GENERAL@", "*pad.o(.text.pad0) *(.text .text.*)"
+            ),
+            "more.c": many_functions(5, prefix="more"),
+        }
+    )
+    commands = BUILD.replace("run.o early.o pad.o", "run.o more.o libearly.a").replace(
+        "&& $CC -nostdlib", "&& ar rc libearly.a early.o pad.o && $CC -nostdlib"
+    )
     result = built(gnu, ["function-order"], commands)
     result.assert_all_print_as_stock()
     named = ["_start", "early0", "early1", "early2", "fast", "pad0"]
@@ -191,7 +224,9 @@ def test_members_of_archives_that_the_script_names_stay(gnu: Workshop) -> None:
 def test_a_script_that_only_adds_to_the_default(gnu: Workshop, version: str, where: str, factors: list[str]) -> None:
     """INSERT scripts keep their output section where they put it, and what it takes by name."""
     toolchain = newer_toolchain(gnu) if version else "gcc"
-    script = f"SECTIONS {{ .mine : {{ mine_begin = .; *(.text.mine.*) *(mine_data) mine_end = .; }} }} INSERT {where};\n"
+    script = (
+        f"SECTIONS {{ .mine : {{ mine_begin = .; *(.text.mine.*) *(mine_data) mine_end = .; }} }} INSERT {where};\n"
+    )
     gnu.write(
         insert__ld=script,
         main__c="""
@@ -220,7 +255,9 @@ def test_a_script_that_only_adds_to_the_default(gnu: Workshop, version: str, whe
 
 def test_a_copy_of_the_default_script(gnu: Workshop) -> None:
     """Users begin with what ``ld --verbose`` prints: plain code moves, classes that it names stay."""
-    printed = subprocess.run([require("ld.bfd", "binutils"), "-pie", "--verbose"], capture_output=True, text=True, check=True)
+    printed = subprocess.run(
+        [require("ld.bfd", "binutils"), "-pie", "--verbose"], capture_output=True, text=True, check=True
+    )
     script = printed.stdout.split("=" * 50)[1].replace("*(.text.unlikely", "*(.text.boot)\n    *(.text.unlikely", 1)
     gnu.write_named({"link.ld": script, "pad.c": FILLER, "main.c": """
         #include <stdio.h>
@@ -238,7 +275,10 @@ def test_a_copy_of_the_default_script(gnu: Workshop) -> None:
 @pytest.mark.parametrize("toolchain", ["gcc-lld", "gcc-gold"])
 def test_other_linkers_are_refused(gnu: Workshop, toolchain: str) -> None:
     """An order can be put into a script with GNU ld only, and the message names the toolchains (mold reads none)."""
-    require({"gcc-lld": "ld.lld-19", "gcc-gold": "ld.gold"}[toolchain], {"gcc-lld": "lld-19", "gcc-gold": "binutils"}[toolchain])
+    require(
+        {"gcc-lld": "ld.lld-19", "gcc-gold": "ld.gold"}[toolchain],
+        {"gcc-lld": "lld-19", "gcc-gold": "binutils"}[toolchain],
+    )
     firmware(gnu)
     result = gnu.build(BUILD, system={"toolchain": toolchain}, controls=False)
     message = only_error(result)

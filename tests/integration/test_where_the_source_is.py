@@ -176,7 +176,9 @@ def test_a_copy_is_not_taken_for_part_of_the_repository_around_the_cache(source,
     project.mkdir()
     text = CONFIG.format(source=f'source = "{source}"', clean="! git rev-parse HEAD; ")
     (project / "layoutrand.toml").write_text(text + "[systems.A]\n")
-    done = layoutrand("build", "--seeds", "2", "--no-controls", "--json", cwd=project, cache=tmp_path / "around" / "cache")
+    done = layoutrand(
+        "build", "--seeds", "2", "--no-controls", "--json", cwd=project, cache=tmp_path / "around" / "cache"
+    )
 
     assert done.returncode == 0, done.stderr
 
@@ -230,12 +232,18 @@ def test_a_matrix_of_revisions_and_flags(versioned, tmp_path):
     assert [capture["system"] for capture in document["captures"]] == ["v1-O1", "main-O1", "main-O2"]
 
     commits = {rev: git("rev-parse", f"{rev}^{{commit}}", cwd=tmp_path / "up" / "main dir") for rev in ("v1", "main")}
-    assert [capture["source"]["commit"] for capture in document["captures"]] == [commits[rev] for rev in ("v1", "main", "main")]
-    said = {b["system"]: subprocess.run([b["path"]], capture_output=True, text=True).stdout for b in document["binaries"]}
+    assert [capture["source"]["commit"] for capture in document["captures"]] == [
+        commits[rev] for rev in ("v1", "main", "main")
+    ]
+    said = {
+        b["system"]: subprocess.run([b["path"]], capture_output=True, text=True).stdout for b in document["binaries"]
+    }
     described = f"v1-1-g{commits['main'][:7]}"
     assert said == {"v1-O1": "v1 6\n", "main-O1": f"{described} 55\n", "main-O2": f"{described} 55\n"}
 
-    listed = layoutrand("build", "--list-systems", "--system", "main-*", "--json", cwd=versioned, cache=tmp_path / "cache")
+    listed = layoutrand(
+        "build", "--list-systems", "--system", "main-*", "--json", cwd=versioned, cache=tmp_path / "cache"
+    )
     assert [(row["name"], row["rev"], row["cflags"]) for row in json.loads(listed.stdout)["systems"]] == [
         ("main-O1", "main", "-O1"), ("main-O2", "main", "-O2"),
     ]  # fmt: skip
@@ -246,10 +254,14 @@ def test_a_matrix_of_revisions_and_flags(versioned, tmp_path):
         "main-O1": ("to build", {"added": [], "removed": [], "changed": ["a.c"]}),
         "main-O2": ("to build", {"added": [], "removed": [], "changed": ["a.c"]}),
     }  # fmt: skip
-    text = layoutrand("build", "--explain", "--seeds", "2", "--system", "*-O1", cwd=versioned, cache=tmp_path / "cache").stdout
+    text = layoutrand(
+        "build", "--explain", "--seeds", "2", "--system", "*-O1", cwd=versioned, cache=tmp_path / "cache"
+    ).stdout
     lines = text.splitlines()
     assert lines[0].startswith("v1-O1: capture: reused: nothing it depends on changed")
-    assert [line for line in lines if "changed: a.c" in line] and f"    source.commit: was {commits['main'][:12]}, now" in text
+    assert [
+        line for line in lines if "changed: a.c" in line
+    ] and f"    source.commit: was {commits['main'][:12]}, now" in text
     assert "main-O1: toy: 0 of 3 layouts are cached, 3 missing (the capture must be built first)" in lines
 
 
@@ -280,7 +292,9 @@ def test_choosing_no_system_is_an_error(versioned, tmp_path):
 def test_uncommitted_changes_of_a_repository_are_told(versioned, tmp_path):
     """What is built of build.repo is the commit; a tree that differs from it is said not to be."""
     (tmp_path / "up" / "main dir" / "a.c").write_text("int broken")
-    (versioned / "layoutrand.toml").write_text(VERSIONED.replace('rev = ["v1", "main"]', 'rev = ["HEAD"]').replace(', O2 = "-O2"', "").split("exclude")[0])
+    (versioned / "layoutrand.toml").write_text(
+        VERSIONED.replace('rev = ["v1", "main"]', 'rev = ["HEAD"]').replace(', O2 = "-O2"', "").split("exclude")[0]
+    )
     done = layoutrand("build", "--seeds", "2", "--no-controls", "--json", cwd=versioned, cache=tmp_path / "cache")
 
     assert done.returncode == 0, done.stderr
@@ -300,7 +314,9 @@ def test_an_interrupted_fetch_ends_at_once(source, tmp_path, number):
     (tools / "git").chmod(0o755)
     project = tmp_path / "project"
     project.mkdir()
-    (project / "layoutrand.toml").write_text(CONFIG.format(source='repo = "https://server.invalid/x"', clean="") + '[systems.A]\n[systems.B]\nrev = "x"\n')
+    (project / "layoutrand.toml").write_text(
+        CONFIG.format(source='repo = "https://server.invalid/x"', clean="") + '[systems.A]\n[systems.B]\nrev = "x"\n'
+    )
     env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache"), "PATH": f"{tools}:{os.environ['PATH']}"}
     command = [sys.executable, "-m", "layoutrand", "build", "--seeds", "2"]
     process = subprocess.Popen(command, cwd=project, env=env, stderr=subprocess.PIPE, text=True)

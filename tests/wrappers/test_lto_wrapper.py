@@ -34,7 +34,9 @@ def test_objects_are_kept_in_the_order_of_the_answer(tmp_path, shell):
     """The answer passes through, and the objects survive their deletion by the plugin."""
     for name in ("z.ltrans0.o", "a b.o", "it's $HOME.o"):
         (tmp_path / name).write_text(name)
-    real = generator(tmp_path, f"cd '{tmp_path}' && printf '%s\\n' \"$PWD/z.ltrans0.o\" \"$PWD/a b.o\" \"$PWD/it's \\$HOME.o\"")
+    real = generator(
+        tmp_path, f'cd \'{tmp_path}\' && printf \'%s\\n\' "$PWD/z.ltrans0.o" "$PWD/a b.o" "$PWD/it\'s \\$HOME.o"'
+    )
     record = tmp_path / "rec 1"
     (record / "lto").mkdir(parents=True)
     (record / "lto" / "00007.o").write_text("of a linker that started itself again")

@@ -1,9 +1,9 @@
 """clang's link-time optimisation replayed by lld without generating code again.
 
 The native objects are kept; they stand behind everything else on the line, which is where lld itself puts them.  What
-they were made of had its say before that: it pulled archive members in, it claimed COMDAT groups ahead of plain ones, and
-it fixed the order of symbols, by which lld orders dynamic symbols, PLT and GOT.  So *stubs* are linked too, objects in
-which no section is loaded:
+they were made of had its say before that: it pulled archive members in, it claimed COMDAT groups before plain objects,
+and it fixed the order of symbols, by which lld orders dynamic symbols, PLT and GOT.
+So *stubs* are linked too, objects in which no section is loaded:
 
 - in place of each piece of bitcode one that mentions its symbols and claims its groups;
 - ahead of each archive with bitcode one that mentions symbols as lld met them when it pulled members in;
@@ -255,10 +255,7 @@ def write_stub(stub: Stub, like: elf.Elf) -> bytes:
     note, group, symtab, strtab, shstrtab = name_at
     rows = [
         (note, 7, elf.SHF_ALLOC, _PROPERTY, 0, 0, 8, 0),
-        *(
-            (group, elf.SHT_GROUP, 0, struct.pack("<I", elf.GRP_COMDAT), table, 1 + k, 4, 4)
-            for k in range(n_groups)
-        ),
+        *((group, elf.SHT_GROUP, 0, struct.pack("<I", elf.GRP_COMDAT), table, 1 + k, 4, 4) for k in range(n_groups)),
         (symtab, elf.SHT_SYMTAB, 0, symbols.tobytes(), table + 1, 1 + n_groups, 8, elf.SYMBOL.itemsize),
         (strtab, elf.SHT_STRTAB, 0, names, 0, 0, 1, 0),
         (shstrtab, elf.SHT_STRTAB, 0, section_names, 0, 0, 1, 0),

@@ -197,9 +197,7 @@ def changed(reference: NDArray[np.uint8], linked: NDArray[np.uint8], fixed: NDAr
     return int(different[0]) if len(different) else None
 
 
-def symbol_rows(
-    binary: elf.Elf, where: Placed, size: NDArray[np.int64], kind: int = elf.STT_FUNC
-) -> NDArray[np.int64]:
+def symbol_rows(binary: elf.Elf, where: Placed, size: NDArray[np.int64], kind: int = elf.STT_FUNC) -> NDArray[np.int64]:
     """Rows (section, offset in it, size), sorted, of the symbols of the kind inside placed sections; shape (m, 3)."""
     if not len(size):
         return np.empty((0, 3), np.int64)

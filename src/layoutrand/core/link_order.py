@@ -106,7 +106,5 @@ def relative_order(identity: Sequence[int], achieved: Sequence[int]) -> tuple[ND
     """Both orders restricted to the sections they share and renumbered 0 ... n-1, each shape (n,)."""
     shared = sorted(set(identity) & set(achieved))
     number = {index: place for place, index in enumerate(shared)}
-    first, second = (
-        np.array([number[i] for i in order if i in number], np.int64) for order in (identity, achieved)
-    )
+    first, second = (np.array([number[i] for i in order if i in number], np.int64) for order in (identity, achieved))
     return first, second

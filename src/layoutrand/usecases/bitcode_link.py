@@ -103,8 +103,8 @@ def with_stubs(record: Record, line: Sequence[Word], native: lto.Native, reader:
         path = linkline.absolute(word.text, record.cwd)
         new_words += [ahead.pop(path), word] if word.kind == "input" and path in ahead else [word]
     for number, source in enumerate(objects):
-        asking = bitcode.write_stub(bitcode.asking(source), source)
-        new_words += [add(f"asking{number:05d}.o", asking), add(f"{number:05d}.o", bitcode.without_comdats(source, plain))]
+        new_words.append(add(f"asking{number:05d}.o", bitcode.write_stub(bitcode.asking(source), source)))
+        new_words.append(add(f"{number:05d}.o", bitcode.without_comdats(source, plain)))
     _write({path: files[path] for path in named})
     return Replay(
         line=tuple(new_words), kept=kept | files, names=named, division=native.partitioning,

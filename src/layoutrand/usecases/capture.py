@@ -32,6 +32,7 @@ from layoutrand.world.workspace import Workspace, build_environment, workspace, 
 _MOST_GUESSES = 20
 _LITTLE = 1 << 20  # bytes
 
+
 @dataclass(frozen=True)
 class Order:
     """One build to do: its recipe, its source, the tools, and the key under which the result is remembered.
@@ -85,7 +86,13 @@ def build_stock(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: S
 
 @contextmanager
 def built(  # noqa: PLR0913 - what to build, with what, and how it is told
-    order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say, layout: LayoutName | None = None,
+    order: Order,
+    cache: Cache,
+    runner: Runner,
+    *,
+    jobs: int,
+    say: Say,
+    layout: LayoutName | None = None,
     relink: Callable[[Workspace, Path], Path | None] = lambda _space, _tree: None,
 ) -> Iterator[tuple[Workspace, Path, Path, float]]:
     """A workspace in which the user's commands have succeeded: it, the tree, the log, and the seconds they took.

@@ -47,7 +47,7 @@ def ingest(record: Record, bench: Bench) -> CapturedLink:
     link = _edit(bench, link, draft, found, chosen)
     inputs = [(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen]
     masks = codecheck.masks(inputs)
-    del draft, found, chosen, inputs  # all that the link read: for a large program more memory than what follows may take
+    del draft, found, chosen, inputs  # all that the link read: more memory than what follows needs
     return _prove_identity(bench, replace(link, identity=identity), masks)
 
 
@@ -136,8 +136,8 @@ def _relocated(record: Record, bench: Bench, draft: Draft, line: list[linkline.W
 def _prove_replay(bench: Bench, link: CapturedLink) -> None:
     """The captured files alone give the artefact that the build made, byte for byte.
 
-    With lld's link-time optimisation the table of local symbols may come out in another order, and with it the build id:
-    there all that is loaded besides must be equal.
+    With lld's link-time optimisation the table of local symbols may come out in another order, and with it the build
+    id: there all that is loaded besides must be equal.
     """
     done, replayed = bench.link(link, "root", replay=True)
     if done.returncode != 0:
@@ -146,9 +146,9 @@ def _prove_replay(bench: Bench, link: CapturedLink) -> None:
         where = _first_difference(bench.built, replayed, link.artefact) if bench.linker == "lld" else "the file"
         if where:
             raise CaptureFailed(
-                f"{link.artefact}: with the code that link-time optimisation made kept, its link gives another file than "
-                f"the build left: {where} differs. Is it stripped or changed after the link? Then leave that step out "
-                "of build.commands. Otherwise build without -flto, and please report this"
+                f"{link.artefact}: with the code that link-time optimisation made kept, its link gives another file "
+                f"than the build left: {where} differs. Is it stripped or changed after the link? Then leave that step "
+                "out of build.commands. Otherwise build without -flto, and please report this"
             )
         return
     if replayed != bench.built:
@@ -164,9 +164,7 @@ def _first_difference(built: bytes, replayed: bytes, name: str) -> str:
     """The first loaded section in which two files differ, "" if none but the build id does."""
     if not elf.is_elf(built):
         return "the file"
-    first, second = (
-        elf.loaded_content(elf.read(data, name=name), skip=_NOT_LOADED_CODE) for data in (built, replayed)
-    )
+    first, second = (elf.loaded_content(elf.read(data, name=name), skip=_NOT_LOADED_CODE) for data in (built, replayed))
     if len(first) != len(second):
         return "the number of loaded sections"
     return next((f"section {a[0]}" for a, b in zip(first, second, strict=True) if a != b), "")
