@@ -209,25 +209,6 @@ def test_another_linker_than_the_toolchains(simple: Workshop) -> None:
     assert "Remove the build's own choice of linker (-fuse-ld=...), or choose the toolchain of that linker" in message
 
 
-def test_a_linker_script_of_its_own(simple: Workshop) -> None:
-    """-T decides the order of sections itself."""
-    simple.write_named({"own.ld": "ENTRY(_start)\n"})
-    (simple.source / "own.ld").write_text(
-        subprocess.run(["ld", "--verbose"], capture_output=True, text=True, check=True).stdout.split("=" * 50)[1]
-    )
-    message = failure_of(simple.build(BUILD + " -no-pie -Wl,-T,own.ld", seeds=[1])).error
-    assert "prog is linked with a linker script of its own (own.ld)" in message
-    assert "not possible" in message
-
-
-@pytest.mark.parametrize("flags", ["-flto", "-flto -ffat-lto-objects"])
-def test_lto_objects(simple: Workshop, flags: str) -> None:
-    """LTO objects, slim or fat, are refused under a toolchain that cannot see their functions."""
-    message = failure_of(simple.build(f"$CC {flags} -c *.c && $CC {flags} -o prog main.o u.o", seeds=[1])).error
-    assert "holds link-time optimisation code: its functions do not exist before the link" in message
-    assert "Build without -flto" in message
-
-
 def test_an_unknown_toolchain(simple: Workshop) -> None:
     """A misspelt toolchain is met with the nearest name."""
     message = only_error(simple.build(BUILD, system={"toolchain": "gcc-ldd"}, seeds=[1]))

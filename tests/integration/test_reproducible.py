@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from layoutrand.core.capture import Capture
+from layoutrand.core.code import Code
 from layoutrand.core.order import draw
-from layoutrand.usecases.relink import Code, link_layout, verify
+from layoutrand.usecases.relink import link_layout, verify
 from layoutrand.world.cache import Cache
 from layoutrand.world.process import SubprocessRunner
+from layoutrand.world.toolbox import Tool
 from workshop import Built, Workshop, main_calling, many_functions, output
 
 UNITS = {f"u{k}.c": many_functions(5, prefix=f"u{k}_") for k in range(3)}
@@ -116,9 +118,10 @@ def test_relinking_after_the_source_is_gone(filled: Workshop, tmp_path: Path) ->
     link = capture.links[0]
     base = filled.cache / "captures" / capture.id / "0"
     layout = draw(link.sections, link.identity, name=2, factors=("function-order",), classes="keep")
-    ld = Path(capture.tools["ld"]["path"])
+    facts = capture.tools["ld"]
+    ld = Tool(Path(facts["path"]), facts["version"], facts["sha256"])
     binary, seconds, _ = link_layout(SubprocessRunner(), ld, link, base, layout, scratch=tmp_path)
-    linked = verify(binary, link, layout, Code.load(base / "code.npz"), seconds)
+    linked = verify(binary, link, layout, Code.load((base / "code.npz").read_bytes()), seconds)
     assert linked.sha256 == digests(built)[2]
 
 
