@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -261,3 +262,25 @@ def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
     return json.dumps(value)
+
+
+def start(shop: Workshop, *arguments: str) -> subprocess.Popen[str]:
+    """Start `layoutrand build` as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "layoutrand", "build", "--json", "-C", str(shop.project), *arguments],
+        env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Wait for success; the JSON document."""
+    stdout, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    document: dict[str, Any] = json.loads(stdout)
+    assert document["failures"] == []
+    return document
+
+
+def hashes(document: dict[str, Any]) -> dict[object, str]:
+    """Whole-file hash by seed."""
+    return {binary["seed"]: binary["sha256"] for binary in document["binaries"]}

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import subprocess
-import sys
 import time
-from typing import Any
 
 import psutil
 import pytest
 
 from layoutrand.world import cache as caches
 from layoutrand.world.cache import Cache
-from workshop import Workshop, alive, main_calling, many_functions
+from workshop import Workshop, alive, finish, hashes, main_calling, many_functions, start
 
 BUILD = "for f in *.c; do sleep 0.05; $CC -c $f; done; $CC -o prog *.o; strip prog"
 
@@ -27,28 +23,6 @@ def project(gnu: Workshop) -> Workshop:
     gnu.write(main__c=main_calling("u0_4", "u1_4"))
     (gnu.project / "layoutrand.toml").write_text(gnu.toml([BUILD], build={"mode": "rebuild"}))
     return gnu
-
-
-def start(shop: Workshop, *arguments: str) -> subprocess.Popen[str]:
-    """Start `layoutrand build` as a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "layoutrand", "build", "--json", "-C", str(shop.project), *arguments],
-        env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Wait for success; the JSON document."""
-    stdout, stderr = process.communicate(timeout=300)
-    assert process.returncode == 0, stderr
-    document: dict[str, Any] = json.loads(stdout)
-    assert document["failures"] == []
-    return document
-
-
-def hashes(document: dict[str, Any]) -> dict[object, str]:
-    """Whole-file hash by seed."""
-    return {binary["seed"]: binary["sha256"] for binary in document["binaries"]}
 
 
 def below(process: subprocess.Popen[str]) -> list[psutil.Process]:

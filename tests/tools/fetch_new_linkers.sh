@@ -12,9 +12,13 @@ if [ -x "$directory/ld.bfd-new" ] && [ -x "$directory/ld.lld-new" ]; then exit 0
 
 apt=$directory/apt root=$directory/root
 mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/sources" "$apt/debs" "$root"
+# The mirror that this machine has its own packages from.
+mirror=$(find /etc/apt -name '*.list' -o -name '*.sources' | sort | xargs cat |
+  sed -nE 's!^(URIs:|deb( \[[^]]*\])?) +(https?://[^ ]*/debian)/?( .*)?$!\3!p' | sed 1q)
+[ -n "$mirror" ] || { echo "$0: no Debian mirror in /etc/apt" >&2; exit 1; }
 cat > "$apt/sources/debian13.sources" <<END
 Types: deb
-URIs: http://deb.debian.org/debian
+URIs: $mirror
 Suites: trixie
 Components: main
 Architectures: amd64
