@@ -178,7 +178,8 @@ def require_factors(division: str, factors: Iterable[str], artefact: str) -> Non
         if factor in _MODULE_FACTORS and division not in KEEPS_MODULES:
             raise FeatureUnsupported(
                 f"{artefact}: {factor!r} needs modules, which link-time optimisation mixes (here: {_named(division)}). "
-                f"gcc's -flto-partition={PER_MODULE} and clang's -flto=thin keep them apart; or use 'function-order'"
+                f"gcc's -flto-partition={PER_MODULE} (in ldflags) and clang's -flto=thin keep them apart; or use "
+                "'function-order'"
             )
         if factor == _MOVES_INPUTS:
             raise FeatureUnsupported(
