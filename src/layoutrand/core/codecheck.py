@@ -28,6 +28,7 @@ from layoutrand.errors import FeatureUnsupported, LayoutNotApplied
 
 _GAP = 64
 _AT_ONCE = 4000
+_STRETCH = 1 << 18  # bytes: what fits into a cache is compared faster than all at once, and needs no memory
 _DEPENDS_ON_ADDRESSES = frozenset({
     ".relro_padding",  # lld fills up to a page boundary
     ".relr.dyn",  # packed by neighbourhood of the addresses
@@ -193,8 +194,12 @@ def section_bytes(binary: elf.Elf, where: Placed, stored: NDArray[np.int64]) -> 
 
 def changed(reference: NDArray[np.uint8], linked: NDArray[np.uint8], fixed: NDArray[np.bool_]) -> int | None:
     """The first position at which a fixed byte differs, or None; the three share one shape."""
-    different = np.flatnonzero((reference != linked) & fixed)
-    return int(different[0]) if len(different) else None
+    for begin in range(0, len(reference), _STRETCH):
+        span = slice(begin, begin + _STRETCH)
+        different = (reference[span] != linked[span]) & fixed[span]
+        if different.any():
+            return begin + int(np.argmax(different))
+    return None
 
 
 def symbol_rows(binary: elf.Elf, where: Placed, size: NDArray[np.int64], kind: int = elf.STT_FUNC) -> NDArray[np.int64]:
