@@ -74,7 +74,16 @@ def bare(root: Path, output: Path, count: int, *, ordered: bool) -> float:
         arguments += wanted.argv(str(output / "order"))
     # From a file, because xargs limits the length of a line; none of the words needs quoting.
     (output / "words").write_text("\n".join(arguments))
-    command = ["xargs", "-P", str(JOBS), "-I{}", capture.tools["ld"]["path"], f"@{output}/words", "-o", f"{output}/{{}}"]
+    command = [
+        "xargs",
+        "-P",
+        str(JOBS),
+        "-I{}",
+        capture.tools["ld"]["path"],
+        f"@{output}/words",
+        "-o",
+        f"{output}/{{}}",
+    ]
     begin = time.perf_counter()
     subprocess.run(command, input="\n".join(map(str, range(count))), text=True, check=True, capture_output=True)
     return time.perf_counter() - begin
