@@ -59,7 +59,7 @@ class Bench:
 
     @property
     def linker(self) -> str:
-        """The back end: "gnu" or "lld"."""
+        """The back end, one of `layoutrand.core.linkers.Linker`."""
         return self.toolbox.toolchain.link.linker
 
     def link(self, link: CapturedLink, tree: str, *, replay: bool = False) -> tuple[Completed, bytes]:
