@@ -27,7 +27,7 @@ def execution(config: Config, project: Path, system: str, benchmark: str, layout
         "repetition": 0, "round": layout if isinstance(layout, int) else 1, "attempt": 1, "order": 0,
         "binary_sha256": f"sha-{system}-{layout}", "capture": f"capture-of-{system}", "status": "ok", "reason": "",
         "returncode": 0, "signal": None, "started_at": 1.0, "wall_s": 1.0, "rusage": {}, "env_size": None,
-        "argv": (), "log": "", "host_state": {}, "measurements": (),
+        "argv": (), "log": "", "conditions": {}, "host_state": {}, "disturbances": (), "measurements": (),
     }  # fmt: skip
     return Execution(**fields | changes)
 

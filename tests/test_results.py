@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import sqlite3
@@ -21,7 +22,7 @@ EXECUTION = Execution(
     system="s", benchmark="b", definition="d", layout=2**64 - 1, instrument="native", repetition=0, round=2**64 - 1,
     attempt=1, order=3, binary_sha256="x", capture="c", status="ok", reason="", returncode=0, signal=None,
     started_at=1.25, wall_s=0.1 + 0.2, rusage={"user_s": 1e-300}, env_size=5, argv=("a", "\udcff", "\n'"), log="",
-    host_state={"load1": 0.5},
+    conditions={"cpus": [1]}, host_state={"load1": 0.5}, disturbances=("swap", "steal"),
     measurements=(Measurement("value", "s", 0, 0.1 + 0.2, True), Measurement("value", "s", 1, 5e-324, False)),
 )  # fmt: skip
 
@@ -143,7 +144,7 @@ def test_anothers_database_is_refused_and_left_alone(path):
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize(("version", "advice"), [(2, "newer layoutrand"), (0, "that wrote it")])
+@pytest.mark.parametrize(("version", "advice"), [(3, "newer layoutrand"), (0, "that wrote it")])
 def test_another_schema_version_is_refused(path, version, advice):
     record(path, EXECUTION)
     connection = sqlite3.connect(path)
@@ -151,6 +152,22 @@ def test_another_schema_version_is_refused(path, version, advice):
     connection.close()
     with pytest.raises(ResultsError, match=advice):
         open_for_writing(path)
+
+
+def test_a_file_of_schema_version_1_is_brought_up_to_date_when_it_is_written(path):
+    record(path, EXECUTION)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE executions DROP COLUMN conditions")
+        connection.execute("ALTER TABLE executions DROP COLUMN disturbances")
+        connection.execute("PRAGMA user_version = 1")
+    with pytest.raises(ResultsError, match="`layoutrand run` brings it up to date"):
+        open_for_reading(path)
+
+    open_for_writing(path).close()
+
+    with open_for_reading(path) as store:
+        (kept,) = store.executions(EXPERIMENT)
+    assert kept == dataclasses.replace(EXECUTION, reason="", argv=kept.argv, conditions={}, disturbances=())
 
 
 def test_a_damaged_page_is_a_clear_error(path):

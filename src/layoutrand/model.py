@@ -131,7 +131,9 @@ class Execution:
     ``order`` is its place in the schedule.  ``attempt`` is 1, or more for a failed execution that was repeated on
     request; the failed one stays recorded.  ``status`` is "ok" or the kind of failure ("exit", "signal", "timeout",
     "wrong-output", "no-measurement", "start").  Times are seconds, ``started_at`` seconds since the epoch; ``log``
-    is the directory with the output of a failed execution relative to the project, or "".
+    is the directory with the output of a failed execution relative to the project, or "".  ``conditions`` is what the
+    execution was given beside its command (CPUs, priority, stack offset, limits), ``host_state`` what the machine was
+    like, and ``disturbances`` names what was not as it should be (see `layoutrand.core.disturbance`).
     """
 
     system: str
@@ -155,7 +157,9 @@ class Execution:
     env_size: int | None
     argv: tuple[str, ...]
     log: str
+    conditions: Mapping[str, Any]
     host_state: Mapping[str, Any]
+    disturbances: tuple[str, ...]
     measurements: tuple[Measurement, ...]
 
 

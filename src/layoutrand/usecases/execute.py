@@ -161,8 +161,8 @@ def _execute_slot(plan: Plan, slot: Slot, attempt: int, workplace: Workplace, ex
     return Execution(
         **vars(plan.key(slot)), attempt=attempt, order=slot.order, status=judgement.status, reason=judgement.reason,
         returncode=outcome.returncode, signal=outcome.signal, started_at=outcome.started_at, wall_s=outcome.wall_s,
-        rusage=outcome.rusage, env_size=padding, argv=command.argv, log=log, host_state=state,
-        measurements=judgement.measurements,
+        rusage=outcome.rusage, env_size=padding, argv=command.argv, log=log, conditions={},
+        host_state=state, disturbances=(), measurements=judgement.measurements,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from layoutrand.model import Execution, LayoutName, Measurement, SlotKey
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 APPLICATION_ID: Final = 0x4C526E64  # "LRnd"; also what file(1) shows
 BUSY_S: Final = 30.0
 
@@ -30,7 +30,7 @@ CREATE TABLE executions (
     repetition INTEGER NOT NULL, attempt INTEGER NOT NULL, schedule_order INTEGER NOT NULL,
     status TEXT NOT NULL, reason TEXT NOT NULL, returncode INTEGER, signal INTEGER,
     started_at REAL NOT NULL, wall_s REAL NOT NULL, rusage TEXT NOT NULL, env_size INTEGER, argv TEXT NOT NULL,
-    log TEXT NOT NULL, host_state TEXT NOT NULL,
+    log TEXT NOT NULL, conditions TEXT NOT NULL, host_state TEXT NOT NULL, disturbances TEXT NOT NULL,
     UNIQUE (experiment_id, system, benchmark, definition, capture, layout, binary_sha256, instrument, round,
             repetition, attempt));
 CREATE TABLE measurements (
@@ -43,12 +43,20 @@ CREATE TABLE build_failures (
     PRIMARY KEY (experiment_id, system, capture, artefact, layout)) WITHOUT ROWID;
 """
 
+UPGRADE: Final = {
+    1: """
+ALTER TABLE executions ADD COLUMN conditions TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE executions ADD COLUMN disturbances TEXT NOT NULL DEFAULT '[]';
+"""
+}
+"""What makes a file of that schema version one of the next."""
+
 SLOT_COLUMNS: Final = (
     "system", "benchmark", "definition", "capture", "layout", "binary_sha256", "instrument", "round", "repetition",
 )  # fmt: skip
 EXECUTION_COLUMNS: Final = (
     *SLOT_COLUMNS, "attempt", "schedule_order", "status", "reason", "returncode", "signal", "started_at", "wall_s",
-    "rusage", "env_size", "argv", "log", "host_state",
+    "rusage", "env_size", "argv", "log", "conditions", "host_state", "disturbances",
 )  # fmt: skip
 
 
@@ -59,7 +67,7 @@ def to_column(execution: Execution, column: str) -> Any:
     value = getattr(execution, column)
     if column in {"layout", "round"}:
         return str(value)  # seeds go up to 2^64-1, SQLite's integers to 2^63-1
-    if column in {"rusage", "host_state", "argv"}:
+    if column in {"rusage", "argv", "conditions", "host_state", "disturbances"}:
         return json_text(value)
     return clean(value) if isinstance(value, str) else value
 
@@ -74,12 +82,16 @@ def from_row(row: Sequence[Any], measurements: tuple[Measurement, ...]) -> Execu
         order=value["schedule_order"],
         rusage=json.loads(value["rusage"]),
         argv=tuple(json.loads(value["argv"])),
+        conditions=json.loads(value["conditions"]),
         host_state=json.loads(value["host_state"]),
+        disturbances=tuple(json.loads(value["disturbances"])),
         measurements=measurements,
     )
 
 
-_DECODED: Final = frozenset({"layout", "round", "schedule_order", "rusage", "argv", "host_state"})
+_DECODED: Final = frozenset({
+    "layout", "round", "schedule_order", "rusage", "argv", "conditions", "host_state", "disturbances",
+})  # fmt: skip
 
 
 def slot_key(row: Sequence[Any]) -> SlotKey:
