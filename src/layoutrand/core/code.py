@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from layoutrand.core import blocks
+from layoutrand.core.blocks import Blocks
 
 
 @dataclass(frozen=True)
@@ -24,11 +29,18 @@ class Code:
     functions: NDArray[np.int64]
     variables: NDArray[np.int64]
 
-    def dump(self) -> memoryview:
-        """As the bytes of an .npz file, the mask as bits."""
-        buffer = io.BytesIO()
-        np.savez(buffer, **{**vars(self), "fixed": np.packbits(self.fixed)})
-        return buffer.getbuffer()
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The content in the form in which binaries are compared with it."""
+        return blocks.cut(self.stored, self.content, self.fixed)
+
+    def arrays(self) -> dict[str, Any]:
+        """The arrays by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(Code)}
+
+    def save(self, file: BinaryIO) -> None:
+        """Write it as an .npz file, the mask as bits."""
+        np.savez(file, **{**self.arrays(), "fixed": np.packbits(self.fixed)})
 
     @staticmethod
     def load(data: bytes) -> Code:

@@ -220,7 +220,12 @@ def symbol_rows(binary: elf.Elf, where: Placed, size: NDArray[np.int64], kind: i
     # What ends an output section, such as __TMC_END__ of .data, may have the address at which the next one begins.
     inside &= (offset < size[owner]) & (home == where.output[owner])
     rows = np.stack([owner, offset, symbols["size"].astype(np.int64)], axis=1)[inside]
-    ordered: NDArray[np.int64] = rows[np.lexsort(rows.T[::-1])]
+    key = rows[:, 0] << 32 | rows[:, 1]  # offsets are less than 4 GiB, so one key does for two columns
+    by_key = np.argsort(key)
+    key = key[by_key]
+    if (key[1:] == key[:-1]).any():  # several names of one place
+        by_key = np.lexsort((rows[:, 2], rows[:, 0] << 32 | rows[:, 1]))
+    ordered: NDArray[np.int64] = rows[by_key]
     return ordered
 
 

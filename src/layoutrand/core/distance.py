@@ -19,15 +19,26 @@ def kendall_tau(first: ArrayLike, second: ArrayLike) -> float:
     but importing scipy.stats costs more than all links of a small program.
     """
     a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)
-    items = np.sort(a)
-    if a.shape != b.shape or not np.array_equal(items, np.sort(b)) or (items[1:] == items[:-1]).any():
-        raise AnalysisError("Kendall's tau compares two orders of the same items")
+    if not (_counts_up(a) and _counts_up(b)):  # other numbers than 0 ... n-1 by their ranks
+        items = np.sort(a)
+        if a.shape != b.shape or not np.array_equal(items, np.sort(b)) or (items[1:] == items[:-1]).any():
+            raise AnalysisError("Kendall's tau compares two orders of the same items")
+        a, b = np.searchsorted(items, a), np.searchsorted(items, b)
     n = len(a)
+    if n != len(b):
+        raise AnalysisError("Kendall's tau compares two orders of the same items")
     if n < 2:
         return 1.0
-    place = np.empty(n, np.int64)  # place[j]: where the j-th smallest item stands in the first order
-    place[np.searchsorted(items, a)] = np.arange(n)
-    return 1.0 - 4.0 * _inversions(place[np.searchsorted(items, b)]) / (n * (n - 1))
+    place = np.empty(n, np.int32)  # place[j]: where item j stands in the first order
+    place[a] = np.arange(n)
+    return 1.0 - 4.0 * _inversions(place[b]) / (n * (n - 1))
+
+
+def _counts_up(items: NDArray[np.int64]) -> bool:
+    """Whether the items are the numbers 0 ... n-1, each once."""
+    if items.ndim != 1 or (len(items) and (items.min() < 0 or items.max() >= len(items))):
+        return False
+    return bool((np.bincount(items, minlength=len(items)) == 1).all())
 
 
 def adjacent_kept(first: ArrayLike, second: ArrayLike) -> int:
@@ -37,7 +48,7 @@ def adjacent_kept(first: ArrayLike, second: ArrayLike) -> int:
     return sum(pair in pairs for pair in pairwise(b))
 
 
-def _inversions(ranks: NDArray[np.int64]) -> int:
+def _inversions(ranks: NDArray[np.int32]) -> int:
     """Pairs out of order in a permutation of 0 ... n-1, counted bit by bit from the highest.
 
     Before each bit the ranks are grouped by the bits above it, groups ascending, so that a group's ranks stand at the
@@ -45,11 +56,12 @@ def _inversions(ranks: NDArray[np.int64]) -> int:
     first.  Then each group is split by the bit, keeping the order inside.
     """
     n = len(ranks)
-    at = np.arange(n)
+    at = np.arange(n, dtype=ranks.dtype)
+    before = np.zeros(n + 1, ranks.dtype)
     total = 0
     for bit in reversed(range(max(0, n - 1).bit_length())):
         ones = (ranks >> bit) & 1
-        before = np.concatenate([[0], np.cumsum(ones)])
+        np.cumsum(ones, out=before[1:])
         begin = (ranks >> (bit + 1)) << (bit + 1)
         ones_before = before[:-1] - before[begin]  # in the same group
         zero = ones == 0

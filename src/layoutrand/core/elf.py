@@ -109,11 +109,15 @@ class Elf:
 
     def content(self, index: int) -> bytes:
         """Bytes of one section; empty for NOBITS."""
+        return bytes(self.view(index))
+
+    def view(self, index: int) -> memoryview:
+        """As `content`, without a copy."""
         section = self.sections[index]
         if section["type"] == SHT_NOBITS:
-            return b""
+            return memoryview(b"")
         start = int(section["offset"])
-        return self.data[start : start + int(section["size"])]
+        return memoryview(self.data)[start : start + int(section["size"])]
 
     def strings(self, table: int, offsets: NDArray[np.uint32]) -> list[str]:
         """NUL-terminated strings at the offsets into the string table in section ``table``.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from layoutrand.core.kinds import PLAIN
-from layoutrand.core.objedit import symbol_name
+from layoutrand.core.objedit import symbol_names
 from layoutrand.errors import FeatureUnsupported
 
 Line = tuple[str, str]
@@ -61,4 +61,4 @@ def _start_of(family: str) -> re.Pattern[str]:
 
 def symbol_order(order: Sequence[int]) -> str:
     """lld's symbol ordering file for the order: one unique symbol a line."""
-    return "".join(symbol_name(index) + "\n" for index in order)
+    return symbol_names(order)

@@ -12,7 +12,7 @@ relocations, COMDAT groups, extended section indices, LLVM's address-significanc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -50,6 +50,14 @@ def section_name(index: int, kind: str = PLAIN) -> str:
 def symbol_name(index: int) -> str:
     """The unique local symbol of section ``index`` of a capture."""
     return f"{SYMBOL_PREFIX}{index:0{DIGITS}d}"
+
+
+def symbol_names(indices: Sequence[int]) -> str:
+    """`symbol_name` of each, a line each."""
+    digits = np.array(indices, np.int64)[:, None] // 10 ** np.arange(DIGITS - 1, -1, -1) % 10
+    prefix = np.broadcast_to(np.frombuffer(SYMBOL_PREFIX.encode(), np.uint8), (len(digits), len(SYMBOL_PREFIX)))
+    ends = np.full((len(digits), 1), ord("\n"), np.uint8)
+    return np.hstack([prefix, (digits + ord("0")).astype(np.uint8), ends]).tobytes().decode()
 
 
 def edit(data: bytes, marks: Mapping[int, Mark], *, name: str) -> bytes:

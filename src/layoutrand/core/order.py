@@ -16,7 +16,8 @@ Each factor draws from a stream of its own, so adding one does not change what t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -88,54 +89,83 @@ def _gaps(
 
 
 def _function_order(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:
-    groups = [_class(sections[i], keep) if is_code(sections[i].kind) else _OUTSIDE for i in order]
-    return _permute(sections, order, groups, seed, "function-order")
+    def group(section: Section) -> Hashable:
+        return _class(section, keep) if is_code(section.kind) else _OUTSIDE
+
+    return _permute(sections, order, group, seed, "function-order", keep=keep)
 
 
 def _in_module(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:
-    code = [is_code(sections[i].kind) for i in order]
-    groups = [
-        (sections[i].object, _class(sections[i], keep)) if of_code else _OUTSIDE
-        for i, of_code in zip(order, code, strict=True)
-    ]
-    return _permute(sections, order, groups, seed, "function-order-in-module")
+    def group(section: Section) -> Hashable:
+        return (section.object, _class(section, keep)) if is_code(section.kind) else _OUTSIDE
+
+    return _permute(sections, order, group, seed, "function-order-in-module", keep=keep)
 
 
-def _data_order(sections: Sequence[Section], order: list[int], seed: int, _keep: bool) -> list[int]:
+def _data_order(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:
     """Kinds of data never mix, whatever the classes of code do: linkers keep them apart for a reason each."""
-    groups = [_OUTSIDE if is_code(sections[i].kind) else sections[i].kind for i in order]
-    return _permute(sections, order, groups, seed, "data-order")
+
+    def group(section: Section) -> Hashable:
+        return _OUTSIDE if is_code(section.kind) else section.kind
+
+    return _permute(sections, order, group, seed, "data-order", keep=keep)
 
 
-def _permute(
-    sections: Sequence[Section], order: list[int], groups: Sequence[Hashable], seed: int, stream: str
-) -> list[int]:
+def _permute(  # noqa: PLR0913 - the parts of one draw
+    sections: Sequence[Section], order: list[int], group: Callable[[Section], Hashable], seed: int, stream: str, *,
+    keep: bool,
+) -> list[int]:  # fmt: skip
     """Each group's sections in hashed order, dealt to the slots the group holds."""
-    slots: dict[Hashable, list[int]] = {}
-    for slot, group in enumerate(groups):
-        if group is not _OUTSIDE and not sections[order[slot]].pinned:
-            slots.setdefault(group, []).append(slot)
     result = list(order)
     names = _names(sections)
-    for places in slots.values():
-        members = [order[slot] for slot in places]
+    for slots in _slots(sections, order, group, (stream, keep)):
+        members = [order[slot] for slot in slots]
         hashed = keyed_order(seed, stream, [names[i] for i in members])
-        for place, which in zip(places, hashed, strict=True):
-            result[place] = members[which]
+        for slot, which in zip(slots, hashed, strict=True):
+            result[slot] = members[which]
     return result
 
 
-_latest: tuple[Sequence[Section], list[bytes]] = ((), [])
+@dataclass
+class _Known:
+    """What does not depend on the seed, of the sections asked for last: a capture is drawn from many times."""
+
+    sections: Sequence[Section]
+    names: list[bytes]
+    slots: dict[Hashable, tuple[list[int], list[list[int]]]]
+
+
+_latest = _Known((), [], {})
+
+
+def _known(sections: Sequence[Section]) -> _Known:
+    global _latest  # noqa: PLW0603 - replaced as a whole, so threads see one value or the other
+    known = _latest
+    if known.sections is not sections:
+        _latest = known = _Known(sections, [identity_bytes(section) for section in sections], {})
+    return known
 
 
 def _names(sections: Sequence[Section]) -> list[bytes]:
-    """What each section is called, remembered for the sections asked for last: a capture is drawn from many times."""
-    global _latest  # noqa: PLW0603 - replaced as a whole, so threads see one pair or the other
-    known, names = _latest
-    if known is not sections:
-        names = [identity_bytes(section) for section in sections]
-        _latest = (sections, names)
-    return names
+    """What each section is called."""
+    return _known(sections).names
+
+
+def _slots(
+    sections: Sequence[Section], order: list[int], group: Callable[[Section], Hashable], key: Hashable
+) -> list[list[int]]:
+    """The slots of each group, ``key`` naming what ``group`` is; remembered where the order is the same again."""
+    known = _known(sections).slots
+    before, found = known.get(key, ([], []))
+    if before == order:
+        return found
+    slots: dict[Hashable, list[int]] = {}
+    for slot, index in enumerate(order):
+        section = sections[index]
+        if not section.pinned and (of := group(section)) is not _OUTSIDE:
+            slots.setdefault(of, []).append(slot)
+    known[key] = (order, list(slots.values()))
+    return known[key][1]
 
 
 def _module_order(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:

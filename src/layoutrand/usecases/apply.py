@@ -210,7 +210,7 @@ def _keep(folder: Path, link: CapturedLink, code: bytes, text: bytes, toolbox: T
 
 def program_digest(link: CapturedLink, code: Code) -> str:
     """What builds of one program must share: its sections, their identity order, and their code, addresses aside."""
-    arrays = {**vars(code), "content": np.where(code.fixed, code.content, 0).astype(np.uint8)}
+    arrays = {**code.arrays(), "content": np.where(code.fixed, code.content, 0).astype(np.uint8)}
     facts = {
         "sections": [list(vars(section).values()) for section in link.sections],
         "identity": list(link.identity),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,8 +25,9 @@ from layoutrand.usecases.relink import Linked, link_layout, verify
 from layoutrand.usecases.site import Progress, Site, as_failure, refuse_twins, threads
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors
+from layoutrand.world.disk import cache_errors, remove_tree
 from layoutrand.world.process import Runner
+from layoutrand.world.workspace import end_abandoned_builds
 
 MIN_SECTIONS = 2
 
@@ -54,6 +56,8 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
     relinking = config.build.mode == "relink"
     at_once = max(1, min(jobs, len(systems) * (relinking + (STOCK in layouts))))
     site = Site(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say))
+    if ended := end_abandoned_builds(cache):
+        progress.say(f"ended {ended} process(es) of a build whose layoutrand was killed")
     share = replace(site, jobs=max(1, jobs // at_once))
     with threads(site, at_once) as pool:
         # Interleaved, so that a system's two builds run side by side and neither kind waits for all of the other.
@@ -180,6 +184,7 @@ def _layouts(site: Site, name: str, base: _Base, stock: _Stock, layouts: Sequenc
                 note = f"{name}: its capture was damaged on disk ({damaged[0]}), so it is built again"
                 again = _capture(site, name)
                 return _layouts(site, name, replace(again, notes=(*base.notes, note)), stock, layouts)
+        gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
         rows = {}
         for task, found in zip(tasks, known, strict=True):
             rows[task.link.artefact] = _artefact_layouts(task, wanted, found, notes)
@@ -220,8 +225,8 @@ def _artefact_layouts(
         for layout in missing
         if task.site.cache.has_entry(task.key(layout))
     ]
-    with threads(task.site, task.site.jobs) as pool:
-        results |= dict(zip(missing, pool.map(task.make, missing), strict=True))
+    with task.site.cache.desks("link") as desk, threads(task.site, task.site.jobs) as pool:
+        results |= dict(zip(missing, pool.map(lambda layout: task.make(layout, desk), missing), strict=True))
     return [results[layout] for layout in layouts]
 
 
@@ -269,10 +274,11 @@ class _Task:
             found = pool.map(lambda layout: cached_binary(self.site.cache, *names, layout, self.key(layout)), layouts)
             return {layout: binary for layout, binary in zip(layouts, found, strict=True) if binary is not None}
 
-    def make(self, layout: LayoutName) -> Binary | BuildFailure:
-        """Link, verify and store one layout; an error becomes a record that names it."""
+    def make(self, layout: LayoutName, desk: Callable[[], Path]) -> Binary | BuildFailure:
+        """Link, verify and store one layout on the thread's ``desk``; an error becomes a record that names it."""
         try:
-            with self.site.cache.scratch("link") as scratch, cache_errors("use", scratch):
+            scratch = desk()
+            with cache_errors("use", scratch):
                 try:
                     linked = self._link(layout, scratch)
                 except BuildError as error:
@@ -307,6 +313,8 @@ class _Task:
         binary, seconds, output = link_layout(self.site.runner, ld, self.link, self.base, wanted, scratch=scratch)
         entry = scratch / "entry"
         with cache_errors("make", entry):
+            if entry.exists():  # of a layout that failed
+                remove_tree(entry)
             entry.mkdir()
             os.rename(output, entry / os.path.basename(self.link.artefact))
         return verify(binary, self.link, wanted, _code(self.base / "code.npz", self.link.code_sha256), seconds)

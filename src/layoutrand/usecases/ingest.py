@@ -10,7 +10,7 @@ bytes outside relocations: the means of ordering is harmless too.  Seeds are the
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +26,7 @@ from layoutrand.model import IDENTITY, Layout
 from layoutrand.usecases import moved_objects
 from layoutrand.usecases.collect import Bench, Draft, captured_name, collect, write_edited, write_tree
 from layoutrand.usecases.relink import link_layout, verify
-from layoutrand.world.disk import cache_errors, remove_tree, sha256_bytes
+from layoutrand.world.disk import cache_errors, remove_tree, sha256_bytes, sha256_file
 from layoutrand.world.records import Record
 
 _NOT_LOADED_CODE = frozenset({".note.gnu.build-id"})  # a hash of the whole file, symbol tables included
@@ -46,9 +46,9 @@ def ingest(record: Record, bench: Bench) -> CapturedLink:
     identity, chosen = _probe(bench, link, draft, found)
     link = _edit(bench, link, draft, found, chosen)
     inputs = [(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen]
-    masks = codecheck.masks(inputs)
+    masks = [codecheck.masks(inputs)]
     del draft, found, chosen, inputs  # all that the link read: more memory than what follows needs
-    return _prove_identity(bench, replace(link, identity=identity), masks)
+    return _prove_identity(bench, replace(link, identity=identity), masks.pop)
 
 
 def _refuse_unsupported(record: Record, bench: Bench) -> None:
@@ -250,8 +250,11 @@ def _edit(
     )  # fmt: skip
 
 
-def _prove_identity(bench: Bench, link: CapturedLink, masks: codecheck.Masks) -> CapturedLink:
-    """Link identity, check it against the input objects, and keep its code as the reference for every seed."""
+def _prove_identity(bench: Bench, link: CapturedLink, take: Callable[[], codecheck.Masks]) -> CapturedLink:
+    """Link identity, check it against the input objects, and keep its code as the reference for every seed.
+
+    ``take`` gives the masks and keeps nothing of them: they are large, and not needed to the end.
+    """
     base = bench.base
     factors = (LINK_ORDER,) if LINK_ORDER in bench.factors else ()
     layout = draw(link.sections, link.identity, name=IDENTITY, factors=factors, classes="")
@@ -259,15 +262,16 @@ def _prove_identity(bench: Bench, link: CapturedLink, masks: codecheck.Masks) ->
     if link.users_script or linkline.user_scripts(linkline.words(link.argv)):
         _prove_script(bench, link, layout, binary)
     if LINK_ORDER in bench.factors:
-        code = moved_objects.reference(binary, masks)
+        code = moved_objects.reference(binary, take())
     else:
-        code = _identity_code(link, binary, masks)
-    dumped = code.dump()
+        code = _identity_code(link, binary, take())
     with cache_errors("write", base):
-        (base / "code.npz").write_bytes(dumped)
+        with (base / "code.npz").open("wb") as file:
+            code.save(file)
+        digest = sha256_file(base / "code.npz")
     outputs = sorted(set(codecheck.placed_addresses(binary)[2].tolist()))
     sizes = codecheck.other_sizes(binary, outputs)
-    link = replace(link, other_sizes=sizes, code_sha256=sha256_bytes(dumped))
+    link = replace(link, other_sizes=sizes, code_sha256=digest)
     verify(binary, link, layout, code, seconds)
     return link
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.core import codecheck, elf, link_order, lto
+from layoutrand.core.blocks import first_change
 from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.distance import kendall_tau
@@ -58,6 +59,7 @@ def link_captured(  # noqa: PLR0913 - the parts of one link
     output = folder / link.output
     with cache_errors("write", folder):
         output.parent.mkdir(parents=True, exist_ok=True)
+        output.unlink(missing_ok=True)  # of a link that failed
         (root / link.cwd).mkdir(parents=True, exist_ok=True)
     done = run_linker(
         runner, ld, [*arguments, *extra], cwd=root / link.cwd if link.cwd else folder,
@@ -112,7 +114,7 @@ def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seco
         raise LayoutNotApplied(f"{link.linker} was asked to shuffle, but left every section where it was")
     _check_order(link, achieved, wanted)
     _check_gaps(link, layout, binary, where, code)
-    _check_code(link, code, codecheck.section_bytes(binary, where, code.stored))
+    _check_code(link, code, binary, where)
     rows = codecheck.symbol_rows(binary, where, code.size)
     if not np.array_equal(rows, code.functions):
         raise CodeChanged("the functions' sizes or places inside their sections differ from identity's")
@@ -132,7 +134,7 @@ def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seco
 
 def _linked(binary: elf.Elf, proof: Verification, outputs: Sequence[int], seconds: float) -> Linked:
     """The verified binary; its text hash covers every output section that holds placed ones."""
-    text = [binary.content(output) for output in sorted(set(outputs))]
+    text = [binary.view(output) for output in sorted(set(outputs))]
     return Linked(binary.data, sha256_bytes(binary.data), sha256_bytes(*text), seconds, proof)
 
 
@@ -172,12 +174,10 @@ def _check_gaps(link: CapturedLink, layout: Layout, binary: elf.Elf, where: code
         )
 
 
-def _check_code(link: CapturedLink, code: Code, linked: NDArray[np.uint8]) -> None:
-    where = codecheck.changed(code.content, linked, code.fixed)
-    if where is not None:
-        ends = np.cumsum(code.stored)
-        index = int(np.searchsorted(ends, where, side="right"))
-        offset = where - int(ends[index] - code.stored[index])
+def _check_code(link: CapturedLink, code: Code, binary: elf.Elf, where: codecheck.Placed) -> None:
+    change = first_change(code.blocks, binary, where)
+    if change is not None:
+        index, offset = change
         raise CodeChanged(f"{_describe(link, index)} differs from identity at byte {offset}, addresses aside")
 
 
