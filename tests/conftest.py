@@ -1,8 +1,22 @@
-"""Settings of all tests: no deadlines for single examples, and the same examples in every run of CI."""
+"""Settings of all tests: no deadlines for single examples, and the same examples in every run of CI.
+
+Each worker has a lock of its own in place of the machine's, so that workers do not wait for each other.  What a shell
+starts in the background ignores Ctrl-C, and so would all that is started here: tests that interrupt would wait in vain.
+"""
 
 import os
+import signal
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("layoutrand", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("layoutrand")
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def machine_lock(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LAYOUTRAND_LOCK_DIR", str(tmp_path_factory.mktemp("machine")))
+        yield

@@ -186,7 +186,7 @@ WRONG = {
     "artefact that is not built": (
         MINIMAL + BENCHMARK + 'artefact = "porg"\n', "benchmarks[0].artefact: 'porg' is not in build.artefacts; did you mean 'prog'?",
     ),
-    "no metric": (MINIMAL + BENCHMARK + "metric = {}\n", "benchmarks[0].metric: choose at least one of wall, cachegrind, regex"),
+    "no metric": (MINIMAL + BENCHMARK + "metric = {}\n", "benchmarks[0].metric: choose at least one of wall, cachegrind, counters, regex, json, printed"),
     "pattern that is none": (
         MINIMAL + BENCHMARK + 'metric = { regex = "(" }\n',
         "benchmarks[0].metric.regex: not a regular expression: missing ), unterminated subpattern at position 0 (given: '(')",
@@ -212,7 +212,7 @@ WRONG = {
         MINIMAL + "[run]\nschedule_seed = 18446744073709551616\n",
         "run.schedule_seed: must be less than 18446744073709551616 (given: 18446744073709551616)",
     ),
-    "unknown randomisation": (MINIMAL + '[run]\nrandomise = ["aslr"]\n', "run.randomise[0]: must be 'env-size' (given: 'aslr')"),
+    "unknown randomisation": (MINIMAL + '[run]\nrandomise = ["aslr"]\n', "run.randomise[0]: must be 'env-size' or 'stack-offset' (given: 'aslr')"),
     "unknown control": (MINIMAL + '[run]\ncontrols = ["none"]\n', "run.controls[0]: must be 'stock' or 'identity' (given: 'none')"),
     "NUL in a command": (MINIMAL.replace('"make"', '"make\\u0000"'), "build.commands[0]: holds a NUL character"),
     "NUL in flags": (changed("systems.a", 'cflags = "\\u0000"'), "systems.a.cflags: holds a NUL character"),

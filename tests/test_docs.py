@@ -1,15 +1,22 @@
 """Documentation that runs: the README's commands are executed, and every command and key is documented."""
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from layoutrand.core import config, matrix
+from layoutrand.core.schedule import Order
+from layoutrand.text import exports
+from layoutrand.text.importers import formats as importable
+from layoutrand.text.importers import table
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -40,9 +47,16 @@ def test_the_commands_of_the_readme_work(project, tmp_path):
     commands = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
     env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
 
+    (tmp_path / "runs").mkdir()
+    for number, name in enumerate(("gcc-1", "gcc-2", "clang-1", "clang-2")):  # as hyperfine writes them
+        text = json.dumps(
+            {"results": [{"command": "fib", "times": [1.5 + number, 1.25 + number], "exit_codes": [0, 0]}]}
+        )
+        (tmp_path / f"runs/{name}.json").write_text(text)
+
     results = {}
     for command in commands:
-        words = command.split()
+        words = shlex.split(command)
         assert words[0] == "layoutrand"
         done = subprocess.run([sys.executable, "-m", *words], cwd=tmp_path, env=env, capture_output=True, text=True)
         results[command] = (done.returncode, done.stderr if done.returncode else "")
@@ -72,6 +86,25 @@ def test_the_matrix_in_the_readme_is_the_systems_it_says():
     assert all(re.search(rf"\b{key}\b", README) for key in matrix.KEYS)
 
 
+def test_the_metric_in_the_readme_reads_the_numbers_that_it_says():
+    """The README's example of printed numbers is valid, and has the direction and warm-up that the text gives it."""
+    block = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "p99" in block)
+    rest = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["p"]\n[systems.a]\n'
+
+    (benchmark,) = config.parse(rest + block, path="README.md").benchmarks
+
+    metric = benchmark.metric
+    numbers = {n.name: (n.unit, n.better, metric.warmup_of(n)) for n in metric.numbers().values()}
+    assert numbers == {"throughput": ("1/s", "more", 5), "p99": ("ms", "less", 0)}
+
+
+def test_the_orders_in_the_readme_are_those_there_are():
+    """One row for each."""
+    table = README.split("## The order of executions")[1].split("\n## ")[0]
+
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(get_args(Order))
+
+
 def test_the_make_targets_of_the_readme_exist():
     """`make demo` and `make test` are targets."""
     for target in ("demo", "test"):
@@ -89,6 +122,15 @@ def test_every_command_is_documented():
     assert {name for name in names if f"`layoutrand {name.rstrip('_')}" not in README} == set()
 
 
+def test_every_format_and_column_of_other_harnesses_is_documented():
+    """What can be imported and exported stands in the README's section about it."""
+    section = README.split("## Numbers from another harness")[1].split("\n## ")[0]
+    names = [*importable.FORMATS, *table.COLUMNS]
+
+    assert [name for name in names if f"`{name}`" not in section] == []
+    assert [name for name in exports.FORMATS if name.lower() not in section.lower()] == []
+
+
 TABLES = {
     "project": config.Project,
     "build": config.Build,
@@ -97,6 +139,7 @@ TABLES = {
     "benchmark": config.Benchmark,
     "metric": config.Metric,
     "run": config.Run,
+    "disturbance": config.Disturbance,
 }
 
 

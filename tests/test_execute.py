@@ -24,6 +24,7 @@ from layoutrand.usecases.execute import execute
 from layoutrand.usecases.experiment import current_experiment
 from layoutrand.usecases.run_plan import Request
 from layoutrand.world.disk import sha256_file
+from layoutrand.world.host_watch import HostWatch
 from layoutrand.world.measure import measure
 from layoutrand.world.results_file import exclusive_use, open_for_reading, open_for_writing, results_path
 
@@ -47,7 +48,7 @@ class Project:
             for layout in layouts
         ]
 
-    def run(self, config, binaries, executor=None, **changes):
+    def run(self, config, binaries, executor=None, watch=None, **changes):
         request = Request(
             config=config, project=self.path, binaries=binaries, build_failures=[],
             captures=captures(config.systems), benchmarks=[], retry_failed=False, wait_s=0,
@@ -55,7 +56,7 @@ class Project:
         with open_for_writing(results_path(self.path)) as store:
             return execute(
                 dataclasses.replace(request, **changes), store=store, executor=executor or FakeExecutor(),
-                progress=self.progress.append, say=self.said.append,
+                progress=self.progress.append, say=self.said.append, watch=watch,
             )  # fmt: skip
 
     def executions(self, config):
@@ -523,10 +524,10 @@ def test_from_execution_to_analysis_and_comparison(project):
         for system, factor in (("a", 1.0), ("b", 0.5))
         for layout, wall in ((1, 1.0), (2, 1.1), (3, 1.2), (4, 1.0), (5, 1.1), ("stock", 0.9), ("identity", 1.1))
     ]
-    summary = project.run(config, binaries)
+    summary = project.run(config, binaries, watch=HostWatch(project.root / "a machine that tells nothing"))
     assert run_document(summary) == {
         "schema": "layoutrand/run/1", "executions": 30, "executed": 30, "already": 0, "unbuilt": 0, "failures": [],
-        "build_failures": [], "results": str(results_path(project.path)),
+        "build_failures": [], "disturbed": [], "repeated": 0, "results": str(results_path(project.path)),
     }  # fmt: skip
     selection = selected(config, project.path)
     analysis = analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses[0]

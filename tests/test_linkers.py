@@ -3,7 +3,7 @@
 import pytest
 
 from buildkit import section
-from layoutrand.core.linkers import Request, linker_pads, request, version_number
+from layoutrand.core.linkers import Request, linker_pads, request, thread_limit, version_number
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import IDENTITY, Layout
 
@@ -167,3 +167,13 @@ def test_the_path_is_filled_in_whatever_it_holds():
 def test_versions_in_the_words_of_linkers(said, number):
     """The linker's own, not that of the package in brackets; nothing if it says none."""
     assert version_number(said) == number
+
+
+def test_threads_are_limited_where_the_linker_takes_several_and_the_build_did_not_say():
+    """A limit of the build's own stays, whichever way it is written."""
+    assert thread_limit("lld", ["-o", "x", "a.o"], 1) == ["--threads=1"]
+    for own in ("--threads=3", "-threads=3", "--no-threads", "--threads"):
+        assert thread_limit("lld", ["a.o", own], 1) == []
+    assert {linker: thread_limit(linker, ["a.o"], 1) for linker in ("gnu", "gold", "mold")} == {
+        "gnu": [], "gold": [], "mold": [],
+    }  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 
 from gitkit import COMMITTED, commit, git, head, make
 from layoutrand.errors import BuildFailed, ToolNotFound
+from layoutrand.world.cache import Cache, collect, entries, verify
 from layoutrand.world.repository import Mirrors
 from layoutrand.world.submodules import is_local, joined
 
@@ -142,6 +143,26 @@ def test_a_name_of_two_things_is_refused(repository, mirrors):
     with pytest.raises(BuildFailed, match="v1 of .* is ambiguous; write refs/heads/v1 .* or refs/tags/v1"):
         mirrors.resolve(str(repository), "v1")
     assert mirrors.resolve(str(repository), "refs/heads/v1") == head(repository)
+
+
+def test_a_mirror_not_used_for_long_is_evicted_and_fetched_again(repository, tmp_path):
+    cache = Cache(tmp_path / "cache")
+
+    def resolved():
+        return Mirrors(cache.root / "repos", cache.lock, lambda _: None).resolve(str(repository), "HEAD")
+
+    commit = resolved()
+    (entry,) = entries(cache)
+    assert (entry.kind, entry.path.parent, verify(cache)) == ("repository", cache.root / "repos", [])
+    os.utime(entry.path / "HEAD", (1e9, 1e9))
+    resolved()
+    assert entries(cache)[0].used_at > 1e9
+
+    with cache.lock(entry.name):
+        assert collect(cache, 0) == []  # another process is using it
+    assert [gone.name for gone in collect(cache, 0)] == [entry.name]
+    assert not entry.path.exists()
+    assert resolved() == commit
 
 
 def test_an_unknown_repository_is_a_clear_error(mirrors):

@@ -8,7 +8,8 @@ import pytest
 
 from experiments import measured, selected, write
 from fakes import make_config
-from layoutrand.usecases.stopping import Width, seeds_to_add, widths
+from layoutrand.model import MAX_SEED
+from layoutrand.usecases.stopping import Width, next_seeds, seeds_to_add, widths
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 
@@ -49,3 +50,18 @@ def test_one_binary_has_no_width(tmp_path):
 def test_how_many_seeds_are_added(found, seeds, limit, added):
     """As many as the widest interval is expected to need, within bounds."""
     assert seeds_to_add(found, wanted=0.01, seeds=seeds, limit=limit) == added
+
+
+@pytest.mark.parametrize(
+    ("seeds", "count", "more"),
+    [
+        ([1, 2, 3], 2, [4, 5]),
+        ([7, 5], 1, [8]),
+        ([MAX_SEED - 1], 1, [MAX_SEED]),
+        ([MAX_SEED - 1], 2, [1, 2]),
+        ([2, MAX_SEED], 3, [1, 3, 4]),
+    ],
+)
+def test_which_seeds_are_added(seeds, count, more):
+    """New ones, each of which is a seed."""
+    assert next_seeds(seeds, count) == more

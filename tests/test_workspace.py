@@ -137,6 +137,22 @@ def test_the_linkers_of_other_toolchains_are_wrapped_as_themselves(space, toolbo
     assert f"real={toolbox.tools['ld'].path}\n" in (folder / "ld").read_text()
 
 
+def test_linkers_are_wrapped_under_the_machines_name_too(space, toolbox, tmp_path, monkeypatch):
+    """configure --host asks for the linker by a name with the machine in it; another machine's is not ours."""
+    folder = tmp_path / "names"
+    folder.mkdir()
+    real = Path(shutil.which("ld.bfd")).resolve()
+    for name in ("ld.bfd", "x86_64-linux-gnu-ld.bfd", "ld", "x86_64-linux-gnu-ld"):
+        (folder / name).symlink_to(real)
+    (folder / "riscv64-linux-gnu-ld").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    names = {path.name for path in wrapped(space, toolbox).iterdir()}
+
+    assert {"x86_64-linux-gnu-ld", "x86_64-linux-gnu-ld.bfd"} <= names
+    assert "riscv64-linux-gnu-ld" not in names
+
+
 def test_flags_of_both_variants(space, toolbox):
     """The instrumented build adds sections, the stock build only the user's flags; the user's come last."""
     words = {}

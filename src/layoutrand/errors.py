@@ -5,6 +5,7 @@
     LayoutrandError *
       UsageError                 exit status 2: what was asked for makes no sense
         ConfigError                layoutrand.toml is wrong; lists every problem with its key path
+        UnreadableResults          a file to import is not what it should be; names file and line
       HostError *                exit status 1: this machine cannot do it
         ToolNotFound               a compiler, linker or measuring tool is absent
         FeatureUnsupported         the toolchain cannot do what was asked; names what can
@@ -51,6 +52,10 @@ class ConfigError(UsageError):
         self.problems = problems
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         super().__init__(f"{path}: {count}\n" + "\n".join(f"  - {problem}" for problem in problems))
+
+
+class UnreadableResults(UsageError):
+    """A file of another harness cannot be read as results; the message names file, line and what is expected."""
 
 
 class HostError(LayoutrandError):

@@ -16,6 +16,9 @@ IDENTITY: Final = "identity"
 LayoutName = int | Literal["stock", "identity"]
 """What names one layout of a system: a seed, or one of the two controls."""
 
+BinaryName = int | str
+"""What tells binaries of a sample apart: seeds, or names that came with imported results."""
+
 MAX_SEED: Final = 2**64 - 1
 
 RUSAGE_METRICS: Final = {
@@ -113,7 +116,7 @@ class BuildFailure:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One number of one iteration, in a base unit."""
+    """One number of one iteration, in the unit that is named: for what a program prints, the unit it was printed in."""
 
     metric: str
     unit: str
@@ -130,10 +133,11 @@ class Execution:
     metric).  ``round`` is the seed whose round it belongs to, ``repetition`` counts from 0 within that round and
     ``order`` is its place in the schedule.  ``attempt`` is 1, or more for a failed execution that was repeated on
     request; the failed one stays recorded.  ``status`` is "ok" or the kind of failure ("exit", "signal", "timeout",
-    "wrong-output", "no-measurement", "start").  Times are seconds, ``started_at`` seconds since the epoch; ``log``
-    is the directory with the output of a failed execution relative to the project, or "".  ``conditions`` is what the
-    execution was given beside its command (CPUs, priority, stack offset, limits), ``host_state`` what the machine was
-    like, and ``disturbances`` names what was not as it should be (see `layoutrand.core.disturbance`).
+    "output-limit", "wrong-output", "no-measurement", "start").  Times are seconds, ``started_at`` seconds since the
+    epoch; ``log`` is the directory with the output of a failed execution relative to the project, or "".
+    ``conditions`` is what the execution was given beside its command (CPUs, priority, stack offset, limits),
+    ``host_state`` what the machine was like, and ``disturbances`` names what was not as it should be (see
+    `layoutrand.core.disturbance`).
     """
 
     system: str
@@ -167,8 +171,9 @@ class Execution:
 class Experiment:
     """What results must have in common to be analysed together; captures and benchmarks come on top of it.
 
-    ``policy`` and ``randomise`` are canonical JSON of ``[layout]`` and ``run.randomise``; ``host`` is the key of the
-    machine and ``hostname`` its name for people; ``protocol`` the version of how executions are made.
+    ``policy`` and ``randomise`` are canonical JSON of ``[layout]`` and of ``run.randomise``, the latter with what else
+    in ``[run]`` is not as by default and may move results (order, ASLR, CPUs); ``host`` is the key of the machine and
+    ``hostname`` its name for people; ``protocol`` the version of how executions are made.
     """
 
     project: str

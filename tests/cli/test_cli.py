@@ -82,7 +82,19 @@ def test_help_imports_nothing_heavy():
 
 def test_every_command_has_help(tmp_path, env):
     """Every command of design.md section 3 that this version has explains itself."""
-    for command in ("init", "doctor", "build", "exec", "run", "analyse", "compare", "inspect", "cache", "demo"):
+    for command in (
+        "init",
+        "doctor",
+        "build",
+        "exec",
+        "run",
+        "analyse",
+        "compare",
+        "warmup",
+        "inspect",
+        "cache",
+        "demo",
+    ):
         done = layoutrand(command, "--help", cwd=tmp_path, env=env)
 
         assert done.returncode == 0

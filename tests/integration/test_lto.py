@@ -70,6 +70,25 @@ BUILD = """
     $CC $LTO $OPT $HOW main.o never.o plain.o first.o second.o run.o filler.o ${LIBS:-libpacked.a} -o prog
 """
 
+SMALL = {
+    "main.c": """
+        #include <stdio.h>
+        int one(int), two(int), three(int), four(int), five(int), six(int);
+        int main(void) { return printf("%d\\n", one(2) + two(3) + three(4) + four(5) + five(6) + six(7)) < 0; }
+    """,
+    "part.c": """
+        __attribute__((noinline)) int one(int x) { return x * 7; }
+        __attribute__((noinline)) int two(int x) { return one(x) - 5; }
+        __attribute__((noinline)) int three(int x) { return two(x) + one(x); }
+        __attribute__((noinline)) int four(int x) { return three(x) * one(x); }
+        __attribute__((noinline)) int five(int x) { return four(x) - two(x); }
+        __attribute__((noinline)) int six(int x) { return five(x) ^ three(x); }
+    """,
+}
+SMALL_BUILD = (
+    "set -e; for name in main part; do $CC $LTO $OPT -c $name.c; done; $CC $LTO $OPT $HOW main.o part.o -o prog"
+)
+
 CXX_PROGRAM = {
     "shape.h": """
         #include <cstdio>
@@ -230,6 +249,33 @@ def test_partitionings_and_ways_to_work(workshop: Workshop, flags: str, tmp_path
     assert_loads_the_same(built.path(IDENTITY), direct, "gcc")
     assert built.result.capture is not None
     assert built.result.capture.links[0].lto == flags
+
+
+def test_a_partition_to_every_function(workshop: Workshop, tmp_path: Path) -> None:
+    """gcc's finest partitioning, of a program without computed jumps: with these its own link fails."""
+    require("gcc", "gcc")
+    workshop.write_named(SMALL)
+    built = workshop.built(SMALL_BUILD, system=lto_system("gcc", HOW="-flto-partition=max"))
+    direct = direct_link(tmp_path / "direct", "gcc", SMALL, SMALL_BUILD, HOW="-flto-partition=max")
+
+    assert built.assert_all_print_as_stock() == output(direct)
+    assert_loads_the_same(built.path(IDENTITY), direct, "gcc")
+    assert built.result.capture is not None
+    assert built.result.capture.links[0].lto == "max"
+
+
+def test_clangs_optimisation_with_gnu_ld_is_refused(workshop: Workshop) -> None:
+    """Its plugin hands the linker native code that no wrapper sees: the user's own build works, layouts do not."""
+    require("clang-19", "clang-19")
+    workshop.write_named(SMALL)
+    result = workshop.build(
+        SMALL_BUILD,
+        system={"toolchain": "clang", "cflags": "-O2 -flto", "env": {"LTO": "-flto", "OPT": ""}},
+        layouts=[STOCK, 1],
+    )
+
+    assert [binary.layout for binary in result.binaries] == [STOCK]
+    assert "and with lld if that is clang" in only_error(result)
 
 
 def test_flags_of_the_system_do_as_well(workshop: Workshop) -> None:

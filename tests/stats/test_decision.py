@@ -45,6 +45,21 @@ def test_threshold_is_a_fraction(threshold):
         stats.decide(_interval(0.9, 1.1), threshold)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "less", "more"),
+    [
+        (0.5, 0.98, "faster", "slower"),
+        (1.02, 1.5, "slower", "faster"),
+        (0.995, 1.01, "equivalent", "equivalent"),
+        (0.5, 1.5, "undecided", "undecided"),
+    ],
+)
+def test_where_more_is_better_faster_and_slower_change_places(low, high, less, more):
+    """A throughput of 1.5 times the baseline is faster; what is equivalent or undecided stays so."""
+    assert stats.decide(_interval(low, high), 0.01) == stats.decide(_interval(low, high), 0.01, better="less") == less
+    assert stats.decide(_interval(low, high), 0.01, better="more") == more
+
+
 def test_a_decided_comparison_needs_no_more():
     found = stats.binaries_to_decide(_interval(0.9, 0.95), n_binaries=7)
 

@@ -5,6 +5,7 @@ Command modules import the use cases inside their functions, so that ``layoutran
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from collections.abc import Sequence
@@ -18,7 +19,18 @@ INTERRUPTED = 130
 
 def make_app() -> typer.Typer:
     """The application with all its commands."""
-    from layoutrand.cli import analysis, building, host, planning, project, running, showing, simulating
+    from layoutrand.cli import (
+        analysis,
+        building,
+        exporting,
+        host,
+        planning,
+        project,
+        running,
+        showing,
+        simulating,
+        warming,
+    )
 
     app = typer.Typer(
         name="layoutrand",
@@ -36,7 +48,9 @@ def make_app() -> typer.Typer:
     app.command()(analysis.analyse)
     app.command("analyze", hidden=True)(analysis.analyse)
     app.command()(analysis.compare)
+    app.command()(exporting.export)
     app.command()(planning.plan)
+    app.command()(warming.warmup)
     app.command()(showing.inspect)
     app.add_typer(simulating.simulate_app, name="simulate")
     app.add_typer(showing.cache_app, name="cache")
@@ -49,6 +63,8 @@ def run(arguments: Sequence[str]) -> int:
     """Execute one command line; the exit status."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # in a locale without "±" it is shown as "?": better than no results
+        sys.stdout.reconfigure(errors="replace")
     try:
         status = make_app()(list(arguments), prog_name="layoutrand", standalone_mode=False)
     except LayoutrandError as error:

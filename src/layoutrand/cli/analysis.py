@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from layoutrand.cli import options
+from layoutrand.cli import importing, options
 from layoutrand.cli.running import Benchmarks
 from layoutrand.cli.terminal import Page, percent, quantity
 from layoutrand.errors import UsageError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from layoutrand.usecases.selection import Selection
 
 FAIL_IF_MET = 3
+NO_BOUNDS = "without bounds"
 
 Host = Annotated[str | None, typer.Option(help="Analyse the results of this machine; default: this one.")]
 AllMetrics = Annotated[bool, typer.Option("--all", help="Every metric measured, not only each benchmark's main one.")]
@@ -33,6 +35,10 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     metric: Annotated[list[str] | None, typer.Option("--metric", help="Only this metric; may be repeated.")] = None,
     all_metrics: AllMetrics = False,
     confidence: options.Confidence = 0.95,
+    imports: importing.Imports = None,
+    format_name: importing.Format = None,
+    names_are: importing.NamesAre = None,
+    warmup: importing.Warmup = None,
     host: Host = None,
     directory: options.Directory = Path(),
     json: options.Json = False,
@@ -43,9 +49,14 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.usecases.documents import analyse_document
 
     terminal = options.terminal(json=json, quiet=quiet)
-    config = options.load_config(directory)
-    chosen = options.match_systems(config, system) if system else []
-    selection = load_selection(config, directory, chosen, benchmark or [], host)
+    foreign = importing.Request(imports, format_name, names_are, warmup)
+    if imports:
+        selection = foreign.select(system or [], benchmark or [], host, directory)
+    else:
+        foreign.check_unused()
+        config = options.load_config(directory)
+        chosen = options.match_systems(config, system) if system else []
+        selection = load_selection(config, directory, chosen, benchmark or [], host)
     report = analyse_selection(selection, confidence=confidence, metrics=metric or [])
     if json:
         terminal.document(analyse_document(report))
@@ -72,6 +83,7 @@ def load_selection(
 
 def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
     """Three tables: means, variance by level, controls; then one sentence for each benchmark."""
+    importing.show_sources(report.selection.sources, page)
     shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
     confidence = f"{100 * report.confidence:g} %"
     page.table(
@@ -112,6 +124,8 @@ def _sentence_of(analysis: Analysis) -> str:
     """What the numbers mean, in words."""
     means = [mean for _, mean in analysis.binary_means]
     name = f"{analysis.benchmark}, {analysis.system}, {analysis.metric}"
+    if len(means) == 1:
+        return f"{name}: one layout alone, which says nothing of how layouts differ"
     if min(means) == max(means):
         return f"{name}: the same in all {len(means)} layouts"
     centre = analysis.mean.centre
@@ -139,7 +153,7 @@ def _mean_row(analysis: Analysis) -> tuple[str, ...]:
     return (
         analysis.benchmark, analysis.system, analysis.metric, str(analysis.n_binaries),
         quantity(middle.centre, analysis.unit), interval(middle, analysis.unit),
-        percent(middle.relative_half_width), spread,
+        "-" if math.isinf(middle.half_width) else percent(middle.relative_half_width), spread,
     )  # fmt: skip
 
 
@@ -172,16 +186,22 @@ def _control(control: Control, unit: str) -> tuple[str, ...]:
     )
 
 
-def interval(value: Interval, unit: str) -> str:
+def interval(value: Interval, unit: str | None = None) -> str:
     """An interval with its unit."""
-    return f"[{quantity(value.low, unit)}, {quantity(value.high, unit)}]"
+    if math.isinf(value.low) and math.isinf(value.high):
+        return NO_BOUNDS
+    low, high = (f"{x:.4f}" if unit is None else quantity(x, unit) for x in (value.low, value.high))
+    return f"[{low}, {high}]"
 
 
 def show_selection_problems(selection: Selection, warnings: Sequence[str], page: Page) -> None:
     """What was left out, and what failed."""
     for warning in dict.fromkeys(warnings):
         page.warn(warning)
-    if selection.failures:
+    if selection.sources:
+        for failure in selection.failures:
+            page.fail(f"{failure.system}, {failure.benchmark}: {failure.reason}; not in the numbers")
+    elif selection.failures:
         page.warn(
             f"{len(selection.failures)} executions failed and are not in the numbers; `layoutrand run` lists them"
         )
@@ -210,6 +230,10 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         str | None, typer.Option(help="Exit with status 3 if any verdict is this: slower, faster, undecided.")
     ] = None,
     confidence: options.Confidence = 0.95,
+    imports: importing.Imports = None,
+    format_name: importing.Format = None,
+    names_are: importing.NamesAre = None,
+    warmup: importing.Warmup = None,
     host: Host = None,
     directory: options.Directory = Path(),
     json: options.Json = False,
@@ -223,11 +247,16 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     limit = parse_threshold(threshold)
     if fail_if not in (None, "slower", "faster", "undecided"):
         raise UsageError(f"--fail-if {fail_if}: choose slower, faster or undecided")
-    config = options.load_config(directory)
-    options.choose_systems(config, [base, candidate])
     if base == candidate:
         raise UsageError(f"{base} would be compared with itself")
-    selection = load_selection(config, directory, [base, candidate], benchmark or [], host)
+    foreign = importing.Request(imports, format_name, names_are, warmup)
+    if imports:
+        selection = foreign.select([base, candidate], benchmark or [], host, directory)
+    else:
+        foreign.check_unused()
+        config = options.load_config(directory)
+        options.choose_systems(config, [base, candidate])
+        selection = load_selection(config, directory, [base, candidate], benchmark or [], host)
     result = compare_systems(selection, base, candidate, confidence=confidence, threshold=limit, metric=metric)
     if json:
         terminal.document(compare_document(result))
@@ -239,13 +268,13 @@ def compare(  # noqa: PLR0913 - one parameter for each option
 
 def show_comparison(result: Comparison, page: Page) -> None:
     """One row a benchmark, the suite, and a sentence that can be quoted."""
+    importing.show_sources(result.sources, page)
     rows = [_ratio_row(pair) for pair in result.benchmarks]
     suite = result.suite
     if suite is not None and suite.n_benchmarks > 1:
         rows.append((
             f"geometric mean of {suite.n_benchmarks}", "", "", f"{suite.ratio.centre:.4f}",
-            f"[{suite.ratio.low:.4f}, {suite.ratio.high:.4f}]",
-            "-" if suite.paired is None else f"[{suite.paired.low:.4f}, {suite.paired.high:.4f}]",
+            interval(suite.ratio), "-" if suite.paired is None else interval(suite.paired),
             suite.verdict,
         ))  # fmt: skip
     page.table(
@@ -271,8 +300,8 @@ def _ratio_row(pair: BenchmarkRatio) -> tuple[str, ...]:
         pair.metric,
         f"{pair.n_baseline} / {pair.n_candidate}",
         "-" if ratio is None else f"{ratio.centre:.4f}",
-        "-" if ratio is None else f"[{ratio.low:.4f}, {ratio.high:.4f}]",
-        "-" if paired is None else f"[{paired.low:.4f}, {paired.high:.4f}]",
+        "-" if ratio is None else interval(ratio),
+        "-" if paired is None else interval(paired),
         pair.verdict,
     )
 
@@ -282,8 +311,10 @@ def _sentence(result: Comparison, pair: BenchmarkRatio) -> str:
         return f"{pair.benchmark}: no ratio can be given"
     low, high = (100 * (bound - 1) for bound in (pair.ratio.low, pair.ratio.high))
     change = 100 * (pair.ratio.centre - 1)
+    verb = "takes" if pair.better == "less" else "achieves"
+    bounds = NO_BOUNDS if math.isinf(low) and math.isinf(high) else f"{low:+.2f} to {high:+.2f} %"
     return (
-        f"{pair.benchmark}: {result.candidate} takes {change:+.2f} % {pair.metric} against {result.baseline} "
-        f"({100 * result.confidence:g} % interval {low:+.2f} to {high:+.2f} %, "
+        f"{pair.benchmark}: {result.candidate} {verb} {change:+.2f} % {pair.metric} against {result.baseline} "
+        f"({100 * result.confidence:g} % interval {bounds}, "
         f"{pair.n_baseline} and {pair.n_candidate} binaries): {pair.verdict}"
     )

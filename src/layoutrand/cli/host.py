@@ -16,13 +16,28 @@ if TYPE_CHECKING:
 
 def doctor(
     directory: options.Directory = Path(),
+    tune: Annotated[
+        bool, typer.Option("--tune", help="First set the machine for measuring, as far as we may, until --undo.")
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="First restore the settings that layoutrand has changed.")
+    ] = False,
     json: options.Json = False,
 ) -> int:
-    """What this machine can do; each problem with the command that mends it. Nothing is changed."""
+    """What this machine can do; each problem with the command that mends it. Nothing is changed without --tune."""
+    from layoutrand.errors import UsageError
+    from layoutrand.usecases import tune as tuning
     from layoutrand.usecases.doctor import diagnose, doctor_document
     from layoutrand.world.process import SubprocessRunner
+    from layoutrand.world.tuning import Tuning
 
     terminal = options.terminal(json=json, quiet=False)
+    if tune and undo:
+        raise UsageError("give either --tune or --undo")
+    if undo:
+        tuning.undo(Tuning(), terminal.say, terminal.warn)
+    if tune:
+        tuning.tune(Tuning(), terminal.say)
     found = diagnose(directory, SubprocessRunner())
     if json:
         terminal.document(doctor_document(found))

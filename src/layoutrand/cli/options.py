@@ -37,6 +37,13 @@ Mode = Annotated[
         "converted, packed or signed after the link. Default: build.mode."
     ),
 ]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        help="Order of executions: blocks (each round complete, at random within), interleaved (A B A B), random, "
+        "sequential. Default: run.order."
+    ),
+]
 Confidence = Annotated[float, typer.Option(min=0.5, max=0.9999, help="Confidence of the intervals.")]
 
 
@@ -76,6 +83,22 @@ def in_mode(config: Config, mode: str | None) -> Config:
         return config
     chosen = choose("mode", [mode], ["relink", "rebuild"])[0]
     return config.model_copy(update={"build": config.build.model_copy(update={"mode": chosen})})
+
+
+def in_order(config: Config, order: str | None, terminal: Terminal) -> Config:
+    """The configuration with ``run.order`` as the command line has it, if it has one; raises `UsageError`."""
+    from typing import get_args
+
+    from layoutrand.core.config import choose
+    from layoutrand.core.schedule import Order
+
+    if order is None or choose("order", [order], list(get_args(Order))) == [config.run.order]:
+        return config
+    terminal.say(
+        f'executions in another order are an experiment of their own: set order = "{order}" under [run] in '
+        f"{CONFIG_NAME} to analyse these"
+    )
+    return config.model_copy(update={"run": config.run.model_copy(update={"order": order})})
 
 
 def choose_systems(config: Config, wanted: Sequence[str] | None) -> list[str]:

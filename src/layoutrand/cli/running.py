@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from layoutrand.cli import building, options
+from layoutrand.cli.notifying import Notify, notifying
 from layoutrand.cli.terminal import Page, Terminal, percent
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
     controls: options.Controls = True,
     retry_failed: Annotated[bool, typer.Option(help="Execute again what failed; the failures stay recorded.")] = False,
     mode: options.Mode = None,
+    order: options.Order = None,
     until: Annotated[
         str | None,
         typer.Option("--until-half-width", help="Add seeds until every mean's interval is as narrow, such as 1%."),
@@ -36,47 +40,79 @@ def run(  # noqa: PLR0913 - one parameter for each option
     aa: Annotated[
         bool, typer.Option("--aa", help="Compare each system with itself: the noise floor and the false alarms.")
     ] = False,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that runs here.")] = 3600,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
+    share_machine: Annotated[
+        bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
+    ] = False,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Set the machine for measuring (governor, turbo; needs root), until the end.")
+    ] = False,
+    notify: Notify = None,
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """Execute every binary once per benchmark in an interleaved, seeded order; resumes by itself."""
+    """Execute every binary once per benchmark in seeded, complete rounds; resumes by itself."""
     from layoutrand.core.seeds import parse_seeds
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    with notifying(notify, directory, terminal) as ending:
+        config = options.in_order(options.in_mode(options.load_config(directory), mode), order, terminal)
+        wanted = None if until is None else options.share(until, "--until-half-width")
+        systems, benchmarks, numbers = options.match_systems(config, system), list(benchmark or []), parse_seeds(seeds)
+
+        def execute_seeds() -> tuple[Summary, list[SystemBuild]]:
+            return build_and_execute(
+                config, directory, numbers, systems, benchmarks, controls=controls, retry_failed=retry_failed,
+                wait_s=wait, jobs=options.count_jobs(jobs), terminal=terminal, share_machine=share_machine,
+                confidence=confidence, tune=tune,
+            )  # fmt: skip
+
+        summary, results = execute_seeds()
+        while wanted is not None and not _has_failures(summary, terminal):
+            more = _more_seeds(
+                config, directory, systems, benchmarks, numbers, wanted, confidence, most_seeds, terminal
+            )
+            if not more:
+                break
+            numbers = [*numbers, *more]
+            summary, results = execute_seeds()
+        selves = _with_itself(config, directory, systems, benchmarks, confidence) if aa and summary.total else None
+        _show_ending(summary, selves, results, confidence, terminal)
+        ending.status, ending.message = "failed" if _failed(summary) else "ok", run_message(summary)
+        return 1 if _failed(summary) else 0
+
+
+def _failed(summary: Summary) -> bool:
+    return bool(summary.failures or summary.build_failures)
+
+
+def _has_failures(summary: Summary, terminal: Terminal) -> bool:
+    """Whether something failed: then no seeds are added, because more of them would fail alike."""
+    if _failed(summary):
+        terminal.warn("--until-half-width: no seeds are added as long as builds or executions fail")
+    return _failed(summary)
+
+
+def _show_ending(
+    summary: Summary, selves: Sequence[SelfComparison] | None, results: Sequence[SystemBuild], confidence: float,
+    terminal: Terminal,
+) -> None:  # fmt: skip
+    """What was executed; ``selves`` are the rows of an A/A comparison, None without one."""
     from layoutrand.usecases.aa import aa_document
     from layoutrand.usecases.documents import run_document
 
-    terminal = options.terminal(json=json, quiet=quiet)
-    config = options.in_mode(options.load_config(directory), mode)
-    wanted = None if until is None else options.share(until, "--until-half-width")
-    systems, benchmarks, numbers = options.match_systems(config, system), list(benchmark or []), parse_seeds(seeds)
-
-    def execute_seeds() -> tuple[Summary, list[SystemBuild]]:
-        return build_and_execute(
-            config, directory, numbers, systems, benchmarks, controls=controls, retry_failed=retry_failed, wait_s=wait,
-            jobs=options.count_jobs(jobs), terminal=terminal,
-        )  # fmt: skip
-
-    summary, results = execute_seeds()
-    while wanted is not None and not summary.failures and not summary.build_failures:
-        more = _more_seeds(config, directory, systems, benchmarks, numbers, wanted, confidence, most_seeds, terminal)
-        if not more:
-            break
-        numbers = [*numbers, *more]
-        summary, results = execute_seeds()
-    selves = _with_itself(config, directory, systems, benchmarks, confidence) if aa else []
-    if json:
+    if terminal.json:
         document = run_document(summary)
-        terminal.document({**document, "aa": aa_document(selves)} if aa else document)
+        terminal.document(document if selves is None else {**document, "aa": aa_document(selves)})
     show_run(summary, terminal)
-    if aa:
+    if selves is not None:
         show_aa(selves, confidence, terminal)
     for result in results:
         for note in result.notes:
             terminal.warn(note)
     building.show_failures(summary.build_failures, terminal)
-    return 1 if summary.failures or summary.build_failures else 0
 
 
 def _more_seeds(  # noqa: PLR0913 - the parts of one question
@@ -85,9 +121,12 @@ def _more_seeds(  # noqa: PLR0913 - the parts of one question
 ) -> list[int]:  # fmt: skip
     """The seeds to go on with, none when the intervals are narrow enough; says how wide they are."""
     from layoutrand.cli.analysis import load_selection
-    from layoutrand.usecases.stopping import seeds_to_add, widths
+    from layoutrand.usecases.stopping import next_seeds, seeds_to_add, widths
 
     found = widths(load_selection(config, directory, systems, benchmarks, None), confidence=confidence)
+    if not found:
+        terminal.warn("--until-half-width: no benchmark has measurements of its main metric, so no seeds are added")
+        return []
     count = seeds_to_add(found, wanted=wanted, seeds=len(seeds), limit=limit)
     widest = found[0]
     state = (
@@ -100,8 +139,7 @@ def _more_seeds(  # noqa: PLR0913 - the parts of one question
         terminal.warn(f"{state}, and {limit} is the limit (--most-seeds): wider than the {percent(wanted)} wanted")
     else:
         terminal.say(state)
-    last = max(seeds)
-    return list(range(last + 1, last + 1 + count))
+    return next_seeds(seeds, count)
 
 
 def _with_itself(
@@ -133,47 +171,66 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Page) -> No
 
 def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     config: Config, directory: Path, seeds: Sequence[int], systems: Sequence[str], benchmarks: Sequence[str], *,
-    controls: bool, retry_failed: bool, wait_s: float, jobs: int, terminal: Terminal,
+    controls: bool, retry_failed: bool, wait_s: float, jobs: int, terminal: Terminal, share_machine: bool = False,
+    confidence: float = 0.95, tune: bool = False,
 ) -> tuple[Summary, list[SystemBuild]]:  # fmt: skip
     """Build what is missing, then execute what has no result yet."""
+    from layoutrand.cli.progress import show_progress
     from layoutrand.errors import UsageError
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.execute import execute
     from layoutrand.usecases.run_plan import Request
+    from layoutrand.usecases.tune import settle, tuned
     from layoutrand.world.measure import measure
     from layoutrand.world.results_file import open_for_writing, results_path
+    from layoutrand.world.tuning import Tuning
 
     if not config.benchmarks:
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
+    settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     layouts = all_layouts(seeds, controls=controls)
     results = building.build_with_progress(config, directory, systems, layouts, jobs, terminal)
     request = Request(
         config=config, project=directory, binaries=[binary for result in results for binary in result.binaries],
         build_failures=[failure for result in results for failure in result.failures],
         captures={r.system: r.capture.id if r.capture else "" for r in results},
-        benchmarks=benchmarks, retry_failed=retry_failed, wait_s=wait_s,
+        benchmarks=benchmarks, retry_failed=retry_failed, wait_s=wait_s, share_machine=share_machine,
     )  # fmt: skip
-    if not any(isinstance(binary.layout, int) for binary in request.binaries):  # `execute` refuses; here stands why
-        building.show_failures(request.build_failures, terminal)
-    with open_for_writing(results_path(directory)) as store, terminal.progress("executions") as update:
+    with open_for_writing(results_path(directory)) as store, show_progress(terminal, confidence) as update:
 
         def advance(progress: Progress) -> None:
-            update(progress.done, progress.total)
+            update(progress)
             if progress.execution.status != "ok":
                 terminal.fail(_failure(progress.execution))
 
-        summary = execute(request, store=store, executor=measure, progress=advance, say=terminal.say)
+        summary = execute(
+            request, store=store, executor=measure, progress=advance, say=terminal.say,
+            prepare=partial(tuned, Tuning(), terminal.say, terminal.warn) if tune else nullcontext,
+        )  # fmt: skip
     return summary, results
+
+
+def run_message(summary: Summary) -> str:
+    """What was executed, in a sentence."""
+    failed = f", {len(summary.failures)} failed" if summary.failures else ""
+    unbuilt = f", {summary.unbuilt} have no binary" if summary.unbuilt else ""
+    return (
+        f"{summary.executed} executions now, {summary.already} were there already{failed}{unbuilt}; "
+        f"results in {summary.results}"
+    )
 
 
 def show_run(summary: Summary, page: Page) -> None:
     """What was executed."""
-    failed = f", {len(summary.failures)} failed" if summary.failures else ""
-    unbuilt = f", {summary.unbuilt} have no binary" if summary.unbuilt else ""
-    page.line(
-        f"{summary.executed} executions now, {summary.already} were there already{failed}{unbuilt}; "
-        f"results in {summary.results}"
-    )
+    from layoutrand.core.disturbance import explanations
+
+    page.line(run_message(summary))
+    if summary.repeated:
+        page.line(f"{summary.repeated} more were made because executions were disturbed; all are recorded")
+    for line in (*(row.line() for row in summary.disturbed), *explanations(summary.disturbed)):
+        page.warn(line)
+    if not summary.total:
+        page.fail("nothing to execute: no layout has a binary")
     if summary.failures and not summary.executed:
         for execution in summary.failures[:10]:
             page.fail(_failure(execution))

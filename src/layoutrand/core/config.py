@@ -10,21 +10,25 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, field_validator
 
 from layoutrand.core import matrix
+from layoutrand.core.disturbance import Disturbance
+from layoutrand.core.metric import Metric
 from layoutrand.core.problems import explain, key_path, suggest
+from layoutrand.core.schedule import Order
+from layoutrand.core.sizes import size_in_bytes
+from layoutrand.core.tables import STRICT, Name
+from layoutrand.core.topology import CpuWish, checked_wish
 from layoutrand.errors import ConfigError, UsageError
-from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
 
 Factor = Literal[
     "function-order", "module-order", "function-order-in-module", "data-order", "padding", "link-order",
     "linker-shuffle",
 ]  # fmt: skip
 Classes = Literal["keep", "mix"]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 PLACEHOLDERS = frozenset({"artefact", "artefact_dir", "project"})
 
 
@@ -53,10 +57,11 @@ Flags = Annotated[str, AfterValidator(_splittable)]
 Revision = Annotated[str, Field(min_length=1), AfterValidator(_no_option)]
 Variables = Annotated[dict[str, str], AfterValidator(_usable_names)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Limit = Annotated[int | None, BeforeValidator(size_in_bytes)]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = STRICT
 
 
 class Project(_Table):
@@ -132,37 +137,6 @@ class System(FlagSet):
     rev: Revision | None = None
 
 
-class Metric(_Table):
-    """``metric = {...}`` of a benchmark: which numbers an execution yields."""
-
-    wall: bool = False
-    cachegrind: bool = False
-    regex: str | None = None
-    name: Name = "value"
-    unit: str = ""
-    warmup: Annotated[int, Field(ge=0)] = 0
-
-    @field_validator("regex")
-    @classmethod
-    def _one_group(cls, regex: str | None) -> str | None:
-        if regex is not None:
-            try:
-                groups = re.compile(regex).groups
-            except re.error as error:
-                raise ValueError(f"not a regular expression: {error}") from error
-            if groups != 1:
-                raise ValueError(f"needs exactly one group, around the number; it has {groups}")
-        return regex
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if not (self.wall or self.cachegrind or self.regex):
-            raise ValueError("choose at least one of wall, cachegrind, regex")
-        if self.regex and self.name in {WALL_METRIC, *RUSAGE_METRICS}:
-            raise ValueError(f"name = {self.name!r} is what layoutrand calls a measurement of its own; choose another")
-        return self
-
-
 class Benchmark(_Table):
     """``[[benchmarks]]``: a command to execute, and how its answer is checked."""
 
@@ -174,6 +148,8 @@ class Benchmark(_Table):
     files: list[str] = []
     env: Variables = {}
     timeout_s: Seconds = 600.0
+    memory_limit: Limit = None
+    output_limit: Limit = None
     metric: Metric = Metric(wall=True)
 
     @field_validator("command")
@@ -194,10 +170,14 @@ class Run(_Table):
     """``[run]``: how executions are made."""
 
     executions: Annotated[int, Field(ge=1)] = 1
+    order: Order = "blocks"
     schedule_seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
-    randomise: list[Literal["env-size"]] = []
+    randomise: list[Literal["env-size", "stack-offset"]] = []
     aslr: Literal["on", "off"] = "on"
+    cpu: Annotated[CpuWish, BeforeValidator(checked_wish)] = "any"
+    priority: Annotated[int, Field(ge=-20, le=19)] | None = None
     controls: list[Literal["stock", "identity"]] = ["stock", "identity"]
+    disturbance: Disturbance = Disturbance()
 
 
 class Config(_Table):
@@ -319,4 +299,4 @@ def choose(kind: str, wanted: list[str], known: list[str]) -> list[str]:
 
 def as_dict(table: BaseModel) -> dict[str, Any]:
     """The table as plain JSON values, for keys and records."""
-    return table.model_dump(mode="json")
+    return table.model_dump(mode="json", by_alias=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 _KEY_MARK: Final = "[key]"  # what pydantic puts into the path of a table's name that does not fit
@@ -63,9 +64,14 @@ def _known_keys(location: Sequence[int | str], model: type[BaseModel]) -> list[s
     """The keys allowed where an unknown one stands, found by walking the models along its path."""
     found: Any = model
     for part in location[:-1]:
-        fields = found.model_fields if isinstance(found, type) and issubclass(found, BaseModel) else {}
+        fields = _keys(found) if isinstance(found, type) and issubclass(found, BaseModel) else {}
         found = _inner_model(fields[part].annotation) if part in fields else found  # else: an index or a table's name
-    return list(found.model_fields) if found is not None else []
+    return list(_keys(found)) if found is not None else []
+
+
+def _keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the keys that stand for them in a file."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _inner_model(annotation: Any) -> type[BaseModel] | None:

@@ -1,9 +1,15 @@
-"""Which executions an experiment consists of, and in which order: randomised complete blocks.
+"""Which executions an experiment consists of, and in which order: randomised complete blocks, unless asked otherwise.
 
 A round belongs to one seed.  It executes every system on every benchmark with that seed's binary and, beside it, with
 each control, all in one order drawn from the schedule seed, so that drift of the machine hits seeds, controls and
 systems alike.  A round is *named by its seed*, not by its position: asking for more seeds later adds rounds and
 leaves those already done what they were, and each round keeps its own executions of the controls.
+
+The other orders execute exactly the same slots.  ``interleaved``: round after round, but within each benchmark the
+systems alternate in the order of the configuration (A B A B), which is fair to slow drift and not to anything periodic.
+``random``: all slots in one random order, so drift is noise rather than cancelled within a round; an experiment that
+was cut short is unbalanced.  ``sequential``: system after system, benchmark after benchmark, seeds in turn: any drift
+is confounded with the systems; for looking at drift itself.
 
 A simulated instrument counts the same to the digit in every execution of one binary.  It therefore executes each
 binary once whatever `repetitions` says, and the controls in the first two rounds only: twice is enough to show that
@@ -14,15 +20,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from layoutrand.core.keyed import keyed_order
 from layoutrand.model import LayoutName
 
 NATIVE: Final = "native"
 CACHEGRIND: Final = "cachegrind"
+PERF: Final = "perf"
 SIMULATED: Final = frozenset({CACHEGRIND})
 SIMULATED_CONTROL_ROUNDS: Final = 2
+
+Order = Literal["blocks", "interleaved", "random", "sequential"]
 
 
 @dataclass(frozen=True)
@@ -57,20 +66,39 @@ class Design:
     controls: tuple[LayoutName, ...]
     repetitions: int
     schedule_seed: int
+    order: Order = "blocks"
 
 
 def schedule(design: Design) -> tuple[Slot, ...]:
-    """Every slot of the design in the order of execution: round after round, each in its own random order."""
-    slots: list[Slot] = []
-    for position, seed in enumerate(dict.fromkeys(design.seeds)):
-        cells = list(_cells(design, seed, position))
-        identities = [_identity(cell) for cell in cells]
-        for place in keyed_order(design.schedule_seed, "schedule", identities):
-            slots.append(Slot(*cells[place], order=len(slots)))
-    return tuple(slots)
+    """Every slot of the design in the order of execution."""
+    rounds = [list(_cells(design, seed, position)) for position, seed in enumerate(dict.fromkeys(design.seeds))]
+    return tuple(Slot(*cell, order=place) for place, cell in enumerate(_ordered(design, rounds)))
 
 
 _Cell = tuple[str, str, LayoutName, str, int, int]
+
+
+def _ordered(design: Design, rounds: list[list[_Cell]]) -> Iterable[_Cell]:
+    """The cells of all rounds in the design's order; they come sorted by system, benchmark, layout, repetition."""
+    everything = [cell for cells in rounds for cell in cells]
+    benchmarks = [name for name, _ in design.benchmarks]
+    if design.order == "random":
+        return _shuffled(design.schedule_seed, "schedule-random", everything)
+    if design.order == "sequential":  # a stable sort: within each benchmark the rounds stay in turn
+        return sorted(everything, key=lambda cell: (design.systems.index(cell[0]), benchmarks.index(cell[1])))
+    if design.order == "interleaved":
+        return [cell for cells in rounds for cell in _alternating(design, cells)]
+    return [cell for cells in rounds for cell in _shuffled(design.schedule_seed, "schedule", cells)]
+
+
+def _shuffled(seed: int, stream: str, cells: Sequence[_Cell]) -> list[_Cell]:
+    return [cells[place] for place in keyed_order(seed, stream, [_identity(cell) for cell in cells])]
+
+
+def _alternating(design: Design, cells: Sequence[_Cell]) -> list[_Cell]:
+    """One round with the systems innermost: the first execution of each system, then the second of each, and so on."""
+    of_system = [[cell for cell in cells if cell[0] == system] for system in design.systems]
+    return [cell for together in zip(*of_system, strict=True) for cell in together]
 
 
 def _cells(design: Design, seed: int, position: int) -> Iterable[_Cell]:

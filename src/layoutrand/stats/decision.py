@@ -39,21 +39,24 @@ class Forecast:
     warnings: tuple[str, ...]
 
 
-def decide(interval: Interval, threshold: float = 0.0) -> Verdict:
+def decide(interval: Interval, threshold: float = 0.0, *, better: Literal["less", "more"] = "less") -> Verdict:
     """Judge the candidate by the interval of its ratio to the baseline.
 
     Parameters
     ----------
     interval
-        Interval of the ratio candidate / baseline of a quantity of which less is better, such as a duration.
+        Interval of the ratio candidate / baseline.
     threshold
         Smallest relative difference that matters, a fraction such as 0.01.
+    better
+        ``"less"`` for a quantity of which less is better, such as a duration; ``"more"`` for one such as a throughput.
 
     Returns
     -------
     str
         ``"faster"`` when the interval lies wholly below ``1 - threshold``, ``"slower"`` when wholly above
-        ``1 + threshold``, ``"equivalent"`` when wholly within the two (bounds included), else ``"undecided"``.
+        ``1 + threshold`` (the other way round where more is better), ``"equivalent"`` when wholly within the two
+        (bounds included), else ``"undecided"``.
 
     Raises
     ------
@@ -66,9 +69,9 @@ def decide(interval: Interval, threshold: float = 0.0) -> Verdict:
     """
     check_fraction(threshold, name="threshold")
     if interval.high < 1 - threshold:
-        return "faster"
+        return "faster" if better == "less" else "slower"
     if interval.low > 1 + threshold:
-        return "slower"
+        return "slower" if better == "less" else "faster"
     if interval.low >= 1 - threshold and interval.high <= 1 + threshold:
         return "equivalent"
     return "undecided"
@@ -80,7 +83,7 @@ def binaries_to_decide(interval: Interval, threshold: float = 0.0, *, n_binaries
     Parameters
     ----------
     interval
-        Interval of the ratio, as for `decide`.
+        Interval of the ratio, as for `decide`, of a quantity of which less is better.
     threshold
         Smallest relative difference that matters.
     n_binaries

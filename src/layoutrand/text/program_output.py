@@ -34,18 +34,21 @@ def _show(lines: list[bytes], number: int) -> str:
     if number == len(lines):
         return "the end of the output"
     line = lines[number].decode("utf-8", "backslashreplace")
-    return _excerpt(line[:-1]) if line.endswith("\n") else f"{_excerpt(line)} without a newline"
+    return excerpt(line[:-1]) if line.endswith("\n") else f"{excerpt(line)} without a newline"
 
 
-def _excerpt(line: str) -> str:
-    return repr(line if len(line) <= _EXCERPT else line[: _EXCERPT - 3] + "...")
+def excerpt(line: str, *, quoted: bool = True) -> str:
+    """What fits into a message, as Python writes a string or as it is."""
+    short = line if len(line) <= _EXCERPT else line[: _EXCERPT - 3] + "..."
+    return repr(short) if quoted else short
 
 
-def read_iterations(output: bytes, regex: str) -> tuple[float, ...]:
+def read_iterations(output: bytes, regex: str, *, key: str = "metric.regex") -> tuple[float, ...]:
     """The numbers that the regex's one group finds, in order of appearance: one per iteration.
 
-    ``^`` and ``$`` match at line ends.  Bytes that are not UTF-8 match nothing but ``.``.  Raises `NoMeasurement`
-    where there is no match, or a match that is no finite number.
+    ``^`` and ``$`` match at line ends.  Bytes that are not UTF-8 match nothing but ``.``.  ``key`` is the place in
+    layoutrand.toml that messages name.  Raises `NoMeasurement` where there is no match, or a match that is no finite
+    number.
     """
     values: list[float] = []
     text = output.decode("utf-8", "surrogateescape")
@@ -54,11 +57,11 @@ def read_iterations(output: bytes, regex: str) -> tuple[float, ...]:
         try:
             value = float(found)
         except (TypeError, ValueError) as error:  # TypeError: an optional group that took no part in the match
-            matched = _excerpt(match.group(0))
-            raise NoMeasurement(f"metric.regex matched {matched}, but {found!r} is no number") from error
+            matched = excerpt(match.group(0))
+            raise NoMeasurement(f"{key} matched {matched}, but {found!r} is no number") from error
         if not math.isfinite(value):
-            raise NoMeasurement(f"metric.regex matched {_excerpt(match.group(0))}: {value} cannot be averaged")
+            raise NoMeasurement(f"{key} matched {excerpt(match.group(0))}: {value} cannot be averaged")
         values.append(value)
     if not values:
-        raise NoMeasurement(f"metric.regex {regex!r} matches nothing in the standard output")
+        raise NoMeasurement(f"{key} {regex!r} matches nothing in the standard output")
     return tuple(values)

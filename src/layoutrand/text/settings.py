@@ -14,3 +14,17 @@ def with_executions(text: str, executions: int) -> str:
         document["run"] = run
     run["executions"] = executions
     return tomlkit.dumps(document)
+
+
+def with_warmup(text: str, benchmark: str, warmup: int, *, printed: str | None) -> str:
+    """The text with ``warmup`` set in the metric of this benchmark, or in its number called ``printed``.
+
+    Both must be there: only a metric that reads a number has any iterations.
+    """
+    document = tomlkit.parse(text)
+    (entry,) = (each for each in document["benchmarks"] if each["name"] == benchmark)
+    metric = entry["metric"]
+    if printed is not None:
+        (metric,) = (number for number in metric["printed"] if number["name"] == printed)
+    metric["warmup"] = warmup
+    return tomlkit.dumps(document)

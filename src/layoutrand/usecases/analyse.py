@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from layoutrand.core.schedule import CACHEGRIND
+from layoutrand.core.schedule import NATIVE
 from layoutrand.errors import AnalysisError
-from layoutrand.model import LayoutName
+from layoutrand.model import BinaryName, LayoutName
 from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components
 from layoutrand.usecases.selection import Executions, Sample, Selection
 
@@ -73,7 +73,7 @@ class Analysis:
     n_executions: int
     n_iterations: int
     mean: Interval
-    binary_means: tuple[tuple[int, float], ...]
+    binary_means: tuple[tuple[BinaryName, float], ...]
     levels: tuple[LevelVariance, ...]
     collapsed: tuple[str, ...]
     layout: LayoutEffect | None
@@ -150,8 +150,8 @@ def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysi
     levels = _levels(data, names)
     collapsed = tuple(level for level in LEVELS if level not in names)
     controls = {name: _control(sample, name, data, means, confidence) for name in ("stock", "identity")}
-    # A count that no layout changes is what a simulated processor should give: no reason to doubt a timer.
-    constant = sample.instrument == CACHEGRIND and min(means) == max(means)
+    # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
+    constant = sample.instrument != NATIVE and min(means) == max(means)
     warnings = [*(() if constant else interval.warnings), *missing(sample, selection)]
     return Analysis(
         system=sample.system, benchmark=sample.benchmark, instrument=sample.instrument,
@@ -230,7 +230,7 @@ def missing(sample: Sample, selection: Selection) -> list[str]:
         warnings.append(
             f"{len(lost)} execution(s) failed and are not in the sample"
             + (f"; seeds without any: {', '.join(map(str, seeds))}" if seeds else "")
-            + "; `layoutrand run --retry-failed` executes them again"
+            + ("" if selection.sources else "; `layoutrand run --retry-failed` executes them again")
         )
     unbuilt = sorted({f.layout for f in selection.build_failures if f.system == sample.system}, key=str)
     if unbuilt:
@@ -262,6 +262,7 @@ def _relative_sd(variance: float, mean: float) -> float | None:
 
 def _failure_lines(selection: Selection) -> list[str]:
     lines = [
-        f"  - {e.system}, {e.benchmark}, {e.layout}: {e.status}: {e.reason}; log {e.log}" for e in selection.failures
+        f"  - {e.system}, {e.benchmark}, {e.layout}: {e.status}: {e.reason}" + (f"; log {e.log}" if e.log else "")
+        for e in selection.failures
     ]
     return lines[:10] + ([f"  ... and {len(lines) - 10} more"] if len(lines) > 10 else [])

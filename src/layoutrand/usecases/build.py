@@ -310,7 +310,10 @@ class _Task:
             padding=policy.padding_bytes,
         )  # fmt: skip
         ld = self.order.toolbox.tools["ld"]
-        binary, seconds, output = link_layout(self.site.runner, ld, self.link, self.base, wanted, scratch=scratch)
+        threads = max(1, len(os.sched_getaffinity(0)) // self.site.jobs) if self.site.jobs > 1 else 0
+        binary, seconds, output = link_layout(
+            self.site.runner, ld, self.link, self.base, wanted, scratch=scratch, threads=threads
+        )
         entry = scratch / "entry"
         with cache_errors("make", entry):
             if entry.exists():  # of a layout that failed

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from layoutrand.core.disturbance import Disturbed, summary
+from layoutrand.core.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuildFailure, Execution
 from layoutrand.stats import (
@@ -19,7 +21,7 @@ from layoutrand.stats import (
     suite_ratio,
 )
 from layoutrand.usecases.analyse import choose_metrics, measurements, missing
-from layoutrand.usecases.selection import Executions, Sample, Selection
+from layoutrand.usecases.selection import Executions, Sample, Selection, Source
 
 UNDECIDED: Final = "undecided"
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
@@ -27,7 +29,7 @@ Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 
 @dataclass(frozen=True)
 class BenchmarkRatio:
-    """One benchmark, or one further metric of it; below 1 the candidate is faster.
+    """One benchmark, or one further metric of it; below 1 the candidate is faster, unless more of it is ``better``.
 
     ``ratio`` is the independent (Fieller) one, None where it is not defined; ``paired`` the one paired by seed over
     the ``n_pairs`` seeds that both systems have, None where pairing is impossible; ``variance_reduction`` is the share
@@ -49,6 +51,7 @@ class BenchmarkRatio:
     correlation: float | None
     variance_reduction: float | None
     warnings: tuple[str, ...]
+    better: Better = "less"
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ class Comparison:
     failures: tuple[Execution, ...]
     build_failures: tuple[BuildFailure, ...]
     warnings: tuple[str, ...]
+    disturbed: tuple[Disturbed, ...] = ()
+    sources: tuple[Source, ...] = ()
 
 
 def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
@@ -110,6 +115,8 @@ def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
         failures=tuple(e for e in selection.failures if e.system in {baseline, candidate}),
         build_failures=tuple(f for f in selection.build_failures if f.system in {baseline, candidate}),
         warnings=(*selection.warnings, *suite_warnings),
+        disturbed=summary(e for e in selection.executions if e.system in {baseline, candidate}),
+        sources=selection.sources,
     )  # fmt: skip
 
 
@@ -126,7 +133,7 @@ def _ratio(
     verdict: Verdict = UNDECIDED
     try:
         ratio = ratio_interval(old, new, confidence=confidence)
-        verdict = decide(ratio, threshold)
+        verdict = decide(ratio, threshold, better=baseline.better)
         warnings += ratio.warnings
     except AnalysisError as error:
         warnings.append(f"no ratio: {error}")
@@ -141,6 +148,7 @@ def _ratio(
         paired=paired.paired if paired else None, n_pairs=len(seeds),
         correlation=paired.correlation.centre if paired else None,
         variance_reduction=paired.variance_reduction if paired else None, warnings=tuple(dict.fromkeys(warnings)),
+        better=baseline.better,
     )  # fmt: skip
 
 
@@ -163,6 +171,10 @@ def _suite(
         listed = ", ".join(sorted(metrics))
         reason = f"no ratio for the suite: its benchmarks are measured in different metrics ({listed})"
         return None, [f"{reason}; --metric chooses one"]
+    directions = {old.better for old, _ in pairs}
+    if len(directions) > 1:
+        (metric,) = metrics
+        return None, [f"no ratio for the suite: of {metric} less is better in some of its benchmarks, more in others"]
     baselines = {" ".join(_name(old)): measurements(old) for old, _ in pairs}
     candidates = {" ".join(_name(new)): measurements(new) for _, new in pairs}
     try:
@@ -175,7 +187,8 @@ def _suite(
     paired = _paired_suite(pairs, confidence)
     leading = paired or ratio
     suite = SuiteRatio(
-        ratio=leading, verdict=decide(leading, threshold), p_value=_p_value(baselines, candidates),
+        ratio=leading, verdict=decide(leading, threshold, better=pairs[0][0].better),
+        p_value=_p_value(baselines, candidates),
         n_benchmarks=len(pairs), paired=paired,
     )  # fmt: skip
     warnings = []
@@ -218,10 +231,12 @@ def _nothing_common(
 
     lines = [
         f"{baseline} and {candidate} have no benchmark in common with successful executions of seeds.",
-        f"{baseline} has {listed(old)}; {candidate} has {listed(new)}. Execute both with `layoutrand run`.",
+        f"{baseline} has {listed(old)}; {candidate} has {listed(new)}."
+        + ("" if selection.sources else " Execute both with `layoutrand run`."),
         *selection.warnings,
     ]
     if selection.failures:
         first = selection.failures[0]
-        lines.append(f"{len(selection.failures)} executions failed, the first: {first.reason} (log {first.log})")
+        log = f" (log {first.log})" if first.log else ""
+        lines.append(f"{len(selection.failures)} executions failed, the first: {first.reason}{log}")
     return "\n".join(lines)

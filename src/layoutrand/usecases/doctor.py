@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final
 
 from layoutrand.core.toolchain import Toolchain
 from layoutrand.errors import HostError, StoreError
+from layoutrand.usecases.host_problems import Problem, Severity, host_problems
+from layoutrand.usecases.tune import changes_document, standing
 from layoutrand.world import toolbox
 from layoutrand.world.cache import Cache, default_root
-from layoutrand.world.host import host_facts, host_state
+from layoutrand.world.host import host_facts, host_settings, host_state
+from layoutrand.world.host_watch import HostWatch
 from layoutrand.world.process import Runner
+from layoutrand.world.tuning import UNDO, Tuning
 
-Severity = Literal["error", "warning", "note"]
+LOOK_S: Final = 0.3
+"""How long doctor looks at what the machine is doing."""
 
 _INSTALL = {
     "gcc": "sudo apt-get install gcc g++ binutils",
@@ -28,15 +33,6 @@ _INSTALL = {
     "clang": "sudo apt-get install clang binutils",
     "clang-lld": "sudo apt-get install clang lld",
 }
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something in the way: how much, what, and the command (or step) that mends it."""
-
-    severity: Severity
-    what: str
-    mend: str
 
 
 @dataclass(frozen=True)
@@ -56,19 +52,43 @@ class Diagnosis:
     abilities: tuple[Ability, ...]
     instruments: dict[str, str | None]
     facts: dict[str, Any]
+    settings: dict[str, Any]
     state: dict[str, Any]
+    changed: dict[str, Any] | None
     problems: tuple[Problem, ...]
 
 
-def diagnose(project: Path, runner: Runner) -> Diagnosis:
-    """Look at toolchains, instruments, the cache and the machine; nothing is changed."""
+def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, root: Path = Path("/")) -> Diagnosis:
+    """Look at toolchains, instruments, the cache and the machine (below ``root``); nothing is changed."""
+    tuning = tuning or Tuning(root)
     chains = [toolbox.load(name, project) for name in toolbox.shipped()]
     abilities = tuple(_ability(chain, runner) for chain in chains)
     instruments = {name: shutil.which(name) for name in ("valgrind", "perf")}
-    facts, state = host_facts(), host_state()
+    facts, settings, state = host_facts(root), host_settings(root), _look(root)
     problems = [*_toolchain_problems(abilities), *_instrument_problems(instruments), *_cache_problems()]
-    problems += _host_problems(facts, state)
-    return Diagnosis(abilities, instruments, facts, state, tuple(problems))
+    changed, left = _changed(tuning)
+    problems += [*left, *host_problems(facts, settings, state)]
+    return Diagnosis(abilities, instruments, facts, settings, state, changed, tuple(problems))
+
+
+def _look(root: Path) -> dict[str, Any]:
+    """The state of the machine now, and what it did within a moment."""
+    watch = HostWatch(root)
+    before = watch.before()
+    time.sleep(LOOK_S)
+    return host_state(root) | watch.state(before) | watch.culprits()
+
+
+def _changed(tuning: Tuning) -> tuple[dict[str, Any] | None, list[Problem]]:
+    """Settings that layoutrand has changed, and whether someone has to do something about them."""
+    try:
+        found = standing(tuning)
+    except HostError as error:
+        return None, [Problem("error", str(error), "see there")]
+    if found is None:
+        return None, []
+    record, what = found
+    return changes_document(record, what), [Problem("warning" if record.is_orphaned() else "note", what, UNDO)]
 
 
 def _ability(chain: Toolchain, runner: Runner) -> Ability:
@@ -111,37 +131,6 @@ def _cache_problems() -> list[Problem]:
     return []
 
 
-def _host_problems(facts: dict[str, Any], state: dict[str, Any]) -> list[Problem]:
-    problems = []
-    governor = facts.get("governor")
-    if governor not in (None, "performance"):
-        problems.append(Problem(
-            "warning", f"the CPU frequency governor is {governor}: clocks change while you measure",
-            "sudo cpupower frequency-set -g performance",
-        ))  # fmt: skip
-    if facts.get("turbo"):
-        problems.append(Problem(
-            "note", "turbo is on: clocks depend on temperature and on what other cores do",
-            "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo",
-        ))  # fmt: skip
-    load, cores = state.get("load1"), os.cpu_count() or 1
-    if load is not None and load > 0.5 * cores:
-        problems.append(Problem("warning", f"the load is {load:.1f} on {cores} cores", "end or pause other work"))
-    if _is_virtual():
-        problems.append(Problem(
-            "note", "a virtual machine: neighbours disturb wall times; metric = { cachegrind = true } is immune",
-            "measure on bare metal where wall time is what matters",
-        ))  # fmt: skip
-    return problems
-
-
-def _is_virtual() -> bool:
-    try:
-        return " hypervisor" in Path("/proc/cpuinfo").read_text("utf-8", "replace")
-    except OSError:
-        return False
-
-
 def doctor_document(found: Diagnosis) -> dict[str, Any]:
     """``layoutrand/doctor/1``."""
     return {
@@ -149,6 +138,8 @@ def doctor_document(found: Diagnosis) -> dict[str, Any]:
         "toolchains": [vars(ability) for ability in found.abilities],
         "instruments": found.instruments,
         "host": found.facts,
+        "settings": found.settings,
         "state": found.state,
+        "changed": found.changed,
         "problems": [vars(problem) for problem in found.problems],
     }

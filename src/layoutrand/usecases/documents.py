@@ -6,13 +6,17 @@ null stands for an infinite bound, because JSON has no infinity, and for what th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from layoutrand.core.disturbance import Disturbed
+from layoutrand.core.disturbance import summary as disturbed_benchmarks
 from layoutrand.model import BuildFailure, Execution
 from layoutrand.stats import Interval
 from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
 from layoutrand.usecases.compare import BenchmarkRatio, Comparison
 from layoutrand.usecases.execute import Summary
+from layoutrand.usecases.selection import Source
 
 
 def run_document(summary: Summary) -> dict[str, Any]:
@@ -25,8 +29,21 @@ def run_document(summary: Summary) -> dict[str, Any]:
         "unbuilt": summary.unbuilt,
         "failures": [failure_json(execution) for execution in summary.failures],
         "build_failures": [build_failure_json(failure) for failure in summary.build_failures],
+        "disturbed": [disturbed_json(row) for row in summary.disturbed],
+        "repeated": summary.repeated,
         "results": str(summary.results),
     }
+
+
+def source_json(sources: Sequence[Source]) -> dict[str, Any]:
+    """Where the numbers are from: layoutrand's own results, or files that were imported."""
+    if not sources:
+        return {"kind": "results"}
+    files = [
+        {"file": source.file, "format": source.format, "systems": list(source.systems), "binary": source.binary}
+        for source in sources
+    ]
+    return {"kind": "import", "files": files}
 
 
 def failure_json(execution: Execution) -> dict[str, Any]:
@@ -35,6 +52,15 @@ def failure_json(execution: Execution) -> dict[str, Any]:
         "system": execution.system, "benchmark": execution.benchmark, "seed": execution.layout,
         "instrument": execution.instrument, "round": execution.round, "repetition": execution.repetition,
         "attempt": execution.attempt, "status": execution.status, "reason": execution.reason, "log": execution.log,
+    }  # fmt: skip
+
+
+def disturbed_json(row: Disturbed) -> dict[str, Any]:
+    """How many executions of a benchmark were disturbed, and by what."""
+    return {
+        "benchmark": row.benchmark, "executions": row.executions, "disturbed": row.disturbed,
+        "by": dict(row.by), "systems": dict(row.systems),
+        "examples": dict(row.examples),
     }  # fmt: skip
 
 
@@ -50,9 +76,11 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
     """``layoutrand/analyse/1``; null stands for infinite bounds and for what the data cannot tell."""
     return {
         "schema": "layoutrand/analyse/1",
+        "source": source_json(report.selection.sources),
         "confidence": report.confidence,
         "benchmarks": [_analysis_json(analysis) for analysis in report.analyses],
         "failures": [failure_json(execution) for execution in report.selection.failures],
+        "disturbed": [disturbed_json(row) for row in disturbed_benchmarks(report.selection.executions)],
         "build_failures": [build_failure_json(failure) for failure in report.selection.build_failures],
         "warnings": list(report.warnings),
     }
@@ -64,6 +92,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
     return {
         "schema": "layoutrand/compare/1",
         "baseline": comparison.baseline, "candidate": comparison.candidate,
+        "source": source_json(comparison.sources),
         "confidence": comparison.confidence, "threshold": comparison.threshold,
         "benchmarks": [_pair_json(pair) for pair in comparison.benchmarks],
         "suite": None if suite is None else {
@@ -74,6 +103,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
         },
         "only_baseline": list(comparison.only_baseline), "only_candidate": list(comparison.only_candidate),
         "failures": [failure_json(execution) for execution in comparison.failures],
+        "disturbed": [disturbed_json(row) for row in comparison.disturbed],
         "build_failures": [build_failure_json(failure) for failure in comparison.build_failures],
         "warnings": list(comparison.warnings),
     }  # fmt: skip
@@ -82,6 +112,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
 def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
     return {
         "benchmark": pair.benchmark, "instrument": pair.instrument, "metric": pair.metric, "unit": pair.unit,
+        "better": pair.better,
         "ratio": None if pair.ratio is None else pair.ratio.centre,
         **(dict.fromkeys(_INTERVAL_KEYS) if pair.ratio is None else interval_json(pair.ratio)),
         "verdict": pair.verdict,

@@ -1,26 +1,39 @@
 """`layoutrand run`: execute what the schedule asks for and the results do not have yet.
 
 Read `execute` from top to bottom: each step says what is true afterwards.  A failed execution is recorded like any
-other and never stops the schedule, is never repeated by itself and never left out, because that would bias the sample.
+other and never stops the schedule, is never repeated for having failed and never left out, because that would bias the
+sample.  A disturbed one is repeated where ``run.disturbance.repeat`` says so, whatever came of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
 from layoutrand.core import command as commands
-from layoutrand.core.schedule import CACHEGRIND, SIMULATED, Slot
+from layoutrand.core.attempts import Attempts, is_due, is_to_be_repeated, that_count
+from layoutrand.core.disturbance import Disturbed, summary
+from layoutrand.core.schedule import CACHEGRIND, PERF, SIMULATED, Slot
 from layoutrand.errors import CacheError
-from layoutrand.model import Binary, BuildFailure, Execution, SlotKey
+from layoutrand.model import Binary, BuildFailure, Execution, Experiment, SlotKey
+from layoutrand.text import perf_stat
 from layoutrand.text.cachegrind import command_prefix
 from layoutrand.usecases import experiment as experiments
-from layoutrand.usecases.judge import judge
+from layoutrand.usecases.conditions import conditions_of
+from layoutrand.usecases.iterations import key_now, read_now
+from layoutrand.usecases.judge import judge, of_the_program
+from layoutrand.usecases.live import Live
+from layoutrand.usecases.observe import Observed, Observer
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
+from layoutrand.world.counters import make_fifo
 from layoutrand.world.disk import sha256_file
-from layoutrand.world.host import host_state
+from layoutrand.world.host_watch import HostWatch
+from layoutrand.world.interrupts import noted_interrupts
+from layoutrand.world.machine_lock import machine_lock_path, only_one_measures
 from layoutrand.world.measure import Command, Outcome
 from layoutrand.world.results import ResultsStore
 from layoutrand.world.results_file import exclusive_use
@@ -39,11 +52,15 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """One execution is done: ``done`` of ``total`` slots are, those recorded by earlier calls included."""
+    """One execution is done: ``done`` of ``total`` slots are, those recorded by earlier calls included.
+
+    ``live`` knows how long the rest will take, and how well each mean is known so far.
+    """
 
     done: int
     total: int
     execution: Execution
+    live: Live
 
 
 @dataclass(frozen=True)
@@ -51,7 +68,8 @@ class Summary:
     """What a call did.
 
     ``total`` slots have a binary, of which ``already`` were recorded before and ``executed`` now; ``unbuilt`` slots
-    have none.  ``failures`` are all slots whose last attempt failed, whenever that was.
+    have none.  ``failures`` are all slots whose last attempt failed, whenever that was, and ``disturbed`` says of which
+    benchmarks attempts that count were disturbed.  ``repeated`` further executions were made because of disturbances.
     """
 
     total: int
@@ -61,17 +79,24 @@ class Summary:
     failures: tuple[Execution, ...]
     build_failures: tuple[BuildFailure, ...]
     results: Path
+    disturbed: tuple[Disturbed, ...] = ()
+    repeated: int = 0
 
 
-def execute(
+def execute(  # noqa: PLR0913 - what to do, and what to do it with
     request: Request,
     *,
     store: ResultsStore,
     executor: Executor,
     progress: Callable[[Progress], None],
     say: Callable[[str], None],
+    watch: HostWatch | None = None,
+    prepare: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
 ) -> Summary:
     """Bring the results up to the schedule; ``progress`` is called between executions, ``say`` with plain sentences.
+
+    ``watch`` reads the host's state (None: this machine's).  ``prepare`` is entered before the first execution and left
+    after the last one, however that ends.
 
     Raises `UsageError` (also `ConfigError`) before anything is executed where the request cannot be met,
     `ToolNotFound` without valgrind where it is needed, `CacheError` for a binary that is not what was built,
@@ -90,30 +115,80 @@ def execute(
         ids = store.begin(experiment, experiments.current_context(request.config))
         store.replace_build_failures(ids[0], request.captures, request.build_failures)
         # Known slots are left out, and each binary still to be executed is the one that was built.
-        attempts = store.latest(experiment)
-        pending = [slot for slot in plan.slots if _is_pending(attempts.get(plan.key(slot)), retry=request.retry_failed)]
+        known = _known(store, experiment, plan)
+        pending = [slot for slot in plan.slots if known.is_due(plan.key(slot), request)]
         _check_binaries(plan, pending)
-        # Milestone: from here on, processes are started.
-        done = len(plan.slots) - len(pending)
-        try:
-            for slot in pending:
-                attempt = attempts.get(plan.key(slot), (0, ""))[0] + 1
-                execution = _execute_slot(plan, slot, attempt, workplace, executor)
-                store.record(ids, execution)
-                done += 1
-                progress(Progress(done, len(plan.slots), execution))
-        finally:
-            workplace.clear()
-        wanted = {plan.key(slot) for slot in plan.slots}
-        failures = _failures(store.executions(experiment), wanted) if plan.slots else ()
+        recorded = list(known.executions)
+        live = Live(plan.benchmarks, that_count(recorded, experiments.slot_key), pending)
+        states = [execution.host_state for execution in recorded]
+        observer = Observer(request.config.run.disturbance, states, watch or HostWatch())
+        observe = functools.partial(_observe, observer, executor)
+        # Milestone: from here on, processes are started, and no other layoutrand measures on this machine.
+        prepared = prepare() if pending else contextlib.nullcontext()
+        with _machine(request, pending, say), prepared, contextlib.ExitStack() as cleanup:
+            cleanup.callback(workplace.clear)
+            for done, slot in enumerate(pending, len(plan.slots) - len(pending) + 1):
+                history = known.attempts.get(plan.key(slot), Attempts())
+                recorded += _attempts(plan, slot, history, workplace, observe, lambda e: store.record(ids, e))
+                live.add(recorded[-1])
+                progress(Progress(done, len(plan.slots), recorded[-1], live))
+    counting = that_count(recorded, experiments.slot_key)
     return Summary(
         total=len(plan.slots), already=len(plan.slots) - len(pending), executed=len(pending), unbuilt=plan.unbuilt,
-        failures=failures, build_failures=tuple(request.build_failures), results=store.path,
+        failures=tuple(execution for execution in counting if execution.status != "ok"),
+        build_failures=tuple(request.build_failures), results=store.path, disturbed=summary(counting),
+        repeated=len(recorded) - len(known.executions) - len(pending),
     )  # fmt: skip
 
 
-def _is_pending(recorded: tuple[int, str] | None, *, retry: bool) -> bool:
-    return recorded is None or (retry and recorded[1] != "ok")
+@dataclass(frozen=True)
+class _Known:
+    """What the results hold of a plan's slots: how the attempts at each went, and every execution."""
+
+    attempts: Mapping[SlotKey, Attempts]
+    executions: Sequence[Execution]
+
+    def is_due(self, key: SlotKey, request: Request) -> bool:
+        repeat = request.config.run.disturbance.repeat
+        return is_due(self.attempts.get(key, Attempts()), repeat=repeat, retry_failed=request.retry_failed)
+
+
+def _known(store: ResultsStore, experiment: Experiment, plan: Plan) -> _Known:
+    """Read under today's definitions of the benchmarks, which may be worded otherwise than when it was recorded."""
+    request, benchmarks = plan.request, list(plan.benchmarks.values())
+    former = experiments.former_definitions(request.config, benchmarks, request.project)
+    attempts = {key_now(key, former): value for key, value in store.latest(experiment).items()}
+    wanted = {plan.key(slot) for slot in plan.slots}
+    everything = read_now(store.executions(experiment) if wanted else [], benchmarks, former)
+    return _Known(attempts, [execution for execution in everything if experiments.slot_key(execution) in wanted])
+
+
+def _attempts(  # noqa: PLR0913 - the parts of one step
+    plan: Plan, slot: Slot, history: Attempts, workplace: Workplace,
+    observe: Callable[[Command, Slot], Observed], record: Callable[[Execution], None],
+) -> Iterator[Execution]:  # fmt: skip
+    """Execute a slot once, and again as long as it is disturbed and may be repeated; each is recorded, then yielded."""
+    repeat = plan.request.config.run.disturbance.repeat
+    history = history.begun(repeat=repeat)
+    while True:
+        with noted_interrupts():  # Ctrl-C ends what is executed, and never loses what has ended
+            execution = _execute_slot(plan, slot, history.made + 1, workplace, observe)
+            if plan.request.share_machine:
+                execution = replace(execution, conditions={**execution.conditions, "machine": "shared"})
+            record(execution)
+        yield execution
+        history = history.after(execution)
+        if not is_to_be_repeated(history, repeat=repeat):
+            return
+
+
+def _machine(
+    request: Request, pending: Sequence[Slot], say: Callable[[str], None]
+) -> contextlib.AbstractContextManager[None]:
+    """The machine to ourselves, as far as other layoutrands go, where there is anything to measure on it."""
+    if request.share_machine or not pending:
+        return contextlib.nullcontext()
+    return only_one_measures(machine_lock_path(), project=request.project.resolve(), wait_s=request.wait_s, on_wait=say)
 
 
 def _check_binaries(plan: Plan, pending: Sequence[Slot]) -> None:
@@ -138,7 +213,15 @@ def _called(binary: Binary) -> str:
     return f"system {binary.system}, {layout}, artefact {binary.artefact}"
 
 
-def _execute_slot(plan: Plan, slot: Slot, attempt: int, workplace: Workplace, executor: Executor) -> Execution:
+def _observe(observer: Observer, executor: Executor, command: Command, slot: Slot) -> Observed:
+    placement = command.conditions.placement
+    cpus = None if placement is None else placement.cpus
+    return observer.watch(lambda: executor(command), cpus=cpus, immune=slot.instrument in SIMULATED)
+
+
+def _execute_slot(
+    plan: Plan, slot: Slot, attempt: int, workplace: Workplace, observe: Callable[[Command, Slot], Observed]
+) -> Execution:
     project = plan.request.project
     benchmark = plan.benchmarks[slot.benchmark]
     binary = plan.binary(slot)
@@ -150,8 +233,8 @@ def _execute_slot(plan: Plan, slot: Slot, attempt: int, workplace: Workplace, ex
     if "env-size" in run.randomise and slot.instrument not in SIMULATED:
         padding = commands.padding_size(run.schedule_seed, slot.identity)
     command = _command(plan, slot, binary, room, padding)
-    state = host_state()
-    outcome = executor(command)
+    seen = observe(command, slot)
+    outcome = of_the_program(seen.outcome, command, slot.instrument, workplace)
     judgement = judge(outcome, benchmark, slot.instrument, workplace, plan.references.get(slot.benchmark))
     log = ""
     if judgement.status != "ok":
@@ -161,8 +244,8 @@ def _execute_slot(plan: Plan, slot: Slot, attempt: int, workplace: Workplace, ex
     return Execution(
         **vars(plan.key(slot)), attempt=attempt, order=slot.order, status=judgement.status, reason=judgement.reason,
         returncode=outcome.returncode, signal=outcome.signal, started_at=outcome.started_at, wall_s=outcome.wall_s,
-        rusage=outcome.rusage, env_size=padding, argv=command.argv, log=log, conditions={},
-        host_state=state, disturbances=(), measurements=judgement.measurements,
+        rusage=outcome.rusage, env_size=padding, argv=command.argv, log=log, conditions=command.conditions.facts(),
+        host_state=seen.state, disturbances=seen.disturbances, measurements=judgement.measurements,
     )  # fmt: skip
 
 
@@ -178,11 +261,16 @@ def _command(plan: Plan, slot: Slot, binary: Binary, room: Room, padding: int | 
     if slot.instrument == CACHEGRIND:
         argv = command_prefix(str(plan.valgrind), str(room.profile), str(room.profile_log)) + argv
         timeout_s *= CACHEGRIND_SLOWDOWN
+    elif slot.instrument == PERF:
+        make_fifo(room.counts_control)
+        events = benchmark.metric.counters
+        argv = perf_stat.command_prefix(str(plan.perf), events, str(room.counts), str(room.counts_control)) + argv
     return Command(
         argv=argv, env=_loader(plan, room) | commands.environment(benchmark.env, places, padding), cwd=room.cwd,
         stdin=None if benchmark.stdin is None else plan.request.project / benchmark.stdin,
         stdout=room.stdout, stderr=room.stderr, timeout_s=timeout_s,
         aslr=plan.request.config.run.aslr == "on",
+        conditions=conditions_of(plan.request.config, plan.placement, slot, benchmark),
     )  # fmt: skip
 
 
@@ -190,11 +278,3 @@ def _loader(plan: Plan, room: Room) -> dict[str, str]:
     """How the dynamic linker finds artefacts that others need: the build's tree, where they were linked, is gone."""
     folders = [str(room.bin / folder) for folder in plan.libraries]
     return {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}
-
-
-def _failures(executions: Sequence[Execution], wanted: set[SlotKey]) -> tuple[Execution, ...]:
-    """The wanted slots whose last attempt failed."""
-    last: dict[SlotKey, Execution] = {}
-    for execution in executions:
-        last[experiments.slot_key(execution)] = execution
-    return tuple(execution for key, execution in last.items() if key in wanted and execution.status != "ok")

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import layoutrand
-from layoutrand.core.config import Benchmark, Config, as_dict
-from layoutrand.core.schedule import CACHEGRIND, NATIVE
+from layoutrand.core.config import Benchmark, Config, Run, as_dict
+from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
+from layoutrand.core.topology import format_cpus
 from layoutrand.errors import ConfigError
 from layoutrand.model import Context, Execution, Experiment, SlotKey
-from layoutrand.text import cachegrind
+from layoutrand.text import cachegrind, perf_stat
 from layoutrand.world.host import host_facts, host_key
 from layoutrand.world.workplace import digest_of_input
 
@@ -29,8 +30,8 @@ PROTOCOL: Final = 1
 report of the end, stdin from a file.
 """
 
-# A longer time limit or another name for nothing changes no measurement.
-_NO_PART_OF_THE_DEFINITION: Final = {"timeout_s"}
+# Another limit or another name for nothing changes no measurement.
+_NO_PART_OF_THE_DEFINITION: Final = {"timeout_s", "memory_limit", "output_limit"}
 
 
 def current_experiment(config: Config) -> Experiment:
@@ -40,10 +41,26 @@ def current_experiment(config: Config) -> Experiment:
         project=config.project.name,
         protocol=PROTOCOL,
         policy=_canonical(config.layout.facts()),
-        randomise=_canonical([*sorted(config.run.randomise), *(["aslr-off"] if config.run.aslr == "off" else [])]),
+        randomise=_canonical([*sorted(config.run.randomise), *_unusual(config.run)]),
         host=host_key(facts),
         hostname=str(facts["hostname"]),
     )
+
+
+def _unusual(run: Run) -> list[str]:
+    """What else sets executions apart, where it is not as it is by default.
+
+    The order is part of it because it decides what a drift of the machine does to the results: those of a schedule
+    that confounds drift with systems must not slip in among those of one that does not.
+    """
+    unusual = [] if run.order == "blocks" else [f"order-{run.order}"]
+    if run.aslr == "off":
+        unusual.append("aslr-off")
+    if run.cpu != "any":
+        unusual.append(f"cpu-{run.cpu if isinstance(run.cpu, str) else format_cpus(run.cpu)}")
+    if run.priority is not None:
+        unusual.append(f"priority{run.priority:+d}")
+    return unusual
 
 
 def current_context(config: Config) -> Context:
@@ -52,6 +69,8 @@ def current_context(config: Config) -> Context:
     instruments = {NATIVE: "posix session, pidfd, wait4"}
     if any(benchmark.metric.cachegrind for benchmark in config.benchmarks):
         instruments[CACHEGRIND] = " ".join(cachegrind.OPTIONS)
+    if any(benchmark.metric.counters for benchmark in config.benchmarks):
+        instruments[PERF] = " ".join(("perf", *perf_stat.OPTIONS))
     return Context(
         version=layoutrand.__version__, config=whole, config_digest=_digest(whole),
         schedule_seed=config.run.schedule_seed, host_facts=host_facts(), instruments=instruments,
@@ -61,8 +80,9 @@ def current_context(config: Config) -> Context:
 def instruments_of(benchmark: Benchmark) -> tuple[str, ...]:
     """The instruments that a benchmark's metrics need, the native one first."""
     metric = benchmark.metric
-    native = (NATIVE,) if metric.wall or metric.regex else ()
-    return (*native, CACHEGRIND) if metric.cachegrind else native
+    native = (NATIVE,) if metric.wall or metric.numbers() else ()
+    asked = {CACHEGRIND: metric.cachegrind, PERF: bool(metric.counters)}
+    return (*native, *(instrument for instrument, wanted in asked.items() if wanted))
 
 
 def artefact_of(benchmark: Benchmark, config: Config) -> str:
@@ -86,6 +106,21 @@ def definitions(config: Config, benchmarks: list[Benchmark], project: Path) -> d
     return result
 
 
+def former_definitions(config: Config, benchmarks: list[Benchmark], project: Path) -> dict[str, str]:
+    """Digests that were given to these benchmarks when ``warmup`` was part of them -> those of now.
+
+    An execution is the same whatever is left out of it afterwards, so results under either digest belong together.
+    """
+    former: dict[str, str] = {}
+    for benchmark in benchmarks:
+        if benchmark.metric.warmup and NATIVE in instruments_of(benchmark):
+            fields = _digest_inputs(benchmark, config.benchmarks.index(benchmark), project, [])
+            fields |= _definition(benchmark, config, NATIVE)
+            counted = {**fields["instrument"], "warmup": benchmark.metric.warmup}
+            former[_digest(fields | {"instrument": counted})] = _digest(fields)
+    return former
+
+
 def slot_key(execution: Execution) -> SlotKey:
     """The slot that an execution belongs to."""
     return SlotKey(**{name: getattr(execution, name) for name in SlotKey.__dataclass_fields__})
@@ -94,15 +129,16 @@ def slot_key(execution: Execution) -> SlotKey:
 def _definition(benchmark: Benchmark, config: Config, instrument: str) -> dict[str, Any]:
     """The fields that an execution with this instrument depends on.
 
-    Switching cachegrind on must not make the native executions repeat, and the other way round.
+    Switching cachegrind or counters on must not make the native executions repeat, and the other way round.
     """
     fields = {name: value for name, value in as_dict(benchmark).items() if name not in _NO_PART_OF_THE_DEFINITION}
-    metric = fields.pop("metric")
+    fields.pop("metric")
     fields["artefact"] = artefact_of(benchmark, config)
     if instrument == CACHEGRIND:
         return fields | {"instrument": cachegrind.OPTIONS}
-    metric.pop("cachegrind")
-    return fields | {"instrument": metric}
+    if instrument == PERF:
+        return fields | {"instrument": [*perf_stat.OPTIONS, *sorted(benchmark.metric.counters)]}
+    return fields | {"instrument": benchmark.metric.definition()}
 
 
 def _digest_inputs(benchmark: Benchmark, number: int, project: Path, problems: list[str]) -> dict[str, Any]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from layoutrand.core.conditions import Ending, limit_verdict
 from layoutrand.core.config import Benchmark
-from layoutrand.core.schedule import CACHEGRIND
+from layoutrand.core.metric import Metric
+from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.errors import NoMeasurement
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
+from layoutrand.text import perf_stat
 from layoutrand.text.cachegrind import parse_counts
+from layoutrand.text.json_output import read_json_iterations
 from layoutrand.text.program_output import first_difference, read_iterations
-from layoutrand.world.measure import Outcome
+from layoutrand.world.measure import Command, Outcome, signal_name
 from layoutrand.world.workplace import Workplace
 
 
@@ -23,19 +27,32 @@ class Judgement:
     measurements: tuple[Measurement, ...]
 
 
+def of_the_program(outcome: Outcome, command: Command, instrument: str, workplace: Workplace) -> Outcome:
+    """How the program ended that was executed: perf, which started it, ends well also where a signal killed it."""
+    if instrument != PERF or outcome.status != "ok":
+        return outcome
+    number = perf_stat.fatal_signal(workplace.stderr(), command.argv)
+    if number is None:
+        return outcome
+    status, reason = limit_verdict(command.conditions, Ending("signal", f"killed by {signal_name(number)}", number))
+    return replace(outcome, status=status, reason=reason, signal=number, returncode=None)
+
+
 def judge(
     outcome: Outcome, benchmark: Benchmark, instrument: str, workplace: Workplace, reference: bytes | None
 ) -> Judgement:
     """Check one finished execution; ``reference`` is the expected standard output, or None for any."""
     if outcome.status != "ok":
         return Judgement(outcome.status, outcome.reason, ())
-    needs_output = reference is not None or (benchmark.metric.regex and instrument != CACHEGRIND)
+    needs_output = reference is not None or (instrument == NATIVE and benchmark.metric.numbers())
     output = workplace.stdout() if needs_output else b""
     if reference is not None and (difference := first_difference(reference, output)) is not None:
         return Judgement("wrong-output", f"{difference} (expect_stdout = {benchmark.expect_stdout!r})", ())
     try:
         if instrument == CACHEGRIND:
             return Judgement("ok", "", _simulated(workplace.profile(outcome.pid)))
+        if instrument == PERF:
+            return Judgement("ok", "", _counted(workplace.counts(), benchmark))
         return Judgement("ok", "", _native(outcome, benchmark, output))
     except NoMeasurement as error:
         return Judgement("no-measurement", str(error), ())
@@ -51,6 +68,13 @@ def _simulated(profile: str | None) -> tuple[Measurement, ...]:
     return tuple(Measurement(metric, "1", 0, count, warmup=False) for metric, count in counts.items())
 
 
+def _counted(text: str | None, benchmark: Benchmark) -> tuple[Measurement, ...]:
+    if text is None:
+        raise NoMeasurement("perf stat wrote no counts")
+    counts = perf_stat.parse_counts(text, benchmark.metric.counters)
+    return tuple(Measurement(metric, unit, 0, count, warmup=False) for metric, (count, unit) in counts.items())
+
+
 def _native(outcome: Outcome, benchmark: Benchmark, output: bytes) -> tuple[Measurement, ...]:
     metric = benchmark.metric
     measurements = [
@@ -58,15 +82,28 @@ def _native(outcome: Outcome, benchmark: Benchmark, output: bytes) -> tuple[Meas
     ]
     if metric.wall:
         measurements.append(Measurement(WALL_METRIC, "s", 0, outcome.wall_s, warmup=False))
-    if metric.regex:
-        values = read_iterations(output, metric.regex)
-        if len(values) <= metric.warmup:
+    return (*measurements, *_printed(metric, output))
+
+
+def _printed(metric: Metric, output: bytes) -> list[Measurement]:
+    """The numbers in the output, in the units that they were printed in: what is recorded is what was printed."""
+    measurements: list[Measurement] = []
+    for key, number in metric.numbers().items():
+        if number.regex is None:
+            source = f"{key}.json"
+            values = read_json_iterations(output, number.pointer or "", number.json_lines, key=source)
+        else:
+            source = f"{key}.regex"
+            values = read_iterations(output, number.regex, key=source)
+        warmup = metric.warmup_of(number)
+        if len(values) <= warmup:
+            setting = "metric.warmup" if number.warmup is None else f"{key}.warmup"
             raise NoMeasurement(
-                f"metric.regex found {len(values)} iterations, "
-                f"and all of them are warm-up (metric.warmup = {metric.warmup})"
+                f"{source} found {len(values)} iterations, and all of them are warm-up ({setting} = {warmup}); "
+                "with a smaller one `layoutrand run --retry-failed` executes it again"
             )
         measurements += [
-            Measurement(metric.name, metric.unit, number, value, warmup=number < metric.warmup)
-            for number, value in enumerate(values)
+            Measurement(number.name, number.unit, place, value, warmup=place < warmup)
+            for place, value in enumerate(values)
         ]
-    return tuple(measurements)
+    return measurements

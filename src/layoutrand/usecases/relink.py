@@ -17,7 +17,7 @@ from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.distance import kendall_tau
 from layoutrand.core.kinds import FAMILIES, family
-from layoutrand.core.linkers import linker_pads, request
+from layoutrand.core.linkers import linker_pads, request, thread_limit
 from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
 from layoutrand.model import IDENTITY, Layout, Verification
@@ -70,12 +70,12 @@ def link_captured(  # noqa: PLR0913 - the parts of one link
 
 
 def link_layout(  # noqa: PLR0913 - the parts of one link
-    runner: Runner, ld: Tool, link: CapturedLink, base: Path, layout: Layout, *, scratch: Path
+    runner: Runner, ld: Tool, link: CapturedLink, base: Path, layout: Layout, *, scratch: Path, threads: int = 0
 ) -> tuple[elf.Elf, float, Path]:
     """Link the layout in ``scratch``: the binary, the seconds it took, and where it is.
 
-    ``base`` is the artefact's directory in the capture. Raises `LinkFailed` with the linker's words, and
-    `FeatureUnsupported` for a layout that the linker cannot be asked for.
+    ``base`` is the artefact's directory in the capture; ``threads`` limits the linker's (0: it chooses). Raises
+    `LinkFailed` with the linker's words, and `FeatureUnsupported` for a layout that the linker cannot be asked for.
     """
     if isinstance(layout.name, int):
         lto.require_factors(link.lto, layout.factors, link.artefact)
@@ -85,10 +85,9 @@ def link_layout(  # noqa: PLR0913 - the parts of one link
     order_file = scratch / "layout"
     with cache_errors("write", order_file):
         order_file.write_text(asked.text, "utf-8", "surrogateescape")
+    extra = asked.argv(str(order_file)) + (thread_limit(link.linker, link.argv, threads) if threads else [])
     begin = time.perf_counter()
-    done, output = link_captured(
-        runner, ld.path, link, root=base / "edited", folder=scratch / "output", extra=asked.argv(str(order_file))
-    )
+    done, output = link_captured(runner, ld.path, link, root=base / "edited", folder=scratch / "output", extra=extra)
     seconds = time.perf_counter() - begin
     if done.returncode != 0:
         log = scratch / "link.log"

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.core.config import Benchmark, Config, choose
-from layoutrand.core.schedule import CACHEGRIND, Design, Slot, schedule
+from layoutrand.core.schedule import CACHEGRIND, PERF, Design, Slot, schedule
+from layoutrand.core.topology import Placement
 from layoutrand.errors import UsageError
 from layoutrand.model import Binary, BuildFailure, LayoutName, SlotKey
 from layoutrand.usecases import experiment as experiments
+from layoutrand.usecases.conditions import check_stacks, checked_placement
 from layoutrand.usecases.libraries import search_path
+from layoutrand.world import counters
 from layoutrand.world.host import find_valgrind
-from layoutrand.world.workplace import read_input
+from layoutrand.world.workplace import Workplace, read_input
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Request:
     ``project`` is the directory of layoutrand.toml; ``captures`` maps each system to the id of its capture;
     ``benchmarks`` are names, empty for all.  The seeds are those of the binaries and failures; a control is executed
     where ``run.controls`` lists it and a binary (or failure) of it is given.  ``wait_s`` is how long to wait for
-    another layoutrand that executes here.
+    another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
     """
 
     config: Config
@@ -34,6 +37,7 @@ class Request:
     benchmarks: Sequence[str]
     retry_failed: bool
     wait_s: float
+    share_machine: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Plan:
     definitions: Mapping[tuple[str, str], str]
     references: Mapping[str, bytes]
     valgrind: str | None
+    perf: str | None
+    placement: Placement | None
     libraries: tuple[str, ...]
 
     def binary(self, slot: Slot) -> Binary:
@@ -69,7 +75,7 @@ class Plan:
 
 
 def make_plan(request: Request) -> Plan:
-    """Resolve the request; raises `UsageError`, `ConfigError` or `ToolNotFound`, and starts nothing."""
+    """Resolve the request; raises `UsageError`, `ConfigError` or `HostError`, and executes nothing of the project."""
     benchmarks = _chosen(request.config, request.benchmarks)
     definitions = experiments.definitions(request.config, list(benchmarks.values()), request.project)
     binaries: dict[tuple[str, LayoutName], dict[str, Binary]] = {}
@@ -80,8 +86,12 @@ def make_plan(request: Request) -> Plan:
     complete = {name for name, artefacts in binaries.items() if set(artefacts) == needed}
     slots = schedule(_design(request, benchmarks))
     startable = tuple(slot for slot in slots if (slot.system, slot.layout) in complete)
-    if not startable:
+    if not startable and not request.build_failures:  # failures are recorded and told like any other
         raise UsageError("nothing to execute: no seed has a binary; build some with `layoutrand build --seeds 30`")
+    check_stacks(
+        request.config, benchmarks.values(), {binary.artefact: binary.path for binary in request.binaries},
+        Workplace(request.project.resolve() / ".layoutrand" / "work").room.bin,
+    )  # fmt: skip
     return Plan(
         request=request, slots=startable, unbuilt=len(slots) - len(startable), binaries=binaries,
         benchmarks=benchmarks, definitions=definitions,
@@ -91,8 +101,21 @@ def make_plan(request: Request) -> Plan:
             if benchmark.expect_stdout is not None
         },
         valgrind=find_valgrind() if any(slot.instrument == CACHEGRIND for slot in startable) else None,
+        perf=_perf(benchmarks, startable),
+        placement=checked_placement(request.config),
         libraries=search_path(_one_layout_each(startable, binaries)),
     )  # fmt: skip
+
+
+def _perf(benchmarks: Mapping[str, Benchmark], slots: Iterable[Slot]) -> str | None:
+    """perf, which counts here what the slots ask for; it is executed to make sure."""
+    names = dict.fromkeys(slot.benchmark for slot in slots if slot.instrument == PERF)
+    if not names:
+        return None
+    perf = counters.find_perf()
+    for events in dict.fromkeys(tuple(benchmarks[name].metric.counters) for name in names):
+        counters.check_events(perf, events)
+    return perf
 
 
 def _one_layout_each(
@@ -119,6 +142,7 @@ def _design(request: Request, benchmarks: Mapping[str, Benchmark]) -> Design:
         controls=tuple(control for control in run.controls if control in layouts),
         repetitions=run.executions,
         schedule_seed=run.schedule_seed,
+        order=run.order,
     )
 
 

@@ -9,12 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from layoutrand.core.attempts import that_count
+from layoutrand.core.conditions import mixed_cpus
 from layoutrand.core.config import Benchmark, Config, choose
-from layoutrand.core.schedule import CACHEGRIND, NATIVE
+from layoutrand.core.counters import metric_of
+from layoutrand.core.disturbance import mixed_settings, summary
+from layoutrand.core.metric import Better
+from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.errors import AnalysisError
-from layoutrand.model import WALL_METRIC, BuildFailure, Execution, Experiment, LayoutName, SlotKey
+from layoutrand.model import WALL_METRIC, BinaryName, BuildFailure, Execution, Experiment, LayoutName
 from layoutrand.text.cachegrind import ESTIMATED_CYCLES
 from layoutrand.usecases import experiment as experiments
+from layoutrand.usecases.iterations import all_warmup, read_now
 from layoutrand.world.results import ResultsStore
 
 Executions = tuple[tuple[float, ...], ...]
@@ -41,7 +47,9 @@ class Question:
 class Sample:
     """All measurements of one metric of one system on one benchmark.
 
-    ``binaries`` holds (seed, its executions), ``controls`` the executions of stock and identity where there are any.
+    ``binaries`` holds (seed, its executions), or (name, its executions) of imported results; ``controls`` the
+    executions of stock and identity where there are any.
+    ``better`` says whether less or more of it is an improvement.
     """
 
     system: str
@@ -50,13 +58,27 @@ class Sample:
     metric: str
     unit: str
     is_primary: bool
-    binaries: tuple[tuple[int, Executions], ...]
+    binaries: tuple[tuple[BinaryName, Executions], ...]
     controls: Mapping[LayoutName, Executions]
+    better: Better = "less"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was imported, its format, the systems that it holds, and the binary it is of where that was said."""
+
+    file: str
+    format: str
+    systems: tuple[str, ...]
+    binary: BinaryName | None
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The samples of one experiment, their executions, the failures among these and among builds, what was left out."""
+    """The samples of one experiment, their executions, the failures among these and among builds, what was left out.
+
+    ``sources`` are the files it was imported from; empty for what layoutrand executed itself.
+    """
 
     experiment: Experiment
     samples: tuple[Sample, ...]
@@ -64,6 +86,7 @@ class Selection:
     failures: tuple[Execution, ...]
     build_failures: tuple[BuildFailure, ...]
     warnings: tuple[str, ...]
+    sources: tuple[Source, ...] = ()
 
 
 def select(question: Question, store: ResultsStore) -> Selection:
@@ -78,19 +101,23 @@ def select(question: Question, store: ResultsStore) -> Selection:
     benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
     definitions = experiments.definitions(config, benchmarks, question.project)
     experiment = _experiment(question, store)
-    everything = store.executions(experiment)
+    former = experiments.former_definitions(config, benchmarks, question.project)
+    everything = read_now(store.executions(experiment), benchmarks, former)
     wanted = [e for e in everything if e.system in systems and e.benchmark in names]
     warnings: list[str] = []
-    kept = _current_captures(_last_attempts(wanted), question.captures, warnings)
+    kept = _current_captures(that_count(wanted, experiments.slot_key), question.captures, warnings)
     kept = _current_definitions(kept, definitions, warnings)
     kept = _current_binaries(kept, warnings)
     if not kept:
         raise _nothing_left(experiment, everything, systems, names, warnings)
+    warnings += all_warmup(kept, benchmarks)
+    warnings += _confounding(config, systems)
+    warnings += _disturbed(kept, config)
     captures = {execution.system: execution.capture for execution in kept}
     primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
     return Selection(
         experiment=experiment,
-        samples=tuple(_samples([e for e in kept if e.status == "ok"], primary, systems, names)),
+        samples=tuple(_samples([e for e in kept if e.status == "ok"], primary, systems, benchmarks)),
         executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
         build_failures=tuple(store.build_failures(experiment, captures)),
@@ -101,11 +128,32 @@ def select(question: Question, store: ResultsStore) -> Selection:
 def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
     """(Instrument, metric) that a benchmark is judged by.
 
-    Wall time, else the number that the program prints, else the cycles estimated from simulated caches.
+    What ``primary`` says, else wall time, else the first number that the program prints, else the cycles estimated
+    from simulated caches, else the first of the counters.
     """
-    if benchmark.metric.wall:
-        return NATIVE, WALL_METRIC
-    return (NATIVE, benchmark.metric.name) if benchmark.metric.regex else (CACHEGRIND, ESTIMATED_CYCLES)
+    metric = benchmark.metric
+    native = [WALL_METRIC] * metric.wall + [number.name for number in metric.numbers().values()]
+    if metric.primary is not None:
+        return (NATIVE if metric.primary in native else PERF), metric.primary
+    if native:
+        return NATIVE, native[0]
+    return (CACHEGRIND, ESTIMATED_CYCLES) if metric.cachegrind else (PERF, metric_of(metric.counters[0]))
+
+
+def _disturbed(kept: list[Execution], config: Config) -> list[str]:
+    """What disturbed the executions, which are in the samples all the same."""
+    repeat = "" if config.run.disturbance.repeat else "; run.disturbance.repeat executes such executions again"
+    lines = [f"{row.line()}; they are in the samples{repeat}" for row in summary(kept)]
+    return [*lines, *mixed_settings(kept), *mixed_cpus(kept)]
+
+
+def _confounding(config: Config, systems: list[str]) -> list[str]:
+    if config.run.order != "sequential" or len(systems) < 2:
+        return []
+    return [
+        'executed system after system (run.order = "sequential"): a drift of the machine looks like a difference '
+        "between systems here"
+    ]
 
 
 def _experiment(question: Question, store: ResultsStore) -> Experiment:
@@ -135,13 +183,6 @@ def _experiment(question: Question, store: ResultsStore) -> Experiment:
         "Execute this configuration with `layoutrand run`, set layoutrand.toml to one of these, or name their host.",
     ]
     raise AnalysisError("\n".join(lines))
-
-
-def _last_attempts(executions: Iterable[Execution]) -> list[Execution]:
-    last: dict[SlotKey, Execution] = {}
-    for execution in executions:
-        last[experiments.slot_key(execution)] = execution
-    return list(last.values())
 
 
 def _current_captures(executions: list[Execution], captures: Mapping[str, str], warnings: list[str]) -> list[Execution]:
@@ -213,9 +254,11 @@ def _sample_key(execution: Execution, metric: str) -> _SampleKey:
 
 
 def _samples(
-    executions: list[Execution], primary: Mapping[str, tuple[str, str]], systems: list[str], names: list[str]
+    executions: list[Execution], primary: Mapping[str, tuple[str, str]], systems: list[str], benchmarks: list[Benchmark]
 ) -> Iterable[Sample]:
     """One sample for each system, benchmark and metric, in the order of the configuration, the primary metric first."""
+    names = [benchmark.name for benchmark in benchmarks]
+    metrics = {benchmark.name: benchmark.metric for benchmark in benchmarks}
     table: dict[_SampleKey, dict[LayoutName, list[tuple[float, ...]]]] = {}
     units: dict[_SampleKey, str] = {}
     for execution in sorted(executions, key=lambda e: (e.round, e.repetition)):
@@ -240,4 +283,5 @@ def _samples(
             is_primary=(instrument, metric) == primary[benchmark],
             binaries=tuple((seed, tuple(layouts[seed])) for seed in sorted(x for x in layouts if isinstance(x, int))),
             controls={name: tuple(runs) for name, runs in layouts.items() if not isinstance(name, int)},
+            better=metrics[benchmark].better_of(metric) if instrument == NATIVE else "less",
         )  # fmt: skip

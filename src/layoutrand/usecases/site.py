@@ -15,6 +15,7 @@ from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.usecases.libraries import companions
 from layoutrand.usecases.origin import Origins, Say
 from layoutrand.world.cache import Cache
+from layoutrand.world.interrupts import prompt_interrupts
 from layoutrand.world.process import Runner
 
 
@@ -43,14 +44,15 @@ class Site:
 def threads(site: Site, workers: int) -> Iterator[ThreadPoolExecutor]:
     """Threads whose builds end at once when the main thread is interrupted, instead of being waited for."""
     pool = ThreadPoolExecutor(workers)
-    try:
-        yield pool
-    except BaseException:
-        site.runner.stop()
-        site.origins.stop()
-        pool.shutdown(cancel_futures=True)
-        raise
-    pool.shutdown()
+    with prompt_interrupts():
+        try:
+            yield pool
+        except BaseException:
+            site.runner.stop()
+            site.origins.stop()
+            pool.shutdown(cancel_futures=True)
+            raise
+        pool.shutdown()
 
 
 def as_failure(system: str, artefact: str, layout: LayoutName, error: LayoutrandError) -> BuildFailure:

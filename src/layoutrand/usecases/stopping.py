@@ -7,10 +7,12 @@ by chance, a little (see `layoutrand.stats.grow_sample`).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from layoutrand.model import MAX_SEED
 from layoutrand.stats import mean_interval
 from layoutrand.usecases.analyse import measurements
 from layoutrand.usecases.selection import Selection
@@ -52,3 +54,12 @@ def seeds_to_add(found: Sequence[Width], *, wanted: float, seeds: int, limit: in
     ratio = max(width.relative_half_width for width in found) / wanted
     expected = 2 * seeds if math.isinf(ratio) else math.ceil(seeds * ratio**2)
     return min(max(expected, seeds + 1), 2 * seeds, limit) - seeds
+
+
+def next_seeds(seeds: Sequence[int], count: int) -> list[int]:
+    """The ``count`` seeds after the largest; where there are not so many, those from 1 on that are not taken."""
+    first = max(seeds) + 1
+    if first + count - 1 <= MAX_SEED:
+        return list(range(first, first + count))
+    taken = set(seeds)
+    return list(itertools.islice((seed for seed in itertools.count(1) if seed not in taken), count))

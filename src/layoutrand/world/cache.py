@@ -232,7 +232,7 @@ def unsealed(data: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing in the cache: "capture" or "binary", its size in bytes and the time of its last use."""
+    """One thing in the cache: "capture", "binary" or "repository", its size in bytes and the time of its last use."""
 
     kind: str
     name: str
@@ -254,7 +254,20 @@ def entries(cache: Cache) -> list[Entry]:
             except (OSError, ValueError):
                 used_at, label = 0.0, "damaged"
             found.append(Entry(kind, path.name, path, _size(path), used_at, label))
-    return sorted(found, key=lambda entry: entry.used_at)
+    return sorted(found + _mirrors(cache), key=lambda entry: entry.used_at)
+
+
+def _mirrors(cache: Cache) -> list[Entry]:
+    """Mirrors of repositories; git notices damage in them by itself, and what is gone is fetched again."""
+    root = cache.root / "repos"
+    found = []
+    for path in sorted(root.iterdir()) if root.is_dir() else ():
+        try:
+            used_at = (path / "HEAD").stat().st_mtime
+        except OSError:  # being fetched, or left behind while it was
+            used_at = path.lstat().st_mtime
+        found.append(Entry("repository", path.name, path, _size(path), used_at, "mirror of a repository"))
+    return found
 
 
 def collect(cache: Cache, max_size: int) -> list[Entry]:
@@ -270,6 +283,8 @@ def collect(cache: Cache, max_size: int) -> list[Entry]:
     for entry in present:
         if total <= max_size:
             break
+        if entry.kind == "repository" and probe_lock(cache, entry.name):
+            continue  # in use
         with cache_errors("evict", entry.path):
             remove_tree(entry.path)
         total -= entry.size
@@ -286,7 +301,7 @@ def verify(cache: Cache) -> list[tuple[Entry, str]]:
             damaged = ["capture.json"] if capture is None else cache.damaged_files(capture)
             if damaged:
                 problems.append((entry, "damaged: " + ", ".join(damaged)))
-        else:
+        elif entry.kind == "binary":
             files = [path for path in entry.path.iterdir() if path.name != "meta.json"]
             if len(files) != 1 or cache.load_binary(entry.name, files[0].name) is None:
                 problems.append((entry, "content differs from the record"))

@@ -59,6 +59,12 @@ def _aliases(program: Path) -> dict[str, Path]:
     return found
 
 
+def prefixes(program: Path) -> list[str]:
+    """What stands before the program's name in its other names on PATH, such as "x86_64-linux-gnu-"."""
+    name = program.name
+    return [alias.removesuffix(name) for alias in _aliases(program) if alias != name and alias.endswith(f"-{name}")]
+
+
 def plain_tools(tools: Mapping[str, Tool]) -> dict[str, Path]:
     """The real program behind each tool that is called as it is: the archiver, and tools that know LTO objects.
 

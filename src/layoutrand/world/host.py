@@ -1,7 +1,8 @@
-"""Facts about this machine: those recorded with an experiment, and the small state read before each execution.
+"""Facts about this machine: those recorded with an experiment, and the settings that doctor looks at.
 
-Everything is read from ``/proc`` and ``/sys``; what cannot be read is None, never an error: a fact that a container
-hides must not stop an experiment.
+Everything is read from ``/proc`` and ``/sys`` (below a ``root`` in tests); what cannot be read is None, never an error:
+a fact that a container hides must not stop an experiment.  What changes from execution to execution is read in
+`layoutrand.world.host_watch`.
 """
 
 from __future__ import annotations
@@ -12,28 +13,49 @@ import os
 import platform
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from layoutrand.core.topology import parse_cpus
 from layoutrand.errors import ToolNotFound
+from layoutrand.world.proc_files import CPUS, fields, number, text
 
-_CPUFREQ = Path("/sys/devices/system/cpu/cpu0/cpufreq")
+ROOT: Final = Path("/")
 
 
-def host_facts() -> dict[str, Any]:
+def host_facts(root: Path = ROOT) -> dict[str, Any]:
     """What is recorded with each experiment, as JSON values; sizes in bytes."""
     uname = platform.uname()
     return {
         "hostname": uname.node,
         "machine": uname.machine,
         "kernel": f"{uname.system} {uname.release}",
-        "cpu_model": _cpu_model(),
+        "cpu_model": _cpu_model(root),
         "cpus": os.cpu_count(),
         "cpus_allowed": len(os.sched_getaffinity(0)),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "aslr": _number(Path("/proc/sys/kernel/randomize_va_space")),
-        "governor": _text(_CPUFREQ / "scaling_governor"),
-        "turbo": _turbo(),
-        "transparent_hugepages": _text(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "aslr": number(root / "proc/sys/kernel/randomize_va_space"),
+        "governor": governor(root),
+        "turbo": turbo(root),
+        "transparent_hugepages": text(root / "sys/kernel/mm/transparent_hugepage/enabled"),
+        "frequency_driver": text(root / CPUS / "cpu0/cpufreq/scaling_driver"),
+        "smt": _smt(root),
+        "clocksource": text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "isolated_cpus": sorted(parse_cpus(text(root / CPUS / "isolated") or "")),
+    }
+
+
+def host_settings(root: Path = ROOT) -> dict[str, Any]:
+    """What doctor looks at beyond the facts: settings and standing conditions that can be mended or must be known."""
+    memory = fields(root / "proc/meminfo", ("SwapTotal", "SwapFree"))
+    return {
+        "virtual": " hypervisor" in (text(root / "proc/cpuinfo") or ""),
+        "governors": _governors(root),
+        "swap_used_bytes": 1024 * (memory.get("SwapTotal", 0) - memory.get("SwapFree", 0)),
+        "perf_event_paranoid": number(root / "proc/sys/kernel/perf_event_paranoid"),
+        "nmi_watchdog": number(root / "proc/sys/kernel/nmi_watchdog"),
+        "hardware_counters": (root / "sys/bus/event_source/devices/cpu").exists(),
+        "on_battery": _on_battery(root),
+        "steal_share": _steal_share(root),
     }
 
 
@@ -47,13 +69,28 @@ def host_key(facts: dict[str, Any]) -> str:
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
-def host_state() -> dict[str, Any]:
-    """The state before one execution, some tens of microseconds to read: load1, and the frequency in Hz if known."""
-    state: dict[str, Any] = {"load1": round(os.getloadavg()[0], 2)}
-    frequency_khz = _number(_CPUFREQ / "scaling_cur_freq")
+def host_state(root: Path = ROOT) -> dict[str, Any]:
+    """The state of this moment: load1, and the frequency of the first CPU in Hz if known."""
+    load = (text(root / "proc/loadavg") or "").split()
+    state: dict[str, Any] = {"load1": float(load[0])} if load else {}
+    frequency_khz = number(root / CPUS / "cpu0/cpufreq/scaling_cur_freq")
     if frequency_khz is not None:
         state["frequency_hz"] = frequency_khz * 1000
     return state
+
+
+def governor(root: Path = ROOT, cpu: int = 0) -> str | None:
+    """What decides the frequency of this CPU."""
+    return text(root / CPUS / f"cpu{cpu}/cpufreq/scaling_governor")
+
+
+def turbo(root: Path = ROOT) -> bool | None:
+    """Whether clocks may rise above the nominal frequency."""
+    no_turbo = number(root / CPUS / "intel_pstate/no_turbo")
+    if no_turbo is not None:
+        return no_turbo == 0
+    boost = number(root / CPUS / "cpufreq/boost")
+    return None if boost is None else boost == 1
 
 
 def find_valgrind() -> str:
@@ -67,29 +104,39 @@ def find_valgrind() -> str:
     return str(Path(found).resolve())
 
 
-def _cpu_model() -> str | None:
-    for line in (_text(Path("/proc/cpuinfo")) or "").splitlines():
+def _cpu_model(root: Path) -> str | None:
+    for line in (text(root / "proc/cpuinfo") or "").splitlines():
         key, _, value = line.partition(":")
         if key.strip() in {"model name", "Model", "cpu"}:  # x86, ARM boards, POWER
             return value.strip()
     return platform.processor() or None
 
 
-def _turbo() -> bool | None:
-    no_turbo = _number(Path("/sys/devices/system/cpu/intel_pstate/no_turbo"))
-    if no_turbo is not None:
-        return no_turbo == 0
-    boost = _number(Path("/sys/devices/system/cpu/cpufreq/boost"))
-    return None if boost is None else boost == 1
+def _smt(root: Path) -> bool | None:
+    """Whether some CPUs are halves of one core."""
+    active = number(root / CPUS / "smt/active")
+    return None if active is None else active == 1
 
 
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
+def _governors(root: Path) -> list[str]:
+    """Every governor that is in force on some CPU."""
+    found = (text(path) for path in (root / CPUS).glob("cpu*/cpufreq/scaling_governor"))
+    return sorted({name for name in found if name is not None})
+
+
+def _on_battery(root: Path) -> bool:
+    """Whether the machine has a mains supply that gives nothing (or none at all) and a battery that is emptied."""
+    supplies = list((root / "sys/class/power_supply").glob("*"))
+    mains = [number(supply / "online") for supply in supplies if text(supply / "type") in {"Mains", "USB"}]
+    discharging = any(text(s / "type") == "Battery" and text(s / "status") == "Discharging" for s in supplies)
+    return discharging and not any(mains)
+
+
+def _steal_share(root: Path) -> float | None:
+    """What the hypervisor took of the CPU time that was asked for, since the machine's start."""
+    total = (text(root / "proc/stat") or "").partition("\n")[0].split()
+    if len(total) < 9 or total[0] != "cpu":
         return None
-
-
-def _number(path: Path) -> int | None:
-    text = _text(path)
-    return int(text) if text is not None and text.isdigit() else None
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, total[1:9])
+    asked = user + nice + system + irq + softirq + steal
+    return steal / asked if asked else None

@@ -7,6 +7,9 @@ what the program left running in the background.
 
 The order at the end matters: the clock is read when the pidfd reports the end, then the group is killed while the
 leader is still a zombie and so still owns the group's number, and only then is the leader reaped.
+
+CPUs, priority and address-space randomisation are inherited from the thread that starts the child
+(`layoutrand.world.pinning`, `layoutrand.world.persona`), limits from this process (`layoutrand.world.limits`).
 """
 
 from __future__ import annotations
@@ -18,13 +21,15 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
+from layoutrand.core.conditions import Conditions, Ending, limit_verdict
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import RUSAGE_METRICS
-from layoutrand.world import orphans
+from layoutrand.world import limits, orphans, pinning, stack
 from layoutrand.world.interrupts import Interrupts, noted_interrupts
 from layoutrand.world.persona import without_aslr
 
@@ -37,7 +42,7 @@ class Command:
     """What to execute.
 
     ``env`` is the whole environment; ``stdin`` None is /dev/null; ``timeout_s`` in seconds; ``aslr`` False switches
-    address-space randomisation off.
+    address-space randomisation off.  With a stack offset in its ``conditions``, ``argv[0]`` must be an ELF program.
     """
 
     argv: tuple[str, ...]
@@ -48,13 +53,15 @@ class Command:
     stderr: Path
     timeout_s: float
     aslr: bool = True
+    conditions: Conditions = field(default_factory=Conditions)
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How one execution went.
 
-    ``status`` is "ok", "exit", "signal", "timeout" or "start"; ``reason`` says so in words, and is "" for "ok".
+    ``status`` is "ok", "exit", "signal", "timeout", "output-limit" or "start"; ``reason`` says so in words, and is ""
+    for "ok".
     ``wall_s`` runs on the monotonic clock.  ``rusage`` is empty where nothing was started, else holds
     `RUSAGE_METRICS`, but without ``max_rss_bytes`` where it cannot be known: Linux counts the memory that the child
     shares with its parent before it begins its own program, so a child that needs less than layoutrand itself
@@ -76,40 +83,68 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
 
     A command that cannot be started, fails or overruns its time is an outcome.  Raises `KeyboardInterrupt` after
     Ctrl-C (or ends by the signal after SIGTERM and SIGHUP) once the whole process group is gone, `OSError` when an
-    input or output file cannot be opened, and `FeatureUnsupported` on a kernel without pidfd (before Linux 5.3).
+    input or output file cannot be opened, and `FeatureUnsupported` on a kernel without pidfd (before Linux 5.3) or
+    where the command's conditions cannot be met.
     """
-    with contextlib.ExitStack() as stack:
-        stdin = stack.enter_context(Path(command.stdin or os.devnull).open("rb"))
-        stdout = stack.enter_context(command.stdout.open("wb"))
-        stderr = stack.enter_context(command.stderr.open("wb"))
-        interrupts = stack.enter_context(noted_interrupts())
+    where = command.conditions.placement
+    with contextlib.ExitStack() as opened:
+        stdin = opened.enter_context(Path(command.stdin or os.devnull).open("rb"))
+        stdout = opened.enter_context(command.stdout.open("wb"))
+        stderr = opened.enter_context(command.stderr.open("wb"))
+        interrupts = opened.enter_context(noted_interrupts())
+        opened.enter_context(pinning.kept_off(where.taken if where else frozenset()))
         rss_floor = _own_peak_bytes() + _RSS_MARGIN
         orphans.adopt_orphans()
         known = orphans.children()
-        started_at = time.time()
-        start = time.perf_counter_ns()
         try:
-            with without_aslr(wanted=not command.aslr):
-                process = subprocess.Popen(  # noqa: S603 - executing the user's command is the purpose
-                    command.argv, stdin=stdin, stdout=stdout, stderr=stderr,
-                    cwd=command.cwd, env=command.env, start_new_session=True,
-                )  # fmt: skip
+            started = pinning.start_under(
+                where, command.conditions.priority, partial(_start, command, stdin, stdout, stderr)
+            )
         except (OSError, ValueError) as error:
-            return _not_started(command, started_at, error)
-        child = _Child(process, interrupts)
+            return _not_started(command, error)
+        child = _Child(started.process, interrupts)
         try:
+            limits.limit(started.process.pid, started.owed)
             ended = child.wait(command.timeout_s)
-            wall_s = (time.perf_counter_ns() - start) / 1e9
+            wall_s = (time.perf_counter_ns() - started.clock_ns) / 1e9
         finally:  # also when this kernel cannot wait: nothing of the child survives
             status, usage = child.end(grace_s)
             orphans.end_orphans(known)  # what left the session to survive it
         if interrupts.received:
             raise KeyboardInterrupt
         kind, reason, returncode, number = _describe(status, None if ended else command.timeout_s)
+        rusage = _rusage(usage, rss_floor)
+        written = max(os.fstat(file.fileno()).st_size for file in (stdout, stderr))
+        ending = Ending(kind, reason, number, written, rusage.get("max_rss_bytes"))
+        kind, reason = limit_verdict(command.conditions, ending)
         return Outcome(
-            pid=process.pid, started_at=started_at, wall_s=wall_s, status=kind, reason=reason,
-            returncode=returncode, signal=number, rusage=_rusage(usage, rss_floor),
+            pid=started.process.pid, started_at=started.at, wall_s=wall_s, status=kind, reason=reason,
+            returncode=returncode, signal=number, rusage=rusage,
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Started:
+    """A child, when it was started, the reading of the monotonic clock just before, and limits it does not have yet."""
+
+    process: subprocess.Popen[bytes]
+    at: float
+    clock_ns: int
+    owed: limits.Limits
+
+
+def _start(command: Command, stdin: BinaryIO, stdout: BinaryIO, stderr: BinaryIO) -> _Started:
+    """Start the child from the calling thread, whose CPUs, priority and personality it inherits."""
+    offset = command.conditions.stack_offset
+    program = None if offset is None else stack.lengthened(command.argv[0], command.env, command.cwd, offset)
+    with without_aslr(wanted=not command.aslr), limits.inherited(command.conditions) as owed:
+        at = time.time()
+        clock_ns = time.perf_counter_ns()
+        process = subprocess.Popen(  # noqa: S603 - executing the user's command is the purpose
+            command.argv, executable=program, stdin=stdin, stdout=stdout, stderr=stderr,
+            cwd=command.cwd, env=command.env, start_new_session=True,
+        )  # fmt: skip
+    return _Started(process, at, clock_ns, owed)
 
 
 class _Child:
@@ -166,7 +201,7 @@ class _Child:
             os.killpg(self._process.pid, number)
 
 
-def _not_started(command: Command, started_at: float, error: OSError | ValueError) -> Outcome:
+def _not_started(command: Command, error: OSError | ValueError) -> Outcome:
     program = command.argv[0]
     if not isinstance(error, OSError):
         why = f"{error}"
@@ -177,7 +212,7 @@ def _not_started(command: Command, started_at: float, error: OSError | ValueErro
     else:
         why = error.strerror or str(error)
     return Outcome(
-        pid=0, started_at=started_at, wall_s=0.0, status="start", reason=f"cannot start {program!r}: {why}",
+        pid=0, started_at=time.time(), wall_s=0.0, status="start", reason=f"cannot start {program!r}: {why}",
         returncode=None, signal=None, rusage={},
     )  # fmt: skip
 
@@ -190,15 +225,16 @@ def _describe(wait_status: int, overran_s: float | None) -> tuple[str, str, int 
         return "timeout", f"still running after {overran_s:g} s (timeout_s), so it was killed", returncode, number
     if number is not None:
         core = " and dumped core" if os.WCOREDUMP(wait_status) else ""
-        return "signal", f"killed by signal {_signal_name(number)}{core}", returncode, number
+        return "signal", f"killed by {signal_name(number)}{core}", returncode, number
     return ("ok", "", 0, None) if returncode == 0 else ("exit", f"exit status {returncode}", returncode, None)
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """As in "signal 11 (SIGSEGV)"."""
     try:
-        return f"{number} ({signal.Signals(number).name})"
+        return f"signal {number} ({signal.Signals(number).name})"
     except ValueError:  # real-time signals between SIGRTMIN and SIGRTMAX have no name of their own
-        return str(number)
+        return f"signal {number}"
 
 
 def _own_peak_bytes() -> int:

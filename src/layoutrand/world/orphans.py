@@ -1,7 +1,8 @@
-"""Processes that a program leaves behind by leaving its session: found because the kernel hands them to us.
+"""Processes without a parent of ours: those that a program left behind, and those of a layoutrand that was killed.
 
 A process that daemonises escapes its process group.  Declaring ourselves the subreaper (Linux 3.4) makes every orphan
 among our descendants our child, so that after an execution what is new among our children is what the program left.
+Where layoutrand itself was killed, the next one looks for its processes among all.
 """
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 _TASKS = Path("/proc/self/task")
+_LONGEST_END_S = 10.0
+_PASSES = 5
 
 
 def adopt_orphans() -> None:
@@ -32,7 +37,10 @@ def children() -> frozenset[int]:
 
 
 def end_orphans(known: frozenset[int]) -> int:
-    """Kill and reap the children that are not ``known``, and what they orphan in turn; how many there were."""
+    """Kill and reap the children that are not ``known``, and what they orphan in turn; how many there were.
+
+    All are killed before the first is waited for, so that they have as little time as possible to start more.
+    """
     ended = 0
     while new := children() - known:
         for pid in new:
@@ -40,10 +48,44 @@ def end_orphans(known: frozenset[int]) -> int:
                 os.kill(pid, signal.SIGKILL)
             except PermissionError:  # it has become another user (setuid): nothing we may do, and nothing to wait for
                 known |= {pid}
-                continue
             except ProcessLookupError:
                 pass
+        for pid in new - known:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
             ended += 1
     return ended
+
+
+def end_processes(is_ours: Callable[[Path], bool]) -> int:
+    """Kill every process whose directory in /proc ``is_ours`` says so of, and wait for their ends; how many there were.
+
+    ``is_ours`` may raise `OSError` for a process that has just ended, or is another user's: that is left alone.
+    """
+    ended = 0
+    for _pass in range(_PASSES):  # while some were killed others may have been started
+        if not (killed := _end_those_there(is_ours)):
+            break
+        ended += killed
+    return ended
+
+
+def _end_those_there(is_ours: Callable[[Path], bool]) -> int:
+    handles = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            handle = os.pidfd_open(int(entry.name))
+            try:  # the handle first: what is then true of the directory is true of the process that it stands for
+                if is_ours(entry):
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                    handles.append(os.dup(handle))
+            finally:
+                os.close(handle)
+    for handle in handles:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        poll.poll(_LONGEST_END_S * 1000)
+        os.close(handle)
+    return len(handles)

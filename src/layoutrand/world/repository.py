@@ -50,6 +50,7 @@ class Mirrors:
                     if FULL_HASH.fullmatch(wanted) and not _has(mirror, wanted):
                         _fetch_commit(url, mirror, wanted, OWN)
                 out, said = _parsed(mirror, wanted)
+                os.utime(mirror / "HEAD")  # for the collection of what was not used for long
         except BuildFailed as error:
             raise BuildFailed(f"build.repo: cannot get {wanted} of {url}: {error.message}") from error
         if "ambiguous" in said:

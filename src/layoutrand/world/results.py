@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+from layoutrand.core.attempts import Attempts
 from layoutrand.errors import ResultsError
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, SlotKey
 from layoutrand.world.results_rows import (
@@ -119,16 +121,21 @@ class ResultsStore:
             if captures.get(system) == capture
         ]
 
-    def latest(self, experiment: Experiment) -> dict[SlotKey, tuple[int, str]]:
-        """Slot -> (attempts so far, status of the last one), for all that is recorded of the experiment."""
+    def latest(self, experiment: Experiment) -> dict[SlotKey, Attempts]:
+        """Slot -> what is recorded of its attempts, for all slots of the experiment."""
         columns = ", ".join(SLOT_COLUMNS)
         with self._translated():
             rows = self._connection.execute(
-                f"SELECT {columns}, attempt, status FROM executions "  # noqa: S608
+                f"SELECT {columns}, attempt, status, disturbances FROM executions "  # noqa: S608
                 "WHERE experiment_id = ? ORDER BY attempt",
                 (self._experiment_id(experiment),),
             ).fetchall()
-        return {slot_key(row[:-2]): (row[-2], row[-1]) for row in rows}
+        found: dict[SlotKey, Attempts] = {}
+        for *slot, attempt, status, disturbances in rows:
+            key = slot_key(slot)
+            known = found.get(key, Attempts())
+            found[key] = known.with_one(attempt, status, disturbed=bool(json.loads(disturbances)))
+        return found
 
     def executions(self, experiment: Experiment) -> list[Execution]:
         """Every execution of the experiment in the order of recording, all attempts, with measurements."""

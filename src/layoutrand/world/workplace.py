@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import shutil
-import signal
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import Final
 
 from layoutrand.errors import CacheError, ResultsError
 from layoutrand.world.disk import sha256_file
+from layoutrand.world.orphans import end_processes
 
 _ROOM: Final = "x"
 _COPIES: Final = "copies"
@@ -37,6 +37,8 @@ class Room:
     stderr: Path
     profile: Path
     profile_log: Path
+    counts: Path
+    counts_control: Path
 
 
 class Workplace:
@@ -50,6 +52,7 @@ class Workplace:
         self.room = Room(
             bin=room / "bin", cwd=room / "cwd", tmp=room / "tmp", stdout=output / "stdout", stderr=output / "stderr",
             profile=output / "cachegrind", profile_log=output / "valgrind.log",
+            counts=output / "perf", counts_control=room / "perf-control",
         )  # fmt: skip
 
     def prepare(self, binaries: Mapping[str, Path], files: Sequence[Path]) -> Room:
@@ -78,6 +81,14 @@ class Workplace:
         """The cachegrind profile of process ``pid`` of the last execution, or None where it wrote none."""
         path = self.room.profile.with_name(f"{self.room.profile.name}.{pid}")
         return path.read_text("utf-8", "surrogateescape") if path.exists() else None
+
+    def stderr(self) -> bytes:
+        """What the last execution printed as messages."""
+        return self.room.stderr.read_bytes()
+
+    def counts(self) -> str | None:
+        """What perf wrote of the last execution, or None where it wrote nothing."""
+        return self.room.counts.read_text("utf-8", "surrogateescape") if self.room.counts.exists() else None
 
     def keep_output(self, directory: Path) -> None:
         """Move the output of the last execution to ``directory``, replacing what was there."""
@@ -108,21 +119,21 @@ class Workplace:
 def end_leftovers(root: Path) -> int:
     """Kill processes that a layoutrand killed earlier left running in ``root``; how many there were.
 
-    Only to be called while holding the lock on the results: then whoever runs a program from this directory, or
-    has its temporary directory as TMPDIR, is such a leftover.
+    Only to be called while holding the lock on the results: then whoever runs a program from this directory, has its
+    temporary directory as TMPDIR, or writes its output there, is such a leftover.  They are gone when this returns.
     """
     marker = b"TMPDIR=" + os.fsencode(root / _ROOM / "tmp")
-    inside = os.fsencode(root) + b"/"
-    killed = 0
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        with contextlib.suppress(OSError):  # ended meanwhile, or of another user
-            program = os.readlink(os.fsencode(entry / "exe"))
-            if program.startswith(inside) or marker in (entry / "environ").read_bytes().split(b"\0"):
-                os.kill(int(entry.name), signal.SIGKILL)
-                killed += 1
-    return killed
+    output = os.fsencode(root / _ROOM / "output") + b"/"
+
+    def is_leftover(entry: Path) -> bool:
+        with contextlib.suppress(OSError):  # a program that was removed has no name, but may have the other two
+            if os.readlink(os.fsencode(entry / "exe")).startswith(os.fsencode(root) + b"/"):
+                return True
+        if marker in (entry / "environ").read_bytes().split(b"\0"):
+            return True
+        return any(os.readlink(os.fsencode(entry / "fd" / number)).startswith(output) for number in ("1", "2"))
+
+    return end_processes(is_leftover)
 
 
 def read_input(path: Path) -> bytes:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
 import os
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +20,14 @@ from layoutrand.core.recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPO
 from layoutrand.text import render
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, remove_tree, write_atomically
-from layoutrand.world.drivers import DRIVERS, archiver, drivers, own_name, plain_tools, search_path
+from layoutrand.world.drivers import DRIVERS, archiver, drivers, own_name, plain_tools, prefixes, search_path
+from layoutrand.world.orphans import end_processes
 from layoutrand.world.process import find_tool
 from layoutrand.world.toolbox import LTO, Toolbox
 
 # Makefiles do not quote: a directory we choose must need no quoting.
 _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")
+_KERNEL = "kernel"
 _RECORDER = "a tool of the linker wrapper"
 _LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 
@@ -62,22 +67,101 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
     makefiles would have to quote. The path has the same length for every build, so that nothing that embeds it
     shifts.
     """
-    root = (cache.root / "work").resolve()  # the wrappers see physical paths
-    if not _SAFE.fullmatch(str(root)):
-        temporary = Path(tempfile.gettempdir()).resolve()
-        root = temporary if _SAFE.fullmatch(str(temporary)) else Path("/tmp").resolve()  # noqa: S108
+    root = _root(cache)
     with cache_errors("make a directory to build in below", root):
         # The process number tells `cache gc` that this one is in use.
         base = Path(tempfile.mkdtemp(prefix=f"b{key[:8]}-{os.getpid():07d}-", dir=root))
     space = Workspace(base)
+    holder = _hold(base)
     try:
         with cache_errors("make", base):
             for path in (space.wrappers, space.temporary, space.records):
                 path.mkdir()
+            (base / _KERNEL).write_text(_kernel(), "utf-8")
         yield space
+    except BaseException:  # nothing of a build that did not succeed runs on, also what has left its process group
+        _end_processes_of([space])
+        raise
     finally:
         if not keep:
             remove_tree(base)
+        if holder is not None:
+            os.close(holder)
+
+
+def end_abandoned_builds(cache: Cache) -> int:
+    """End what builds of killed layoutrands left running, and remove their directories; how many processes there were.
+
+    ``kill -9`` of layoutrand leaves the user's make running, which would disturb what is measured meanwhile, or write
+    into a tree in which the next build works.  Its processes are those that have a killed build's TMPDIR.
+    """
+    with cache_errors("look for abandoned builds in", cache.root):
+        places = [Workspace(base) for base in _root(cache).glob("b????????-*-*") if _is_abandoned(base)]
+    if not places:
+        return 0
+    ended = _end_processes_of(places)
+    for place in places:
+        with cache_errors("remove", place.base):
+            remove_tree(place.base)
+    return ended
+
+
+def _end_processes_of(places: Sequence[Workspace]) -> int:
+    """End every process of builds in these places; how many there were."""
+    markers = {b"TMPDIR=" + os.fsencode(place.temporary) for place in places}
+    return end_processes(lambda entry: not markers.isdisjoint((entry / "environ").read_bytes().split(b"\0")))
+
+
+def _root(cache: Cache) -> Path:
+    """Where the directories to build in are."""
+    root = (cache.root / "work").resolve()  # the wrappers see physical paths
+    if not _SAFE.fullmatch(str(root)):
+        temporary = Path(tempfile.gettempdir()).resolve()
+        root = temporary if _SAFE.fullmatch(str(temporary)) else Path("/tmp").resolve()  # noqa: S108
+    return root
+
+
+def _hold(base: Path) -> int | None:
+    """A descriptor whose lock says that the directory's owner lives; None where the file system has no such locks."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if os.fstat(descriptor).st_uid != os.geteuid():
+                raise PermissionError(errno.EPERM, "another user's directory", str(base))
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+    return None
+
+
+def _kernel() -> str:
+    """What names this running kernel, for all containers of a machine alike and until the next boot; "" if unknown."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("utf-8")
+    except OSError:
+        return ""
+
+
+def _is_abandoned(base: Path) -> bool:
+    """Whether the owner is certainly gone: it ran under this kernel, no process has its number, nobody holds the lock.
+
+    The number alone would not do, since containers that share a cache number their processes alike; nor would the
+    lock, which on a network file system may be known to one host only.
+    """
+    number = base.name.split("-")[1]
+    if not number.isdigit() or Path(f"/proc/{int(number)}").exists():
+        return False
+    try:
+        if (base / _KERNEL).read_text("utf-8") != (_kernel() or None):
+            return False
+    except (OSError, UnicodeDecodeError):
+        return False
+    holder = _hold(base)
+    if holder is not None:
+        os.close(holder)
+    return holder is not None
 
 
 def write_wrappers(
@@ -124,13 +208,18 @@ def _programs(*names: str) -> dict[str, str]:
 
 
 def _linkers(toolbox: Toolbox) -> dict[str, Path]:
-    """The real program behind each linker name: plain "ld" is the toolchain's, and so is the name it goes by."""
+    """The real program behind each linker name: plain "ld" is the toolchain's, and so is the name it goes by.
+
+    A name such as x86_64-linux-gnu-ld, which configure scripts prefer where they are told the host, is what the name
+    without the machine is; cross linkers' are left alone.
+    """
     chosen = toolbox.tools["ld"].path
     linkers = {name: Path(path) for name in _LINKERS if (path := shutil.which(name))}
+    machine = {f"{prefix}{name}": name for name in linkers for prefix in prefixes(linkers[name])}
     linkers["ld"] = chosen
     linker = toolbox.toolchain.link.linker
     linkers["ld.bfd" if linker == "gnu" else f"ld.{linker}"] = chosen
-    return linkers
+    return linkers | {alias: linkers[name] for alias, name in machine.items()}
 
 
 def build_environment(

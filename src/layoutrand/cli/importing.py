@@ -1,0 +1,87 @@
+"""``--import`` and its companions: results of other harnesses in place of layoutrand's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from layoutrand.cli.terminal import Page
+from layoutrand.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutrand.usecases.selection import Selection, Source
+
+FORMATS = "hyperfine, pyperf, jmh, renaissance, renaissance-csv, spec-rsf, spec-csv, csv, layoutrand"
+
+Imports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import",
+        metavar="[NAME[:SEED]=]FILE",
+        help="Take results of another harness from this file; may be repeated. NAME is the system, SEED the binary; "
+        "'NAME:*=PATTERN' takes every file that matches, * being the seed.",
+    ),
+]
+Format = Annotated[
+    str | None, typer.Option("--format", help=f"Format of the files to import: {FORMATS}. Default: by content.")
+]
+NamesAre = Annotated[
+    str | None,
+    typer.Option(
+        help="What names in imported files stand for: benchmarks (default), or systems; then NAME is the benchmark."
+    ),
+]
+Warmup = Annotated[
+    int | None, typer.Option(min=0, help="First iterations of each imported execution to leave out as warm-up.")
+]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options as given, None or empty where not."""
+
+    files: Sequence[str] | None
+    format_name: str | None
+    names_are: str | None
+    warmup: int | None
+
+    def check_unused(self) -> None:
+        """Raise `UsageError` for options about imported files where there are none."""
+        given = {"--format": self.format_name, "--names-are": self.names_are, "--warmup": self.warmup}
+        for option, value in given.items():
+            if value is not None:
+                raise UsageError(f"{option} is about files to import; name them with --import")
+
+    def select(self, systems: Sequence[str], benchmarks: Sequence[str], host: str | None, directory: Path) -> Selection:
+        """What the files hold of these systems and benchmarks; raises `UsageError`."""
+        from layoutrand.core.config import choose
+        from layoutrand.text.importers import formats
+        from layoutrand.usecases.importing import ImportQuestion, import_selection
+
+        if host is not None or directory != Path():
+            option = "--host" if host is not None else "--directory"
+            raise UsageError(f"{option} is about layoutrand's own results, which --import takes the place of")
+        if self.format_name is not None:
+            choose("format", [self.format_name], list(formats.FORMATS))
+        names_are: Any = choose("meaning of --names-are", [self.names_are or "benchmarks"], ["benchmarks", "systems"])
+        question = ImportQuestion(
+            files=self.files or [], format_name=self.format_name, names_are=names_are[0], warmup=self.warmup or 0,
+            systems=systems, benchmarks=benchmarks,
+        )  # fmt: skip
+        return import_selection(question)
+
+
+def show_sources(sources: Sequence[Source], page: Page) -> None:
+    """One line for each format and its systems, with its files where they are few."""
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for source in sources:
+        groups.setdefault((source.format, source.systems), []).append(source.file)
+    for (name, systems), files in groups.items():
+        listed = ", ".join(files) if len(files) <= 3 else f"{files[0]} ... {files[-1]} ({len(files)} files)"
+        page.line(f"imported: {', '.join(systems)} from {listed}, {name}")
+    if sources:
+        page.line()

@@ -1,0 +1,125 @@
+"""What a run shows while it goes on: drawn between executions, never during one.
+
+No thread refreshes anything and no timer draws: all of it happens in the call that says an execution is done, which
+comes after that execution ended and before the next is started.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from rich.markup import escape
+
+from layoutrand.cli.terminal import Terminal, percent, quantity
+
+if TYPE_CHECKING:
+    from layoutrand.usecases.execute import Progress
+    from layoutrand.usecases.live import Standing
+
+_DRAW_S: Final = 0.25
+"""Executions may be shorter than drawing takes, so not each of them is drawn."""
+
+_LINE_S: Final = 10.0
+_AROUND: Final = 4
+"""Lines of the terminal that are not for benchmarks: the bar, the heading, what is left out, the prompt."""
+
+Advance = Callable[["Progress"], None]
+
+
+@contextmanager
+def show_progress(terminal: Terminal, confidence: float) -> Iterator[Advance]:
+    """A bar with the time left and each benchmark's mean so far on a terminal, a line every ten seconds elsewhere."""
+    if terminal.quiet:
+        yield lambda _progress: None
+    elif sys.stderr.isatty() and not terminal.err.is_dumb_terminal:
+        with _drawn(terminal, confidence) as advance:
+            yield advance
+    else:
+        yield _plain(confidence)
+
+
+@contextmanager
+def _drawn(terminal: Terminal, confidence: float) -> Iterator[Advance]:
+    from rich import progress as bars
+    from rich.console import Group
+    from rich.live import Live as Screen
+
+    columns = (
+        bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
+        bars.TextColumn("{task.fields[left]}"),
+    )  # fmt: skip
+    bar = bars.Progress(*columns, auto_refresh=False)
+    task = bar.add_task("executions", total=None, left="")
+    console = terminal.err
+    last = -_DRAW_S
+    with Screen(bar, console=console, transient=True, auto_refresh=False) as screen:
+
+        def advance(progress: Progress) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last < _DRAW_S and progress.done < progress.total:
+                return
+            bar.update(task, completed=progress.done, total=progress.total, left=_left(progress))
+            rows = standing_lines(progress.live.standings(confidence=confidence), console.height - _AROUND)
+            screen.update(Group(bar, *(escape(row) for row in rows)), refresh=True)
+            last = time.monotonic()
+
+        yield advance
+
+
+def _plain(confidence: float) -> Advance:
+    last = time.monotonic()
+
+    def advance(progress: Progress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < _LINE_S or progress.done == progress.total:
+            return
+        last = now
+        standings = progress.live.standings(confidence=confidence)
+        widest = f"; widest: {_standing(_by_width(standings)[0])}" if standings else ""
+        sys.stderr.write(f"executions: {progress.done} of {progress.total}{_comma(_left(progress))}{widest}\n")
+
+    return advance
+
+
+def standing_lines(standings: Sequence[Standing], most: int) -> list[str]:
+    """One line for each benchmark and system; where there is no room for all, those that are known worst."""
+    if len(standings) <= max(most, 1):
+        return [_standing(standing) for standing in standings]
+    shown = _by_width(standings)[: max(most, 1)]
+    return [*map(_standing, shown), f"and {len(standings) - len(shown)} more that are known better"]
+
+
+def _by_width(standings: Sequence[Standing]) -> list[Standing]:
+    return sorted(standings, key=lambda s: (s.relative_half_width is not None, -(s.relative_half_width or 0.0)))
+
+
+def _standing(standing: Standing) -> str:
+    binaries = "1 binary" if standing.n_binaries == 1 else f"{standing.n_binaries} binaries"
+    width = "" if standing.relative_half_width is None else f" ± {percent(standing.relative_half_width)}"
+    return f"{standing.benchmark}, {standing.system}: {quantity(standing.mean, standing.unit)}{width} ({binaries})"
+
+
+def _left(progress: Progress) -> str:
+    left = progress.live.remaining_s()
+    return "" if left is None else f"about {duration(left)} left"
+
+
+def _comma(text: str) -> str:
+    return f", {text}" if text else ""
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people: 12 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

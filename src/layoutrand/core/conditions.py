@@ -1,0 +1,109 @@
+"""What an execution is given beside its command: CPUs, priority, stack offset, limits.
+
+Each is a wish of the configuration; none of them touches the arguments or the environment.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from signal import SIGXFSZ
+from typing import Any, Final
+
+from layoutrand.core.keyed import keyed_uniform
+from layoutrand.core.sizes import size_in_words
+from layoutrand.core.topology import Placement, format_cpus
+from layoutrand.model import Execution
+
+STACK_STEP: Final = 16
+"""Bytes: the alignment of the stack pointer at a program's start, which any finer offset would be rounded to."""
+
+MAX_STACK_OFFSET: Final = 3584
+"""Bytes, exclusive: what a path may grow by below PATH_MAX (4096), with 511 bytes left for the path itself."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions of one execution; None where nothing is asked for.
+
+    ``priority`` is a nice value, ``stack_offset`` and the limits are bytes.  ``memory_limit`` is for the private
+    writable memory of each process, ``output_limit`` for each file that it writes.
+    """
+
+    placement: Placement | None = None
+    priority: int | None = None
+    stack_offset: int | None = None
+    memory_limit: int | None = None
+    output_limit: int | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What was asked for, as JSON values."""
+        facts = {
+            "priority": self.priority, "stack_offset": self.stack_offset,
+            "memory_limit": self.memory_limit, "output_limit": self.output_limit,
+        }  # fmt: skip
+        placed = {} if self.placement is None else {
+            "cpus": list(self.placement.cpus), "siblings": list(self.placement.siblings),
+        }  # fmt: skip
+        return placed | {name: value for name, value in facts.items() if value is not None}
+
+
+def draw_stack_offset(schedule_seed: int, slot_identity: bytes) -> int:
+    """Bytes by which the stack of this slot begins lower, in every run of the schedule; a multiple of `STACK_STEP`."""
+    steps = MAX_STACK_OFFSET // STACK_STEP
+    return STACK_STEP * keyed_uniform(schedule_seed, "stack-offset", slot_identity, steps)
+
+
+def mixed_cpus(executions: Iterable[Execution]) -> list[str]:
+    """A sentence where executions that were pinned were so to different CPUs: ``cpu = "auto"`` may choose anew."""
+    counts = Counter(format_cpus(e.conditions["cpus"]) for e in executions if "cpus" in e.conditions)
+    if len(counts) < 2:
+        return []
+    listed = "; ".join(f"CPU {cpus}: {count}" for cpus, count in counts.most_common())
+    return [
+        f"the executions were made on different CPUs ({listed}), since others were to be had; where cores differ, a "
+        "difference between systems or layouts may come from that. run.cpu = N stays on one"
+    ]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an execution ended, limits left aside.
+
+    ``written`` is the size of the longer of its two outputs, ``peak`` its greatest resident memory where that is
+    known, both in bytes.
+    """
+
+    status: str
+    reason: str
+    signal: int | None = None
+    written: int = 0
+    peak: float | None = None
+
+
+def limit_verdict(conditions: Conditions, ending: Ending) -> tuple[str, str]:
+    """Status and reason of an execution in the light of its limits.
+
+    Whether the memory limit made a program fail is known to nobody: the kernel refuses the memory and keeps no record
+    of it.  So the reason tells that the limit was in force, and the status says no more than what was seen.
+    """
+    status, reason, output = ending.status, ending.reason, conditions.output_limit
+    if output is not None and ending.signal == SIGXFSZ and status == "signal":
+        return "output-limit", (
+            f"killed by SIGXFSZ: a file that it wrote (its output, or another) reached output_limit = "
+            f"{size_in_words(output)}"
+        )
+    if output is not None and ending.written >= output and status in {"ok", "exit", "signal"}:
+        how = f"; {reason}" if reason else ""
+        return "output-limit", f"its output reached output_limit = {size_in_words(output)}, and the rest is lost{how}"
+    if status not in {"exit", "signal"}:
+        return status, reason
+    notes = []
+    if conditions.memory_limit is not None:
+        notes.append(f"memory_limit = {size_in_words(conditions.memory_limit)} was in force")
+        if ending.peak is not None:
+            notes.append(f"peak resident memory {size_in_words(round(ending.peak))}")
+    if output is not None:
+        notes.append(f"output_limit = {size_in_words(output)} was in force")
+    return status, f"{reason} ({'; '.join(notes)})" if notes else reason

@@ -1,0 +1,17 @@
+"""What every table of layoutrand.toml has in common: strict types, no unknown keys, nothing changed after checking."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+
+
+class Table(BaseModel):
+    """A table of layoutrand.toml."""
+
+    model_config = STRICT

@@ -1,0 +1,62 @@
+"""The formats that can be imported, and which of them a text is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from layoutrand.text.importers import hyperfine, jmh, pyperf, renaissance, spec, table
+from layoutrand.text.importers.rows import Imported, read_json, unreadable
+
+_Of = tuple[Callable[[Any], bool], Callable[[Any, str], Imported]]
+
+JSON_FORMATS: Final[dict[str, _Of]] = {
+    "hyperfine": (hyperfine.recognise, hyperfine.parse),
+    "jmh": (jmh.recognise, jmh.parse),
+    "pyperf": (pyperf.recognise, pyperf.parse),
+    "renaissance": (renaissance.recognise, renaissance.parse),
+    "layoutrand": (table.recognise, table.parse),
+}
+"""Format -> whether a document is of it, and how its rows are read."""
+
+TEXT_FORMATS: Final[dict[str, _Of]] = {
+    "csv": (table.recognise_csv, table.parse_csv),
+    "renaissance-csv": (renaissance.recognise_csv, renaissance.parse_csv),
+    "spec-csv": (spec.recognise_csv, spec.parse_csv),
+    "spec-rsf": (spec.recognise_rsf, spec.parse_rsf),
+}
+"""The same for text that is no JSON."""
+
+FORMATS: Final = tuple(sorted([*JSON_FORMATS, *TEXT_FORMATS]))
+
+
+def parse(text: str, source: str, format_name: str | None) -> tuple[str, Imported]:
+    """The format, and what the text holds.
+
+    ``format_name`` is one of `FORMATS`, or None to go by the content; ``source`` is the file's name for messages.
+    Raises `UnreadableResults` that says what was expected, or that no format, or more than one, fits.
+    """
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise unreadable(source, "is empty")
+    name = format_name or detect(text, source)
+    if name in JSON_FORMATS:
+        return name, JSON_FORMATS[name][1](read_json(text, source), source)
+    return name, TEXT_FORMATS[name][1](text, source)
+
+
+def detect(text: str, source: str) -> str:
+    """The one format that the content is of; raises `UnreadableResults`."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        fitting = [name for name, (recognise, _) in TEXT_FORMATS.items() if recognise(text)]
+        if not fitting and text.lstrip()[0] in "{[":
+            read_json(text, source)  # says where it ceases to be JSON
+    else:
+        fitting = [name for name, (recognise, _) in JSON_FORMATS.items() if recognise(document)]
+    if len(fitting) == 1:
+        return fitting[0]
+    what = f"could be {' or '.join(fitting)}" if fitting else "is in no format that is known"
+    raise unreadable(source, f"{what}; --format names one of {', '.join(FORMATS)}")

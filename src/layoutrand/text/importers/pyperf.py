@@ -1,0 +1,71 @@
+"""pyperf's JSON: runs of worker processes, each with values and warm-ups.
+
+A run is an execution, its values are iterations, its warm-ups stand before them and are flagged.  A run without values
+calibrated the number of loops and is all warm-up.  pyperf knows nothing of binaries; what ``layoutrand export`` writes
+has each run's seed in its metadata.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from layoutrand.text.importers.rows import Imported, Row, json_number, member, once, plain, shown, unreadable
+
+SEED_KEY: Final = "layoutrand_seed"
+_UNITS: Final = {"second": ("time_s", "s"), "byte": ("memory_bytes", "B"), "integer": ("value", "1")}
+
+
+def recognise(document: Any) -> bool:
+    """Whether a JSON document is of pyperf."""
+    benchmarks = document.get("benchmarks") if isinstance(document, dict) else None
+    return (
+        isinstance(benchmarks, list)
+        and bool(benchmarks)
+        and all(isinstance(benchmark, dict) and "runs" in benchmark for benchmark in benchmarks)
+    )
+
+
+def parse(document: Any, source: str) -> Imported:
+    """Rows of all benchmarks; raises `UnreadableResults`."""
+    version = member(document, "version", str, source, "the document")
+    if version != "1.0":
+        raise unreadable(source, f"version {version!r} of pyperf's format; expected '1.0'")
+    common = document.get("metadata") or {}
+    rows: list[Row] = []
+    seen: set[str] = set()
+    for place, benchmark in enumerate(member(document, "benchmarks", list, source, "the document")):
+        where = f"benchmark {place}"
+        runs = member(benchmark, "runs", list, source, where)
+        first = runs[0].get("metadata") if runs and isinstance(runs[0], dict) else None
+        metadata = {**common, **(first or {}), **(benchmark.get("metadata") or {})}
+        name = plain(member(metadata, "name", str, source, f"{where}, its metadata"))
+        once(name, seen, source, "names must differ")
+        seen.add(name)
+        unit = metadata.get("unit", "second")
+        if unit not in _UNITS:
+            raise unreadable(source, f"{where}: unit {shown(unit)}; expected one of {', '.join(_UNITS)}")
+        for number, run in enumerate(runs):
+            rows += _run_rows(run, number, name, unit, source, f"{where}, run {number}")
+    return Imported(tuple(rows))
+
+
+def _run_rows(run: Any, number: int, name: str, unit: str, source: str, where: str) -> list[Row]:  # noqa: PLR0913
+    if not isinstance(run, dict):
+        raise unreadable(source, f"{where} is {shown(run)}; expected an object")
+    metric, base = _UNITS[unit]
+    warmups = run.get("warmups") or []
+    values = run.get("values") or []
+    if not isinstance(warmups, list) or not isinstance(values, list) or not (warmups or values):
+        raise unreadable(source, f"{where} has neither values nor warmups that are arrays")
+    metadata = run.get("metadata") or {}
+    seed = plain(str(metadata.get(SEED_KEY, ""))) if isinstance(metadata, dict) else ""
+    rows = []
+    for iteration, pair in enumerate(warmups):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise unreadable(source, f"{where}, warmup {iteration} is {shown(pair)}; expected [loops, value]")
+        value = json_number(pair[1], source, f"{where}, warmup {iteration}")
+        rows.append(Row(name, value, metric, base, number, iteration, binary=seed, warmup=True))
+    for iteration, raw in enumerate(values):
+        value = json_number(raw, source, f"{where}, value {iteration}")
+        rows.append(Row(name, value, metric, base, number, len(warmups) + iteration, binary=seed))
+    return rows

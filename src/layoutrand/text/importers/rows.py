@@ -1,0 +1,158 @@
+"""What an importer makes of a file of another harness, and what the importers share: names, numbers, units, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from layoutrand.core.metric import Better
+from layoutrand.core.schedule import NATIVE
+from layoutrand.errors import UnreadableResults
+from layoutrand.text.program_output import excerpt
+
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_UNITS: Final[Mapping[str, Mapping[str, float]]] = {
+    "s": {
+        "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "sec": 1, "second": 1, "seconds": 1,
+        "min": 60, "hr": 3600, "h": 3600, "day": 86400,
+    },
+    "B": {
+        "B": 1, "byte": 1, "bytes": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
+        "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of one iteration, in base units (s, B).
+
+    ``system`` and ``binary`` are "" where the file does not say; ``variant`` tells apart systems of one file that has
+    no names for them ("peak" of SPEC).  Executions and iterations count from 0 and need not be complete.
+    ``fingerprint`` is a digest of the binary where the harness recorded one.
+    """
+
+    benchmark: str
+    value: float
+    metric: str
+    unit: str
+    execution: int = 0
+    iteration: int = 0
+    system: str = ""
+    binary: str = ""
+    variant: str = ""
+    instrument: str = NATIVE
+    better: Better = "less"
+    warmup: bool = False
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class FailedRun:
+    """An execution that the file says failed: it has no numbers."""
+
+    benchmark: str
+    status: str
+    reason: str
+    execution: int = 0
+    system: str = ""
+    binary: str = ""
+    variant: str = ""
+    instrument: str = NATIVE
+
+
+@dataclass(frozen=True)
+class Imported:
+    """All that a file holds; ``remarks`` say what of it was left out or has to be known about it."""
+
+    rows: tuple[Row, ...]
+    failures: tuple[FailedRun, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def unreadable(source: str, message: str, *, line: int | None = None) -> UnreadableResults:
+    """The error that names file and line."""
+    return UnreadableResults(f"{source}{'' if line is None else f', line {line}'}: {message}")
+
+
+def plain(name: str) -> str:
+    """A name as it can be shown on one line: white space is one space, and what cannot be printed is escaped."""
+    text = " ".join(name.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def in_base_unit(value: float, unit: str) -> tuple[float, str]:
+    """Times in seconds, sizes in bytes; other units stay.
+
+    >>> in_base_unit(250, "ms")
+    (0.25, 's')
+    """
+    for base, factors in _UNITS.items():
+        if unit in factors:
+            factor = factors[unit]
+            # Dividing by a power of ten rounds once; multiplying by its inverse, which has no exact form, twice.
+            return (value / round(1 / factor) if factor < 1 else value * factor), base
+    return value, unit
+
+
+def parse_number(text: str, source: str, what: str, *, line: int | None = None) -> float:
+    """A finite number as text; raises `UnreadableResults`."""
+    if not _NUMBER.fullmatch(text):
+        raise unreadable(source, f"{what} is {excerpt(text)}, which is no number such as 0.25 or 1e-3", line=line)
+    value = float(text)
+    if not math.isfinite(value):
+        raise unreadable(source, f"{what} is {excerpt(text)}, which is too large", line=line)
+    return value
+
+
+def read_json(text: str, source: str) -> Any:
+    """The document; raises `UnreadableResults` with the line."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise unreadable(
+            source, f"no JSON ({error.msg}, column {error.colno}); is the file complete?", line=error.lineno
+        ) from error
+    except (RecursionError, ValueError) as error:
+        raise unreadable(source, f"no JSON that can be read ({error})") from error
+
+
+def member(document: Any, key: str, kind: type, source: str, where: str) -> Any:
+    """``document[key]``, which must be of this kind; raises `UnreadableResults` that says what is expected."""
+    names = {list: "an array", dict: "an object", str: "a string", int: "an integer"}
+    if not isinstance(document, dict):
+        raise unreadable(source, f"{where} is {shown(document)}; expected an object with {key!r}")
+    if key not in document:
+        raise unreadable(source, f"{where} has no {key!r}; expected {names[kind]}")
+    value = document[key]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise unreadable(source, f"{where}, {key!r} is {shown(value)}; expected {names[kind]}")
+    return value
+
+
+def json_number(value: Any, source: str, where: str) -> float:
+    """A finite JSON number; raises `UnreadableResults`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise unreadable(source, f"{where} is {shown(value)}; expected a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise unreadable(source, f"{where} is {shown(value)}, which cannot be averaged")
+    return number
+
+
+def shown(value: Any) -> str:
+    """A JSON value in a message."""
+    return excerpt(json.dumps(value, ensure_ascii=False), quoted=False)
+
+
+def once(name: str, seen: Mapping[str, Any] | set[str], source: str, advice: str) -> None:
+    """Raise `UnreadableResults` where the name was there before."""
+    if name in seen:
+        raise unreadable(source, f"there are two results called {name!r}, and nothing tells them apart; {advice}")

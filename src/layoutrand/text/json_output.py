@@ -1,0 +1,114 @@
+"""Numbers out of JSON that a benchmark printed: one document, or one document per line.
+
+A number is found by a JSON pointer (RFC 6901).  Nothing is skipped unless that was asked for: a line that is no
+document, or a document without the number, is an error that names line, pointer and what was found.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Final
+
+from layoutrand.core.metric import JsonLines
+from layoutrand.errors import NoMeasurement
+from layoutrand.text.program_output import excerpt
+
+_INDEX: Final = re.compile(r"0|[1-9][0-9]*")
+
+
+class _Nowhere(NoMeasurement):
+    """The pointer leads nowhere in a document."""
+
+
+def read_json_iterations(output: bytes, pointer: str, lines: JsonLines = "all", *, key: str) -> tuple[float, ...]:
+    """The numbers that ``pointer`` leads to, in order of appearance: one per iteration.
+
+    The output is one document, or else every line that is not blank is one.  Where the pointer leads to an array of
+    numbers, each of them is an iteration.  With ``lines="matching"`` a line is passed over that does not begin with
+    ``{`` or ``[``, or in whose document the pointer leads nowhere.  ``key`` is the place in layoutrand.toml that
+    messages name.  Raises `NoMeasurement` where there is no number, or one that is not finite.
+    """
+    text = output.decode("utf-8", "surrogateescape")
+    asked = f"{key} = {pointer!r}"
+    whole, trouble = _parse(text)
+    if not trouble:
+        return _numbers(whole, pointer, f"{asked}: in the standard output")
+    values: list[float] = []
+    written = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    for number, line in written:
+        if lines == "matching" and line.lstrip()[0] not in "{[":
+            continue
+        document, trouble = _parse(line)
+        if trouble:
+            advice = "" if lines == "matching" else '; json_lines = "matching" passes over lines that begin otherwise'
+            raise NoMeasurement(
+                f"{asked}: the standard output is not one JSON document, and line {number} is none either "
+                f"({trouble}): {excerpt(line)}{advice}"
+            )
+        try:
+            values += _numbers(document, pointer, f"{asked}: in line {number} of the standard output")
+        except _Nowhere as error:
+            if lines == "all":
+                raise NoMeasurement(f'{error}; json_lines = "matching" passes over such lines') from error
+    if not values:
+        found = f"leads nowhere in any of {len(written)} lines" if written else "found nothing: the output is empty"
+        raise NoMeasurement(f"{asked} {found}")
+    return tuple(values)
+
+
+def _parse(text: str) -> tuple[Any, str]:
+    """The document, and what is wrong with it, or ""."""
+    try:
+        return json.loads(text), ""
+    except RecursionError:
+        return None, "nested too deeply"
+    except ValueError as error:  # JSONDecodeError, and integers with more digits than Python converts
+        return None, str(error)
+
+
+def _numbers(document: Any, pointer: str, where: str) -> tuple[float, ...]:
+    target = _follow(document, pointer, where)
+    if not isinstance(target, list):
+        return (_number(target, where, "the pointer leads to"),)
+    if not target:
+        raise NoMeasurement(f"{where} the pointer leads to an empty array, which holds no number")
+    return tuple(_number(item, where, f"item {place} of the array is") for place, item in enumerate(target))
+
+
+def _follow(document: Any, pointer: str, where: str) -> Any:
+    """RFC 6901, section 4."""
+    reached = ""
+    for escaped in pointer.split("/")[1:]:
+        token = escaped.replace("~1", "/").replace("~0", "~")
+        place = f"{reached!r}" if reached else "the document"
+        if isinstance(document, dict) and token in document:
+            document = document[token]
+        elif isinstance(document, list) and _INDEX.fullmatch(token) and int(token) < len(document):
+            document = document[int(token)]
+        elif isinstance(document, dict):
+            known = ", ".join(map(repr, list(document)[:8])) or "none at all"
+            raise _Nowhere(f"{where} {place} has no key {token!r}; there are {known}")
+        elif isinstance(document, list):
+            raise _Nowhere(f"{where} {place} is an array of {len(document)}, which has no item {token!r}")
+        else:
+            raise _Nowhere(f"{where} {place} is {_shown(document)}, which has no {token!r} inside")
+        reached += "/" + escaped
+    return document
+
+
+def _number(value: Any, where: str, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise NoMeasurement(f"{where} {what} {_shown(value)}, which is no number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise NoMeasurement(f"{where} {what} {number}, which cannot be averaged")
+    return number
+
+
+def _shown(value: Any) -> str:
+    return excerpt(json.dumps(value, ensure_ascii=False), quoted=False)

@@ -1,0 +1,79 @@
+"""The conditions of executions: checked before the first one is made, then worked out for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from layoutrand.core import command as commands
+from layoutrand.core.conditions import Conditions, draw_stack_offset
+from layoutrand.core.config import Benchmark, Config
+from layoutrand.core.schedule import PERF, SIMULATED, Slot
+from layoutrand.core.topology import Placement
+from layoutrand.errors import FeatureUnsupported, UsageError
+from layoutrand.world import pinning, stack
+
+STACK_OFFSET: Final = "stack-offset"
+_STARTED_BY_OTHERS: Final = SIMULATED | {PERF}
+"""Instruments that start the program themselves, so that its stack is not ours to move."""
+
+_LAUNCHERS: Final = frozenset({
+    "bash", "catchsegv", "chroot", "chrt", "dash", "env", "ionice", "nice", "nohup", "numactl", "perf", "prlimit",
+    "setarch", "setsid", "sh", "stdbuf", "strace", "sudo", "taskset", "time", "timeout", "unshare", "valgrind",
+})  # fmt: skip
+
+
+def checked_placement(config: Config) -> Placement | None:
+    """Where executions happen; raises `UsageError` or `FeatureUnsupported` where CPUs or priority cannot be had."""
+    if config.run.priority is not None:
+        pinning.check_priority(config.run.priority)
+    return pinning.placement(config.run.cpu)
+
+
+def check_stacks(config: Config, benchmarks: Iterable[Benchmark], artefacts: Mapping[str, Path], bin_: Path) -> None:
+    """Raise where "stack-offset" is asked for and a program's stack cannot be moved, as far as that is known yet.
+
+    ``artefacts`` maps each artefact to one binary of it, ``bin_`` is the directory where all will be placed.
+    """
+    if STACK_OFFSET not in config.run.randomise:
+        return
+    for benchmark in benchmarks:
+        word = benchmark.command[0]
+        if Path(word).name in _LAUNCHERS and any("{artefact" in other for other in benchmark.command[1:]):
+            raise UsageError(
+                f'benchmark {benchmark.name!r}: run.randomise has "stack-offset", which would move the stack of '
+                f"{word}, not that of the program that it starts; let the command begin with the program"
+            )
+        if problem := _obstacle(benchmark, config, artefacts, bin_):
+            raise FeatureUnsupported(f"benchmark {benchmark.name!r}: {problem}")
+
+
+def conditions_of(config: Config, placement: Placement | None, slot: Slot, benchmark: Benchmark) -> Conditions:
+    """The conditions of one execution.
+
+    The memory limit is meant for the program as it is, so a simulator, which needs several times as much, has none.
+    """
+    moved = STACK_OFFSET in config.run.randomise and slot.instrument not in _STARTED_BY_OTHERS
+    return Conditions(
+        placement=placement,
+        priority=config.run.priority,
+        stack_offset=draw_stack_offset(config.run.schedule_seed, slot.identity) if moved else None,
+        memory_limit=None if slot.instrument in SIMULATED else benchmark.memory_limit,
+        output_limit=benchmark.output_limit,
+    )
+
+
+def _obstacle(benchmark: Benchmark, config: Config, artefacts: Mapping[str, Path], bin_: Path) -> str:
+    """What stands in the way for a command's first word; "" also where only the execution itself will tell."""
+    word = benchmark.command[0]
+    if word == "{artefact}":
+        name = benchmark.artefact or config.build.artefacts[0]
+        return stack.too_long(str(bin_ / name)) or (stack.obstacle(str(artefacts[name])) if name in artefacts else "")
+    if "{" in word or ("/" in word and not word.startswith("/")):
+        return ""
+    try:
+        env = {"PATH": benchmark.env.get("PATH", commands.SYSTEM_PATH)}
+        return stack.obstacle(stack.find(word, env, Path("/")))
+    except OSError:  # it cannot be started, which each execution records
+        return ""

@@ -1,0 +1,92 @@
+"""`layoutrand export`: recorded results as rows, and these in a format of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutrand import __version__
+from layoutrand.errors import AnalysisError
+from layoutrand.model import IDENTITY, STOCK, Execution
+from layoutrand.text import exports
+from layoutrand.text.importers.rows import FailedRun, Imported, Row, plain
+from layoutrand.usecases.analyse import choose_metrics
+from layoutrand.usecases.documents import build_failure_json
+from layoutrand.usecases.selection import Sample, Selection
+
+
+@dataclass(frozen=True)
+class Export:
+    """The text, and warnings about what the format has no place for."""
+
+    text: str
+    warnings: tuple[str, ...]
+
+
+def export(selection: Selection, format_name: str, metrics: Sequence[str]) -> Export:
+    """The selection in this format (one of `exports.FORMATS`).
+
+    CSV and JSON hold every metric unless some are named, the others each benchmark's main one.  Raises `UsageError`
+    for what the format cannot hold and `AnalysisError` where there is nothing to export.
+    """
+    samples = choose_metrics(selection, metrics)
+    everything = format_name in {"csv", "json"}
+    if not metrics and not everything:
+        samples = [sample for sample in samples if sample.is_primary]
+    content = rows(selection, samples)
+    facts = {"project": selection.experiment.project, "host": selection.experiment.hostname}
+    warnings = selection.warnings
+    if format_name == "json":
+        unbuilt = [build_failure_json(failure) for failure in selection.build_failures]
+        more = {"version": __version__, **facts, "build_failures": unbuilt, "warnings": list(warnings)}
+        return Export(exports.as_json(content, more), warnings)
+    if selection.build_failures:
+        warnings += (f"{format_name} has no place for the {len(selection.build_failures)} binaries not built",)
+    if format_name == "csv":
+        return Export(exports.as_csv(content), warnings)
+    if not any(row.binary not in {STOCK, IDENTITY} for row in content.rows):
+        raise AnalysisError("no seed was executed successfully, so there is nothing to export")
+    text = exports.as_benchstat(content.rows, facts) if format_name == "benchstat" else exports.as_pyperf(content.rows)
+    return Export(text, (*warnings, *_lost(content, format_name)))
+
+
+def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
+    """Every number of these samples' metrics, warm-up too, in the order of the samples; and the failed executions."""
+    numbers: dict[tuple[str, str, str, str], int] = {}
+    measured: dict[tuple[str, str, str, str], list[Row]] = {}
+    wanted = {(s.system, s.benchmark, s.instrument, s.metric): s for s in samples}
+    failures = []
+    for execution in sorted(selection.executions, key=lambda e: (e.round, e.repetition)):
+        slot = (execution.system, execution.benchmark, execution.instrument, str(execution.layout))
+        number = numbers[slot] = numbers.get(slot, -1) + 1
+        if execution.status != "ok":
+            failures.append(_failure(execution, number))
+            continue
+        for m in execution.measurements:
+            key = (*slot[:3], m.metric)
+            if key in wanted:
+                measured.setdefault(key, []).append(
+                    Row(
+                        system=execution.system, benchmark=execution.benchmark, instrument=execution.instrument,
+                        binary=str(execution.layout), execution=number, iteration=m.iteration, value=m.value,
+                        metric=m.metric, unit=m.unit, better=wanted[key].better, warmup=m.warmup,
+                    )
+                )  # fmt: skip
+    return Imported(tuple(row for key in wanted for row in measured.get(key, ())), tuple(failures))
+
+
+def _failure(execution: Execution, number: int) -> FailedRun:
+    return FailedRun(
+        system=execution.system, benchmark=execution.benchmark, binary=str(execution.layout), execution=number,
+        instrument=execution.instrument, status=execution.status, reason=plain(execution.reason),
+    )  # fmt: skip
+
+
+def _lost(content: Imported, format_name: str) -> list[str]:
+    lost = []
+    if content.failures:
+        lost.append(f"{format_name} has no place for failed executions; {len(content.failures)} are not in it")
+    controls = sorted({row.binary for row in content.rows} & {STOCK, IDENTITY})
+    if controls:
+        lost.append(f"{format_name} has no place for {' and '.join(controls)}, which are no drawn layouts: left out")
+    return lost

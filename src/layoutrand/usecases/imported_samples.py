@@ -1,0 +1,133 @@
+"""Imported rows put together: one sample for each system, benchmark and metric, as `selection` has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from layoutrand.core.import_spec import layout_of
+from layoutrand.core.metric import Better
+from layoutrand.errors import UsageError
+from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
+from layoutrand.text.importers.rows import Row
+from layoutrand.usecases.selection import Executions, Sample
+
+UNNAMED: Final = "unnamed"
+"""What the one binary of a file is called that knows nothing of binaries."""
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """A row, and the number of the file it is from: executions of two files are different ones."""
+
+    file: int
+    row: Row
+
+
+_Key = tuple[str, str, str, str]
+_Places = dict[tuple[int, int], list[tuple[int, Row]]]
+_Unit = tuple[str, Better]
+
+
+def samples(
+    items: Sequence[FileRow], systems: Sequence[str], benchmarks: Sequence[str], warmup: int
+) -> tuple[tuple[Sample, ...], list[str]]:
+    """The samples in the order of benchmarks and systems, and warnings.
+
+    A benchmark's primary metric is the first that there is of it.  Iterations flagged as warm-up are left out, and so
+    are the first ``warmup`` of each execution.  Raises `UsageError` where units or directions of one metric differ, or
+    a value is not finite.
+    """
+    table: dict[_Key, dict[str, _Places]] = {}
+    units: dict[tuple[str, str, str], _Unit] = {}
+    primary: dict[str, tuple[str, str]] = {}
+    for item in items:
+        row = item.row
+        if not math.isfinite(row.value):
+            raise UsageError(f"{row.system}, {row.benchmark}, {row.metric}: a value is too large in its base unit")
+        metric = (row.benchmark, row.instrument, row.metric)
+        unit = units.setdefault(metric, (row.unit, row.better))
+        if unit != (row.unit, row.better):
+            raise UsageError(
+                f"{row.benchmark}, {row.metric}: measured in {_shown(unit)} here, in {_shown((row.unit, row.better))} "
+                "there; one metric has one unit"
+            )
+        primary.setdefault(row.benchmark, metric[1:])
+        places = table.setdefault((row.system, *metric), {}).setdefault(row.binary, {})
+        places.setdefault((item.file, row.execution), []).append((row.iteration, row))
+
+    def place(key: _Key) -> tuple[int, int, bool, str, str]:
+        system, benchmark, instrument, metric = key
+        is_other = (instrument, metric) != primary[benchmark]
+        return benchmarks.index(benchmark), systems.index(system), is_other, instrument, metric
+
+    found = []
+    warnings: list[str] = []
+    for key in sorted(table, key=place):
+        sample = _sample(key, table[key], units[key[1:]], warmup, is_primary=key[2:] == primary[key[1]])
+        found.append(sample)
+        if sample.is_primary:
+            warnings += _warnings(sample, table[key])
+    return tuple(found), warnings + _single(found)
+
+
+def _shown(unit: _Unit) -> str:
+    return f"{unit[0] or 'no unit'} ({unit[1]} is better)"
+
+
+def _sample(key: _Key, table: Mapping[str, _Places], unit: _Unit, warmup: int, *, is_primary: bool) -> Sample:
+    binaries: dict[BinaryName, Executions] = {}
+    controls: dict[LayoutName, Executions] = {}
+    for name, places in table.items():
+        executions = tuple(run for place in sorted(places) if (run := _iterations(places[place], warmup)))
+        if not executions:
+            continue
+        layout = layout_of(name) if name else UNNAMED
+        if name == STOCK:
+            controls[STOCK] = executions
+        elif name == IDENTITY:
+            controls[IDENTITY] = executions
+        else:
+            binaries[layout] = binaries.get(layout, ()) + executions
+    system, benchmark, instrument, metric = key
+    return Sample(
+        system=system, benchmark=benchmark, instrument=instrument, metric=metric, unit=unit[0], is_primary=is_primary,
+        binaries=tuple((name, binaries[name]) for name in sorted(binaries, key=_seeds_first)), controls=controls,
+        better=unit[1],
+    )  # fmt: skip
+
+
+def _iterations(run: Sequence[tuple[int, Row]], warmup: int) -> tuple[float, ...]:
+    ordered = sorted(run, key=lambda pair: pair[0])
+    return tuple(row.value for _, row in ordered[warmup:] if not row.warmup)
+
+
+def _seeds_first(name: BinaryName) -> tuple[bool, int, str]:
+    return (False, name, "") if isinstance(name, int) else (True, 0, name)
+
+
+def _warnings(sample: Sample, table: Mapping[str, _Places]) -> list[str]:
+    where = f"{sample.system}, {sample.benchmark}"
+    warnings = []
+    counted = sum(len(runs) for _, runs in sample.binaries) + sum(len(runs) for runs in sample.controls.values())
+    lost = sum(len(places) for places in table.values()) - counted
+    if lost:
+        warnings.append(f"{where}: {lost} execution(s) hold nothing but warm-up and are not in the sample")
+    return warnings
+
+
+def _single(found: Sequence[Sample]) -> list[str]:
+    """A warning about samples of one binary, which is all that most harnesses ever measure."""
+    primary = [sample for sample in found if sample.is_primary]
+    single = [sample for sample in primary if len(sample.binaries) == 1]
+    if not single:
+        return []
+    systems = ", ".join(dict.fromkeys(sample.system for sample in single))
+    where = "" if len(single) == len(primary) else " in some benchmarks"
+    return [
+        f"one binary of {systems}{where}: its executions tell of "
+        "execution noise and nothing of layout, so there is no interval over layouts; build more layouts and import "
+        "each as NAME:SEED=FILE"
+    ]

@@ -1,0 +1,221 @@
+"""Results of other harnesses as a `Selection`, so that `analyse` and `compare` treat them like layoutrand's own.
+
+Which executions are of one binary is never guessed: a file that does not say is of one binary, and several such files
+of a system need to be told apart by the user.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from layoutrand.core.config import choose
+from layoutrand.core.import_spec import EVERY, Wanted, layout_of, parse_import
+from layoutrand.core.matrix import matching as match_names
+from layoutrand.errors import UsageError
+from layoutrand.model import Execution, Experiment
+from layoutrand.text.importers.formats import parse
+from layoutrand.text.importers.rows import FailedRun, Imported, Row, plain
+from layoutrand.usecases.imported_samples import UNNAMED, FileRow, samples
+from layoutrand.usecases.selection import Selection, Source
+from layoutrand.world import foreign
+
+NamesAre = Literal["benchmarks", "systems"]
+_NOWHERE: Final = Experiment(project="", protocol=0, policy="", randomise="", host="", hostname="")
+
+
+@dataclass(frozen=True)
+class ImportQuestion:
+    """What to import and what of it to analyse.
+
+    ``files`` are as on the command line (`layoutrand.core.import_spec`); ``format_name`` None goes by the content.
+    ``names_are`` says what the names within files of one kind of result stand for; ``warmup`` is how many iterations
+    of each execution to leave out.  ``systems`` (names or patterns) and ``benchmarks`` are empty for all.
+    """
+
+    files: Sequence[str]
+    format_name: str | None
+    names_are: NamesAre
+    warmup: int
+    systems: Sequence[str]
+    benchmarks: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _File:
+    """One file as read: what was wanted of it, its name for people, and what is in it under final names."""
+
+    wanted: Wanted
+    shown: str
+    format: str
+    content: Imported
+
+
+def import_selection(question: ImportQuestion) -> Selection:
+    """Read all files; raises `UsageError` where one cannot be read, or where it is not clear what is of what."""
+    files = [_read(wanted, question) for wanted in _wanted(question.files)]
+    _check_binaries(files)
+    rows = [FileRow(number, row) for number, file in enumerate(files) for row in file.content.rows]
+    failures = [(file, failure) for file in files for failure in file.content.failures]
+    everything: list[Row | FailedRun] = [*(item.row for item in rows), *(failure for _, failure in failures)]
+    known = list(dict.fromkeys(item.system for item in everything))
+    systems = choose("system", match_names("system", list(question.systems), known), known)
+    benchmarks = choose(
+        "benchmark", list(question.benchmarks), list(dict.fromkeys(item.benchmark for item in everything))
+    )
+    kept = [item for item in rows if item.row.system in systems and item.row.benchmark in benchmarks]
+    found, warnings = samples(kept, systems, benchmarks, question.warmup)
+    return Selection(
+        experiment=_NOWHERE,
+        samples=found,
+        executions=(),
+        failures=tuple(
+            _execution(failure, file)
+            for file, failure in failures
+            if failure.system in systems and failure.benchmark in benchmarks
+        ),
+        build_failures=(),
+        warnings=(
+            *(f"{file.shown}: {remark}" for file in files for remark in file.content.remarks),
+            *_copies(files),
+            *warnings,
+        ),
+        sources=tuple(_source(file) for file in files),
+    )
+
+
+def _wanted(texts: Sequence[str]) -> list[Wanted]:
+    """Every file to read, patterns expanded; the same file twice is an error."""
+    wanted: list[Wanted] = []
+    for text in texts:
+        one = parse_import(text)
+        if one.name is not None and "/" not in one.file and foreign.exists(text):
+            raise UsageError(
+                f"--import {foreign.shown(text)}: there is a file of that very name; write ./{foreign.shown(text)} "
+                f"for it, or {foreign.shown(text.replace('=', '=./', 1))} for the other one"
+            )
+        if one.seed == EVERY:
+            found = foreign.matching(one.file)
+            wanted += [Wanted(one.name, foreign.shown(seed), file) for seed, file in found]
+        else:
+            wanted.append(one)
+    seen = set()
+    for one in wanted:
+        if one.file in seen:
+            raise UsageError(f"{foreign.shown(one.file)} is imported twice")
+        seen.add(one.file)
+    return wanted
+
+
+def _read(wanted: Wanted, question: ImportQuestion) -> _File:
+    shown = plain(foreign.shown(wanted.file))
+    text = foreign.read_text(wanted.file)
+    name, content = parse(text, shown, question.format_name)
+    if not content.rows and not content.failures:
+        raise UsageError(f"{shown} holds no measurement")
+    return _File(wanted, shown, name, _named(content, wanted, shown, question.names_are))
+
+
+def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -> Imported:
+    """Systems and binaries under their final names."""
+    everything: list[Row | FailedRun] = [*content.rows, *content.failures]
+    own = sorted({item.system for item in everything if item.system})
+    if names_are == "systems" and own:
+        raise UsageError(f"{shown} names its systems itself ({', '.join(own)}); leave out --names-are")
+    if wanted.name is not None and len(own) > 1:
+        raise UsageError(f"{shown} holds the systems {', '.join(own)}; give it no name, they have their own")
+    if wanted.seed is not None and any(item.binary for item in everything):
+        raise UsageError(f"{shown} says itself which seed each number is of; give it none")
+    given = wanted.name if wanted.name is not None else _stem(shown)
+
+    def final(item: Row | FailedRun) -> tuple[str, str, str]:
+        system = given if wanted.name is not None else item.system or given
+        benchmark = item.benchmark
+        if names_are == "systems":
+            system, benchmark = item.benchmark, given
+        system = f"{system}-{item.variant}" if item.variant else system
+        fingerprint = item.fingerprint[:16] if isinstance(item, Row) else ""
+        binary = wanted.seed if wanted.seed is not None else item.binary or fingerprint
+        return plain(system), plain(benchmark), plain(binary)
+
+    rows = []
+    for row in content.rows:
+        system, benchmark, binary = final(row)
+        rows.append(replace(row, system=system, benchmark=benchmark, binary=binary))
+    failures = []
+    for failure in content.failures:
+        system, benchmark, binary = final(failure)
+        failures.append(replace(failure, system=system, benchmark=benchmark, binary=binary))
+    return Imported(tuple(rows), tuple(failures), content.remarks)
+
+
+def _stem(shown: str) -> str:
+    """The file's name without directory and without its last suffix."""
+    name = shown.rpartition("/")[2]
+    return name.rpartition(".")[0] or name
+
+
+def _check_binaries(files: Sequence[_File]) -> None:
+    """Raise `UsageError` where files leave open which binary they are of, or where two binaries are one."""
+    found: dict[tuple[str, str], tuple[_File, str]] = {}
+    for file in files:
+        for system, benchmark, binary in dict.fromkeys((r.system, r.benchmark, r.binary) for r in file.content.rows):
+            first, other = found.setdefault((system, benchmark), (file, binary))
+            if not (binary and other) and (first is not file or binary != other):
+                where = first.shown if first is file else f"{first.shown} and {file.shown}"
+                silent = "some of it says" if first is file else "say" if binary == other else "one of them says"
+                raise UsageError(
+                    f"{where}: of system {system}, and {silent} nothing of binaries. Write "
+                    f"--import '{system}:SEED=FILE' with a seed or name for each binary (the same one for files of "
+                    "one binary), or different names for different systems"
+                )
+    _check_fingerprints(row for file in files for row in file.content.rows if row.fingerprint)
+
+
+def _copies(files: Sequence[_File]) -> list[str]:
+    """A warning where files hold the same numbers: right for counts that never vary, wrong for times."""
+    contents: dict[tuple[Row, ...], _File] = {}
+    for file in files:
+        measured = tuple(replace(row, system="", binary="") for row in file.content.rows)
+        if measured and (other := contents.setdefault(measured, file)) is not file:
+            return [
+                f"{other.shown} and {file.shown} hold the same numbers to the last digit, as two measurements of time "
+                "never do: is one a copy of the other?"
+            ]
+    return []
+
+
+def _check_fingerprints(rows: Iterable[Row]) -> None:
+    """A harness that did not notice the seed executes the first binary again and again: its digest tells."""
+    seen: dict[tuple[str, str, str], str] = {}
+    for row in rows:
+        key = (row.system, row.benchmark, row.fingerprint)
+        if (binary := seen.setdefault(key, row.binary)) != row.binary:
+            raise UsageError(
+                f"{row.system}, {row.benchmark}: {binary} and {row.binary} are the same executable (exehash "
+                f"{row.fingerprint[:16]}), so the harness did not build anew for each; import them as one binary"
+            )
+
+
+def _source(file: _File) -> Source:
+    everything: list[Row | FailedRun] = [*file.content.rows, *file.content.failures]
+    systems = dict.fromkeys(item.system for item in everything)
+    binary = None if file.wanted.seed is None else layout_of(file.wanted.seed)
+    return Source(file.shown, file.format, tuple(systems), binary)
+
+
+def _execution(failure: FailedRun, file: _File) -> Execution:
+    """A failed execution of another harness, in the form of our own; only what is known of it is there."""
+    binary = layout_of(failure.binary) if failure.binary else UNNAMED
+    facts: Mapping[str, object] = {"imported": file.shown}
+    seed = binary if isinstance(binary, int) else 0
+    return Execution(
+        system=failure.system, benchmark=failure.benchmark, definition="",
+        layout=binary,  # type: ignore[arg-type]  # a name where the harness knows no seeds
+        instrument=failure.instrument, repetition=failure.execution, round=seed, attempt=1, order=0,
+        binary_sha256=hashlib.sha256(str(binary).encode()).hexdigest(), capture="", status=failure.status,
+        reason=f"{failure.reason} ({file.shown})", returncode=None, signal=None, started_at=0.0, wall_s=0.0, rusage={},
+        env_size=None, argv=(), log="", conditions=facts, host_state={}, disturbances=(), measurements=(),
+    )  # fmt: skip

@@ -1,0 +1,109 @@
+"""What can be told while a run goes on: how long it will still take, and how well each mean is known so far.
+
+Nothing here has an effect or decides anything; it is asked between executions, never during one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from layoutrand.core.config import Benchmark
+from layoutrand.core.schedule import Slot
+from layoutrand.model import Execution
+from layoutrand.stats import mean_interval
+from layoutrand.usecases.selection import primary_metric
+
+_Kind = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The mean over binaries of a benchmark's main metric so far, in ``unit``.
+
+    ``relative_half_width`` is that of its interval over the mean, None as long as it has no bounds.
+    """
+
+    system: str
+    benchmark: str
+    mean: float
+    unit: str
+    relative_half_width: float | None
+    n_binaries: int
+
+
+class Live:
+    """The state of a run after each execution.
+
+    Durations are means per system, benchmark and instrument, of executions recorded before and of those just made; a
+    kind that was never executed is taken to last as long as the kinds most like it.
+    """
+
+    def __init__(
+        self, benchmarks: Mapping[str, Benchmark], recorded: Iterable[Execution], pending: Sequence[Slot]
+    ) -> None:
+        """Begin with what is ``recorded`` of this schedule, and the slots still to be executed."""
+        self._main = {name: primary_metric(benchmark) for name, benchmark in benchmarks.items()}
+        self._waiting = Counter((slot.system, slot.benchmark, slot.instrument) for slot in pending)
+        self._count: Counter[_Kind] = Counter()
+        self._seconds: dict[_Kind, float] = {}
+        self._between: list[float] = []
+        self._last_end: float | None = None
+        self._values: dict[tuple[str, str], dict[int, list[float]]] = {}
+        self._units: dict[str, str] = {}
+        for execution in recorded:
+            self._keep(execution)
+
+    def add(self, execution: Execution) -> None:
+        """One slot is executed."""
+        self._waiting[_kind(execution)] -= 1
+        if self._last_end is not None:  # what lies between two executions takes its time, too
+            self._between.append(max(0.0, execution.started_at - self._last_end))
+        self._last_end = execution.started_at + execution.wall_s
+        self._keep(execution)
+
+    def remaining_s(self) -> float | None:
+        """Seconds until the schedule is done; None before anything was executed."""
+        if not self._count:
+            return None
+        between = sum(self._between) / len(self._between) if self._between else 0.0
+        return sum(n * (self._duration(kind) + between) for kind, n in self._waiting.items() if n > 0)
+
+    def standings(self, *, confidence: float) -> list[Standing]:
+        """How each benchmark of each system stands, benchmark by benchmark."""
+        found = []
+        order = list(self._main)
+        for system, benchmark in sorted(self._values, key=lambda place: (order.index(place[1]), place[0])):
+            binaries = self._values[system, benchmark]
+            interval = mean_interval([math.fsum(v) / len(v) for v in binaries.values()], confidence=confidence)
+            relative = interval.half_width / abs(interval.centre) if interval.centre else math.inf
+            known = relative if math.isfinite(relative) else None
+            found.append(Standing(system, benchmark, interval.centre, self._units[benchmark], known, len(binaries)))
+        return found
+
+    def _keep(self, execution: Execution) -> None:
+        self._count[_kind(execution)] += 1
+        self._seconds[_kind(execution)] = self._seconds.get(_kind(execution), 0.0) + execution.wall_s
+        instrument, metric = self._main[execution.benchmark]
+        if execution.instrument != instrument or not isinstance(execution.layout, int):
+            return
+        values = [m for m in execution.measurements if m.metric == metric and not m.warmup]
+        if execution.status == "ok" and values:
+            self._units[execution.benchmark] = values[0].unit
+            binaries = self._values.setdefault((execution.system, execution.benchmark), {})
+            mean = math.fsum(m.value for m in values) / len(values)
+            binaries.setdefault(execution.layout, []).append(mean)
+
+    def _duration(self, kind: _Kind) -> float:
+        """Of this kind, or of the benchmark on any system, or of the instrument, or of anything."""
+        _system, benchmark, instrument = kind
+        alike = [[k for k in self._count if k == kind], [k for k in self._count if k[1:] == (benchmark, instrument)]]
+        alike += [[k for k in self._count if k[2] == instrument], list(self._count)]
+        kinds = next(kinds for kinds in alike if kinds)
+        return sum(self._seconds[k] for k in kinds) / sum(self._count[k] for k in kinds)
+
+
+def _kind(execution: Execution) -> _Kind:
+    return execution.system, execution.benchmark, execution.instrument

@@ -1,0 +1,181 @@
+"""`layoutrand warmup`: what the recorded iterations say about warm-up and independence, for a person to judge.
+
+Nothing is executed and nothing is changed here: every iteration of every execution is in the results whatever
+``warmup`` says, so all of them can be looked at, and looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from layoutrand.core.config import Benchmark, Config
+from layoutrand.core.metric import Printed
+from layoutrand.core.schedule import NATIVE
+from layoutrand.errors import AnalysisError
+from layoutrand.model import Execution
+from layoutrand.stats import WarmupSuggestion, autocorrelation, dacapo_warmup, georges_warmup, suggest_warmup
+from layoutrand.usecases.selection import Selection
+
+MOST_EXECUTIONS: Final = 20
+"""More would not help to see, and the tests are corrected for their number: they would see nothing any more."""
+FEWEST_ITERATIONS: Final = 10
+
+Series = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Warmup:
+    """Iterations of one system on one benchmark.
+
+    ``series`` are all iterations of the first `MOST_EXECUTIONS` executions, of ``n_recorded`` that have some.
+    ``in_force`` is what the configuration says now; ``initialised``, ``independent`` are the states of the paper,
+    ``dacapo`` and ``georges`` the two heuristics, each the number of iterations before it or None where it is never
+    reached.  ``correlations`` are those of lags 1, 2, ... in the first execution once ``suggested`` (or else
+    ``in_force``) iterations are dropped, within ``band`` for independent ones.
+    """
+
+    system: str
+    benchmark: str
+    metric: str
+    unit: str
+    series: Series
+    n_recorded: int
+    in_force: int
+    initialised: int | None
+    independent: int | None
+    dacapo: int | None
+    georges: int | None
+    p_values: tuple[float, ...]
+    correlations: tuple[float, ...]
+    band: float | None
+    warnings: tuple[str, ...]
+
+    @property
+    def suggested(self) -> int | None:
+        """Iterations to drop: up to the independent state, or else up to the initialised one; None without either."""
+        return self.initialised if self.independent is None else self.independent
+
+
+def examine(selection: Selection, config: Config, metric: str | None) -> list[Warmup]:
+    """One entry for each benchmark and system with iterations: of ``metric``, or of the benchmark's main one.
+
+    Raises `AnalysisError` where no benchmark has any.
+    """
+    found: list[Warmup] = []
+    for benchmark in config.benchmarks:
+        number = _number(benchmark, metric)
+        if number is None:
+            continue
+        for system in config.systems:
+            executions = [
+                execution
+                for execution in selection.executions
+                if (execution.system, execution.benchmark, execution.instrument) == (system, benchmark.name, NATIVE)
+                and execution.status == "ok"
+            ]
+            series = [values for execution in executions if (values := _values(execution, number.name))]
+            if series:
+                found.append(_examine(system, benchmark, number, series))
+    if not found:
+        wanted = f"a number called {metric!r}" if metric else "any number that it prints"
+        raise AnalysisError(
+            f"no benchmark has recorded iterations of {wanted}: `regex` or `json` in its metric reads one per "
+            "iteration, and `layoutrand run` records them"
+        )
+    return found
+
+
+def _number(benchmark: Benchmark, metric: str | None) -> Printed | None:
+    """The number of that name, or the benchmark's main one, or the first that it prints."""
+    numbers = {number.name: number for number in benchmark.metric.numbers().values()}
+    if metric is not None:
+        return numbers.get(metric)
+    return numbers.get(benchmark.metric.primary or "", next(iter(numbers.values()), None))
+
+
+def _values(execution: Execution, metric: str) -> tuple[float, ...]:
+    return tuple(m.value for m in execution.measurements if m.metric == metric)
+
+
+def _examine(system: str, benchmark: Benchmark, number: Printed, recorded: list[tuple[float, ...]]) -> Warmup:
+    series = tuple(recorded[:MOST_EXECUTIONS])
+    durations, warnings = _durations(series, number)
+    in_force = benchmark.metric.warmup_of(number)
+    suggestion, reason = _suggestion(durations)
+    warnings += [reason] if reason else []
+    dropped = in_force
+    if suggestion is not None:
+        warnings += suggestion.warnings
+        best = suggestion.initialised if suggestion.independent is None else suggestion.independent
+        dropped = in_force if best is None else best
+    rest = durations[0][dropped:]
+    correlation = autocorrelation(rest) if len(rest) >= FEWEST_ITERATIONS else None
+    return Warmup(
+        system=system, benchmark=benchmark.name, metric=number.name, unit=number.unit, series=series,
+        n_recorded=len(recorded), in_force=in_force,
+        initialised=suggestion.initialised if suggestion else None,
+        independent=suggestion.independent if suggestion else None,
+        dacapo=dacapo_warmup(durations), georges=georges_warmup(durations),
+        p_values=suggestion.p_values if suggestion else (),
+        correlations=correlation.values[1:] if correlation else (), band=correlation.band if correlation else None,
+        warnings=tuple(warnings),
+    )  # fmt: skip
+
+
+def _durations(series: Series, number: Printed) -> tuple[Series, list[str]]:
+    """The series as something of which more is slower, which is what the methods look for."""
+    if number.better == "less":
+        return series, []
+    if any(value <= 0 for values in series for value in values):
+        return series, [
+            f"{number.name} has values that are not above 0, so it cannot be read as a speed: a start-up phase with "
+            "low values is not recognised"
+        ]
+    return tuple(tuple(1 / value for value in values) for values in series), []
+
+
+def _suggestion(durations: Series) -> tuple[WarmupSuggestion | None, str]:
+    """The suggestion, or why there is none."""
+    shortest = min(map(len, durations))
+    if shortest < FEWEST_ITERATIONS:
+        return None, (
+            f"{shortest} iteration(s) per execution are too few to see warm-up: have the program do at least "
+            f"{FEWEST_ITERATIONS}, better 300 once"
+        )
+    return suggest_warmup(durations), ""
+
+
+def for_benchmarks(found: Iterable[Warmup]) -> dict[tuple[str, str], int | None]:
+    """(Benchmark, metric) -> suggestion that serves all its systems: the largest; None where one has none."""
+    together: dict[tuple[str, str], list[int | None]] = {}
+    for each in found:
+        together.setdefault((each.benchmark, each.metric), []).append(each.suggested)
+    return {
+        key: None if None in counts else max(count for count in counts if count is not None)
+        for key, counts in together.items()
+    }
+
+
+def warmup_document(found: Sequence[Warmup], figure: Callable[[str], str]) -> dict[str, Any]:
+    """``layoutrand/warmup/1``; ``figure`` maps a benchmark to the path of its figure."""
+    suggestions = for_benchmarks(found)
+    return {
+        "schema": "layoutrand/warmup/1",
+        "benchmarks": [
+            {
+                "system": each.system, "benchmark": each.benchmark, "metric": each.metric, "unit": each.unit,
+                "n_executions": len(each.series), "n_recorded": each.n_recorded,
+                "n_iterations": min(map(len, each.series)), "warmup": each.in_force, "suggested": each.suggested,
+                "initialised": each.initialised, "independent": each.independent, "dacapo": each.dacapo,
+                "georges": each.georges, "p_values": list(each.p_values), "correlations": list(each.correlations),
+                "band": each.band, "figure": figure(each.benchmark), "warnings": list(each.warnings),
+            }
+            for each in found
+        ],
+        "suggestions": [
+            {"benchmark": benchmark, "metric": metric, "warmup": warmup}
+            for (benchmark, metric), warmup in suggestions.items()
+        ],
+    }  # fmt: skip

@@ -1,0 +1,74 @@
+"""Files of other harnesses: finding, reading and writing them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from layoutrand.errors import UsageError
+from layoutrand.world.disk import write_atomically
+
+_LARGEST = 1 << 30
+
+
+def shown(path: str) -> str:
+    """A file's name for people: bytes that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def exists(path: str) -> bool:
+    """Whether there is something of this name; no name with a NUL byte is one."""
+    return "\0" not in path and os.path.lexists(path)
+
+
+def matching(pattern: str) -> list[tuple[str, str]]:
+    """(What stands for the one ``*`` in the last part, path) of the files that there are, by name.
+
+    Raises `UsageError` where there are none.
+    """
+    folder, _, last = pattern.rpartition("/")
+    before, _, after = last.partition("*")
+    where = folder or ("/" if pattern.startswith("/") else ".")
+    try:
+        names = sorted(os.listdir(where))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot list {shown(where)}: {error}") from error
+    found = [
+        (name[len(before) : len(name) - len(after)], pattern.removesuffix(last) + name)
+        for name in names
+        if name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
+    ]
+    if not found:
+        raise UsageError(f"no file matches {shown(pattern)}")
+    return found
+
+
+def read_text(path: str) -> str:
+    """The text of a file; raises `UsageError` where it cannot be read or is not UTF-8."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"cannot read {shown(path)}: {reason}") from error
+    if len(data) > _LARGEST:
+        raise UsageError(f"{shown(path)} is larger than 1 GiB, which no file of results is")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        packed = "; it is compressed, unpack it first" if data[:2] == b"\x1f\x8b" or data[:3] == b"BZh" else ""
+        raise UsageError(f"{shown(path)} is not UTF-8 text (byte {error.start}){packed}") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole, or not at all; a device or pipe is written to and not replaced.  Raises `UsageError`."""
+    data = text.encode("utf-8", "surrogateescape")
+    try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            write_atomically(target, data)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"cannot write {shown(str(path))}: {reason}") from error

@@ -1,0 +1,152 @@
+"""The undo record: which settings of the machine layoutrand changed, written before the first of them is changed.
+
+One file for the machine.  It appears whole or not at all and is on the disk before anything else happens, so whoever
+comes after a kill -9 or a power cut finds what there is to restore.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import platformdirs
+
+from layoutrand.errors import HostError
+from layoutrand.world import proc_files
+
+VARIABLE: Final = "LAYOUTRAND_STATE"
+_NAME: Final = "undo.json"
+_SCHEMA: Final = "layoutrand/undo/1"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One setting: the file that is it, relative to the root, its value before and the one layoutrand gives it."""
+
+    path: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was changed, in this order, since which start of the machine and by which process.
+
+    ``started`` is when that process was started, in ticks since the machine's start: numbers of processes come again.
+    ``keep`` says that the changes are to outlive it (`doctor --tune`).
+    """
+
+    boot_id: str
+    pid: int
+    started: int
+    keep: bool
+    changes: tuple[Change, ...]
+
+    def is_orphaned(self) -> bool:
+        """Whether the process that was to restore the settings is gone."""
+        return not self.keep and process_started(self.pid) != self.started
+
+
+def record_places() -> list[Path]:
+    """Where the record may be; it is written to the first.
+
+    Settings are the machine's and not a user's, so it is in /var/lib, where only root may write; someone else who may
+    change a setting has it among the files of their own.  ``$LAYOUTRAND_STATE`` names another directory.
+    """
+    if given := os.environ.get(VARIABLE):
+        return [Path(given).absolute() / _NAME]
+    shared, own = Path("/var/lib/layoutrand"), Path(platformdirs.user_state_dir("layoutrand"))
+    places = [shared, own] if os.geteuid() == 0 else [own, shared]
+    return [place / _NAME for place in places]
+
+
+def find_record(places: Sequence[Path]) -> tuple[Path, Record] | None:
+    """The record and where it is; raises `HostError` for one that cannot be read."""
+    for path in places:
+        try:
+            content = path.read_text("utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            raise HostError(f"cannot read the undo record {path}: {error.strerror}; look at it as root") from error
+        try:
+            return path, _decoded(json.loads(content))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise HostError(
+                f"the undo record {path} is not one that this layoutrand wrote. It says which settings of the machine "
+                "were changed: look at it, restore them by hand and delete it, or restart the machine and delete it"
+            ) from error
+    return None
+
+
+def _decoded(value: dict[str, Any]) -> Record:
+    if value.pop("schema") != _SCHEMA:
+        raise ValueError(value)
+    return Record(**value | {"changes": tuple(Change(**change) for change in value["changes"])})
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Put the record in its place and on the disk; raises `HostError` where there is one already, or none can be."""
+    value = {"schema": _SCHEMA, **asdict(record)}
+    try:
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True)
+            path.parent.chmod(0o755)  # whatever root's umask is: users are to be told what is changed
+        descriptor, beside = tempfile.mkstemp(prefix=".tmp-undo-", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(value, file, indent=1)
+                file.flush()
+                os.fchmod(file.fileno(), 0o644)
+                os.fsync(file.fileno())
+            _link(beside, path)
+        finally:
+            os.unlink(beside)
+        _sync(path.parent)
+    except OSError as error:
+        raise HostError(
+            f"cannot write the undo record {path}: {error.strerror}, so nothing was changed; "
+            f"{VARIABLE}=/a/directory puts it elsewhere"
+        ) from error
+
+
+def _link(beside: str, path: Path) -> None:
+    try:
+        os.link(beside, path)  # unlike renaming, this fails where another one is
+    except FileExistsError:
+        raise HostError(f"another layoutrand has changed settings at the same moment ({path}); try again") from None
+
+
+def remove_record(path: Path) -> None:
+    """Remove the record: nothing is left to be restored.  Raises `HostError`."""
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+        _sync(path.parent)
+    except OSError as error:
+        raise HostError(f"cannot remove the undo record {path}: {error.strerror}; remove it as root") from error
+
+
+def boot_id(root: Path) -> str:
+    """What tells one start of the machine from another; "" where the kernel does not say."""
+    return proc_files.text(root / "proc/sys/kernel/random/boot_id") or ""
+
+
+def process_started(pid: int) -> int | None:
+    """When the process was started, in ticks since the machine's start; None where there is no such process."""
+    line = proc_files.text(Path("/proc") / str(pid) / "stat")
+    return None if line is None else int(line[line.rfind(")") + 2 :].split()[19])
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

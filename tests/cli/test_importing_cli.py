@@ -1,0 +1,83 @@
+"""Numbers of other harnesses at the command line: `analyse --import`, `compare --import`, `export`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from layoutrand.cli import importing
+from layoutrand.text.importers import formats
+
+
+@pytest.fixture
+def layoutrand(tmp_path):
+    def call(*arguments, stdin=""):
+        return subprocess.run(
+            [sys.executable, "-m", "layoutrand", *arguments], cwd=tmp_path, input=stdin, capture_output=True, text=True
+        )
+
+    return call
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = [f"{system},{seed},{base + seed / 100}" for system, base in (("A", 1), ("B", 2)) for seed in range(1, 9)]
+    path = tmp_path / "t.csv"
+    path.write_text("system,seed,value\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def test_analyse_and_compare_need_no_project(layoutrand, table):
+    done = layoutrand("analyse", "--import", "t.csv", "--system", "A")
+    assert done.returncode == 0, done.stderr
+    assert "imported: A, B from t.csv, csv" in done.stdout
+    assert "8 layouts" in done.stdout
+    done = layoutrand("compare", "A", "B", "--import", "t.csv", "--json", "--fail-if", "slower")
+    assert done.returncode == 3, done.stderr
+    document = json.loads(done.stdout)
+    assert document["source"]["files"] == [{"file": "t.csv", "format": "csv", "systems": ["A", "B"], "binary": None}]
+    (row,) = document["benchmarks"]
+    assert (row["verdict"], row["paired"]["n_pairs"]) == ("slower", 8)
+
+
+def test_failed_executions_are_listed(layoutrand):
+    done = layoutrand(
+        "analyse", "--import", "A=/dev/stdin", stdin="seed,value,status,reason\n1,1,,\n2,2,,\n3,,exit,status 4\n"
+    )
+    assert done.returncode == 0
+    assert "failed: A, benchmark: status 4 (/dev/stdin); not in the numbers" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--format", "csv"], "--format is about files to import"),
+        (["--names-are", "systems"], "--names-are is about files to import"),
+        (["--warmup", "1"], "--warmup is about files to import"),
+        (["--import", "t.csv", "--host", "x"], "--host is about layoutrand's own results"),
+        (["--import", "t.csv", "-C", "x"], "--directory is about layoutrand's own results"),
+        (["--import", "t.csv", "--format", "cvs"], "no format called 'cvs'; there are csv, hyperfine"),
+        (["--import", "t.csv", "--names-are", "x"], "no meaning of --names-are called 'x'"),
+        (["--import", "t.csv", "--format", "jmh"], "t.csv, line 1: no JSON"),
+        (["--import", "t.csv", "--system", "C"], "no system called 'C'; there are A, B"),
+        (["--import", "t.csv", "--metric", "x"], "no execution measured 'x'"),
+        (["--import", "missing.csv"], "cannot read missing.csv: No such file or directory"),
+    ],
+)
+def test_what_makes_no_sense_is_said(layoutrand, table, arguments, message):
+    done = layoutrand("analyse", *arguments)
+    assert done.returncode in {1, 2}
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_help_lists_every_format():
+    assert set(importing.FORMATS.split(", ")) == set(formats.FORMATS)
+
+
+def test_a_system_is_not_compared_with_itself(layoutrand, table):
+    done = layoutrand("compare", "A", "A", "--import", "t.csv")
+    assert (done.returncode, done.stderr) == (2, "layoutrand: A would be compared with itself\n")

@@ -1,0 +1,166 @@
+"""What a run shows while it goes on, and above all when."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pty
+import sys
+import threading
+import tty
+from contextlib import contextmanager
+
+import pytest
+
+from fakes import captures, make_config, shell_binaries
+from layoutrand.cli import progress as progress_module
+from layoutrand.cli.progress import duration, show_progress, standing_lines
+from layoutrand.cli.terminal import Terminal
+from layoutrand.usecases.execute import execute
+from layoutrand.usecases.live import Standing
+from layoutrand.usecases.run_plan import Request
+from layoutrand.world.measure import measure
+from layoutrand.world.results_file import open_for_writing, results_path
+
+CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
+TERMINAL = Terminal(json=False, quiet=False)
+
+
+class Written:
+    """A stream that counts what is written, over another one."""
+
+    def __init__(self, inner):
+        self.inner = inner
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+        return self.inner.write(text)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+@contextmanager
+def a_terminal(monkeypatch):
+    """Standard error is a terminal, and what was written to it is counted."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("LINES", "30")
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    reader = threading.Thread(target=_drain, args=(master,))
+    reader.start()
+    with os.fdopen(slave, "w", encoding="utf-8") as stream:
+        written = Written(stream)
+        monkeypatch.setattr(sys, "stderr", written)
+        monkeypatch.setattr(progress_module, "_DRAW_S", 0.0)
+        yield written
+        monkeypatch.undo()
+    reader.join()
+    os.close(master)
+
+
+def _drain(master):
+    try:
+        while os.read(master, 65536):
+            pass
+    except OSError:  # the other end is closed
+        return
+
+
+def run(tmp_path, executor=measure, terminal=TERMINAL, layouts=(1, 2, 3, "stock"), on_progress=lambda _: None):
+    request = Request(
+        config=CONFIG, project=tmp_path, binaries=shell_binaries(tmp_path / "c", "sleep 0.1", systems=("a",), layouts=layouts),
+        build_failures=[], captures=captures(("a",)), benchmarks=[], retry_failed=False, wait_s=0,
+    )  # fmt: skip
+    with open_for_writing(results_path(tmp_path)) as store, show_progress(terminal, 0.95) as update:
+
+        def advance(progress):
+            on_progress(progress)
+            update(progress)
+
+        return execute(request, store=store, executor=executor, progress=advance, say=terminal.say)
+
+
+def test_a_terminal_shows_bar_time_left_and_means(tmp_path, monkeypatch):
+    with a_terminal(monkeypatch) as terminal:
+        run(tmp_path)
+    assert "1/6" in terminal.text and "6/6" in terminal.text
+    assert "s left" in terminal.text
+    assert "b, a: 1" in terminal.text and " ms ± " in terminal.text and "(3 binaries)" in terminal.text
+
+
+def test_nothing_is_written_and_no_thread_runs_while_an_execution_is_in_flight(tmp_path, monkeypatch):
+    seen = []
+    with a_terminal(monkeypatch) as terminal:
+        threads = threading.active_count()
+
+        def executor(command):
+            before = terminal.text
+            outcome = measure(command)
+            seen.append((terminal.text == before, threading.active_count()))
+            return outcome
+
+        run(tmp_path, executor)
+    assert terminal.text
+    assert seen == [(True, threads)] * 6
+
+
+def test_a_failure_is_told_above_the_bar(tmp_path, monkeypatch):
+    with a_terminal(monkeypatch) as terminal:
+        run(tmp_path, on_progress=lambda progress: TERMINAL.fail(f"execution {progress.done}"))
+    for number in range(1, 7):
+        assert f"execution {number}" in terminal.text
+
+
+def test_elsewhere_a_plain_line_at_most_every_ten_seconds(tmp_path, capsys, monkeypatch):
+    every, shown = [], []
+    run(tmp_path, terminal=Terminal(json=False, quiet=True), on_progress=every.append)
+    clock = iter([0.0, *(4.0 * k for k in range(1, 7))])
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: next(clock))
+    with show_progress(TERMINAL, 0.95) as update:
+        for progress in every:
+            update(dataclasses.replace(progress, total=7))
+            shown.append(len(capsys.readouterr().err.splitlines()))
+    monkeypatch.undo()
+    assert shown == [0, 0, 1, 0, 0, 1]
+
+
+def test_a_plain_line_says_how_far_how_long_and_what_is_known_worst(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(progress_module, "_LINE_S", 0.0)
+    run(tmp_path)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 5  # the last execution says nothing: the result does
+    assert lines[-1].startswith("executions: 5 of 6, about ")
+    assert "; widest: b, a: " in lines[-1]
+
+
+def test_quiet_shows_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(progress_module, "_LINE_S", 0.0)
+    run(tmp_path, terminal=Terminal(json=False, quiet=True))
+    assert capsys.readouterr().err == ""
+
+
+def test_where_there_is_no_room_those_known_worst_are_shown():
+    widths = [0.01, None, 0.03, 0.02]
+    standings = [Standing(f"s{k}", "b", 1.0, "s", width, 2) for k, width in enumerate(widths)]
+    assert [line[:5] for line in standing_lines(standings, 4)] == ["b, s0", "b, s1", "b, s2", "b, s3"]
+    few = standing_lines(standings, 2)
+    assert [line[:5] for line in few[:2]] == ["b, s1", "b, s2"]
+    assert few[2] == "and 2 more that are known better"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (3599, "59 min 59 s"),
+        (3600, "1 h 0 min"),
+        (90_000, "25 h 0 min"),
+    ],
+)
+def test_durations_for_people(seconds, text):
+    assert duration(seconds) == text

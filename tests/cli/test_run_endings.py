@@ -1,0 +1,234 @@
+"""How `run` ends: statuses, notifications, interrupts, and a second layoutrand on the machine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+CONFIG = """\
+[project]
+name = "ending"
+[build]
+source = "src"
+commands = ["$CC -o prog main.c part.c"]
+artefacts = ["prog"]
+[systems.sys]
+[[benchmarks]]
+name = "b"
+command = ["{artefact}"]
+"""
+MAIN = "int one(void), two(void); int main(void) { return one() + two() - 3 + STATUS; }\n"
+PART = "int one(void) { return 1; }\nint two(void) { return 2; }\n"
+PART += "".join(f"int f{k}(void) {{ return {k}; }}\n" for k in range(8))  # so that many seeds differ
+# As from a terminal, also where these tests are a background job, whose children have SIGINT ignored.
+LAYOUTRAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from layoutrand.__main__ import main
+main()
+"""
+
+
+class Project:
+    """A program of a few functions, with what its benchmark and build do to be chosen."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root / "project"
+        (self.root / "src").mkdir(parents=True)
+        self.env = {**os.environ, "LAYOUTRAND_CACHE": str(root / "cache")}
+        self.write()
+
+    def write(self, *, status="0", config=CONFIG):
+        (self.root / "src/main.c").write_text(MAIN.replace("STATUS", status))
+        (self.root / "src/part.c").write_text(PART)
+        (self.root / "layoutrand.toml").write_text(config)
+
+    def start(self, *arguments, **options):
+        command = [sys.executable, "-c", LAYOUTRAND, "run", "--seeds", "2", "-C", str(self.root), *arguments]
+        return subprocess.Popen(
+            command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+        )
+
+    def run(self, *arguments, **options):
+        process = self.start(*arguments, **options)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def processes(self):
+        """All processes whose environment names the project or its cache, other than those named."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if str(self.root.parent) in process.environ().get("TMPDIR", "") and process.status() != "zombie":
+                    found.append(process.pid)
+        return found
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def wait_for(path, process):
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+TELL = """printf '%s|%s|%s' "$LAYOUTRAND_STATUS" "$LAYOUTRAND_MESSAGE" "$LAYOUTRAND_RESULTS" > told"""
+
+
+def told(project):
+    return (project.root / "told").read_text().split("|")
+
+
+def test_a_notification_of_success(project):
+    done = project.run("--notify", f"cd '{project.root}' && {TELL}", "--json")
+    assert done.returncode == 0, done.stderr
+    status, message, results = told(project)
+    assert status == "ok"
+    assert message.startswith("6 executions now, 0 were there already; results in ")
+    assert results == str(project.root / ".layoutrand/results.sqlite")
+    assert json.loads(done.stdout)["executions"] == 6
+
+
+def test_a_notification_of_failure(project):
+    project.write(status="1")
+    assert project.run("--notify", f"cd '{project.root}' && {TELL}").returncode == 1
+    assert told(project)[0] == "failed"
+    assert "6 failed" in told(project)[1]
+
+
+def test_a_notification_of_an_error(project):
+    (project.root / "layoutrand.toml").write_text("nonsense")
+    assert project.run("--notify", f"cd '{project.root}' && {TELL}").returncode == 2
+    assert told(project)[0] == "failed"
+    assert "layoutrand.toml" in told(project)[1]
+
+
+def test_what_a_notification_prints_is_no_part_of_the_document(project):
+    done = project.run("--notify", "echo printed; exit 7", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["executions"] == 6
+    assert "printed" in done.stderr
+    assert "warning: --notify echo printed; exit 7: it ended with status 7" in done.stderr
+
+
+def test_all_builds_fail(project):
+    (project.root / "src/part.c").write_text("int broken")
+    done = project.run("--json", "--aa", "--until-half-width", "1%", "--notify", f"cd '{project.root}' && {TELL}")
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    assert (document["executions"], document["executed"], document["unbuilt"]) == (0, 0, 6)
+    assert {f["seed"] for f in document["build_failures"]} == {"stock", "identity", 1, 2}
+    assert "nothing to execute: no layout has a binary" in done.stderr
+    assert "failed: system sys, prog, layout stock" in done.stderr
+    assert told(project)[0] == "failed"
+    (project.root / "src/part.c").write_text(PART)
+    assert project.run().returncode == 0
+
+
+def test_no_seeds_are_added_for_what_fails(project):
+    project.write(status="1")
+    done = project.run("--until-half-width", "0.0001%", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["executions"] == 6
+    assert "no seeds are added as long as builds or executions fail" in done.stderr
+
+
+def test_seeds_are_built_and_executed_until_the_cap_by_width_alone(project):
+    done = project.run("--until-half-width", "0.0001%", "--most-seeds", "7", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["executions"] == 3 * 7
+    assert "7 is the limit (--most-seeds)" in done.stderr
+    again = project.run("--until-half-width", "99%", "--json")
+    assert (json.loads(again.stdout)["executions"], json.loads(again.stdout)["executed"]) == (6, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("phase", ["build", "execution", "between"])
+def test_interrupted_in_any_phase_it_leaves_nothing_running_and_goes_on_later(project, phase, number):
+    config = CONFIG
+    marker = project.root / "marker"
+    if phase == "build":
+        config = config.replace(
+            '"$CC', f'"touch {marker}; [ -e {marker}.quick ] || (setsid sleep 300 & sleep 300)", "$CC'
+        )
+    elif phase == "execution":
+        script = f"touch {marker}; [ -e {marker}.quick ] || (setsid sleep 300 & sleep 300)"
+        config = config.replace('"{artefact}"', f'"/bin/sh", "-c", "{script}"')
+    else:  # somewhere between the start of an execution and the start of the next one
+        config = config.replace('"{artefact}"', f'"/bin/sh", "-c", "touch {marker}"')
+    project.write(config=config)
+    options = ["--seeds", "40"] if phase == "between" else []
+    process = project.start(*options, "--notify", f"cd '{project.root}' && {TELL}")
+    wait_for(marker, process)
+
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130, err
+    assert "interrupted; everything finished is kept" in err and "Traceback" not in err
+    assert project.processes() == []
+    assert not (project.root / ".layoutrand/work").exists()
+    assert not list((project.root.parent / "cache/work").iterdir())
+    assert told(project)[0] == "interrupted"
+    Path(f"{marker}.quick").touch()
+    done = project.run("--wait", "0")
+    assert done.returncode == 0, done.stderr
+
+
+def test_two_projects_on_one_machine(tmp_path):
+    first, second = Project(tmp_path / "one"), Project(tmp_path / "two")
+    marker = first.root / "marker"
+    script = f"touch {marker}; while [ ! -e {marker}.over ]; do sleep 0.05; done"
+    first.write(config=CONFIG.replace('"{artefact}"', f'"/bin/sh", "-c", "{script}"'))
+    process = first.start()
+    wait_for(marker, process)
+
+    refused = second.run("--wait", "0")
+    assert refused.returncode == 1
+    assert f"process {process.pid} of " in refused.stderr and f"for {first.root}" in refused.stderr
+    shared = second.run("--wait", "0", "--share-machine", "--json")
+    assert json.loads(shared.stdout)["executed"] == 6
+    assert second.run("--wait", "0").returncode == 0, "nothing is left to measure, so there is nothing to wait for"
+
+    waiting = second.start("--seeds", "3")
+    for line in waiting.stderr:
+        if "waiting for it to finish" in line:
+            break
+    else:
+        pytest.fail("it did not say that it waits")
+    Path(f"{marker}.over").touch()
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    waiting.communicate(timeout=60)
+    assert waiting.returncode == 0
+
+
+def test_what_the_build_of_a_killed_layoutrand_left_running_is_ended_by_the_next_one(project):
+    marker = project.root / "marker"
+    slow = f'"touch {marker}; [ -e {marker}.quick ] || (setsid sleep 300 & sleep 300)", "$CC'
+    project.write(config=CONFIG.replace('"$CC', slow))
+    process = project.start()
+    wait_for(marker, process)
+    process.kill()
+    process.communicate()
+    assert project.processes() != []
+    Path(f"{marker}.quick").touch()
+
+    done = project.run("--wait", "0")
+
+    assert done.returncode == 0, done.stderr
+    assert "of a build whose layoutrand was killed" in done.stderr
+    assert project.processes() == []
+    assert not list((project.root.parent / "cache/work").iterdir())

@@ -1,0 +1,48 @@
+"""What the readings around an execution cost: each of them, and a look through all processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import time
+from pathlib import Path
+
+import pytest
+
+from layoutrand.world.host_watch import SCAN_EVERY_S, HostWatch
+from layoutrand.world.processes import Processes
+
+pytestmark = pytest.mark.perf
+
+
+def _median_ms(action, times=200):
+    spent = []
+    for _ in range(times):
+        start = time.perf_counter()
+        action()
+        spent.append(time.perf_counter() - start)
+    return round(1000 * statistics.median(spent), 3)
+
+
+def test_readings_around_an_execution() -> None:
+    """Both readings are of the kernel's own counters; what they cost is printed, not judged."""
+    watch = HostWatch(now_s=lambda: 0.0)  # time stands still, so processes are looked through once
+    before = watch.before()
+    processes = Processes(Path("/"))
+    figure = {
+        "perf": "readings of the host around an execution",
+        "unit": "ms",
+        "before": _median_ms(watch.before),
+        "after": _median_ms(lambda: watch.state(before)),
+        "all processes": _median_ms(processes.look, times=50),
+        "processes": sum(name.isdigit() for name in os.listdir("/proc")),
+        "at most every s": SCAN_EVERY_S,
+        "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus",
+    }
+    print(json.dumps(figure))
+    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(figure) + "\n")
+    assert {"window_s", "own_cpu_s"} <= set(watch.state(before))

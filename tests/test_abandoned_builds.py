@@ -1,0 +1,107 @@
+"""Directories to build in whose layoutrand was killed: they and their processes go, those in use stay."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from layoutrand.world.cache import Cache
+from layoutrand.world.workspace import _hold, _kernel, end_abandoned_builds, workspace
+
+KEY = "0123456789abcdef"
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return Cache(tmp_path / "cache")
+
+
+@pytest.fixture
+def nobody():
+    """The number of a process that has ended."""
+    process = subprocess.Popen(["/bin/true"])
+    process.wait()
+    return process.pid
+
+
+def place(cache, number):
+    base = cache.root / "work" / f"b{KEY[:8]}-{number:07d}-abcdefgh"
+    (base / "tmp").mkdir(parents=True)
+    (base / "kernel").write_text(_kernel())
+    return base
+
+
+def test_a_killed_build_goes_with_its_processes_and_nothing_else(cache, nobody):
+    base = place(cache, nobody)
+    leftover = subprocess.Popen(["/bin/sleep", "600"], env={"TMPDIR": str(base / "tmp")}, start_new_session=True)
+    bystander = subprocess.Popen(["/bin/sleep", "600"], env={"TMPDIR": str(base)})
+    with leftover, bystander:
+        assert end_abandoned_builds(cache) == 1
+        assert leftover.wait(10) == -signal.SIGKILL
+        assert bystander.poll() is None
+        bystander.kill()
+    assert not base.exists()
+
+
+def test_a_build_in_another_container_that_shares_the_cache_is_left_alone(cache, nobody):
+    """Its process has a number that means nothing here; the lock says that it lives."""
+    base = place(cache, nobody)
+    holder = _hold(base)
+    child = subprocess.Popen(["/bin/sleep", "600"], env={"TMPDIR": str(base / "tmp")})
+    with child:
+        assert end_abandoned_builds(cache) == 0
+        assert child.poll() is None
+        child.kill()
+    assert base.exists()
+    os.close(holder)
+    assert end_abandoned_builds(cache) == 0
+    assert not base.exists()
+
+
+def test_a_build_on_another_host_that_shares_the_cache_is_left_alone(cache, nobody):
+    """Its file system may keep locks to one host."""
+    base = place(cache, nobody)
+    (base / "kernel").write_text("another boot")
+    assert end_abandoned_builds(cache) == 0
+    (base / "kernel").unlink()
+    assert end_abandoned_builds(cache) == 0
+    assert base.exists()
+
+
+def test_a_build_that_has_not_taken_its_lock_yet_is_left_alone(cache):
+    base = place(cache, os.getpid())
+    assert end_abandoned_builds(cache) == 0
+    assert base.exists()
+
+
+def test_a_build_in_use_is_left_alone_by_other_processes(cache):
+    script = (
+        "from pathlib import Path\nfrom layoutrand.world.cache import Cache\n"
+        f"from layoutrand.world.workspace import end_abandoned_builds\nprint(end_abandoned_builds(Cache(Path({str(cache.root)!r}))))"
+    )
+    with workspace(cache, KEY) as space:
+        child = subprocess.Popen(["/bin/sleep", "600"], env={"TMPDIR": str(space.temporary)})
+        with child:
+            assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "0\n"
+            assert child.poll() is None
+            child.kill()
+        assert space.base.exists()
+    assert not space.base.exists()
+
+
+def test_what_a_build_that_fails_leaves_running_is_ended(cache):
+    with pytest.raises(ValueError), workspace(cache, KEY) as space:
+        child = subprocess.Popen(["/bin/sleep", "600"], env={"TMPDIR": str(space.temporary)}, start_new_session=True)
+        raise ValueError
+    assert child.wait(10) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("name", ["b01234567-x-abcdefgh", "b01234567-9999999-abcdefgh"])
+def test_what_is_no_directory_of_ours_is_left_alone(cache, name):
+    (cache.root / "work" / name).symlink_to(cache.root)
+    assert end_abandoned_builds(cache) == 0
+    assert (cache.root / "work" / name).is_symlink()

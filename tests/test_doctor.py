@@ -1,0 +1,164 @@
+"""What doctor finds on machines that are directories, each problem with what mends it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fakehost import BOOT, CPUS, FakeHost
+from layoutrand.usecases.doctor import diagnose, doctor_document
+from layoutrand.usecases.host_problems import host_problems
+from layoutrand.world.host import host_facts, host_settings
+from layoutrand.world.process import SubprocessRunner
+from layoutrand.world.tuning import Tuning
+
+
+@pytest.fixture
+def host(tmp_path):
+    return FakeHost(tmp_path / "root")
+
+
+def problems(host, state=None, **facts):
+    """Problems of a machine of two CPUs as its files tell it; ``facts`` replaces facts."""
+    known = host_facts(host.root) | {"cpus": 2, "cpus_allowed": 2} | facts
+    return list(host_problems(known, host_settings(host.root), state or {}))
+
+
+def the_problem(host, words, state=None, **facts):
+    """The one problem with these words in it."""
+    (found,) = [problem for problem in problems(host, state, **facts) if words in problem.what]
+    return found
+
+
+def virtual(host):
+    host.write("proc/cpuinfo", "model name : X\nflags : fpu hypervisor")
+
+
+def test_a_good_machine_has_no_problems(host):
+    host.cpufreq(governor="performance")
+    host.write(f"{CPUS}/intel_pstate/no_turbo", 1)
+    host.write("proc/sys/kernel/randomize_va_space", 2)
+    host.write("proc/meminfo", "MemTotal: 1000 kB\nSwapTotal: 500 kB\nSwapFree: 500 kB")
+    host.write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
+    host.write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc")
+    host.write(f"{CPUS}/smt/active", 0)
+    assert problems(host) == []
+
+
+def test_a_machine_that_tells_nothing_has_a_note_at_most(host):
+    assert [problem.severity for problem in problems(host)] == ["note"]
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "severity", "words", "mend"),
+    [
+        (f"{CPUS}/cpu0/cpufreq/scaling_governor", "schedutil", "warning", "governor is schedutil", "scaling_governor"),
+        (f"{CPUS}/intel_pstate/no_turbo", 0, "note", "turbo is on", "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate"),
+        ("proc/sys/kernel/randomize_va_space", 0, "warning", "randomisation is off", "echo 2 | sudo tee /proc/sys/kernel/ran"),
+        ("proc/sys/kernel/randomize_va_space", 1, "warning", "on in part only", "randomize_va_space"),
+        (f"{CPUS}/smt/active", 1, "note", "SMT is on", "smt/control"),
+        ("proc/meminfo", "SwapTotal: 9000 kB\nSwapFree: 904 kB", "warning", "7 MiB of memory are swapped", "swapoff"),
+        ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise", "note", "huge pages", "echo madvise"),
+        ("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet", "warning", "clock is hpet", "echo tsc"),
+        ("proc/stat", "cpu 900 0 90 5 5 0 0 10 0 0", "warning", "took 1.0% of the CPU time", "bare metal"),
+    ],
+)  # fmt: skip
+def test_each_problem_is_found_with_what_mends_it(host, path, content, severity, words, mend):
+    assert not [problem for problem in problems(host) if words in problem.what]
+    host.write(path, content)
+    found = the_problem(host, words)
+    assert found.severity == severity
+    assert mend in found.mend
+
+
+def test_boost_of_amd_has_a_command_of_its_own(host):
+    host.write(f"{CPUS}/cpufreq/boost", 1)
+    host.write(f"{CPUS}/cpu0/cpufreq/scaling_driver", "acpi-cpufreq")
+    assert "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost" in the_problem(host, "turbo").mend
+
+
+def test_every_governor_counts_and_not_that_of_the_first_cpu(host):
+    host.cpufreq(governor="performance")
+    host.write(f"{CPUS}/cpu1/cpufreq/scaling_governor", "powersave")
+    assert "powersave" in the_problem(host, "governor").what
+
+
+def test_counters_matter_where_there_are_some(host):
+    host.write("proc/sys/kernel/perf_event_paranoid", 4)
+    host.write("proc/sys/kernel/nmi_watchdog", 1)
+    assert not [problem for problem in problems(host) if "counter" in problem.what]
+    host.write("sys/bus/event_source/devices/cpu/type", 4)
+    assert "perf_event_paranoid is 4" in the_problem(host, "closed to ordinary users").what
+    assert "nmi_watchdog" in the_problem(host, "NMI watchdog").mend
+
+
+def test_a_battery_limits_the_clock(host):
+    host.write("sys/class/power_supply/BAT0/type", "Battery")
+    host.write("sys/class/power_supply/BAT0/status", "Discharging")
+    host.write("sys/class/power_supply/AC/type", "Mains")
+    host.write("sys/class/power_supply/AC/online", 0)
+    assert the_problem(host, "runs on battery").mend == "plug it in"
+    host.write("sys/class/power_supply/AC/online", 1)
+    assert not [problem for problem in problems(host) if "battery" in problem.what]
+
+
+def test_isolated_cpus_are_suggested_where_there_are_cpus_enough(host):
+    assert not [problem for problem in problems(host) if "isolated" in problem.what]
+    assert "isolcpus=7 nohz_full=7" in the_problem(host, "no CPU is isolated", cpus=8).mend
+    host.write(f"{CPUS}/isolated", "6-7")
+    assert not [problem for problem in problems(host, cpus=8) if "isolated" in problem.what]
+
+
+def test_who_is_busy_is_named(host):
+    state = {
+        "window_s": 0.3,
+        "other_cpu_s": 0.3,
+        "processes": [{"name": "cc1", "pid": 77, "cpu_s": 0.29}],
+        "load1": 9.0,
+    }
+    found = the_problem(host, "other processes used 0.30 s of CPU time, 100% of a CPU (cc1 0.29 s)", state)
+    assert found.mend.endswith("kill -STOP 77")
+    assert not [problem for problem in problems(host, state) if "the load is" in problem.what], "one cause is told once"
+    assert the_problem(host, "the load is 9.0 on 2 cores", {"load1": 9.0}).severity == "warning"
+
+
+def test_steal_in_a_virtual_machine(host):
+    virtual(host)
+    assert the_problem(host, "a virtual machine").severity == "note"
+    state = {"window_s": 0.3, "steal_s": 0.1}
+    assert the_problem(host, "the hypervisor took 0.10 s", state).severity == "warning"
+
+
+def test_the_worst_stands_first(host):
+    host.write(f"{CPUS}/smt/active", 1)
+    host.write("proc/sys/kernel/randomize_va_space", 0)
+    severities = [problem.severity for problem in problems(host)]
+    assert severities == sorted(severities, key=["error", "warning", "note"].index)
+    assert len(set(severities)) > 1
+
+
+def test_the_document_has_what_it_always_had_and_more(host, tmp_path):
+    host.cpu_times(5, 5)
+    found = diagnose(tmp_path, SubprocessRunner(), tuning=Tuning(host.root, [tmp_path / "undo.json"]), root=host.root)
+    document = json.loads(json.dumps(doctor_document(found)))
+    assert document["schema"] == "layoutrand/doctor/1"
+    assert set(document) >= {"toolchains", "instruments", "host", "state", "problems", "settings", "changed"}
+    assert document["changed"] is None
+    assert document["state"]["other_cpu_s"] == 0
+    assert set(document["problems"][0]) == {"severity", "what", "mend"}
+
+
+def test_settings_that_layoutrand_has_changed_are_told(host, tmp_path):
+    host.cpufreq()
+    host.write(BOOT, "boot-1")
+    tuning = Tuning(host.root, [tmp_path / "undo.json"])
+    tuning.apply(tuning.offer().changes, keep=True)
+    found = diagnose(tmp_path, SubprocessRunner(), tuning=tuning, root=host.root)
+    (problem,) = [problem for problem in found.problems if "doctor --tune" in problem.what]
+    assert problem.mend == "sudo layoutrand doctor --undo"
+    assert found.changed is not None
+    assert {change["after"] for change in found.changed["changes"]} == {"performance", "1"}
+    (tmp_path / "undo.json").write_text("damaged")
+    found = diagnose(tmp_path, SubprocessRunner(), tuning=tuning, root=host.root)
+    assert [problem.severity for problem in found.problems if "undo record" in problem.what] == ["error"]

@@ -1,0 +1,189 @@
+"""Recorded results in the formats of others, and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments import execution, selected, write
+from fakes import make_config
+from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.model import BuildFailure, Measurement
+from layoutrand.text import exports
+from layoutrand.text.importers.formats import parse
+from layoutrand.text.importers.rows import FailedRun, Imported, Row
+from layoutrand.usecases.export import export
+from layoutrand.usecases.importing import ImportQuestion, import_selection
+
+CONFIG = make_config(
+    '[[benchmarks]]\nname = "fib"\ncommand = ["{artefact}"]\n'
+    "metric = {wall = true, printed = [{regex = '(x)', name = 'rate', unit = '1/s', better = 'more', warmup = 1}]}\n"
+    '[[benchmarks]]\nname = "2sort"\ncommand = ["{artefact}"]\nmetric = {wall = true, cachegrind = true}\n'
+)
+
+
+def measured(project, system, benchmark, layout, wall, **changes):
+    values = [Measurement("wall_s", "s", 0, wall, warmup=False)]
+    if benchmark == "fib":
+        values += [Measurement("rate", "1/s", k, wall * (k + 1), warmup=k < 1) for k in range(3)]
+    return execution(CONFIG, project, system, benchmark, layout, **{"measurements": tuple(values)} | changes)
+
+
+@pytest.fixture
+def selection(tmp_path):
+    rows = []
+    for system in "ab":
+        for k, benchmark in enumerate(("fib", "2sort")):
+            rows += [measured(tmp_path, system, benchmark, seed, 0.1 * seed + k / 3) for seed in (1, 2, 3)]
+            rows += [measured(tmp_path, system, benchmark, "stock", 0.7, round=r) for r in (1, 2)]
+    rows += [
+        measured(tmp_path, "a", "fib", 4, 9.0, status="timeout", reason="ended after\n60 s", measurements=()),
+        measured(tmp_path, "a", "fib", 1, 1e-9, repetition=1),
+    ]
+    counts = (Measurement("estimated_cycles", "1", 0, 12345678901.0, warmup=False),)
+    rows.append(measured(tmp_path, "a", "2sort", 1, 0, instrument="cachegrind", measurements=counts))
+    write(CONFIG, tmp_path, rows, [BuildFailure("a", "prog", 5, "no", None)])
+    return selected(CONFIG, tmp_path)
+
+
+def reimported(text, tmp_path, name):
+    path = tmp_path / name
+    path.write_text(text)
+    return import_selection(ImportQuestion([str(path)], None, "benchmarks", 0, [], []))
+
+
+@pytest.mark.parametrize("format_name", ["csv", "json"])
+def test_what_is_exported_is_read_back_as_it_was(selection, tmp_path, format_name):
+    result = export(selection, format_name, [])
+
+    back = reimported(result.text, tmp_path, f"out.{format_name}")
+
+    assert back.samples == selection.samples
+    assert [(f.system, f.benchmark, f.layout, f.status) for f in back.failures] == [("a", "fib", 4, "timeout")]
+    assert "ended after 60 s" in back.failures[0].reason
+
+
+def test_json_has_a_schema_and_what_was_not_built(selection):
+    document = json.loads(export(selection, "json", []).text)
+    assert document["schema"] == "layoutrand/export/1"
+    assert [failure["seed"] for failure in document["build_failures"]] == [5]
+    assert {row["metric"] for row in document["rows"]} == {"wall_s", "rate", "estimated_cycles", ""}
+    assert sum(row["warmup"] for row in document["rows"]) == 11
+
+
+def test_metrics_can_be_chosen(selection):
+    text = export(selection, "csv", ["rate"]).text
+    assert {line.split(",")[6] for line in text.splitlines()[1:]} == {"rate", ""}
+    with pytest.raises(AnalysisError, match="no execution measured 'x'"):
+        export(selection, "csv", ["x"])
+
+
+def test_each_binary_is_one_line_for_benchstat(selection):
+    result = export(selection, "benchstat", [])
+    lines = result.text.splitlines()
+    assert lines[:2] == ["project: test", "host: " + selection.experiment.hostname] or lines[0].startswith("project: ")
+    assert lines.count("system: a") == lines.count("system: b") == 1
+    of_a = result.text.split("system: a\n")[1].split("\n\n")[0].splitlines()
+    assert of_a[:3] == [
+        f"BenchmarkFib 2 {(0.1 + 1e-9) / 2!r} sec/op", "BenchmarkFib 1 0.2 sec/op", f"BenchmarkFib 1 {0.1 * 3!r} sec/op"
+    ]  # fmt: skip
+    assert of_a[3].startswith("Benchmark_2sort 1 ")
+    assert len(of_a) == 6
+    assert "no place for stock" in " ".join(result.warnings)
+    assert "1 are not in it" in " ".join(result.warnings)
+    assert "1 binaries not built" in " ".join(result.warnings)
+
+
+def test_benchstat_is_told_where_more_is_better(selection):
+    lines = export(selection, "benchstat", ["rate"]).text.splitlines()
+    assert "Unit rate better=higher" in lines
+    assert any(line.startswith("BenchmarkFib 2 ") and line.endswith(" rate") for line in lines)
+
+
+def test_runs_of_pyperf_are_executions_with_their_seed(tmp_path, selection):
+    with pytest.raises(UsageError, match="choose one of a, b with --system"):
+        export(selection, "pyperf", [])
+    text = export(selected(CONFIG, tmp_path, systems=["a"]), "pyperf", []).text
+    document = json.loads(text)
+    assert [b["metadata"] for b in document["benchmarks"]] == [
+        {"name": "fib", "unit": "second"}, {"name": "2sort", "unit": "second"}
+    ]  # fmt: skip
+    assert [run["metadata"]["layoutrand_seed"] for run in document["benchmarks"][0]["runs"]] == ["1", "1", "2", "3"]
+
+    back = reimported(text, tmp_path, "a.json").samples
+
+    assert [s.binaries for s in back] == [
+        s.binaries for s in selected(CONFIG, tmp_path, systems=["a"]).samples if s.is_primary
+    ]
+
+
+def test_pyperf_itself_loads_the_export(tmp_path, selection):
+    pyperf = pytest.importorskip("pyperf", reason="the package pyperf is not installed")
+    path = tmp_path / "a.json"
+    path.write_text(export(selected(CONFIG, tmp_path, systems=["a"]), "pyperf", []).text)
+    suite = pyperf.BenchmarkSuite.load(str(path))
+    assert suite.get_benchmark("fib").get_values() == (0.1, 1e-9, 0.2, 0.1 * 3)
+    assert suite.get_benchmark("fib").get_unit() == "second"
+
+
+def test_what_pyperf_writes_is_read(tmp_path):
+    pyperf = pytest.importorskip("pyperf", reason="the package pyperf is not installed")
+    runs = {
+        name: [
+            pyperf.Run(values, warmups=[(4, 9.0)], metadata={"name": name, "unit": unit}, collect_metadata=False)
+            for values in ([1.5, 2.5], [3.5])
+        ]
+        for name, unit in (("x", "second"), ("y", "byte"))
+    }
+    suite = pyperf.BenchmarkSuite([pyperf.Benchmark(of_one) for of_one in runs.values()])
+    suite.dump(str(tmp_path / "p.json"))
+
+    name, content = parse((tmp_path / "p.json").read_text(), "p", None)
+
+    assert name == "pyperf"
+    assert [(r.benchmark, r.execution, r.iteration, r.value, r.unit) for r in content.rows if not r.warmup] == [
+        (benchmark, *row, unit)
+        for benchmark, unit in (("x", "s"), ("y", "B"))
+        for row in ((0, 1, 1.5), (0, 2, 2.5), (1, 1, 3.5))
+    ]
+    assert [r.value for r in content.rows if r.warmup] == [9.0] * 4
+
+
+def test_what_pyperf_cannot_hold_is_an_error(tmp_path):
+    def text(value, unit="s"):
+        return exports.as_pyperf([Row("b", value, "m", unit, binary="1", system="a")])
+
+    assert json.loads(text(3.0, "1"))["benchmarks"][0]["runs"][0]["values"] == [3]
+    with pytest.raises(UsageError, match="whole numbers; m is 0.5 1/s"):
+        text(0.5, "1/s")
+    with pytest.raises(UsageError, match="values above 0; m is 0.0"):
+        text(0.0)
+
+
+def test_controls_alone_are_nothing_to_export(tmp_path):
+    write(CONFIG, tmp_path, [measured(tmp_path, "a", "fib", "stock", 1.0)])
+    with pytest.raises(AnalysisError, match="no seed"):
+        export(selected(CONFIG, tmp_path), "benchstat", [])
+
+
+NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
+ROWS = st.builds(
+    Row, NAMES, st.floats(allow_nan=False, allow_infinity=False), NAMES, st.sampled_from(["s", "B", "1", "1/s", ""]),
+    st.integers(0, 10**17), st.integers(0, 10**17), system=NAMES, binary=NAMES, instrument=NAMES,
+    better=st.sampled_from(["less", "more"]), warmup=st.booleans(),
+)  # fmt: skip
+FAILURES = st.builds(FailedRun, NAMES, NAMES.filter(lambda text: text != "ok"), NAMES, st.integers(0, 99), NAMES, NAMES)
+PLACE = ("system", "benchmark", "binary", "instrument", "execution")
+
+
+@given(
+    st.lists(ROWS, min_size=1, max_size=5, unique_by=lambda r: tuple(getattr(r, key) for key in (*PLACE, "metric"))),
+    st.lists(FAILURES, max_size=3, unique_by=lambda f: tuple(getattr(f, key) for key in PLACE)),
+)
+def test_any_rows_are_read_back_to_the_last_digit(rows, failures):
+    content = Imported(tuple(rows), tuple(failures))
+    assert parse(exports.as_csv(content), "f", "csv")[1] == content
+    assert parse(exports.as_json(content, {}), "f", None)[1] == content

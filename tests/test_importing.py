@@ -1,0 +1,300 @@
+"""Imported files as a selection: which system and which binary each number is of, and what is refused as unclear."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from layoutrand.core.import_spec import Wanted, layout_of, parse_import
+from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.usecases.analyse import analyse
+from layoutrand.usecases.compare import compare
+from layoutrand.usecases.documents import analyse_document, compare_document
+from layoutrand.usecases.importing import ImportQuestion, import_selection
+
+
+def load(*files, **changes):
+    fields = {"format_name": None, "names_are": "benchmarks", "warmup": 0, "systems": [], "benchmarks": []}
+    return import_selection(ImportQuestion(files=[str(f) for f in files], **fields | changes))
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def put(name, text):
+    with open(name, "w") as file:
+        file.write(text if isinstance(text, str) else json.dumps(text))
+    return name
+
+
+def hyperfine(*times, command="b", **more):
+    return {"results": [{"command": command, "times": list(times)} | more]}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a.json", Wanted(None, None, "a.json")),
+        ("gcc=a.json", Wanted("gcc", None, "a.json")),
+        ("gcc:7=a.json", Wanted("gcc", "7", "a.json")),
+        ("a:b:7=a.json", Wanted("a:b", "7", "a.json")),
+        ("gcc=a=b.json", Wanted("gcc", None, "a=b.json")),
+        ("./a=b.json", Wanted(None, None, "./a=b.json")),
+        ("/x/a:1=b.json", Wanted(None, None, "/x/a:1=b.json")),
+        ("my gcc:first one=/x y/a\nb=.json", Wanted("my gcc", "first one", "/x y/a\nb=.json")),
+        ("a:1.json", Wanted(None, None, "a:1.json")),
+        ("gcc:*=runs/*.json", Wanted("gcc", "*", "runs/*.json")),
+        ("gcc=*.json", Wanted("gcc", None, "*.json")),
+    ],
+)
+def test_what_an_import_says(text, expected):
+    assert parse_import(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "names no file"),
+        ("a=", "names no file"),
+        ("=a.json", "nothing stands before the ="),
+        (":1=a", "no name before the colon"),
+        ("gcc:=a", "no seed after the colon"),
+        ("gcc:*=a.json", r"exactly one \*"),
+        ("gcc:*=*/*-*.json", r"exactly one \*"),
+    ],
+)
+def test_an_import_that_makes_no_sense_is_an_error(text, message):
+    with pytest.raises(UsageError, match=message):
+        parse_import(text)
+
+
+def test_numbers_are_seeds_and_other_names_are_names():
+    assert [layout_of(text) for text in ("7", "007", "x7", "stock", "identity", "-1")] == [
+        7, 7, "x7", "stock", "identity", "-1"
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="larger than"):
+        layout_of("9" * 30)
+    with pytest.raises(UsageError, match="larger than"):
+        layout_of("9" * 5000)
+
+
+def test_one_file_for_each_binary():
+    for seed in (1, 2, 10):
+        put(f"r-{seed}.json", hyperfine(seed, seed + 0.5))
+    (sample,) = load("gcc:1=r-1.json", "gcc:2=r-2.json", "gcc:stock=r-10.json").samples
+    assert (sample.system, sample.benchmark, sample.metric, sample.is_primary) == ("gcc", "b", "wall_s", True)
+    assert sample.binaries == ((1, ((1.0,), (1.5,))), (2, ((2.0,), (2.5,))))
+    assert sample.controls == {"stock": ((10.0,), (10.5,))}
+
+
+def test_a_pattern_takes_every_file_that_matches():
+    for seed in ("1", "02", "x"):
+        put(f"r-{seed}.json", hyperfine(1))
+    put("r-.json", "no binary")
+    put("other.json", "not asked for")
+    selection = load("gcc:*=r-*.json")
+    assert [name for name, _ in selection.samples[0].binaries] == [1, 2, "x"]
+    assert [(s.file, s.binary) for s in selection.sources] == [("r-02.json", 2), ("r-1.json", 1), ("r-x.json", "x")]
+    with pytest.raises(UsageError, match="no file matches none-"):
+        load("gcc:*=none-*.json")
+    with pytest.raises(UsageError, match="cannot list nowhere"):
+        load("gcc:*=nowhere/*.json")
+
+
+def test_two_files_of_one_binary_add_executions():
+    put("a.json", hyperfine(1, 2))
+    put("b.json", hyperfine(3))
+    (sample,) = load("gcc:5=a.json", "gcc:5=b.json").samples
+    assert sample.binaries == ((5, ((1.0,), (2.0,), (3.0,))),)
+
+
+def test_a_file_that_knows_nothing_of_binaries_is_of_one_and_has_no_interval():
+    put("a.json", hyperfine(1, 2, 3))
+    report = analyse(load("a.json"), confidence=0.95, metrics=[])
+    document = analyse_document(report)
+    (row,) = document["benchmarks"]
+    assert (row["system"], row["n_binaries"], row["n_executions"]) == ("a", 1, 3)
+    assert row["interval"] == [None, None]
+    assert row["layout"] is None
+    assert row["binaries"] == [{"seed": "unnamed", "mean": 2.0}]
+    assert "one binary of a: its executions tell of execution noise and nothing of layout" in document["warnings"][-1]
+    assert document["source"] == {
+        "kind": "import", "files": [{"file": "a.json", "format": "hyperfine", "systems": ["a"], "binary": None}]
+    }  # fmt: skip
+
+
+def test_several_files_of_a_system_must_say_which_binary_they_are_of():
+    os.mkdir("x")
+    put("a.json", hyperfine(1))
+    put("x/a.json", hyperfine(2))
+    with pytest.raises(UsageError, match="a.json and x/a.json: of system a, and say nothing of binaries"):
+        load("a.json", "x/a.json")
+    with pytest.raises(UsageError, match="a.json and x/a.json: of system g, and one of them says nothing"):
+        load("g=a.json", "g:2=x/a.json")
+    put("c.csv", "seed,value\n1,1\n,2\n")
+    with pytest.raises(UsageError, match="c.csv: of system c, and some of it says nothing"):
+        load("c.csv")
+    assert len(load("g=a.json", "h=x/a.json").samples) == 2
+
+
+def test_files_of_different_benchmarks_may_share_a_system():
+    put("a.json", hyperfine(1, command="sort"))
+    put("b.json", hyperfine(2, command="find"))
+    assert [(s.system, s.benchmark) for s in load("g=a.json", "g=b.json").samples] == [("g", "sort"), ("g", "find")]
+
+
+def test_the_same_file_twice_is_an_error_and_the_same_numbers_are_warned_of():
+    put("a.json", hyperfine(1.25))
+    put("b.json", hyperfine(1.25))
+    with pytest.raises(UsageError, match="imported twice"):
+        load("g:1=a.json", "g:2=a.json")
+    assert "is one a copy" in " ".join(load("g:1=a.json", "g:2=b.json").warnings)
+
+
+def test_names_in_a_file_can_be_systems():
+    put("sort.json", {"results": [{"command": c, "times": [t, t]} for c, t in (("old", 2.0), ("new", 1.0))]})
+    selection = load("sort.json", names_are="systems")
+    assert [(s.system, s.benchmark) for s in selection.samples] == [("old", "sort"), ("new", "sort")]
+    document = compare_document(compare(selection, "old", "new", confidence=0.95, threshold=0.01, metric=None))
+    assert document["benchmarks"][0]["ratio"] == 0.5
+    assert document["benchmarks"][0]["interval"] == [None, None]
+    assert document["source"]["kind"] == "import"
+
+
+def test_a_table_names_its_own_systems_and_seeds():
+    put("t.csv", "system,seed,value\nA,2,1\nA,1,3\nB,stock,5\nB,x,7\n")
+    selection = load("t.csv")
+    assert [(s.system, s.binaries, s.controls) for s in selection.samples] == [
+        ("A", ((1, ((3.0,),)), (2, ((1.0,),))), {}),
+        ("B", (("x", ((7.0,),)),), {"stock": ((5.0,),)}),
+    ]
+    with pytest.raises(UsageError, match="holds the systems A, B"):
+        load("n=t.csv")
+    with pytest.raises(UsageError, match="names its systems itself"):
+        load("t.csv", names_are="systems")
+    put("s.csv", "seed,value\n1,2\n")
+    with pytest.raises(UsageError, match="says itself which seed"):
+        load("A:3=s.csv")
+    put("one.csv", "system,value\nA,2\n")
+    assert load("B:3=one.csv").samples[0].binaries == ((3, ((2.0,),)),)
+
+
+def test_tables_of_one_system_are_put_together():
+    put("a.csv", "system,seed,value\nA,1,1\n")
+    put("b.csv", "system,seed,value\nA,1,2\nA,2,3\n")
+    assert load("a.csv", "b.csv").samples[0].binaries == ((1, ((1.0,), (2.0,))), (2, ((3.0,),)))
+
+
+def test_warm_up_is_left_out():
+    put("p.json", {
+        "version": "1.0", "metadata": {"name": "b"},
+        "benchmarks": [{"runs": [{"warmups": [[1, 9.0]]}, {"warmups": [[1, 9.0]], "values": [1.0, 2.0, 3.0]}]}],
+    })  # fmt: skip
+    selection = load("p.json")
+    assert selection.samples[0].binaries == (("unnamed", ((1.0, 2.0, 3.0),)),)
+    assert "1 execution(s) hold nothing but warm-up" in selection.warnings[0]
+    assert load("p.json", warmup=2).samples[0].binaries == (("unnamed", ((2.0, 3.0),)),)
+    with pytest.raises(AnalysisError, match="nothing but warm-up"):
+        analyse(load("p.json", warmup=4), confidence=0.95, metrics=[])
+
+
+def test_units_of_one_metric_must_agree():
+    put("a.csv", "system,value,unit\nA,1,s\n")
+    put("b.csv", "system,value,unit\nB,1,J\n")
+    with pytest.raises(UsageError, match="measured in s .less is better. here, in J"):
+        load("a.csv", "b.csv")
+
+
+def test_a_value_too_large_in_its_base_unit_is_an_error():
+    result = {"benchmark": "b", "mode": "avgt", "primaryMetric": {"scoreUnit": "day/op", "rawData": [[1e308]]}}
+    put("j.json", [result])
+    with pytest.raises(UsageError, match="j, b, time_per_op: a value is too large"):
+        load("j.json")
+
+
+def rsf(time, exehash, valid="S"):
+    facts = {"benchmark": "505.mcf_r", "exehash": exehash, "reported_time": time, "valid": valid}
+    return "".join(f"spec.cpu2017.results.505_mcf_r.base.000.{key}: {value}\n" for key, value in facts.items())
+
+
+def test_the_hash_that_spec_records_tells_binaries_apart():
+    put("1.rsf", rsf(1.5, "a" * 64))
+    put("2.rsf", rsf(2.5, "b" * 64))
+    put("3.rsf", rsf(3.5, "a" * 64))
+    selection = load("g=1.rsf", "g=2.rsf", "g=3.rsf")
+    assert selection.samples[0].binaries == (("a" * 16, ((1.5,), (3.5,))), ("b" * 16, ((2.5,),)))
+    assert [name for name, _ in load("g:1=1.rsf", "g:2=2.rsf").samples[0].binaries] == [1, 2]
+
+
+def test_seeds_that_spec_did_not_build_anew_for_are_refused():
+    put("1.rsf", rsf(1.5, "a" * 64))
+    put("3.rsf", rsf(3.5, "a" * 64))
+    with pytest.raises(UsageError, match="1 and 3 are the same executable .exehash aaaaaaaaaaaaaaaa"):
+        load("g:1=1.rsf", "g:3=3.rsf")
+
+
+def test_failed_executions_are_failures_of_the_selection():
+    put("1.rsf", rsf(1.5, "a" * 64))
+    put("2.rsf", rsf("--", "b" * 64, valid="CE"))
+    selection = load("g:1=1.rsf", "g:2=2.rsf")
+    (failure,) = selection.failures
+    assert (failure.system, failure.benchmark, failure.layout) == ("g", "505.mcf_r", 2)
+    report = analyse(selection, confidence=0.95, metrics=[])
+    (analysis,) = report.analyses
+    assert "1 execution(s) failed and are not in the sample; seeds without any: 2" in analysis.warnings
+    with pytest.raises(AnalysisError, match=r"SPEC status CE .compile error. .2.rsf.$"):
+        analyse(load("2.rsf"), confidence=0.95, metrics=[])
+
+
+def test_systems_and_benchmarks_are_chosen():
+    put("t.csv", "system,benchmark,value\nA1,x,1\nA2,x,2\nB,x,3\nB,y,4\n")
+    assert [s.system for s in load("t.csv", systems=["A*"]).samples] == ["A1", "A2"]
+    assert [s.system for s in load("t.csv", benchmarks=["y"]).samples] == ["B"]
+    with pytest.raises(UsageError, match="no system called 'C'; there are A1, A2, B"):
+        load("t.csv", systems=["C"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [b"a b.json", b"a:1.json", b"a\nb.json", b"a\xffb.json", b"-x.json", b"~.json", b"*.json", "é.json".encode()],
+)
+def test_hostile_file_names_work(name):
+    put(os.fsdecode(name), hyperfine(1))
+    for text in (os.fsdecode(name), "./" + os.fsdecode(name), "g:1=" + os.fsdecode(name)):
+        selection = load(text)
+        assert len(selection.samples) == 1
+        assert selection.samples[0].system.isprintable()
+        assert json.dumps(selection.sources[0].file).isascii()
+
+
+def test_a_file_whose_name_could_mean_two_things_is_an_error_that_says_how_to_write_it():
+    put("a=b.json", hyperfine(1))
+    put("b.json", hyperfine(2))
+    with pytest.raises(UsageError, match=r"write ./a=b.json for it, or a=./b.json for the other one"):
+        load("a=b.json")
+    assert load("./a=b.json").samples[0].binaries == (("unnamed", ((1.0,),)),)
+    assert load("a=./b.json").samples[0].binaries == (("unnamed", ((2.0,),)),)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"\xff\xfe1", "not UTF-8 text .byte 0.$"), (b"\x1f\x8b\x08", "it is compressed"), (b"", "is empty")],
+)
+def test_a_file_that_is_no_text_is_an_error(content, message):
+    with open("f", "wb") as file:
+        file.write(content)
+    with pytest.raises(UsageError, match=message):
+        load("f")
+
+
+def test_a_file_that_cannot_be_read_is_an_error():
+    with pytest.raises(UsageError, match="cannot read nope: No such file"):
+        load("nope")
+    with pytest.raises(UsageError, match="cannot read .: Is a directory"):
+        load("A=.")
+    with pytest.raises(UsageError, match="cannot read"):
+        load("a\0b")

@@ -1,0 +1,92 @@
+"""What is told while a run goes on: time left from measured durations, means with their half-widths."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from experiments import execution
+from fakes import make_config
+from layoutrand.core.schedule import CACHEGRIND, NATIVE, Slot
+from layoutrand.model import Measurement
+from layoutrand.usecases.live import Live
+
+CONFIG = make_config(
+    '[[benchmarks]]\nname = "x"\ncommand = ["{artefact}"]\nmetric = {wall = true, cachegrind = true}\n[[benchmarks]]\nname = "y"\ncommand = ["{artefact}"]\nmetric = {wall = true, cachegrind = true}\n'
+)
+BENCHMARKS = {benchmark.name: benchmark for benchmark in CONFIG.benchmarks}
+
+
+def slots(system, benchmark, count, instrument=NATIVE):
+    return [Slot(system, benchmark, 1, instrument, 1, k, k) for k in range(count)]
+
+
+def done(tmp_path, system, benchmark, seconds, **changes):
+    values = (Measurement("wall_s", "s", 0, seconds, warmup=False),)
+    fields = {"layout": 1, "wall_s": seconds, "started_at": 0.0, "measurements": values} | changes
+    return execution(CONFIG, tmp_path, system, benchmark, fields.pop("layout"), **fields)
+
+
+def test_nothing_is_known_before_anything_was_executed():
+    assert Live(BENCHMARKS, [], slots("a", "x", 3)).remaining_s() is None
+
+
+def test_nothing_is_left_at_the_end(tmp_path):
+    live = Live(BENCHMARKS, [], slots("a", "x", 1))
+    live.add(done(tmp_path, "a", "x", 5.0))
+    assert live.remaining_s() == 0
+
+
+def test_durations_are_means_of_each_kind_earlier_ones_included(tmp_path):
+    live = Live(BENCHMARKS, [done(tmp_path, "a", "x", 1.0)], slots("a", "x", 4) + slots("a", "y", 2))
+    live.add(done(tmp_path, "a", "x", 3.0))  # mean 2 s
+    live.add(done(tmp_path, "a", "y", 10.0, started_at=3.0))
+    assert live.remaining_s() == pytest.approx(3 * 2.0 + 1 * 10.0)
+
+
+def test_a_kind_that_was_never_executed_lasts_as_long_as_those_most_like_it(tmp_path):
+    known = [done(tmp_path, "a", "x", 1.0), done(tmp_path, "a", "y", 9.0)]
+    known.append(done(tmp_path, "a", "x", 50.0, instrument=CACHEGRIND))
+    assert Live(BENCHMARKS, known, slots("b", "x", 2)).remaining_s() == pytest.approx(2.0)  # the same benchmark
+    assert Live(BENCHMARKS, known, slots("b", "y", 1, CACHEGRIND)).remaining_s() == pytest.approx(50.0)
+    assert Live(BENCHMARKS, known[2:], slots("b", "y", 1)).remaining_s() == pytest.approx(50.0)  # all there is
+
+
+def test_what_lies_between_executions_takes_its_time_too(tmp_path):
+    live = Live(BENCHMARKS, [], slots("a", "x", 4))
+    live.add(done(tmp_path, "a", "x", 1.0, started_at=100.0))
+    live.add(done(tmp_path, "a", "x", 1.0, started_at=101.5))
+    assert live.remaining_s() == pytest.approx(2 * 1.5)
+    live.add(done(tmp_path, "a", "x", 1.0, started_at=7.0))  # somebody set the clock
+    assert live.remaining_s() == pytest.approx(1.25)
+
+
+def test_standings_are_means_over_binaries_with_their_half_width(tmp_path):
+    """Closed form: t(0.975, 2) s / sqrt(3) / mean for 9, 10, 11; several executions of a binary are its mean."""
+    values = [(1, 9.0), (2, 9.0), (2, 11.0), (3, 11.0)]
+    live = Live(BENCHMARKS, [done(tmp_path, "a", "x", v, layout=k) for k, v in values], [])
+    (standing,) = live.standings(confidence=0.95)
+    assert (standing.system, standing.benchmark, standing.unit, standing.n_binaries) == ("a", "x", "s", 3)
+    assert standing.mean == pytest.approx(10.0)
+    assert standing.relative_half_width == pytest.approx(4.302653 / math.sqrt(3) / 10, rel=1e-6)
+
+
+def test_controls_failures_warm_up_and_other_metrics_are_no_part_of_the_mean(tmp_path):
+    warm = (Measurement("wall_s", "s", 0, 99.0, warmup=True), Measurement("wall_s", "s", 1, 2.0, warmup=False))
+    live = Live(BENCHMARKS, [], [])
+    for item in (
+        done(tmp_path, "a", "x", 50.0, layout="stock"),
+        done(tmp_path, "a", "x", 60.0, status="exit", measurements=()),
+        done(tmp_path, "a", "x", 70.0, instrument=CACHEGRIND),
+        done(tmp_path, "a", "x", 2.0, measurements=(*warm, Measurement("user_s", "s", 0, 70.0, warmup=False))),
+    ):
+        live.add(item)
+    (standing,) = live.standings(confidence=0.95)
+    assert (standing.mean, standing.n_binaries, standing.relative_half_width) == (2.0, 1, None)
+
+
+def test_a_mean_of_zero_has_no_relative_width(tmp_path):
+    zero = [done(tmp_path, "a", "x", 0.0, layout=k) for k in (1, 2, 3)]
+    (standing,) = Live(BENCHMARKS, zero, []).standings(confidence=0.95)
+    assert standing.relative_half_width is None

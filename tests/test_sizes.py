@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from layoutrand.core.sizes import size_in_bytes, size_in_words
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        (1, 1), (4096, 4096), ("1B", 1), ("2GiB", 2 << 30), ("2 GiB", 2 << 30), ("500 MB", 500_000_000), ("1.5KiB", 1536),
+        ("3tib", 3 << 40), (" 7 mib ", 7 << 20), ("1kB", 1000), (None, None),
+    ],
+)  # fmt: skip
+def test_sizes(text, size):
+    assert size_in_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "2", "GiB", "-1GiB", "2 GiBs", "1e3MB", "2 G", "٢GiB", "1.GiB"])
+def test_what_is_no_size(text):
+    with pytest.raises(ValueError, match="must be bytes, or a number and one of B, KiB"):
+        size_in_bytes(text)
+
+
+@pytest.mark.parametrize("size", [0, -5, 2**63, "0B", "9000000TiB"])
+def test_what_is_no_limit(size):
+    with pytest.raises(ValueError, match="from 1 byte"):
+        size_in_bytes(size)
+
+
+@pytest.mark.parametrize("value", [True, 1.5, [], {}])
+def test_other_types_are_left_to_the_type_check(value):
+    assert size_in_bytes(value) is value
+
+
+def test_in_words():
+    assert [size_in_words(size) for size in (1, 1023, 1024, 1536, 2 << 30, 2000 << 20, 3 << 40)] == [
+        "1 B", "1023 B", "1 KiB", "1.5 KiB", "2 GiB", "1.953 GiB", "3 TiB",
+    ]  # fmt: skip
