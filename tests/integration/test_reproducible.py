@@ -121,7 +121,8 @@ def test_relinking_after_the_source_is_gone(filled: Workshop, tmp_path: Path) ->
     facts = capture.tools["ld"]
     ld = Tool(Path(facts["path"]), facts["version"], facts["sha256"])
     binary, seconds, _ = link_layout(SubprocessRunner(), ld, link, base, layout, scratch=tmp_path)
-    linked = verify(binary, link, layout, Code.load((base / "code.npz").read_bytes()), seconds)
+    with (base / "code.npz").open("rb") as file:
+        linked = verify(binary, link, layout, Code.load(file), seconds)
     assert linked.sha256 == digests(built)[2]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, BinaryIO
 
@@ -34,6 +33,12 @@ class Code:
         """The content in the form in which binaries are compared with it."""
         return blocks.cut(self.stored, self.content, self.fixed)
 
+    def compact(self) -> Code:
+        """The same with the content as `blocks` alone, half the memory: for comparing many binaries."""
+        small = replace(self, content=np.empty(0, np.uint8), fixed=np.empty(0, bool))
+        vars(small)["blocks"] = self.blocks  # where `cached_property` looks first
+        return small
+
     def arrays(self) -> dict[str, Any]:
         """The arrays by their names."""
         return {field.name: getattr(self, field.name) for field in fields(Code)}
@@ -43,9 +48,9 @@ class Code:
         np.savez(file, **{**self.arrays(), "fixed": np.packbits(self.fixed)})
 
     @staticmethod
-    def load(data: bytes) -> Code:
-        """From the bytes of an .npz file."""
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+    def load(file: BinaryIO) -> Code:
+        """From an .npz file."""
+        with np.load(file, allow_pickle=False) as arrays:
             values = {field.name: arrays[field.name] for field in fields(Code)}
-        values["fixed"] = np.unpackbits(values["fixed"], count=len(values["content"])).astype(bool)
+        values["fixed"] = np.unpackbits(values["fixed"], count=len(values["content"])).view(bool)
         return Code(**values)

@@ -21,6 +21,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from layoutrand.core.keyed import keyed_order, keyed_uniform
 from layoutrand.core.kinds import PLAIN, is_code
 from layoutrand.errors import UsageError
@@ -116,14 +119,20 @@ def _permute(  # noqa: PLR0913 - the parts of one draw
     keep: bool,
 ) -> list[int]:  # fmt: skip
     """Each group's sections in hashed order, dealt to the slots the group holds."""
-    result = list(order)
-    names = _names(sections)
-    for slots in _slots(sections, order, group, (stream, keep)):
-        members = [order[slot] for slot in slots]
-        hashed = keyed_order(seed, stream, [names[i] for i in members])
-        for slot, which in zip(slots, hashed, strict=True):
-            result[slot] = members[which]
-    return result
+    result = np.array(order)
+    for places in _places(sections, order, group, (stream, keep)):
+        result[places.slots] = places.members[keyed_order(seed, stream, places.names)]
+    drawn: list[int] = result.tolist()
+    return drawn
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The slots of one group, and in the order of the slots the sections there and what these are called."""
+
+    slots: NDArray[np.int64]
+    members: NDArray[np.int64]
+    names: list[bytes]
 
 
 @dataclass
@@ -132,7 +141,7 @@ class _Known:
 
     sections: Sequence[Section]
     names: list[bytes]
-    slots: dict[Hashable, tuple[list[int], list[list[int]]]]
+    places: dict[Hashable, tuple[list[int], list[_Places]]]
 
 
 _latest = _Known((), [], {})
@@ -151,11 +160,11 @@ def _names(sections: Sequence[Section]) -> list[bytes]:
     return _known(sections).names
 
 
-def _slots(
+def _places(
     sections: Sequence[Section], order: list[int], group: Callable[[Section], Hashable], key: Hashable
-) -> list[list[int]]:
-    """The slots of each group, ``key`` naming what ``group`` is; remembered where the order is the same again."""
-    known = _known(sections).slots
+) -> list[_Places]:
+    """The places of each group, ``key`` naming what ``group`` is; remembered where the order is the same again."""
+    known, names = _known(sections).places, _names(sections)
     before, found = known.get(key, ([], []))
     if before == order:
         return found
@@ -164,8 +173,13 @@ def _slots(
         section = sections[index]
         if not section.pinned and (of := group(section)) is not _OUTSIDE:
             slots.setdefault(of, []).append(slot)
-    known[key] = (order, list(slots.values()))
-    return known[key][1]
+    members = [[order[slot] for slot in group_slots] for group_slots in slots.values()]
+    found = [
+        _Places(np.array(where), np.array(who), [names[i] for i in who])
+        for where, who in zip(slots.values(), members, strict=True)
+    ]
+    known[key] = (order, found)
+    return found
 
 
 def _module_order(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:

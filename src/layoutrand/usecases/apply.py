@@ -11,6 +11,7 @@ What a link writes besides its output (a map) stays that of the link as asked.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -178,7 +179,7 @@ def _lay_out(record: Record, order: Order, output: Path, runner: Runner) -> tupl
         )  # fmt: skip
         binary, seconds, _output = link_layout(runner, order.toolbox.tools["ld"], link, base, layout, scratch=base)
         dumped = (base / "code.npz").read_bytes()
-        code = Code.load(dumped)
+        code = Code.load(io.BytesIO(dumped))
         linked = verify(binary, link, layout, code, seconds)
     traces = descent.traces(binary)
     _keep(record.path, link, dumped, traces.code, order.toolbox)

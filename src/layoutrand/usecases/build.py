@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.config import Config, System
-from layoutrand.core.order import draw
+from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.core.recipe import Recipe, Variant
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
@@ -320,7 +321,18 @@ class _Task:
                 remove_tree(entry)
             entry.mkdir()
             os.rename(output, entry / os.path.basename(self.link.artefact))
-        return verify(binary, self.link, wanted, _code(self.base / "code.npz", self.link.code_sha256), seconds)
+        return verify(binary, self.link, wanted, self._code(), seconds)
+
+    def _code(self) -> Code:
+        """Identity's code, read once per process: every seed of a capture is compared with the same arrays."""
+        whole = LINK_ORDER in self.site.config.layout.factors
+        key = (self.link.code_sha256, whole)
+        with _reading:  # one thread reads it, the others wait for that
+            if key not in _codes:
+                with (self.base / "code.npz").open("rb") as file:
+                    code = Code.load(file)
+                _codes[key] = code if whole else code.compact()
+            return _codes[key]
 
     def _kept(self, error: BuildError, layout: LayoutName) -> BuildError:
         """The error with its log moved to where it stays."""
@@ -332,14 +344,8 @@ class _Task:
         return type(error)(error.message, log=log)
 
 
-_codes: dict[str, Code] = {}
-
-
-def _code(path: Path, digest: str) -> Code:
-    """Identity's code, read once per process: every seed of a capture is compared with the same arrays."""
-    if digest not in _codes:
-        _codes[digest] = Code.load(path.read_bytes())
-    return _codes[digest]
+_codes: dict[tuple[str, bool], Code] = {}
+_reading = threading.Lock()
 
 
 def all_layouts(seeds: Sequence[int], *, controls: bool) -> list[LayoutName]:
