@@ -83,14 +83,28 @@ def linker_pads(linker: str, layout: Layout) -> bool:
 
 def _lines(sections: Sequence[Section], layout: Layout) -> list[ldscript.Line]:
     """Statements for a linker script, in order: gaps and exact section names."""
+    statements = _statements(sections)
+    if not layout.gaps:
+        return [statements[index] for index in layout.order]
     lines: list[ldscript.Line] = []
-    gaps = layout.gaps or (0,) * len(layout.order)
-    for index, gap in zip(layout.order, gaps, strict=True):
-        kind = sections[index].kind
+    for index, gap in zip(layout.order, layout.gaps, strict=True):
         if gap:
-            lines.append((family(kind), f". += {gap};"))
-        lines.append((family(kind), f"*({section_name(index, kind)})"))
+            lines.append((statements[index][0], f". += {gap};"))
+        lines.append(statements[index])
     return lines
+
+
+_latest: tuple[Sequence[Section], list[ldscript.Line]] = ((), [])
+
+
+def _statements(sections: Sequence[Section]) -> list[ldscript.Line]:
+    """What places each section, remembered for the sections asked for last: a capture is linked many times."""
+    global _latest  # noqa: PLW0603 - replaced as a whole, so threads see one pair or the other
+    known, found = _latest
+    if known is not sections:
+        found = [(family(s.kind), f"*({section_name(i, s.kind)})") for i, s in enumerate(sections)]
+        _latest = (sections, found)
+    return found
 
 
 def _shuffle(linker: str, layout: Layout) -> Request:

@@ -84,6 +84,7 @@ def link_layout(  # noqa: PLR0913 - the parts of one link
         link = replace(link, argv=link_order.move(link.argv, tuple(link.moves.values()), layout.name).argv)
     order_file = scratch / "layout"
     with cache_errors("write", order_file):
+        order_file.unlink(missing_ok=True)  # a file written over, some file systems bring to the disk at once
         order_file.write_text(asked.text, "utf-8", "surrogateescape")
     extra = asked.argv(str(order_file)) + (thread_limit(link.linker, link.argv, threads) if threads else [])
     begin = time.perf_counter()
