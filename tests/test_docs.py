@@ -140,6 +140,7 @@ TABLES = {
     "metric": config.Metric,
     "run": config.Run,
     "disturbance": config.Disturbance,
+    "warmup": config.ChosenWarmup,
 }
 
 

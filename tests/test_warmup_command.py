@@ -123,7 +123,7 @@ def test_a_number_can_be_chosen_and_must_exist(tmp_path):
 
 def test_the_document_is_json_and_names_the_figure(tmp_path):
     found = examined(tmp_path, TWO)
-    document = json.loads(json.dumps(warmup_document(found, "figures/{}.svg".format), allow_nan=False))
+    document = json.loads(json.dumps(warmup_document(found, "h", "figures/{}.svg".format), allow_nan=False))
     assert document["schema"] == "layoutrand/warmup/1"
     assert [(b["system"], b["suggested"], b["warmup"], b["figure"]) for b in document["benchmarks"]] == [
         ("a", 8, 1, "figures/b.svg"), ("b", 12, 1, "figures/b.svg"),

@@ -93,8 +93,11 @@ def test_from_json_lines_to_a_verdict_with_warm_up_left_out_afterwards(layoutran
 def test_results_are_shown_in_a_locale_without_their_characters_too(layoutrand):
     layoutrand("run", "--seeds", "2", "--share-machine")
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
-    shown = layoutrand("warmup", more=plain).stdout
-    assert re.search(r"serve, old, throughput: \?{40} \(iterations look independent from number 6 on\)", shown)
+    shown = layoutrand("warmup", "--plots", more=plain).stdout
+    assert re.search(r"serve, old, throughput: [_.~=+*#-]{40} \(iterations look independent from number 6 on; ", shown)
+    assert "run sequence: throughput [1/s]" in shown
+    assert shown.isascii()
+    assert re.search(r" interval +\? ", layoutrand("analyse", more=plain).stdout)  # plus-minus has no replacement
 
 
 def test_another_order_is_found_where_the_file_says_it(layoutrand):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,10 +19,16 @@ from layoutrand.errors import UsageError
 if TYPE_CHECKING:
     from layoutrand.core.config import Config
     from layoutrand.usecases.warmup import Warmup
+    from layoutrand.usecases.warmup_choice import Scope
 
 Metric = Annotated[str | None, typer.Option(help="Look at this number; default: the main one that is printed.")]
 Figures = Annotated[Path | None, typer.Option(help="Where to put the figures; default: .layoutrand/warmup.")]
 Write = Annotated[bool, typer.Option("--write", help="Set warmup in layoutrand.toml to what is suggested.")]
+ForHost = Annotated[bool, typer.Option("--for-host", help="With --write: only for the host looked at, in [[warmup]].")]
+ForSystem = Annotated[bool, typer.Option("--for-system", help="With --write: each system its own, in [[warmup]].")]
+Plots = Annotated[
+    bool | None, typer.Option("--plots/--no-plots", help="Plots as text; default: where stdout is a terminal.")
+]
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _COLUMNS = 40
@@ -33,20 +40,27 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     metric: Metric = None,
     figures: Figures = None,
     write: Write = False,
+    for_host: ForHost = False,
+    for_system: ForSystem = False,
+    plots: Plots = None,
     host: Host = None,
     directory: options.Directory = Path(),
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> int:
     """Plots of recorded iterations, and how many to drop as warm-up; the suggestion is yours to judge."""
-    from layoutrand.usecases.warmup import examine, for_benchmarks, warmup_document
+    from layoutrand.usecases.warmup import examine, warmup_document
+    from layoutrand.usecases.warmup_choice import Scope
     from layoutrand.usecases.warmup_figure import draw
     from layoutrand.world.disk import write_atomically
 
+    _check_options(write=write, narrowed=for_host or for_system, plots=plots, json=json)
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
     systems = options.match_systems(config, system) if system else []
-    found = examine(load_selection(config, directory, systems, benchmark or [], host), config, metric)
+    selection = load_selection(config, directory, systems, benchmark or [], host)
+    here = selection.experiment.hostname
+    found = examine(selection, config, metric)
     folder = figures or directory / ".layoutrand" / "warmup"
     for name in dict.fromkeys(each.benchmark for each in found):
         picture = draw([each for each in found if each.benchmark == name])
@@ -55,12 +69,21 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
         except OSError as error:
             raise UsageError(f"cannot write into {folder}: {error.strerror}; --figures names another place") from error
     if json:
-        terminal.document(warmup_document(found, lambda name: str(_figure(folder, name))))
+        terminal.document(warmup_document(found, here, lambda name: str(_figure(folder, name))))
     show_warmup(found, terminal)
+    if plots or (plots is None and sys.stdout.isatty() and not json):
+        show_plots(found, terminal, width=terminal.out.width)
     terminal.say(f"figures: {_figure(folder, '*')}")
     if write:
-        _write(config, directory, for_benchmarks(found), terminal)
+        _write(config, directory, found, Scope(here if for_host else None, by_system=for_system), here, terminal)
     return 0
+
+
+def _check_options(*, write: bool, narrowed: bool, plots: bool | None, json: bool) -> None:
+    if narrowed and not write:
+        raise UsageError("--for-host and --for-system say what --write sets; give --write too")
+    if plots and json:
+        raise UsageError("--plots draws on stdout, where --json leaves one document alone; leave out one of them")
 
 
 def _figure(folder: Path, benchmark: str) -> Path:
@@ -69,6 +92,8 @@ def _figure(folder: Path, benchmark: str) -> Path:
 
 def show_warmup(found: Sequence[Warmup], page: Page) -> None:
     """One row for each benchmark and system, then what it means."""
+    from layoutrand.text.plots import style_for
+
     page.table(
         "Iterations to drop",
         (
@@ -85,11 +110,31 @@ def show_warmup(found: Sequence[Warmup], page: Page) -> None:
         ],
     )  # fmt: skip
     page.line()
+    levels = style_for(sys.stdout.encoding).levels
     for each in found:
         name = f"{each.benchmark}, {each.system}, {each.metric}"
-        page.line(f"{name}: {sparkline(each.series[0])} ({_state(each)})")
+        page.line(f"{name}: {sparkline(each.series[0], levels)} ({_state(each)}; in force: {_in_force(each)})")
         for warning in each.warnings:
             page.warn(f"{name}: {warning}")
+
+
+def show_plots(found: Sequence[Warmup], page: Page, *, width: int) -> None:
+    """Run sequence, lag plot and autocorrelations of each, beside those of the iterations reordered."""
+    from layoutrand.text.plots import beside, style_for
+    from layoutrand.usecases.warmup_figure import pairs
+
+    style = style_for(sys.stdout.encoding)
+    for each in found:
+        page.line()
+        page.line(f"{each.benchmark}, {each.system}, {each.metric}: the first execution")
+        for pair in pairs(each):
+            page.line()
+            for line in beside(pair, width=width, style=style):
+                page.line(line)
+
+
+def _in_force(each: Warmup) -> str:
+    return f"{each.in_force}, {each.setting}"
 
 
 def _count(value: int | None) -> str:
@@ -104,37 +149,25 @@ def _state(each: Warmup) -> str:
     return "no steady state seen"
 
 
-def sparkline(values: Sequence[float]) -> str:
+def sparkline(values: Sequence[float], levels: str = _LEVELS) -> str:
     """The run sequence in at most 40 characters, each the mean of a stretch, from the lowest to the highest of them."""
     n = min(_COLUMNS, len(values))
     edges = [len(values) * k // n for k in range(n + 1)]
     means = [sum(values[a:b]) / (b - a) for a, b in itertools.pairwise(edges)]
     low, span = min(means), max(means) - min(means)
-    return "".join(_LEVELS[int((mean - low) / span * (len(_LEVELS) - 1) + 0.5) if span else 0] for mean in means)
+    return "".join(levels[int((mean - low) / span * (len(levels) - 1) + 0.5) if span else 0] for mean in means)
 
 
-def _write(
-    config: Config, directory: Path, suggestions: Mapping[tuple[str, str], int | None], terminal: Terminal
+def _write(  # noqa: PLR0913 - what to write, for whom, and where
+    config: Config, directory: Path, found: Sequence[Warmup], scope: Scope, here: str, terminal: Terminal
 ) -> None:
-    """The largest suggestion over a benchmark's systems, since one setting serves all of them."""
-    from layoutrand.core.config import parse
-    from layoutrand.text.settings import with_warmup
+    from layoutrand.usecases.warmup_choice import choose_suggested
     from layoutrand.world.disk import write_atomically
 
     path = directory / options.CONFIG_NAME
-    text = path.read_text("utf-8")
-    written = []
-    for (benchmark, metric), suggested in suggestions.items():
-        if suggested is None:
-            terminal.warn(f"{benchmark}: nothing written, because not every system reaches a steady state")
-            continue
-        (numbers,) = (each.metric.numbers() for each in config.benchmarks if each.name == benchmark)
-        key, own = next((key, number.warmup is not None) for key, number in numbers.items() if number.name == metric)
-        text = with_warmup(text, benchmark, suggested, printed=metric if own else None)
-        others = [each.name for each in numbers.values() if each.name != metric and each.warmup is None]
-        shared = f" (for {', '.join([metric, *others])})" if others and not own else ""
-        written.append(f"{benchmark}: {key if own else 'metric'}.warmup = {suggested}{shared}")
-    parse(text, path=str(path))
-    write_atomically(path, text.encode())
-    for line in written:
+    chosen = choose_suggested(path.read_text("utf-8"), str(path), config, found, scope, here)
+    write_atomically(path, chosen.text.encode())
+    for line in chosen.written:
         terminal.say(f"{line} written to {path}; results are read with it from now on, and none is executed again")
+    for warning in chosen.warnings:
+        terminal.warn(warning)

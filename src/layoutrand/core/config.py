@@ -22,6 +22,7 @@ from layoutrand.core.schedule import Order
 from layoutrand.core.sizes import size_in_bytes
 from layoutrand.core.tables import STRICT, Name
 from layoutrand.core.topology import CpuWish, checked_wish
+from layoutrand.core.warmup import ChosenWarmup, wrong_choices
 from layoutrand.errors import ConfigError, UsageError
 
 Factor = Literal[
@@ -189,6 +190,7 @@ class Config(_Table):
     systems: Annotated[dict[Name, System], Field(min_length=1)]
     benchmarks: list[Benchmark] = []
     run: Run = Run()
+    warmup: list[ChosenWarmup] = []
 
 
 class _File(Config):
@@ -206,6 +208,7 @@ def parse(text: str, *, path: str) -> Config:
     problems = [*_unwritable(table, ()), *_across(table)]
     expanded, wrong = _expanded(table)
     problems += wrong
+    problems += _wrong_warmups(expanded, None if wrong else list(_table(expanded, "systems")))
     try:
         config = Config.model_validate(expanded)
     except ValidationError as error:
@@ -225,6 +228,14 @@ def _expanded(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     if wrong and not systems:
         cells = {"matrix": {}}  # so that nobody is told there are no systems
     return {**rest, "systems": {**systems, **cells}}, wrong
+
+
+def _wrong_warmups(table: Mapping[str, Any], systems: list[str] | None) -> Iterator[str]:
+    """What is wrong with the names in ``[[warmup]]``; those of systems are checked only where ``systems`` are known."""
+    entries = table.get("benchmarks", [])
+    names = [entry.get("name") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else [None]
+    known = [name for name in names if isinstance(name, str)]
+    yield from wrong_choices(table.get("warmup"), known if len(known) == len(names) else None, systems)
 
 
 def _wrong_settings(axis: str, settings: Mapping[str, Any]) -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tomlkit
+from tomlkit.items import Array
 
 
 def with_executions(text: str, executions: int) -> str:
@@ -27,4 +30,22 @@ def with_warmup(text: str, benchmark: str, warmup: int, *, printed: str | None) 
     if printed is not None:
         (metric,) = (number for number in metric["printed"] if number["name"] == printed)
     metric["warmup"] = warmup
+    return tomlkit.dumps(document)
+
+
+def with_chosen_warmup(text: str, benchmark: str, iterations: int, *, host: str | None, system: str | None) -> str:
+    """The text with an entry of ``[[warmup]]`` for exactly these: the one that is there changed, or else a new one."""
+    document = tomlkit.parse(text)
+    keys = {"benchmark": benchmark, "host": host, "system": system}
+    entries: Any = document.get("warmup")
+    same = [entry for entry in entries or () if {key: entry.get(key) for key in keys} == keys]
+    if same:
+        same[0]["iterations"] = iterations
+        return tomlkit.dumps(document)
+    new = tomlkit.inline_table() if isinstance(entries, Array) else tomlkit.table()
+    new.update({key: value for key, value in keys.items() if value is not None} | {"iterations": iterations})
+    if entries is None:
+        document.append("warmup", tomlkit.aot())
+        entries = document["warmup"]
+    entries.append(new)
     return tomlkit.dumps(document)

@@ -27,7 +27,7 @@ from layoutrand.usecases.site import Progress, Site, as_failure, refuse_twins, t
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, remove_tree
-from layoutrand.world.process import Runner
+from layoutrand.world.process import InTurn, Runner
 from layoutrand.world.workspace import end_abandoned_builds
 
 MIN_SECTIONS = 2
@@ -226,7 +226,10 @@ def _artefact_layouts(
         for layout in missing
         if task.site.cache.has_entry(task.key(layout))
     ]
-    with task.site.cache.desks("link") as desk, threads(task.site, task.site.jobs) as pool:
+    # One thread more than linkers, so that none of these waits while layouts are drawn and binaries verified.
+    jobs = task.site.jobs
+    task = replace(task, site=replace(task.site, runner=InTurn(task.site.runner, jobs)))
+    with task.site.cache.desks("link") as desk, threads(task.site, jobs + (jobs > 1)) as pool:
         results |= dict(zip(missing, pool.map(lambda layout: task.make(layout, desk), missing), strict=True))
     return [results[layout] for layout in layouts]
 

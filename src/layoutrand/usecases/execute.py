@@ -159,7 +159,8 @@ def _known(store: ResultsStore, experiment: Experiment, plan: Plan) -> _Known:
     former = experiments.former_definitions(request.config, benchmarks, request.project)
     attempts = {key_now(key, former): value for key, value in store.latest(experiment).items()}
     wanted = {plan.key(slot) for slot in plan.slots}
-    everything = read_now(store.executions(experiment) if wanted else [], benchmarks, former)
+    recorded = store.executions(experiment) if wanted else []
+    everything = read_now(recorded, request.config, experiment.hostname, former)
     return _Known(attempts, [execution for execution in everything if experiments.slot_key(execution) in wanted])
 
 
@@ -235,7 +236,10 @@ def _execute_slot(
     command = _command(plan, slot, binary, room, padding)
     seen = observe(command, slot)
     outcome = of_the_program(seen.outcome, command, slot.instrument, workplace)
-    judgement = judge(outcome, benchmark, slot.instrument, workplace, plan.references.get(slot.benchmark))
+    judgement = judge(
+        outcome, benchmark, slot.instrument, workplace,
+        reference=plan.references.get(slot.benchmark), warmups=plan.warmups(slot),
+    )  # fmt: skip
     log = ""
     if judgement.status != "ok":
         name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"

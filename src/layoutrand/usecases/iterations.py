@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from layoutrand.core.config import Benchmark
+from layoutrand.core.config import Benchmark, Config
 from layoutrand.core.schedule import NATIVE
+from layoutrand.core.warmup import InForce, Place, warmups_in_force
 from layoutrand.model import Execution, Measurement, SlotKey
 
 
-def read_now(
-    executions: Iterable[Execution], benchmarks: Iterable[Benchmark], former: Mapping[str, str]
-) -> list[Execution]:
+def read_now(executions: Iterable[Execution], config: Config, host: str, former: Mapping[str, str]) -> list[Execution]:
     """The executions under the definitions of now, their printed numbers flagged by the ``warmup`` of now.
 
-    ``former`` is that of `layoutrand.usecases.experiment.former_definitions`.
+    ``host`` is the name of the machine they were made on; ``former`` is that of
+    `layoutrand.usecases.experiment.former_definitions`.
     """
-    warmups = {benchmark.name: warmup_counts(benchmark) for benchmark in benchmarks}
-    return [_read(execution, warmups.get(execution.benchmark, {}), former) for execution in executions]
+    warmups = _Warmups(config, host)
+    return [_read(execution, warmups.of(execution), former) for execution in executions]
 
 
 def key_now(key: SlotKey, former: Mapping[str, str]) -> SlotKey:
@@ -30,32 +30,46 @@ def key_now(key: SlotKey, former: Mapping[str, str]) -> SlotKey:
     return replace(key, definition=former.get(key.definition, key.definition))
 
 
-def warmup_counts(benchmark: Benchmark) -> dict[str, int]:
+def warmups_of(config: Config, benchmark: Benchmark, system: str, host: str) -> dict[str, InForce]:
     """Metric -> iterations that are warm-up, for the numbers that the program prints."""
-    metric = benchmark.metric
-    return {number.name: metric.warmup_of(number) for number in metric.numbers().values()}
+    return warmups_in_force(config.warmup, benchmark.metric, Place(benchmark.name, system, host))
 
 
-def all_warmup(executions: Sequence[Execution], benchmarks: Iterable[Benchmark]) -> list[str]:
+def all_warmup(executions: Sequence[Execution], config: Config, host: str) -> list[str]:
     """Warnings about executions that have no iteration left, since all are warm-up by now."""
-    warnings = []
-    for benchmark in benchmarks:
-        for metric, warmup in warmup_counts(benchmark).items():
-            counts = [
-                count
-                for execution in executions
-                if execution.benchmark == benchmark.name and execution.status == "ok"
-                if 0 < (count := sum(m.metric == metric for m in execution.measurements)) <= warmup
-            ]
-            if counts:
-                warnings.append(
-                    f"{benchmark.name}: warmup = {warmup} leaves nothing of {metric} in {len(counts)} execution(s), "
-                    f"which have {max(counts)} iterations at most: they are not in the sample"
-                )
-    return warnings
+    warmups = _Warmups(config, host)
+    counts: dict[tuple[str, str, InForce], list[int]] = {}
+    for execution in executions:
+        for metric, warmup in warmups.of(execution).items() if execution.status == "ok" else ():
+            count = sum(m.metric == metric for m in execution.measurements)
+            if 0 < count <= warmup.iterations:
+                counts.setdefault((execution.benchmark, metric, warmup), []).append(count)
+    return [
+        f"{benchmark}: {warmup.setting} = {warmup.iterations} leaves nothing of {metric} in {len(those)} execution(s), "
+        f"which have {max(those)} iterations at most: they are not in the sample"
+        for (benchmark, metric, warmup), those in counts.items()
+    ]
 
 
-def _read(execution: Execution, warmups: Mapping[str, int], former: Mapping[str, str]) -> Execution:
+class _Warmups:
+    """What is in force for each execution on one host, looked up once for each benchmark and system."""
+
+    def __init__(self, config: Config, host: str) -> None:
+        self._config, self._host = config, host
+        self._benchmarks = {benchmark.name: benchmark for benchmark in config.benchmarks}
+        self._known: dict[tuple[str, str], dict[str, InForce]] = {}
+
+    def of(self, execution: Execution) -> Mapping[str, InForce]:
+        """Metric -> warm-up; nothing for a benchmark that is not configured any more."""
+        key = execution.benchmark, execution.system
+        if key not in self._known:
+            benchmark = self._benchmarks.get(execution.benchmark)
+            found = {} if benchmark is None else warmups_of(self._config, benchmark, execution.system, self._host)
+            self._known[key] = found
+        return self._known[key]
+
+
+def _read(execution: Execution, warmups: Mapping[str, InForce], former: Mapping[str, str]) -> Execution:
     definition = former.get(execution.definition, execution.definition)
     measurements = execution.measurements
     if execution.instrument == NATIVE:
@@ -65,6 +79,8 @@ def _read(execution: Execution, warmups: Mapping[str, int], former: Mapping[str,
     return replace(execution, definition=definition, measurements=measurements)
 
 
-def _flagged(measurement: Measurement, warmups: Mapping[str, int]) -> Measurement:
-    warmup = measurement.iteration < warmups[measurement.metric] if measurement.metric in warmups else None
-    return measurement if warmup in {None, measurement.warmup} else replace(measurement, warmup=bool(warmup))
+def _flagged(measurement: Measurement, warmups: Mapping[str, InForce]) -> Measurement:
+    if measurement.metric not in warmups:
+        return measurement
+    warmup = measurement.iteration < warmups[measurement.metric].iterations
+    return measurement if warmup == measurement.warmup else replace(measurement, warmup=warmup)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from layoutrand.core.conditions import Ending, limit_verdict
 from layoutrand.core.config import Benchmark
 from layoutrand.core.metric import Metric
 from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
+from layoutrand.core.warmup import InForce
 from layoutrand.errors import NoMeasurement
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
 from layoutrand.text import perf_stat
@@ -38,10 +40,19 @@ def of_the_program(outcome: Outcome, command: Command, instrument: str, workplac
     return replace(outcome, status=status, reason=reason, signal=number, returncode=None)
 
 
-def judge(
-    outcome: Outcome, benchmark: Benchmark, instrument: str, workplace: Workplace, reference: bytes | None
+def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
+    outcome: Outcome,
+    benchmark: Benchmark,
+    instrument: str,
+    workplace: Workplace,
+    *,
+    reference: bytes | None,
+    warmups: Mapping[str, InForce],
 ) -> Judgement:
-    """Check one finished execution; ``reference`` is the expected standard output, or None for any."""
+    """Check one finished execution; ``reference`` is the expected standard output, or None for any.
+
+    ``warmups`` says for each number that the program prints how many iterations must be exceeded.
+    """
     if outcome.status != "ok":
         return Judgement(outcome.status, outcome.reason, ())
     needs_output = reference is not None or (instrument == NATIVE and benchmark.metric.numbers())
@@ -53,7 +64,7 @@ def judge(
             return Judgement("ok", "", _simulated(workplace.profile(outcome.pid)))
         if instrument == PERF:
             return Judgement("ok", "", _counted(workplace.counts(), benchmark))
-        return Judgement("ok", "", _native(outcome, benchmark, output))
+        return Judgement("ok", "", _native(outcome, benchmark, output, warmups))
     except NoMeasurement as error:
         return Judgement("no-measurement", str(error), ())
 
@@ -75,17 +86,19 @@ def _counted(text: str | None, benchmark: Benchmark) -> tuple[Measurement, ...]:
     return tuple(Measurement(metric, unit, 0, count, warmup=False) for metric, (count, unit) in counts.items())
 
 
-def _native(outcome: Outcome, benchmark: Benchmark, output: bytes) -> tuple[Measurement, ...]:
+def _native(
+    outcome: Outcome, benchmark: Benchmark, output: bytes, warmups: Mapping[str, InForce]
+) -> tuple[Measurement, ...]:
     metric = benchmark.metric
     measurements = [
         Measurement(name, RUSAGE_METRICS[name], 0, value, warmup=False) for name, value in outcome.rusage.items()
     ]
     if metric.wall:
         measurements.append(Measurement(WALL_METRIC, "s", 0, outcome.wall_s, warmup=False))
-    return (*measurements, *_printed(metric, output))
+    return (*measurements, *_printed(metric, output, warmups))
 
 
-def _printed(metric: Metric, output: bytes) -> list[Measurement]:
+def _printed(metric: Metric, output: bytes, warmups: Mapping[str, InForce]) -> list[Measurement]:
     """The numbers in the output, in the units that they were printed in: what is recorded is what was printed."""
     measurements: list[Measurement] = []
     for key, number in metric.numbers().items():
@@ -95,15 +108,15 @@ def _printed(metric: Metric, output: bytes) -> list[Measurement]:
         else:
             source = f"{key}.regex"
             values = read_iterations(output, number.regex, key=source)
-        warmup = metric.warmup_of(number)
-        if len(values) <= warmup:
-            setting = "metric.warmup" if number.warmup is None else f"{key}.warmup"
+        warmup = warmups[number.name]
+        if len(values) <= warmup.iterations:
             raise NoMeasurement(
-                f"{source} found {len(values)} iterations, and all of them are warm-up ({setting} = {warmup}); "
+                f"{source} found {len(values)} iterations, and all of them are warm-up "
+                f"({warmup.setting} = {warmup.iterations}); "
                 "with a smaller one `layoutrand run --retry-failed` executes it again"
             )
         measurements += [
-            Measurement(number.name, number.unit, place, value, warmup=place < warmup)
+            Measurement(number.name, number.unit, place, value, warmup=place < warmup.iterations)
             for place, value in enumerate(values)
         ]
     return measurements

@@ -9,10 +9,12 @@ from pathlib import Path
 from layoutrand.core.config import Benchmark, Config, choose
 from layoutrand.core.schedule import CACHEGRIND, PERF, Design, Slot, schedule
 from layoutrand.core.topology import Placement
+from layoutrand.core.warmup import InForce
 from layoutrand.errors import UsageError
 from layoutrand.model import Binary, BuildFailure, LayoutName, SlotKey
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.conditions import check_stacks, checked_placement
+from layoutrand.usecases.iterations import warmups_of
 from layoutrand.usecases.libraries import search_path
 from layoutrand.world import counters
 from layoutrand.world.host import find_valgrind
@@ -44,7 +46,8 @@ class Request:
 class Plan:
     """The request, resolved: every slot that has a binary, and what is needed to execute it.
 
-    ``libraries`` are the directories of artefacts that other artefacts need, relative to where all are placed.
+    ``libraries`` are the directories of artefacts that other artefacts need, relative to where all are placed;
+    ``hostname`` is the name of this machine.
     """
 
     request: Request
@@ -58,11 +61,16 @@ class Plan:
     perf: str | None
     placement: Placement | None
     libraries: tuple[str, ...]
+    hostname: str
 
     def binary(self, slot: Slot) -> Binary:
         """The binary that the slot's ``{artefact}`` is."""
         benchmark = self.benchmarks[slot.benchmark]
         return self.binaries[slot.system, slot.layout][experiments.artefact_of(benchmark, self.request.config)]
+
+    def warmups(self, slot: Slot) -> dict[str, InForce]:
+        """Metric -> iterations that are warm-up by now, for what the slot's program prints."""
+        return warmups_of(self.request.config, self.benchmarks[slot.benchmark], slot.system, self.hostname)
 
     def key(self, slot: Slot) -> SlotKey:
         """What the slot is called in the results."""
@@ -104,6 +112,7 @@ def make_plan(request: Request) -> Plan:
         perf=_perf(benchmarks, startable),
         placement=checked_placement(request.config),
         libraries=search_path(_one_layout_each(startable, binaries)),
+        hostname=experiments.current_experiment(request.config).hostname,
     )  # fmt: skip
 
 

@@ -102,7 +102,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     definitions = experiments.definitions(config, benchmarks, question.project)
     experiment = _experiment(question, store)
     former = experiments.former_definitions(config, benchmarks, question.project)
-    everything = read_now(store.executions(experiment), benchmarks, former)
+    everything = read_now(store.executions(experiment), config, experiment.hostname, former)
     wanted = [e for e in everything if e.system in systems and e.benchmark in names]
     warnings: list[str] = []
     kept = _current_captures(that_count(wanted, experiments.slot_key), question.captures, warnings)
@@ -110,7 +110,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     kept = _current_binaries(kept, warnings)
     if not kept:
         raise _nothing_left(experiment, everything, systems, names, warnings)
-    warnings += all_warmup(kept, benchmarks)
+    warnings += all_warmup(kept, config, experiment.hostname)
     warnings += _confounding(config, systems)
     warnings += _disturbed(kept, config)
     captures = {execution.system: execution.capture for execution in kept}

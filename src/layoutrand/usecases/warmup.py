@@ -13,9 +13,11 @@ from typing import Any, Final
 from layoutrand.core.config import Benchmark, Config
 from layoutrand.core.metric import Printed
 from layoutrand.core.schedule import NATIVE
+from layoutrand.core.warmup import InForce
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Execution
 from layoutrand.stats import WarmupSuggestion, autocorrelation, dacapo_warmup, georges_warmup, suggest_warmup
+from layoutrand.usecases.iterations import warmups_of
 from layoutrand.usecases.selection import Selection
 
 MOST_EXECUTIONS: Final = 20
@@ -30,10 +32,11 @@ class Warmup:
     """Iterations of one system on one benchmark.
 
     ``series`` are all iterations of the first `MOST_EXECUTIONS` executions, of ``n_recorded`` that have some.
-    ``in_force`` is what the configuration says now; ``initialised``, ``independent`` are the states of the paper,
-    ``dacapo`` and ``georges`` the two heuristics, each the number of iterations before it or None where it is never
-    reached.  ``correlations`` are those of lags 1, 2, ... in the first execution once ``suggested`` (or else
-    ``in_force``) iterations are dropped, within ``band`` for independent ones.
+    ``in_force`` is what the configuration says now, by its key ``setting`` (``default`` where it says nothing);
+    ``initialised``, ``independent`` are the states of the paper, ``dacapo`` and ``georges`` the two heuristics, each
+    the number of iterations before it or None where it is never reached.  ``correlations`` are those of lags 1, 2, ...
+    in the first execution once ``suggested`` (or else ``in_force``) iterations are dropped, within ``band`` for
+    independent ones.
     """
 
     system: str
@@ -43,6 +46,7 @@ class Warmup:
     series: Series
     n_recorded: int
     in_force: int
+    setting: str
     initialised: int | None
     independent: int | None
     dacapo: int | None
@@ -77,7 +81,8 @@ def examine(selection: Selection, config: Config, metric: str | None) -> list[Wa
             ]
             series = [values for execution in executions if (values := _values(execution, number.name))]
             if series:
-                found.append(_examine(system, benchmark, number, series))
+                in_force = warmups_of(config, benchmark, system, selection.experiment.hostname)[number.name]
+                found.append(_examine(system, benchmark, number, series, in_force))
     if not found:
         wanted = f"a number called {metric!r}" if metric else "any number that it prints"
         raise AnalysisError(
@@ -99,10 +104,12 @@ def _values(execution: Execution, metric: str) -> tuple[float, ...]:
     return tuple(m.value for m in execution.measurements if m.metric == metric)
 
 
-def _examine(system: str, benchmark: Benchmark, number: Printed, recorded: list[tuple[float, ...]]) -> Warmup:
+def _examine(
+    system: str, benchmark: Benchmark, number: Printed, recorded: list[tuple[float, ...]], now: InForce
+) -> Warmup:
     series = tuple(recorded[:MOST_EXECUTIONS])
     durations, warnings = _durations(series, number)
-    in_force = benchmark.metric.warmup_of(number)
+    in_force = now.iterations
     suggestion, reason = _suggestion(durations)
     warnings += [reason] if reason else []
     dropped = in_force
@@ -114,7 +121,7 @@ def _examine(system: str, benchmark: Benchmark, number: Printed, recorded: list[
     correlation = autocorrelation(rest) if len(rest) >= FEWEST_ITERATIONS else None
     return Warmup(
         system=system, benchmark=benchmark.name, metric=number.name, unit=number.unit, series=series,
-        n_recorded=len(recorded), in_force=in_force,
+        n_recorded=len(recorded), in_force=in_force, setting=now.setting,
         initialised=suggestion.initialised if suggestion else None,
         independent=suggestion.independent if suggestion else None,
         dacapo=dacapo_warmup(durations), georges=georges_warmup(durations),
@@ -158,16 +165,18 @@ def for_benchmarks(found: Iterable[Warmup]) -> dict[tuple[str, str], int | None]
     }
 
 
-def warmup_document(found: Sequence[Warmup], figure: Callable[[str], str]) -> dict[str, Any]:
-    """``layoutrand/warmup/1``; ``figure`` maps a benchmark to the path of its figure."""
+def warmup_document(found: Sequence[Warmup], host: str, figure: Callable[[str], str]) -> dict[str, Any]:
+    """``layoutrand/warmup/1`` about the host of that name; ``figure`` maps a benchmark to the path of its figure."""
     suggestions = for_benchmarks(found)
     return {
         "schema": "layoutrand/warmup/1",
+        "host": host,
         "benchmarks": [
             {
                 "system": each.system, "benchmark": each.benchmark, "metric": each.metric, "unit": each.unit,
                 "n_executions": len(each.series), "n_recorded": each.n_recorded,
-                "n_iterations": min(map(len, each.series)), "warmup": each.in_force, "suggested": each.suggested,
+                "n_iterations": min(map(len, each.series)), "warmup": each.in_force,
+                "warmup_setting": each.setting, "suggested": each.suggested,
                 "initialised": each.initialised, "independent": each.independent, "dacapo": each.dacapo,
                 "georges": each.georges, "p_values": list(each.p_values), "correlations": list(each.correlations),
                 "band": each.band, "figure": figure(each.benchmark), "warnings": list(each.warnings),

@@ -1,4 +1,4 @@
-"""The figure of `layoutrand warmup`: for each system the run sequence, the lag plot and the autocorrelations.
+"""The figures of `layoutrand warmup`: for each system the run sequence, the lag plot and the autocorrelations.
 
 As in ISMM 2013, section 6.1, the iterations stand beside the same ones in a random order, which shows what chance
 alone looks like.
@@ -39,7 +39,7 @@ def _row(each: Warmup) -> list[Panel]:
         for number, values in reversed(list(enumerate(each.series[:SHOWN])))
     ]
     sequence = Panel(f"{each.system}: run sequence", "iteration", label, lines, verticals=marks)
-    dropped = each.in_force if each.suggested is None else each.suggested
+    dropped = _dropped(each)
     rest = each.series[0][dropped:]
     if len(rest) < FEWEST_ITERATIONS:
         return [sequence]
@@ -58,6 +58,48 @@ def _row(each: Warmup) -> list[Panel]:
         [Shape("bars", other, PALE), Shape("bars", own, COLOURS[0])], horizontals=(-found.band, found.band),
     )  # fmt: skip
     return [sequence, lag, bars]
+
+
+def pairs(each: Warmup) -> list[tuple[Panel, Panel]]:
+    """Plots without colours, for a terminal: each of the first execution beside that of its iterations reordered.
+
+    The run sequence is that of all iterations; lag and autocorrelation leave warm-up out, and are there only where
+    enough is left.
+    """
+    label = f"{each.metric} [{each.unit}]" if each.unit else each.metric
+    marks = sorted({each.in_force} if each.suggested is None else {each.in_force, each.suggested})
+    verticals = [(float(mark), PALE, "") for mark in marks if mark]
+    every = each.series[0]
+    plots = [
+        (_sequence(f"run sequence: {label}", every, verticals), _sequence("reordered", reordered(every).tolist(), ())),
+    ]
+    dropped = _dropped(each)
+    rest = every[dropped:]
+    if len(rest) < FEWEST_ITERATIONS:
+        return plots
+    found = autocorrelation(rest)
+    chance = reordered(rest).tolist()
+    plots.append((_lag(f"lag 1 from {dropped} on", rest), _lag("reordered", chance)))
+    title = f"autocorrelation from {dropped} on"
+    return [*plots, (_bars(title, found.values, found.band), _bars("reordered", found.reordered, found.band))]
+
+
+def _sequence(title: str, values: Sequence[float], marks: Sequence[tuple[float, str, str]]) -> Panel:
+    points = [(float(k), value) for k, value in enumerate(values)]
+    return Panel(title, "iteration", "", [Shape("points", points, COLOURS[0])], verticals=marks)
+
+
+def _lag(title: str, values: Sequence[float]) -> Panel:
+    return Panel(title, "earlier iteration", "", [Shape("points", _pairs(values), COLOURS[0])])
+
+
+def _bars(title: str, values: Sequence[float], band: float) -> Panel:
+    points = [(float(k), value) for k, value in enumerate(values) if k]
+    return Panel(title, "lag", "", [Shape("bars", points, COLOURS[0])], horizontals=(-band, 0.0, band))
+
+
+def _dropped(each: Warmup) -> int:
+    return each.in_force if each.suggested is None else each.suggested
 
 
 def _pairs(values: Sequence[float]) -> list[Point]:

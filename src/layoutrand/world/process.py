@@ -119,6 +119,32 @@ class SubprocessRunner:
             _stop(process)
 
 
+class InTurn:
+    """A `Runner` that lets at most so many threads at a time `run` a program; the others wait for their turn."""
+
+    def __init__(self, runner: Runner, at_once: int) -> None:
+        """Run through ``runner``."""
+        self._runner = runner
+        self._turns = threading.BoundedSemaphore(at_once)
+
+    def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Completed:
+        """See `Runner.run`."""
+        with self._turns:
+            return self._runner.run(argv, cwd=cwd, env=env)
+
+    def run_logged(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float) -> int:
+        """See `Runner.run_logged`."""
+        return self._runner.run_logged(argv, cwd=cwd, env=env, log=log, timeout_s=timeout_s)
+
+    def run_attached(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
+        """See `Runner.run_attached`."""
+        return self._runner.run_attached(argv, cwd=cwd, env=env)
+
+    def stop(self) -> None:
+        """See `Runner.stop`."""
+        self._runner.stop()
+
+
 @contextmanager
 def _signals_left_to_the_child() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
     """While it lasts, signals that would stop layoutrand go to the child that the yielded function is told of.

@@ -1,0 +1,102 @@
+"""`layoutrand warmup --write`: the suggestion becomes a setting, for a benchmark or for a host or system alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from layoutrand.core.config import Config, parse
+from layoutrand.text.settings import with_chosen_warmup, with_warmup
+from layoutrand.usecases.iterations import warmups_of
+from layoutrand.usecases.warmup import Warmup
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the choice is for: one ``host`` or None for all, each system ``by_system`` or one value for all of them."""
+
+    host: str | None = None
+    by_system: bool = False
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether the choice is that of the benchmark itself, ``metric.warmup``."""
+        return self.host is None and not self.by_system
+
+    def words(self, system: str | None) -> str:
+        """``on host h with system s``."""
+        host = "" if self.host is None else f" on host {self.host}"
+        return host if system is None else f"{host} with system {system}"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The new ``text`` of layoutrand.toml, what changed in it, and what did not or has no effect."""
+
+    text: str
+    written: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def choose_suggested(  # noqa: PLR0913 - the file so far, and what to choose for whom
+    text: str, path: str, config: Config, found: Sequence[Warmup], scope: Scope, here: str
+) -> Chosen:
+    """Set the largest suggestion over the systems that share a setting.
+
+    ``config`` is what ``text``, the file called ``path``, says so far; ``here`` names the host that was looked at.
+    Where one of the systems reaches no steady state, nothing is set.
+    """
+    numbers = {benchmark.name: benchmark.metric.numbers() for benchmark in config.benchmarks}
+    written, warnings = [], []
+    set_now: dict[Warmup, str] = {}
+    for (benchmark, metric, system), together in _together(found, scope).items():
+        name = benchmark if system is None else f"{benchmark}, {system}"
+        counts = [each.suggested for each in together]
+        known = [count for count in counts if count is not None]
+        if len(known) < len(counts):
+            who = "not every system reaches a" if system is None else "it reaches no"
+            warnings.append(f"{name}: nothing written, because {who} steady state")
+            continue
+        key, own = next((key, n.warmup is not None) for key, n in numbers[benchmark].items() if n.name == metric)
+        if own and not scope.is_everywhere:
+            warnings.append(
+                f"{name}: nothing written, because {metric} has a warmup of its own ({key}.warmup), which [[warmup]] "
+                "does not change; take it out first, or write without --for-host and --for-system"
+            )
+            continue
+        if scope.is_everywhere:
+            setting = f"{key if own else 'metric'}.warmup"
+            text = with_warmup(text, benchmark, max(known), printed=metric if own else None)
+        else:
+            setting = "[[warmup]] iterations"
+            text = with_chosen_warmup(text, benchmark, max(known), host=scope.host, system=system)
+        others = [n.name for n in numbers[benchmark].values() if n.name != metric and n.warmup is None]
+        shared = f" (for {', '.join([metric, *others])})" if others and not own else ""
+        written.append(f"{benchmark}: {setting} = {max(known)}{scope.words(system)}{shared}")
+        set_now |= dict.fromkeys(together, setting)
+    return Chosen(text, tuple(written), (*warnings, *_overruled(parse(text, path=path), set_now, scope, here)))
+
+
+def _together(found: Sequence[Warmup], scope: Scope) -> Mapping[tuple[str, str, str | None], list[Warmup]]:
+    """(Benchmark, metric, system or None for all) -> those that one setting is for."""
+    together: dict[tuple[str, str, str | None], list[Warmup]] = {}
+    for each in found:
+        together.setdefault((each.benchmark, each.metric, each.system if scope.by_system else None), []).append(each)
+    return together
+
+
+def _overruled(config: Config, set_now: Mapping[Warmup, str], scope: Scope, here: str) -> list[str]:
+    """Warnings where a more specific entry than the one just written holds all the same."""
+    benchmarks = {benchmark.name: benchmark for benchmark in config.benchmarks}
+    warnings = []
+    for each, setting in set_now.items():
+        now = warmups_of(config, benchmarks[each.benchmark], each.system, here)[each.metric]
+        keys = (each.benchmark, scope.host, each.system if scope.by_system else None)
+        entries = [(entry.benchmark, entry.host, entry.system) for entry in config.warmup]
+        expected = setting if scope.is_everywhere else f"warmup[{entries.index(keys)}].iterations"
+        if now.setting != expected:
+            warnings.append(
+                f"{each.benchmark}, {each.system}: {now.setting} = {now.iterations} is more specific and still holds "
+                f"on {here}"
+            )
+    return warnings
