@@ -12,8 +12,9 @@ import typer
 
 from layoutrand.cli import importing, options
 from layoutrand.cli.running import Benchmarks
-from layoutrand.cli.terminal import Page, percent, quantity
+from layoutrand.cli.terminal import Page
 from layoutrand.errors import UsageError
+from layoutrand.text.quantities import NO_BOUNDS, percent, quantity
 
 if TYPE_CHECKING:
     from layoutrand.core.config import Config
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from layoutrand.usecases.selection import Selection
 
 FAIL_IF_MET = 3
-NO_BOUNDS = "without bounds"
 
 Host = Annotated[str | None, typer.Option(help="Analyse the results of this machine; default: this one.")]
 AllMetrics = Annotated[bool, typer.Option("--all", help="Every metric measured, not only each benchmark's main one.")]
@@ -83,6 +83,8 @@ def load_selection(
 
 def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
     """Three tables: means, variance by level, controls; then one sentence for each benchmark."""
+    from layoutrand.usecases.sentences import of_analysis
+
     importing.show_sources(report.selection.sources, page)
     shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
     confidence = f"{100 * report.confidence:g} %"
@@ -113,37 +115,11 @@ def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
         )
         page.line()
     for analysis in shown:
-        page.line(_sentence_of(analysis))
+        page.line(of_analysis(analysis))
     for analysis in shown:
         for warning in analysis.warnings:
             page.warn(f"{analysis.system}, {analysis.benchmark}, {analysis.metric}: {warning}")
     show_selection_problems(report.selection, report.warnings, page)
-
-
-def _sentence_of(analysis: Analysis) -> str:
-    """What the numbers mean, in words."""
-    means = [mean for _, mean in analysis.binary_means]
-    name = f"{analysis.benchmark}, {analysis.system}, {analysis.metric}"
-    if len(means) == 1:
-        return f"{name}: one layout alone, which says nothing of how layouts differ"
-    if min(means) == max(means):
-        return f"{name}: the same in all {len(means)} layouts"
-    centre = analysis.mean.centre
-    parts = [
-        f"{name}: one binary could have shown anything from {100 * (min(means) / centre - 1):+.1f} "
-        f"to {100 * (max(means) / centre - 1):+.1f} % of the mean over {len(means)} layouts"
-    ]
-    if analysis.layout is not None and analysis.layout.relative_sd is not None:
-        noise = ""
-        if analysis.stock is not None and analysis.stock.sd:
-            noise = f", beside {percent(analysis.stock.sd / analysis.stock.mean)} between executions of one binary"
-        parts.append(
-            f"the standard deviation of layout alone is estimated at {percent(analysis.layout.relative_sd)}{noise}"
-        )
-    if analysis.stock is not None:
-        shift = 100 * (analysis.stock.mean / centre - 1)
-        parts.append(f"your own build lies at {shift:+.1f} %, above {analysis.stock.percentile:.0f} % of the layouts")
-    return "; ".join(parts)
 
 
 def _mean_row(analysis: Analysis) -> tuple[str, ...]:
@@ -268,6 +244,8 @@ def compare(  # noqa: PLR0913 - one parameter for each option
 
 def show_comparison(result: Comparison, page: Page) -> None:
     """One row a benchmark, the suite, and a sentence that can be quoted."""
+    from layoutrand.usecases.sentences import of_ratio
+
     importing.show_sources(result.sources, page)
     rows = [_ratio_row(pair) for pair in result.benchmarks]
     suite = result.suite
@@ -285,7 +263,7 @@ def show_comparison(result: Comparison, page: Page) -> None:
     )
     page.line()
     for pair in result.benchmarks:
-        page.line(_sentence(result, pair))
+        page.line(of_ratio(result, pair))
         for warning in pair.warnings:
             page.warn(f"{pair.benchmark}: {warning}")
     for system, names in ((result.baseline, result.only_baseline), (result.candidate, result.only_candidate)):
@@ -303,18 +281,4 @@ def _ratio_row(pair: BenchmarkRatio) -> tuple[str, ...]:
         "-" if ratio is None else interval(ratio),
         "-" if paired is None else interval(paired),
         pair.verdict,
-    )
-
-
-def _sentence(result: Comparison, pair: BenchmarkRatio) -> str:
-    if pair.ratio is None:
-        return f"{pair.benchmark}: no ratio can be given"
-    low, high = (100 * (bound - 1) for bound in (pair.ratio.low, pair.ratio.high))
-    change = 100 * (pair.ratio.centre - 1)
-    verb = "takes" if pair.better == "less" else "achieves"
-    bounds = NO_BOUNDS if math.isinf(low) and math.isinf(high) else f"{low:+.2f} to {high:+.2f} %"
-    return (
-        f"{pair.benchmark}: {result.candidate} {verb} {change:+.2f} % {pair.metric} against {result.baseline} "
-        f"({100 * result.confidence:g} % interval {bounds}, "
-        f"{pair.n_baseline} and {pair.n_candidate} binaries): {pair.verdict}"
     )

@@ -12,7 +12,8 @@ import typer
 from layoutrand.cli import options
 from layoutrand.cli.analysis import Host, load_selection
 from layoutrand.cli.running import Benchmarks
-from layoutrand.cli.terminal import Page, Terminal, percent
+from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
     from layoutrand.usecases.plan import BenchmarkPlan, Forecast

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from rich.markup import escape
 
-from layoutrand.cli.terminal import Terminal, percent, quantity
+from layoutrand.cli.terminal import Terminal
+from layoutrand.text.quantities import percent, quantity
 
 if TYPE_CHECKING:
     from layoutrand.usecases.execute import Progress

@@ -12,7 +12,8 @@ import typer
 
 from layoutrand.cli import building, options
 from layoutrand.cli.notifying import Notify, notifying
-from layoutrand.cli.terminal import Page, Terminal, percent
+from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
     from layoutrand.core.config import Config
