@@ -26,6 +26,7 @@ def make_app() -> typer.Typer:
         host,
         planning,
         project,
+        reporting,
         running,
         showing,
         simulating,
@@ -48,6 +49,7 @@ def make_app() -> typer.Typer:
     app.command()(analysis.analyse)
     app.command("analyze", hidden=True)(analysis.analyse)
     app.command()(analysis.compare)
+    app.command()(reporting.report)
     app.command()(exporting.export)
     app.command()(planning.plan)
     app.command()(warming.warmup)

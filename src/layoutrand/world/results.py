@@ -166,6 +166,19 @@ class ResultsStore:
             ).fetchall()
         return [(Experiment(*row[:6]), row[6]) for row in rows]
 
+    def contexts(self, experiment: Experiment) -> list[Context]:
+        """What was recorded beside the executions of the experiment, the oldest first."""
+        with self._translated():
+            rows = self._connection.execute(
+                "SELECT version, config, config_digest, schedule_seed, host_facts, instruments FROM contexts "
+                "WHERE experiment_id = ? ORDER BY id",
+                (self._experiment_id(experiment),),
+            ).fetchall()
+        return [
+            Context(version, json.loads(config), digest, int(seed), json.loads(facts), json.loads(instruments))
+            for version, config, digest, seed, facts, instruments in rows
+        ]
+
     def _experiment_id(self, experiment: Experiment) -> int | None:
         """None where nothing of the experiment is recorded; the host's name is for people and no part of the key."""
         with self._translated():

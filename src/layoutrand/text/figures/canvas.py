@@ -1,0 +1,140 @@
+"""What all figures share: scales, ticks with enough digits, marks, escaped text, and the frame with its description.
+
+A figure is `WIDTH` units wide, about a phone's pixels, and is scaled from there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from xml.sax.saxutils import escape
+
+from layoutrand.text.svg import ticks
+
+WIDTH: Final = 380
+N_COLOURS: Final = 5
+_MOST_CHARACTERS: Final = 60
+
+# One path draws all marks of a series.  A line of length 0 with round caps is a disc, with square caps a square.
+_MARKS: Final = (
+    ("dot", "h0"),
+    ("square", "h0"),
+    ("outline", "m0-3.2l3 5.4h-6z"),
+    ("outline", "m0-3.4l3.2 3.4l-3.2 3.4l-3.2-3.4z"),
+    ("outline", "m-2.6-2.6l5.2 5.2m-5.2 0l5.2-5.2"),
+    ("outline", "m-3.2 0h6.4m-3.2-3.2v6.4"),
+    ("outline", "m0 3.2l3-5.4h-6z"),
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From data to pixels: ``start`` is where ``low`` lies, ``length`` may be negative."""
+
+    low: float
+    high: float
+    start: float
+    length: float
+
+    def __call__(self, value: float) -> float:
+        """The place of a value; beyond the scale it stays at the edge."""
+        share = (value - self.low) / (self.high - self.low)
+        return self.start + min(max(share, 0.0), 1.0) * self.length
+
+
+def span(values: Iterable[float], *, margin: float = 0.05) -> tuple[float, float]:
+    """Lowest and highest of the finite values with a margin; something to show even for one value or none."""
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    extra = max(margin * (high - low), 1e-9 * max(abs(low), abs(high))) or 1.0
+    if high == low:
+        extra = 0.05 * abs(high) or 1.0
+    return low - extra, high + extra
+
+
+def labelled_ticks(low: float, high: float, most: int = 6) -> list[tuple[float, str]]:
+    """Round numbers within the span, written with the digits that tell them apart."""
+    places = ticks(low, high, most)
+    if len(places) < 2:
+        return [(place, f"{place:.6g}") for place in places]
+    step = places[1] - places[0]
+    largest = max(abs(place) for place in places)
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    if largest < 1e7 and decimals <= 6:
+        return [(place, f"{round(place, decimals) + 0.0:.{decimals}f}") for place in places]
+    digits = max(1, math.floor(math.log10(largest)) - math.floor(math.log10(step) + 1e-9) + 1)
+    return [(place, f"{place:.{min(digits, 17)}g}") for place in places]
+
+
+def colour(series: int) -> str:
+    """The class of a series' colour."""
+    return f"s{series % N_COLOURS}"
+
+
+def marks(points: Sequence[tuple[float, float]], series: int) -> str:
+    """All marks of one series at these pixels, as one path."""
+    kind, shape = _MARKS[series % len(_MARKS)]
+    path = "".join(f"M{x:.1f} {y:.1f}{shape}" for x, y in points)
+    return f'<path class="{kind} {colour(series)}" d="{path}"/>' if path else ""
+
+
+def line(x1: float, y1: float, x2: float, y2: float, style: str = "axis") -> str:
+    """A straight line; ``style`` is its class."""
+    return f'<path class="{style}" d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"/>'
+
+
+def box(x: float, y: float, width: float, height: float, style: str) -> str:
+    """A filled rectangle."""
+    return f'<rect class="{style}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"/>'
+
+
+def polyline(points: Sequence[tuple[float, float]], style: str) -> str:
+    """Connected lines."""
+    return f'<polyline class="{style}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
+
+
+def text(  # noqa: PLR0913 - place, words, and three keyword-only options
+    x: float, y: float, words: str, *, anchor: str = "start", style: str = "", most: int = _MOST_CHARACTERS
+) -> str:
+    """A piece of text, cut where it would not fit; ``most`` counts characters."""
+    chosen = f' class="{style}"' if style else ""
+    place = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}"{place}{chosen}>{escape(cut(plain(words), most))}</text>'
+
+
+def plain(words: str) -> str:
+    """One line, without characters that no XML text may hold."""
+    shown = "".join(character if character.isprintable() else " " for character in words)
+    return " ".join(shown.split())
+
+
+def cut(words: str, most: int) -> str:
+    """At most so many characters; an ellipsis says that there were more."""
+    return words if len(words) <= most else words[: max(most - 1, 1)] + "…"
+
+
+def legend(names: Sequence[tuple[str, int]], y: float) -> tuple[list[str], float]:
+    """Marks with the names of their series from height ``y`` on, in as many rows as it takes, and the height below."""
+    parts: list[str] = []
+    x = 8.0
+    for name, series in names:
+        words = cut(plain(name), 40)
+        width = 18 + 6.6 * len(words)
+        if x > 8 and x + width > WIDTH:
+            x, y = 8.0, y + 16
+        parts += [marks([(x + 5, y - 4)], series), text(x + 13, y, words)]
+        x += width + 8
+    return parts, y + 16
+
+
+def frame(title: str, description: str, height: float, parts: Iterable[str]) -> str:
+    """The figure: an image with a title and a description for those who do not see it."""
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" viewBox="0 0 {WIDTH} {height:.0f}" role="img">',
+        f"<title>{escape(plain(title))}</title>",
+        f"<desc>{escape(plain(description))}</desc>",
+        *(part for part in parts if part),
+        "</svg>",
+    ])  # fmt: skip

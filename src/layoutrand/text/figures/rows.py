@@ -1,0 +1,123 @@
+"""Charts with one row for each thing: forest plots, strip plots, bars; each row has its label above its marks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutrand.text.figures import canvas
+from layoutrand.text.figures.canvas import WIDTH, Scale
+
+_LEFT, _RIGHT, _ROW = 8, 8, 40
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: its name, what is written at its right end, its series (colour and mark), and what is drawn.
+
+    ``points`` are single values, ``bar`` a bar from the left edge, ``interval`` (low, centre, high) with bounds that
+    may be infinite, ``flags`` (value, letter) vertical marks such as stock.  Bars begin at 0.
+    """
+
+    name: str
+    value: str
+    series: int
+    points: Sequence[float] = ()
+    bar: float | None = None
+    interval: tuple[float, float, float] | None = None
+    flags: Sequence[tuple[float, str]] = ()
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class RowChart:
+    """A chart of rows over one axis; ``band`` is shaded, ``reference`` a dashed line."""
+
+    title: str
+    description: str
+    axis: str
+    rows: Sequence[Row]
+    band: tuple[float, float] | None = None
+    reference: float | None = None
+
+
+def draw(chart: RowChart) -> str:
+    """The SVG of the chart."""
+    bottom = 6 + _ROW * len(chart.rows)
+    scale = Scale(*_span(chart), _LEFT, WIDTH - _LEFT - _RIGHT)
+    parts: list[str] = []
+    if chart.band is not None:
+        low, high = scale(chart.band[0]), scale(chart.band[1])
+        parts.append(canvas.box(low, 4, high - low, bottom - 4, "band"))
+    if chart.reference is not None:
+        parts.append(canvas.line(scale(chart.reference), 4, scale(chart.reference), bottom, "reference"))
+    for number, row in enumerate(chart.rows):
+        parts += _row(row, 6 + _ROW * number, scale)
+    parts.append(canvas.line(_LEFT, bottom, WIDTH - _RIGHT, bottom))
+    for place, label in canvas.labelled_ticks(scale.low, scale.high, 5):
+        parts += [canvas.line(scale(place), bottom, scale(place), bottom + 4), _tick(scale(place), bottom + 17, label)]
+    parts.append(canvas.text(WIDTH / 2, bottom + 34, chart.axis, anchor="middle", style="quiet"))
+    return canvas.frame(chart.title, chart.description, bottom + 40, parts)
+
+
+def _span(chart: RowChart) -> tuple[float, float]:
+    values = list(chart.band or ())
+    values += [] if chart.reference is None else [chart.reference]
+    for row in chart.rows:
+        values += row.points
+        values += row.interval or ()
+        values += [value for value, _ in row.flags]
+        values += [] if row.bar is None else [0.0, row.bar]
+    if any(row.bar is not None for row in chart.rows):
+        high = canvas.span([*values, 0.0])[1]
+        return 0.0, high if high > 0 else 1.0
+    return canvas.span(values)
+
+
+def _tick(x: float, y: float, label: str) -> str:
+    half = 3.4 * len(label)
+    return canvas.text(min(max(x, half), WIDTH - half), y, label, anchor="middle")
+
+
+def _row(row: Row, top: float, scale: Scale) -> list[str]:
+    style = "strong" if row.strong else ""
+    room = int((WIDTH - 2 * _LEFT) / 6.4) - len(row.value) - 1
+    parts = [canvas.text(_LEFT, top + 12, row.name, style=style, most=max(room, 6))]
+    parts.append(canvas.text(WIDTH - _RIGHT, top + 12, row.value, anchor="end", style=style or "quiet"))
+    middle = top + 26.0
+    if row.bar is not None:
+        parts.append(canvas.box(_LEFT, middle - 5, scale(row.bar) - _LEFT, 10, f"fill {canvas.colour(row.series)}"))
+    if row.points:
+        parts.append(canvas.marks(_spread(row.points, scale, middle), row.series))
+    for value, letter in row.flags:
+        x = scale(value)
+        parts.append(canvas.line(x, middle - 10, x, middle + 10, "flag"))
+        parts.append(canvas.text(min(x + 3, WIDTH - 10), middle + 11, letter, style="small"))
+    if row.interval is not None:
+        parts += _interval(row, middle, scale)
+    return parts
+
+
+def _interval(row: Row, middle: float, scale: Scale) -> list[str]:
+    assert row.interval is not None
+    low, centre, high = row.interval
+    over = "axis" if row.bar is not None or row.points else f"whisker {canvas.colour(row.series)}"
+    height = middle if not row.points else middle + 9
+    parts = [canvas.line(scale(low), height, scale(high), height, over)]
+    for bound, side in ((low, 1), (high, -1)):
+        x = scale(bound)
+        if math.isinf(bound):  # an arrow head: it goes on beyond the edge
+            parts.append(canvas.polyline([(x + 5 * side, height - 4), (x, height), (x + 5 * side, height + 4)], over))
+        else:
+            parts.append(canvas.line(x, height - 4, x, height + 4, over))
+    if row.bar is None:
+        parts.append(canvas.line(scale(centre), height - 4, scale(centre), height + 4, "axis thick") if row.points
+                     else canvas.marks([(scale(centre), height)], row.series))  # fmt: skip
+    return parts
+
+
+def _spread(values: Sequence[float], scale: Scale, middle: float) -> list[tuple[float, float]]:
+    """Values side by side in a fixed pattern of heights, so that equal ones do not hide each other."""
+    heights = (0.0, -5.0, 4.0, -2.5, 2.0, -6.5, 5.5)
+    return [(scale(value), middle + heights[k % len(heights)]) for k, value in enumerate(sorted(values))]

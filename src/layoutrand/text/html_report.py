@@ -1,0 +1,89 @@
+"""The HTML report: one file that needs no network, from a description of the page.
+
+Everything but the figures is escaped by the template; characters that HTML cannot hold become spaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from layoutrand.text.figures.canvas import plain
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first column is text and heads its row, the others are right-aligned unless ``is_text``."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    is_text: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An SVG made by `layoutrand.text.figures`, what it shows in words, and its numbers where there are some."""
+
+    heading: str
+    svg: str
+    caption: str
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: paragraphs, listed sentences, commands, figures, tables, in this order."""
+
+    anchor: str
+    title: str
+    paragraphs: Sequence[str] = ()
+    sentences: Sequence[str] = ()
+    commands: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """The whole report."""
+
+    title: str
+    subtitle: str
+    findings: Sequence[str]
+    alerts: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
+
+
+def render(page: Page) -> str:
+    """The HTML file."""
+    return _environment().get_template("report.html.j2").render(page=page, svg=_as_it_is)
+
+
+def _as_it_is(figure: Figure) -> Markup:
+    return Markup(figure.svg)  # noqa: S704 - made by our own figures, which escape every text in them
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: (files("layoutrand") / "templates" / name).read_text("utf-8")),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        finalize=_clean,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _clean(value: Any) -> Any:
+    """Text on one line, without control characters; markup stays as it is."""
+    return value if isinstance(value, Markup) else plain(str(value))
