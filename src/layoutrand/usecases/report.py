@@ -79,8 +79,10 @@ def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[
     if len(pairs) <= _MOST_IN_FINDINGS:
         lines += [f"{sentence}." for sentence in pairs]
     said = [sentences.of_analysis(analysis) for analysis in found.analyses]
-    if len(said) <= _MOST_IN_FINDINGS:
+    if not comparisons and len(said) <= _MOST_IN_FINDINGS:  # otherwise they stand with the benchmarks
         lines += [f"{sentence}." for sentence in said]
+    if found.analyses and not lines:
+        return [f"{len(said)} samples of one system; what was found stands with each benchmark."]
     return lines or ["No seed was executed successfully, so nothing can be said about layouts; the failures say why."]
 
 

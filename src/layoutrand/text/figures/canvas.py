@@ -16,6 +16,7 @@ from layoutrand.text.svg import ticks
 WIDTH: Final = 380
 N_COLOURS: Final = 5
 _MOST_CHARACTERS: Final = 60
+_LARGEST: Final = 1e300  # beyond it, differences overflow
 
 # One path draws all marks of a series.  A line of length 0 with round caps is a disc, with square caps a square.
 _MARKS: Final = (
@@ -46,7 +47,7 @@ class Scale:
 
 def span(values: Iterable[float], *, margin: float = 0.05) -> tuple[float, float]:
     """Lowest and highest of the finite values with a margin; something to show even for one value or none."""
-    finite = [value for value in values if math.isfinite(value)]
+    finite = [min(max(value, -_LARGEST), _LARGEST) for value in values if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
     extra = max(margin * (high - low), 1e-9 * max(abs(low), abs(high))) or 1.0
     if high == low:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from layoutrand.text.figures import canvas
 from layoutrand.text.figures.canvas import WIDTH, Scale
 
-_LEFT, _RIGHT, _ROW = 8, 8, 40
+_LEFT, _RIGHT, _ROW, _ROW_WITH_POINTS = 8, 8, 40, 60
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class RowChart:
 
 def draw(chart: RowChart) -> str:
     """The SVG of the chart."""
-    bottom = 6 + _ROW * len(chart.rows)
+    height = _ROW_WITH_POINTS if any(row.points for row in chart.rows) else _ROW
+    bottom = 6 + height * len(chart.rows)
     scale = Scale(*_span(chart), _LEFT, WIDTH - _LEFT - _RIGHT)
     parts: list[str] = []
     if chart.band is not None:
@@ -53,7 +54,7 @@ def draw(chart: RowChart) -> str:
     if chart.reference is not None:
         parts.append(canvas.line(scale(chart.reference), 4, scale(chart.reference), bottom, "reference"))
     for number, row in enumerate(chart.rows):
-        parts += _row(row, 6 + _ROW * number, scale)
+        parts += _row(row, 6 + height * number, scale)
     parts.append(canvas.line(_LEFT, bottom, WIDTH - _RIGHT, bottom))
     for place, label in canvas.labelled_ticks(scale.low, scale.high, 5):
         parts += [canvas.line(scale(place), bottom, scale(place), bottom + 4), _tick(scale(place), bottom + 17, label)]
@@ -92,8 +93,8 @@ def _row(row: Row, top: float, scale: Scale) -> list[str]:
         parts.append(canvas.marks(_spread(row.points, scale, middle), row.series))
     for value, letter in row.flags:
         x = scale(value)
-        parts.append(canvas.line(x, middle - 10, x, middle + 10, "flag"))
-        parts.append(canvas.text(min(x + 3, WIDTH - 10), middle + 11, letter, style="small"))
+        parts.append(canvas.line(x, middle - 8, x, middle + 14, "flag"))
+        parts.append(canvas.text(min(max(x, 6), WIDTH - 6), middle + 24, letter, anchor="middle", style="small"))
     if row.interval is not None:
         parts += _interval(row, middle, scale)
     return parts
@@ -103,7 +104,7 @@ def _interval(row: Row, middle: float, scale: Scale) -> list[str]:
     assert row.interval is not None
     low, centre, high = row.interval
     over = "axis" if row.bar is not None or row.points else f"whisker {canvas.colour(row.series)}"
-    height = middle if not row.points else middle + 9
+    height = middle if not row.points else middle + 11
     parts = [canvas.line(scale(low), height, scale(high), height, over)]
     for bound, side in ((low, 1), (high, -1)):
         x = scale(bound)

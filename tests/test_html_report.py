@@ -1,0 +1,327 @@
+"""The HTML report: well-formed, self-contained, escaped, light, the same for the same data, and true to the analysis."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from experiments import execution, measured, selected, write
+from fakes import make_config
+from layoutrand.cli import run as layoutrand
+from layoutrand.errors import UsageError
+from layoutrand.model import BuildFailure, Context, Measurement
+from layoutrand.text.figures import canvas, plot, rows
+from layoutrand.text.html_report import render
+from layoutrand.text.quantities import quantity
+from layoutrand.usecases.analyse import analyse
+from layoutrand.usecases.compare import compare
+from layoutrand.usecases.importing import ImportQuestion, import_selection
+from layoutrand.usecases.report import report
+from layoutrand.usecases.report_facts import ranges
+from layoutrand.world.results_file import open_for_reading, results_path
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+SVG = {"s": "http://www.w3.org/2000/svg"}
+HOSTILE = "<script>alert('1')</script> \"a\" & b\n</title>\0\x1b[31m"
+
+
+class Reader(HTMLParser):
+    """Checks that tags are nested, and collects what tests ask for."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.words, self.attributes, self.ids = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def table_of(names):
+    return "".join(
+        f"[[benchmarks]]\nname = \"{n}\"\ncommand = ['{{artefact}}', '<b>&x']\nmetric = {{wall = true}}\n"
+        for n in names
+    )
+
+
+def noise(seed, n, executions=1, centre=1.0):
+    draw = random.Random(seed)
+    return {k: [[centre * draw.gauss(1, 0.02)] for _ in range(executions)] for k in range(1, n + 1)}
+
+
+def recorded(project, *, systems=("a", "b"), names=("fib", "sort"), n=5, executions=1, stock=True, **changes):
+    """A project with results, and its selection."""
+    config = make_config(table_of(names), systems=systems)
+    items = []
+    for s, system in enumerate(systems):
+        for b, name in enumerate(names):
+            data = noise(31 * s + b, n, executions, centre=1 + 0.1 * s + b)
+            if stock:
+                data |= {"stock": [[1.05 + s + b], [1.06 + s + b]], "identity": [[1.02 + s + b]]}
+            items += measured(config, project, system, name, data)
+    items = [dataclasses.replace(item, started_at=1e9 + 7 * k, **changes) for k, item in enumerate(items)]
+    write(config, project, items)
+    return selected(config, project)
+
+
+def contexts(project, selection):
+    with open_for_reading(results_path(project)) as store:
+        return store.contexts(selection.experiment)
+
+
+def page_of(selection, *, baseline="a", known=()):
+    return report(selection, known, baseline, confidence=0.95, threshold=0.01)
+
+
+def html_of(selection, **options):
+    return render(page_of(selection, **options))
+
+
+def figures_in(text):
+    return [ET.fromstring(part) for part in re.findall(r"<svg.*?</svg>", text, re.DOTALL)]
+
+
+def test_the_page_is_whole_and_needs_nothing_else(tmp_path):
+    text = html_of(recorded(tmp_path, executions=2))
+
+    reader = Reader(text)
+
+    assert {"script", "link", "img", "iframe", "object"} & set(reader.tags) == set()
+    assert not [value for name, value in reader.attributes if name in {"src", "srcset", "onload", "style"}]
+    assert all(value.startswith("#") for name, value in reader.attributes if name == "href")
+    assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert {value[1:] for name, value in reader.attributes if name == "href"} <= set(reader.ids)
+
+
+def test_every_figure_is_an_image_with_a_title_and_a_description(tmp_path):
+    text = html_of(recorded(tmp_path, executions=2))
+
+    found = figures_in(text)
+
+    assert len(found) == 1 + 2 * 5
+    for figure in found:
+        assert figure.get("role") == "img"
+        assert figure.findtext("s:title", namespaces=SVG)
+        assert figure.findtext("s:desc", namespaces=SVG)
+        assert figure.get("viewBox").startswith(f"0 0 {canvas.WIDTH} ")
+
+
+def test_numbers_are_those_of_the_analysis(tmp_path):
+    selection = recorded(tmp_path, executions=2)
+    words = Reader(html_of(selection)).text
+    ratios = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
+
+    for pair in ratios.benchmarks:
+        assert f"{pair.ratio.centre:.4f} [{pair.ratio.low:.4f}, {pair.ratio.high:.4f}]" in words
+        assert f"{pair.benchmark}: b takes {100 * (pair.ratio.centre - 1):+.2f} % wall_s against a" in words
+    assert f"geometric mean of 2 benchmarks: {ratios.suite.ratio.centre:.4f}" in words
+    for analysis in analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses:
+        assert all(quantity(mean, "s") in words for _, mean in analysis.binary_means)
+        assert f"{100 * analysis.levels[0].relative_sd:.2f} %" in words
+        assert quantity(analysis.stock.mean, "s") in words
+
+
+def test_as_many_marks_as_binaries_and_executions(tmp_path):
+    text = html_of(recorded(tmp_path, systems=("a",), names=("fib",), n=7, executions=3, stock=False))
+
+    strip, _, _, order, _ = [
+        [p.get("d") for p in f.findall("s:path", SVG) if p.get("class") == "dot s0"] for f in figures_in(text)
+    ]
+
+    assert strip[0].count("M") == 7
+    assert order[0].count("M") == 21
+
+
+def test_equal_data_give_an_equal_page(tmp_path):
+    pages = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        selection = recorded(tmp_path / name)
+        pages.append(html_of(selection, known=contexts(tmp_path / name, selection)))
+    assert pages[0] == pages[1]
+
+
+def test_hostile_names_are_shown_and_nothing_else(tmp_path):
+    selection = recorded(tmp_path, n=3)
+    renamed = dataclasses.replace(
+        selection,
+        experiment=dataclasses.replace(selection.experiment, project=HOSTILE, hostname=HOSTILE),
+        samples=tuple(
+            dataclasses.replace(s, benchmark=HOSTILE + s.benchmark, system=s.system + HOSTILE)
+            for s in selection.samples
+        ),
+        executions=tuple(
+            dataclasses.replace(e, benchmark=HOSTILE + e.benchmark, system=e.system + HOSTILE)
+            for e in selection.executions
+        ),
+        failures=(dataclasses.replace(selection.executions[0], status="exit", reason=HOSTILE, log=HOSTILE),),
+        build_failures=(BuildFailure("a", HOSTILE, 9, HOSTILE, None),),
+        warnings=(HOSTILE,),
+    )
+    facts = {"cpu_model": HOSTILE, HOSTILE: None}
+    config = {
+        "systems": {HOSTILE: {"toolchain": HOSTILE, "cflags": HOSTILE}},
+        "benchmarks": [],
+        "build": {"commands": [HOSTILE]},
+    }
+    known = [Context("0", config, "d", 1, facts, {"native": HOSTILE})]
+
+    text = html_of(renamed, baseline="a" + HOSTILE, known=known)
+
+    reader = Reader(text)
+    assert "script" not in reader.tags
+    assert "<script>alert('1')</script> \"a\" & b </title>" in reader.text
+    assert not re.search("[\0-\x09\x0b-\x1f\x7f]", text)
+    assert len(figures_in(text)) == len(figures_in(html_of(selection)))
+
+
+def test_one_binary_says_that_layouts_cannot_be_seen(tmp_path):
+    words = Reader(html_of(recorded(tmp_path, n=1, stock=False))).text
+    assert "There is one binary of each system here" in words
+    assert "fib: no ratio can be given" in words or "without bounds" in words
+
+
+def test_one_system_has_no_ratios_but_findings(tmp_path):
+    selection = recorded(tmp_path, systems=("a",))
+    page = page_of(selection)
+    assert [section.title for section in page.sections][:2] == ["fib", "sort"]
+    assert any(sentence.startswith("fib, a, wall_s: one binary could have shown") for sentence in page.findings)
+
+
+def test_constant_values_are_drawn(tmp_path):
+    config = make_config(table_of(["fib"]), systems=("a",))
+    write(config, tmp_path, measured(config, tmp_path, "a", "fib", {k: [[0.0], [0.0]] for k in range(1, 4)}))
+    text = html_of(selected(config, tmp_path))
+    Reader(text)
+    assert len(figures_in(text)) >= 3
+
+
+def test_failures_alone_are_listed(tmp_path):
+    config = make_config(table_of(["fib"]))
+    failed = [execution(config, tmp_path, "a", "fib", k, status="timeout", reason="ended after 60 s") for k in (1, 2)]
+    write(config, tmp_path, failed, [BuildFailure("b", "prog", 3, "ld failed", None)])
+
+    selection = selected(config, tmp_path)
+    words = Reader(html_of(selection, known=contexts(tmp_path, selection))).text
+
+    assert "No seed was executed successfully" in words
+    assert words.count("ended after 60 s") == 2
+    assert "2 failed execution(s)" in words
+
+
+def test_systems_without_a_common_benchmark_are_said_to_be(tmp_path):
+    config = make_config(table_of(["fib", "sort"]))
+    items = measured(config, tmp_path, "a", "fib", noise(1, 3)) + measured(config, tmp_path, "b", "sort", noise(2, 3))
+    write(config, tmp_path, items)
+    words = Reader(html_of(selected(config, tmp_path))).text
+    assert "b could not be compared with a: a and b have no benchmark in common" in words
+
+
+def test_iterations_get_an_autocorrelation(tmp_path):
+    metric = "metric = {regex = '(x)', name = 'op', unit = 'ms', wall = false}"
+    config = make_config(f'[[benchmarks]]\nname = "fib"\ncommand = ["x"]\n{metric}\n', systems=("a",))
+    draw = random.Random(3)
+    items = []
+    for seed in (1, 2, 3):
+        values = tuple(Measurement("op", "ms", k, 5 + draw.random(), warmup=False) for k in range(20))
+        items.append(execution(config, tmp_path, "a", "fib", seed, measurements=values))
+    write(config, tmp_path, items)
+    words = Reader(html_of(selected(config, tmp_path))).text
+    assert "20 iterations of the first execution of seed 1" in words
+    assert "op [ms]" in words
+
+
+def test_imported_numbers_make_a_page_without_host(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text(
+        "system,benchmark,seed,value\n" + "".join(f"{s},fib,{k},{k + 1}.5\n" for s in "xy" for k in range(4))
+    )
+    selection = import_selection(ImportQuestion([str(path)], None, "benchmarks", 0, [], []))
+    words = Reader(html_of(selection, baseline="x")).text
+    assert "do not say in which order" in words
+    assert "y / x" in words
+
+
+def test_how_to_make_it_again_is_told_as_recorded(tmp_path):
+    selection = recorded(tmp_path)
+    words = Reader(html_of(selection, known=contexts(tmp_path, selection))).text
+    assert "layoutrand run --seeds 1..5" in words
+    assert "2001-09-09 01:46 UTC" in words
+    assert "schedule seed 1 " in words
+    assert "'<b>&x'" in words
+
+
+@pytest.mark.parametrize(
+    ("seeds", "text"), [([], ""), ([7], "7"), ([3, 1, 2, 9], "1..3,9"), ([5, 4, 7, 8], "4..5,7..8")]
+)
+def test_seeds_are_written_as_they_are_asked_for(seeds, text):
+    assert ranges(seeds) == text
+
+
+@pytest.mark.parametrize(
+    "values", [[], [0.0], [5e-324], [1e308, -1e308], [1e9, 1e9 + 1e-6], [float("inf"), 1.0], [3.0, 3.0]]
+)
+def test_any_values_can_be_drawn(values):
+    chart = rows.RowChart(
+        "t", "d", "x", [rows.Row("r", "v", 0, points=values, interval=(float("-inf"), 1.0, float("inf")))]
+    )
+    points = [(v, v) for v in values if v != float("inf")]
+    drawn = [rows.draw(chart), plot.draw(plot.Plot("t", "d", "x", "y", [plot.Series("s", 1, "points", points)]))]
+    for svg in drawn:
+        ET.fromstring(svg)
+        assert "nan" not in svg
+        assert all(-1 <= float(x) <= canvas.WIDTH + 1 for x in re.findall(r"M(-?[\d.]+) ", svg))
+
+
+def test_tick_labels_differ():
+    for low, high in ((0.9991, 0.9999), (27_000_100, 27_000_190), (1e12, 1e12 + 7), (0, 1e-9)):
+        labels = [label for _, label in canvas.labelled_ticks(low, high)]
+        assert len(labels) == len(set(labels)) >= 3
+
+
+@pytest.mark.slow
+def test_a_large_experiment_makes_a_file_below_three_megabytes(tmp_path):
+    names = [f"benchmark-{k}" for k in range(20)]
+    text = html_of(recorded(tmp_path, systems=("a", "b", "c"), names=names, n=100))
+    Reader(text)
+    assert len(text.encode()) < 3e6
+
+
+def test_the_command_writes_a_file(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "in.csv"
+    path.write_text(
+        "system,benchmark,seed,value\n" + "".join(f"{s},fib,{k},{k + 1}.5\n" for s in "xy" for k in range(4))
+    )
+    monkeypatch.chdir(tmp_path)
+
+    assert layoutrand(["report", "--import", str(path), "-o", "out.html", "--baseline", "y"]) == 0
+
+    assert "x / y" in (tmp_path / "out.html").read_text()
+    assert "wrote out.html" in capsys.readouterr().err
+    assert layoutrand(["report", "--import", str(path), "--baseline", "nobody"]) == UsageError.exit_status
