@@ -5,6 +5,7 @@ Everything but the figures is escaped by the template; characters that HTML cann
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from layoutrand.text.figures.canvas import plain
 
@@ -73,7 +74,7 @@ def _as_it_is(figure: Figure) -> Markup:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: (files("layoutrand") / "templates" / name).read_text("utf-8")),
         undefined=jinja2.StrictUndefined,
         autoescape=True,
@@ -82,6 +83,13 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["prose"] = _prose
+    return environment
+
+
+def _prose(value: str) -> Markup:
+    """A sentence whose percentages are not torn apart at the end of a line."""
+    return Markup(re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", str(escape(plain(value)))))  # noqa: S704 - escaped here
 
 
 def _clean(value: Any) -> Any:

@@ -35,7 +35,7 @@ def report(
     comparisons, missing = _comparisons(primary, baseline, confidence, threshold)
     problems = report_facts.warnings(found, comparisons)
     sections = [_overview(comparisons, missing)] if comparisons or missing else []
-    sections += _benchmarks(primary, found)
+    sections += _benchmarks(primary, found, comparisons)
     sections += [report_facts.problems(selection, problems), *report_facts.environment(selection, contexts, baseline)]
     project = selection.experiment.project or "imported results"
     return Page(
@@ -70,7 +70,7 @@ def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[
         verdicts = Counter(pair.verdict for pair in result.benchmarks)
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         lines.append(
-            f"{result.candidate} against {result.baseline}: of {len(result.benchmarks)} benchmark(s) {counts} "
+            f"{result.candidate} against {result.baseline}: {_benchmark_count(len(result.benchmarks))}: {counts} "
             f"(threshold {100 * result.threshold:g} %, {100 * result.confidence:g} % intervals)."
         )
         if result.suite is not None and result.suite.n_benchmarks > 1:
@@ -84,6 +84,10 @@ def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[
     if found.analyses and not lines:
         return [f"{len(said)} samples of one system; what was found stands with each benchmark."]
     return lines or ["No seed was executed successfully, so nothing can be said about layouts; the failures say why."]
+
+
+def _benchmark_count(count: int) -> str:
+    return f"{count} benchmark" + ("" if count == 1 else "s")
 
 
 def _suite_sentence(result: Comparison) -> str:
@@ -103,17 +107,13 @@ def _ratio(interval: Interval) -> str:
 
 
 def _overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Section:
-    pairs = [sentences.of_ratio(result, pair) for result in comparisons for pair in result.benchmarks]
     only = [
         f"Only {system} has results of {', '.join(names)}: not compared."
         for result in comparisons
         for system, names in ((result.baseline, result.only_baseline), (result.candidate, result.only_candidate))
         if names
     ]
-    listed = [f"{sentence}." for sentence in pairs] if len(pairs) > _MOST_IN_FINDINGS else []
-    return Section(
-        "overview", "Ratios", sentences=[*missing, *only, *listed], figures=[_forest(each) for each in comparisons]
-    )
+    return Section("overview", "Ratios", sentences=[*missing, *only], figures=[_forest(each) for each in comparisons])
 
 
 def _forest(result: Comparison) -> Figure:
@@ -159,7 +159,7 @@ def _forest_cells(pair: BenchmarkRatio) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _benchmarks(selection: Selection, found: AnalysisReport) -> list[Section]:
+def _benchmarks(selection: Selection, found: AnalysisReport, comparisons: Sequence[Comparison]) -> list[Section]:
     sections: list[Section] = []
     samples = {(s.system, s.benchmark, s.instrument, s.metric): s for s in selection.samples}
     for number, name in enumerate(dict.fromkeys(analysis.benchmark for analysis in found.analyses), 1):
@@ -168,11 +168,14 @@ def _benchmarks(selection: Selection, found: AnalysisReport) -> list[Section]:
             for analysis in found.analyses
             if analysis.benchmark == name
         ]
+        said = [
+            sentences.of_ratio(result, pair)
+            for result in comparisons
+            for pair in result.benchmarks
+            if pair.benchmark == name
+        ]
+        said += [sentences.of_analysis(member.analysis) for member in members]
         figures, notes = report_figures.of_benchmark(members, selection, found.confidence)
-        sections.append(
-            Section(
-                f"benchmark-{number}", name, paragraphs=notes, figures=figures,
-                sentences=[f"{sentences.of_analysis(member.analysis)}." for member in members],
-            )
-        )  # fmt: skip
+        ending = [f"{sentence}." for sentence in said]
+        sections.append(Section(f"benchmark-{number}", name, paragraphs=notes, sentences=ending, figures=figures))
     return sections

@@ -60,12 +60,12 @@ def head(
 
 def alerts(selection: Selection, problems: Sequence[str]) -> list[str]:
     """One line where something went wrong, for the top of the page."""
-    counts = {
-        "failed execution(s)": len(selection.failures),
-        "binaries not built": len(selection.build_failures),
-        "warning(s)": len(problems),
-    }
-    said = [f"{count} {name}" for name, count in counts.items() if count]
+    counts = (
+        (len(selection.failures), "failed execution", "failed executions"),
+        (len(selection.build_failures), "binary not built", "binaries not built"),
+        (len(problems), "warning", "warnings"),
+    )
+    said = [f"{count} {one if count == 1 else several}" for count, one, several in counts if count]
     return [f"{', '.join(said)}: see Failures and warnings."] if said else []
 
 

@@ -51,9 +51,10 @@ def draw(chart: RowChart) -> str:
     if chart.band is not None:
         low, high = scale(chart.band[0]), scale(chart.band[1])
         parts.append(canvas.box(low, 4, high - low, bottom - 4, "band"))
-    if chart.reference is not None:
-        parts.append(canvas.line(scale(chart.reference), 4, scale(chart.reference), bottom, "reference"))
     for number, row in enumerate(chart.rows):
+        if chart.reference is not None:  # in pieces, so that it does not cross the labels
+            top, below = 6.0 + height * number + 16, 6.0 + height * (number + 1)
+            parts.append(canvas.line(scale(chart.reference), top, scale(chart.reference), below, "reference"))
         parts += _row(row, 6 + height * number, scale)
     parts.append(canvas.line(_LEFT, bottom, WIDTH - _RIGHT, bottom))
     for place, label in canvas.labelled_ticks(scale.low, scale.high, 5):
