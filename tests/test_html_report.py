@@ -13,13 +13,14 @@ import pytest
 from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.cli import run as layoutrand
-from layoutrand.errors import UsageError
+from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import BuildFailure, Context, Measurement
 from layoutrand.text.figures import canvas, plot, rows
 from layoutrand.text.html_report import render
 from layoutrand.text.quantities import quantity
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare
+from layoutrand.usecases.experiment import current_context
 from layoutrand.usecases.importing import ImportQuestion, import_selection
 from layoutrand.usecases.report import report
 from layoutrand.usecases.report_facts import ranges
@@ -325,3 +326,33 @@ def test_the_command_writes_a_file(tmp_path, monkeypatch, capsys):
     assert "x / y" in (tmp_path / "out.html").read_text()
     assert "wrote out.html" in capsys.readouterr().err
     assert layoutrand(["report", "--import", str(path), "--baseline", "nobody"]) == UsageError.exit_status
+
+
+def test_another_metric_can_be_reported(tmp_path):
+    config = make_config(table_of(["fib"]))
+    values = (
+        Measurement("wall_s", "s", 0, 1.0, warmup=False),
+        Measurement("max_rss_bytes", "B", 0, 2.0**21, warmup=False),
+    )
+    items = [execution(config, tmp_path, s, "fib", k, measurements=values) for s in "ab" for k in (1, 2)]
+    write(config, tmp_path, items)
+    selection = selected(config, tmp_path)
+
+    words = Reader(render(report(selection, [], "a", confidence=0.95, threshold=0.01, metric="max_rss_bytes"))).text
+
+    assert "max_rss_bytes [MiB]" in words
+    assert "wall_s" not in words
+    with pytest.raises(AnalysisError, match="no execution measured 'x'"):
+        report(selection, [], "a", confidence=0.95, threshold=0.01, metric="x")
+
+
+def test_means_around_zero_are_no_error(tmp_path):
+    config = make_config(table_of(["fib"]), systems=("a",))
+    data = {1: [[-1.0]], 2: [[1.0]], "stock": [[-1.0], [1.0]]}
+    write(config, tmp_path, measured(config, tmp_path, "a", "fib", data))
+    assert "the mean over 2 layouts is 0" in Reader(html_of(selected(config, tmp_path))).text
+
+
+def test_what_was_recorded_beside_the_executions_is_read_back(tmp_path):
+    selection = recorded(tmp_path, n=2)
+    assert contexts(tmp_path, selection) == [current_context(make_config(table_of(("fib", "sort"))))]

@@ -29,6 +29,9 @@ def report(  # noqa: PLR0913 - one parameter for each option
     ] = None,
     system: options.Systems = None,
     benchmark: Benchmarks = None,
+    metric: Annotated[
+        str | None, typer.Option(help="Report on this metric; default: each benchmark's main one.")
+    ] = None,
     threshold: Annotated[str, typer.Option(help="Differences within this count as equivalent.")] = "1%",
     confidence: options.Confidence = 0.95,
     imports: importing.Imports = None,
@@ -61,7 +64,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
         contexts = _contexts(directory, selection)
         target = output or directory / ".layoutrand" / _NAME
     base = choose("system", [baseline], systems)[0] if baseline is not None else systems[0]
-    page = make_report(selection, contexts, base, confidence=confidence, threshold=limit)
+    page = make_report(selection, contexts, base, confidence=confidence, threshold=limit, metric=metric)
     write_text(target, render(page))
     terminal.say(f"wrote {target}")
     return 0

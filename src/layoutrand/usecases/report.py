@@ -14,29 +14,37 @@ from layoutrand.text.figures import rows
 from layoutrand.text.html_report import Figure, Page, Section, Table
 from layoutrand.text.quantities import NO_BOUNDS, quantity
 from layoutrand.usecases import report_facts, report_figures, sentences
-from layoutrand.usecases.analyse import AnalysisReport, analyse
+from layoutrand.usecases.analyse import AnalysisReport, analyse, choose_metrics
 from layoutrand.usecases.compare import BenchmarkRatio, Comparison, compare
 from layoutrand.usecases.selection import Selection
 
 _MOST_IN_FINDINGS = 8
 
 
-def report(
-    selection: Selection, contexts: Sequence[Context], baseline: str, *, confidence: float, threshold: float
+def report(  # noqa: PLR0913 - what to report on, and three keyword-only options
+    selection: Selection,
+    contexts: Sequence[Context],
+    baseline: str,
+    *,
+    confidence: float,
+    threshold: float,
+    metric: str | None = None,
 ) -> Page:
-    """The report on each benchmark's main metric; ``baseline`` is compared with every other system.
+    """The report on each benchmark's main metric, or on ``metric``; ``baseline`` is compared with every other system.
 
     ``threshold`` is a fraction.  What cannot be said (no seed executed, nothing in common) is said on the page.
+    Raises `AnalysisError` for a metric that was never measured.
     """
-    primary = replace(selection, samples=tuple(sample for sample in selection.samples if sample.is_primary))
+    chosen = choose_metrics(selection, [metric] if metric else [])
+    primary = replace(selection, samples=tuple(sample for sample in chosen if metric or sample.is_primary))
     found = AnalysisReport((), primary, confidence, selection.warnings)
     if any(sample.binaries for sample in primary.samples):
         found = analyse(primary, confidence=confidence, metrics=[])
-    comparisons, missing = _comparisons(primary, baseline, confidence, threshold)
+    comparisons, missing = _comparisons(primary, baseline, confidence, threshold, metric)
     problems = report_facts.warnings(found, comparisons)
     sections = [_overview(comparisons, missing)] if comparisons or missing else []
     sections += _benchmarks(primary, found, comparisons)
-    sections += [report_facts.problems(selection, problems), *report_facts.environment(selection, contexts, baseline)]
+    sections += [*report_facts.problems(selection, problems), *report_facts.environment(selection, contexts, baseline)]
     project = selection.experiment.project or "imported results"
     return Page(
         title=f"{project}: performance over layouts",
@@ -49,7 +57,7 @@ def report(
 
 
 def _comparisons(
-    selection: Selection, baseline: str, confidence: float, threshold: float
+    selection: Selection, baseline: str, confidence: float, threshold: float, metric: str | None
 ) -> tuple[list[Comparison], list[str]]:
     """The baseline against every other system with results, and why some could not be compared."""
     done: list[Comparison] = []
@@ -58,7 +66,7 @@ def _comparisons(
         if system == baseline:
             continue
         try:
-            done.append(compare(selection, baseline, system, confidence=confidence, threshold=threshold, metric=None))
+            done.append(compare(selection, baseline, system, confidence=confidence, threshold=threshold, metric=metric))
         except AnalysisError as error:
             missing.append(f"{system} could not be compared with {baseline}: {str(error).splitlines()[0]}")
     return done, missing

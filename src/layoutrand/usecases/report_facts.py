@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from layoutrand.core.disturbance import explanations, summary
-from layoutrand.model import Context
+from layoutrand.model import BinaryName, Context
 from layoutrand.text.html_report import Section, Table
 from layoutrand.usecases.analyse import AnalysisReport
 from layoutrand.usecases.compare import Comparison
@@ -66,7 +66,7 @@ def alerts(selection: Selection, problems: Sequence[str]) -> list[str]:
         (len(problems), "warning", "warnings"),
     )
     said = [f"{count} {one if count == 1 else several}" for count, one, several in counts if count]
-    return [f"{', '.join(said)}: see Failures and warnings."] if said else []
+    return [f"{', '.join(said)}: see the end of the page."] if said else []
 
 
 def warnings(found: AnalysisReport, comparisons: Iterable[Comparison]) -> list[str]:
@@ -79,29 +79,40 @@ def warnings(found: AnalysisReport, comparisons: Iterable[Comparison]) -> list[s
     for result in comparisons:
         lines += result.warnings
         name = f"{result.candidate} / {result.baseline}"
-        lines += [f"{name}, {pair.benchmark}: {line}" for pair in result.benchmarks for line in pair.warnings]
+        said = {line for analysis in found.analyses for line in analysis.warnings}
+        lines += [
+            f"{name}, {pair.benchmark}: {line}"
+            for pair in result.benchmarks
+            for line in pair.warnings
+            if line not in said
+        ]
         lines += [f"{name}: {line}" for line in (result.suite.ratio.warnings if result.suite else ())]
     return list(dict.fromkeys(lines))
 
 
-def problems(selection: Selection, lines: Sequence[str]) -> Section:
-    """Failures, exclusions, disturbances and warnings."""
+def problems(selection: Selection, lines: Sequence[str]) -> list[Section]:
+    """Failures where there are some, then warnings and what disturbed executions were like."""
     tables = []
     if selection.failures:
-        rows = [
-            (e.system, e.benchmark, str(e.layout), e.instrument, e.status, e.reason, e.log) for e in selection.failures
+        failed = [
+            (f"{e.system}, {e.benchmark}, {_layout(e.layout)}, {e.instrument}", f"{e.status}: {e.reason}", e.log)
+            for e in selection.failures
         ]
-        columns = ("system", "benchmark", "seed", "instrument", "status", "reason", "log")
-        tables.append(_listed("Failed executions, not in the numbers", columns, rows))
+        tables.append(_listed("Failed executions, not in the numbers", ("execution", "what happened", "log"), failed))
     if selection.build_failures:
-        rows2 = [(f.system, f.artefact, str(f.layout), f.error, str(f.log or "")) for f in selection.build_failures]
-        tables.append(_listed("Binaries not built", ("system", "artefact", "seed", "error", "log"), rows2))
-    disturbances = explanations(summary(selection.executions))
-    nothing = not (tables or lines or disturbances)
-    return Section(
-        "problems", "Failures and warnings", tables=tables, sentences=[*lines, *disturbances],
-        paragraphs=["There were none."] if nothing else [],
-    )  # fmt: skip
+        unbuilt = [
+            (f"{f.system}, {f.artefact}, {_layout(f.layout)}", f.error, str(f.log or ""))
+            for f in selection.build_failures
+        ]
+        tables.append(_listed("Binaries not built", ("binary", "error", "log"), unbuilt))
+    sentences = [*lines, *explanations(summary(selection.executions))]
+    none = [] if sentences else ["There are none."]
+    sections = [Section("failures", "Failures", tables=tables)] if tables else []
+    return [*sections, Section("warnings", "Warnings", paragraphs=none, sentences=sentences)]
+
+
+def _layout(name: BinaryName) -> str:
+    return f"seed {name}" if isinstance(name, int) else name
 
 
 def _listed(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

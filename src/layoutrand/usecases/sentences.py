@@ -18,13 +18,15 @@ def of_analysis(analysis: Analysis) -> str:
     if min(means) == max(means):
         return f"{name}: the same in all {len(means)} layouts"
     centre = analysis.mean.centre
+    if centre == 0:
+        return f"{name}: the mean over {len(means)} layouts is 0, so nothing can be given in percent of it"
     parts = [
         f"{name}: one binary could have shown anything from {100 * (min(means) / centre - 1):+.1f} "
         f"to {100 * (max(means) / centre - 1):+.1f} % of the mean over {len(means)} layouts"
     ]
     if analysis.layout is not None and analysis.layout.relative_sd is not None:
         noise = ""
-        if analysis.stock is not None and analysis.stock.sd:
+        if analysis.stock is not None and analysis.stock.sd and analysis.stock.mean:
             noise = f", beside {percent(analysis.stock.sd / analysis.stock.mean)} between executions of one binary"
         parts.append(
             f"the standard deviation of layout alone is estimated at {percent(analysis.layout.relative_sd)}{noise}"
