@@ -18,6 +18,7 @@ from layoutrand.model import BuildFailure, Context, Measurement
 from layoutrand.text.figures import canvas, plot, rows
 from layoutrand.text.html_report import render
 from layoutrand.text.quantities import quantity
+from layoutrand.usecases import report_figures
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare
 from layoutrand.usecases.experiment import current_context
@@ -356,3 +357,18 @@ def test_means_around_zero_are_no_error(tmp_path):
 def test_what_was_recorded_beside_the_executions_is_read_back(tmp_path):
     selection = recorded(tmp_path, n=2)
     assert contexts(tmp_path, selection) == [current_context(make_config(table_of(("fib", "sort"))))]
+
+
+def test_no_system_vanishes_when_executions_are_thinned(tmp_path, monkeypatch):
+    monkeypatch.setattr(report_figures, "_MOST_PLOTTED", 10)
+    config = make_config(table_of(["fib"]))
+    pairs = zip(*(measured(config, tmp_path, s, "fib", noise(k, 10)) for k, s in enumerate("ab")), strict=True)
+    items = [dataclasses.replace(e, started_at=float(n)) for n, e in enumerate(e for pair in pairs for e in pair)]
+    write(config, tmp_path, items)
+
+    text = html_of(selected(config, tmp_path))
+
+    (order,) = [f for f in figures_in(text) if f.findtext("s:title", namespaces=SVG) == "fib: order of execution"]
+    drawn = [(p.get("class"), p.get("d").count("M")) for p in order.findall("s:path", SVG)]
+    assert {("dot s0", 5), ("square s1", 5)} <= set(drawn)
+    assert "One in 2 of the 20 executions is shown" in Reader(text).text

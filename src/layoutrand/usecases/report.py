@@ -157,6 +157,8 @@ def _forest_row(pair: BenchmarkRatio) -> rows.Row:
 
 
 def _short(ratio: Interval, verdict: str) -> str:
+    if math.isinf(ratio.low) and math.isinf(ratio.high):
+        return f"{ratio.centre:.3f} {NO_BOUNDS}, {verdict}"
     return f"{ratio.centre:.3f} [{ratio.low:.3f}, {ratio.high:.3f}] {verdict}"
 
 

@@ -106,8 +106,9 @@ def _strip(members: Sequence[Member], axis: _Axis) -> Figure:
         description=f"{len(cells)} means by system; the numbers are in the table.", axis=axis.label, rows=drawn,
     )  # fmt: skip
     caption = (
-        "Each mark is one binary, that is one layout. The line below is the mean over layouts with its interval. "
-        "S: stock, your own build; I: identity, relinked with nothing moved."
+        "Each mark is one binary, that is one layout. The line below is the mean over layouts with its interval."
+        + (" S: stock, your own build." if any(member.analysis.stock for member in members) else "")
+        + (" I: identity, relinked with nothing moved." if any(member.analysis.identity for member in members) else "")
     )
     columns = ("system", "seed", "executions", "mean")
     return Figure("Binaries", rows.draw(chart), caption, Table(f"{benchmark}: binaries", columns, cells))
@@ -131,18 +132,22 @@ def _ecdf(members: Sequence[Member], axis: _Axis) -> Figure:
         description="Empirical distribution of the binaries' means by system; the table of binaries has the numbers.",
         x_label=axis.label, y_label="share of layouts at or below", series=series, verticals=stocks, from_zero=True,
     )  # fmt: skip
-    caption = "The steeper, the less layout matters. Dotted: stock, in the colour of its system."
+    caption = "The steeper, the less layout matters."
+    caption += " Dotted: stock, in the colour of its system." if stocks else ""
     return Figure("Distribution over layouts", plot.draw(chart), caption)
 
 
 def _levels(members: Sequence[Member], confidence: float) -> list[Figure]:
-    drawn, cells, unknown = [], [], []
+    drawn, cells = [], []
+    unknown: list[str] = []
+    remarks: list[str] = []
     for number, member in enumerate(members):
         analysis = member.analysis
         if analysis.n_binaries < 2 or analysis.mean.centre == 0:
             continue
         data, _ = collapse([executions for _, executions in member.sample.binaries])
         intervals = list(reversed(component_intervals(data, confidence=confidence)))
+        remarks += [line for interval in intervals if interval is not None for line in interval.warnings]
         for level, interval in zip(analysis.levels, intervals, strict=True):
             if level.relative_sd is None or interval is None:
                 continue
@@ -151,26 +156,32 @@ def _levels(members: Sequence[Member], confidence: float) -> list[Figure]:
             name = _LEVEL_NAMES[level.level]
             drawn.append(
                 rows.Row(
-                    f"{analysis.system}: {name}", shown, number, bar=100 * level.relative_sd,
+                    f"{name}, {analysis.system}", shown, number, bar=100 * level.relative_sd,
                     interval=(100 * bounds[0], 100 * level.relative_sd, 100 * bounds[1]),
                 )
             )  # fmt: skip
             cells.append((analysis.system, name, str(level.count), shown))
-        unknown += [level for level in LEVELS if level in analysis.collapsed]
+        unknown += [_LEVEL_NAMES[level] for level in LEVELS if level in analysis.collapsed]
     if not drawn:
         return []
-    single = [_LEVEL_NAMES[level] for level in dict.fromkeys(unknown)]
-    missing = f" Not repeated, and therefore part of the level above: {', '.join(single)}." if single else ""
+    single = ", ".join(dict.fromkeys(unknown))
+    missing = f" What has no bar was not repeated and is part of the level above: {single}." if single else ""
     benchmark = members[0].analysis.benchmark
     chart = rows.RowChart(
         title=f"{benchmark}: what varies", axis="relative standard deviation that the level adds [%]", rows=drawn,
         description=f"{len(drawn)} relative standard deviations; the numbers are in the table.",
     )  # fmt: skip
     caption = (
-        f"Standard deviation that each level adds, over the mean, with its {100 * confidence:g} % interval.{missing}"
+        f"Standard deviation that each level adds, over the mean, with its {100 * confidence:g} % interval."
+        f"{missing}{_remarks(remarks)}"
     )
     table = Table(f"{benchmark}: variation", ("system", "level", "repetitions", "relative sd and interval"), cells)
     return [Figure("What varies", rows.draw(chart), caption, table)]
+
+
+def _remarks(lines: Sequence[str]) -> str:
+    """Warnings as the end of a caption."""
+    return "".join(f" Note: {line.rstrip('.')}." for line in dict.fromkeys(lines))
 
 
 def _run_order(members: Sequence[Member], selection: Selection, axis: _Axis) -> tuple[list[Figure], str]:
@@ -189,9 +200,10 @@ def _run_order(members: Sequence[Member], selection: Selection, axis: _Axis) -> 
     ]
     values = [(e.system, _value(e, first.metric)) for e in sorted(chosen, key=lambda e: (e.started_at, e.order))]
     points = [(system, k, value / axis.factor) for k, (system, value) in enumerate(values, 1) if value is not None]
+    # Each system is thinned by itself: one in two of an alternating order would be one system alone.
     every = math.ceil(len(points) / _MOST_PLOTTED) or 1
     series = [
-        plot.Series(system, number, "points", [(float(k), v) for s, k, v in points[::every] if s == system])
+        plot.Series(system, number, "points", [(float(k), v) for s, k, v in points if s == system][::every])
         for system, number in systems.items()
     ]
     chart = plot.Plot(
@@ -199,7 +211,7 @@ def _run_order(members: Sequence[Member], selection: Selection, axis: _Axis) -> 
         description=f"{len(points)} executions of {len(systems)} system(s) in the order in which they were made.",
         x_label="execution, in the order of their starts", y_label=axis.label, series=series,
     )  # fmt: skip
-    thinned = f" One in {every} of the {len(points)} executions is shown." if every > 1 else ""
+    thinned = f" One in {every} of the {len(points)} executions is shown, of each system." if every > 1 else ""
     caption = f"A slope or a step is drift of the machine, not of the program. Controls are included.{thinned}"
     return [Figure("Order of execution", plot.draw(chart), caption)], ""
 
@@ -277,7 +289,7 @@ def _dependence(member: Member, number: int) -> list[Figure]:
     caption = (
         f"{len(iterations)} iterations of the first execution of seed {seed}, warm-up left out. Independent iterations "
         f"lie within the dashed lines ({100 * found.confidence:g} % of them, each lag). Permutation test of "
-        f"independence: p = {found.p_value:.3g}."
+        f"independence: p = {found.p_value:.3g}.{_remarks(found.warnings)}"
     )
     table = Table(f"{system}: autocorrelation", ("lag", "as recorded", "in a random order"), [
         (str(k), f"{found.values[k]:.3f}", f"{found.reordered[k]:.3f}") for k in lags
