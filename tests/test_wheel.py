@@ -25,9 +25,13 @@ def test_a_wheel_holds_data_as_real_files(wheel):
     """The symbolic links of the source tree are files in the wheel, and nothing built slips in."""
     names = zipfile.ZipFile(wheel).namelist()
 
-    assert {"layoutrand/toolchains/gcc.toml", "layoutrand/templates/cc.sh.j2", "layoutrand/templates/ld.sh.j2"} <= set(
-        names
-    )
+    assert {
+        "layoutrand/toolchains/gcc.toml",
+        "layoutrand/templates/cc.sh.j2",
+        "layoutrand/templates/ld.sh.j2",
+        "layoutrand/templates/report.html.j2",
+        "layoutrand/templates/report.css",
+    } <= set(names)
     assert "layoutrand/quickstart/layoutrand.toml" in names
     assert [name for name in names if name.endswith((".o", ".a", ".pyc"))] == []
 

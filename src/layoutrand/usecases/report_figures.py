@@ -212,7 +212,8 @@ def _run_order(members: Sequence[Member], selection: Selection, axis: _Axis) -> 
         x_label="execution, in the order of their starts", y_label=axis.label, series=series,
     )  # fmt: skip
     thinned = f" One in {every} of the {len(points)} executions is shown, of each system." if every > 1 else ""
-    caption = f"A slope or a step is drift of the machine, not of the program. Controls are included.{thinned}"
+    controls = " Stock and identity are included." if any(not isinstance(e.layout, int) for e in chosen) else ""
+    caption = f"A slope or a step that all systems share is drift of the machine.{controls}{thinned}"
     return [Figure("Order of execution", plot.draw(chart), caption)], ""
 
 
