@@ -372,3 +372,12 @@ def test_no_system_vanishes_when_executions_are_thinned(tmp_path, monkeypatch):
     drawn = [(p.get("class"), p.get("d").count("M")) for p in order.findall("s:path", SVG)]
     assert {("dot s0", 5), ("square s1", 5)} <= set(drawn)
     assert "One in 2 of the 20 executions is shown" in Reader(text).text
+
+
+def test_benchmarks_without_the_metric_are_named(tmp_path):
+    config = make_config(table_of(["fib", "sort"]), systems=("a",))
+    items = measured(config, tmp_path, "a", "fib", noise(1, 3))
+    items += measured(config, tmp_path, "a", "sort", noise(2, 3), metric="max_rss_bytes", unit="B")
+    write(config, tmp_path, items)
+    words = Reader(html_of(selected(config, tmp_path))).text
+    assert "sort: no execution measured its main metric, so it is not in this report" in words

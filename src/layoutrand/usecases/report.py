@@ -41,7 +41,7 @@ def report(  # noqa: PLR0913 - what to report on, and three keyword-only options
     if any(sample.binaries for sample in primary.samples):
         found = analyse(primary, confidence=confidence, metrics=[])
     comparisons, missing = _comparisons(primary, baseline, confidence, threshold, metric)
-    problems = report_facts.warnings(found, comparisons)
+    problems = [*report_facts.warnings(found, comparisons), *_left_out(selection, primary, metric)]
     sections = [_overview(comparisons, missing)] if comparisons or missing else []
     sections += _benchmarks(primary, found, comparisons)
     sections += [*report_facts.problems(selection, problems), *report_facts.environment(selection, contexts, baseline)]
@@ -54,6 +54,15 @@ def report(  # noqa: PLR0913 - what to report on, and three keyword-only options
         facts=report_facts.head(selection, contexts, confidence, threshold),
         sections=sections,
     )
+
+
+def _left_out(selection: Selection, primary: Selection, metric: str | None) -> list[str]:
+    """Benchmarks with successful executions that are not on the page."""
+    shown = {sample.benchmark for sample in primary.samples}
+    names = dict.fromkeys(sample.benchmark for sample in selection.samples if sample.benchmark not in shown)
+    return [
+        f"{name}: no execution measured {metric or 'its main metric'}, so it is not in this report" for name in names
+    ]
 
 
 def _comparisons(
