@@ -83,7 +83,7 @@ def test_no_child_inherits_it(path):
     try:
         # Linux wakes who started a process just before it closes what the new program must not have.
         with held(path, wait_s=20, on_wait=lambda _: None):
-            pass
+            assert child.poll() is None
     finally:
         child.kill()
         child.wait()
