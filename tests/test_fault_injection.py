@@ -132,11 +132,14 @@ class Experiment:
             return [row[0] for row in connection.execute("SELECT binary_sha256 FROM executions ORDER BY id")]
 
     def programs(self):
-        """Processes that execute from the project's directory."""
+        """Processes that execute from the project's directory, or were forked to: a child keeps the environment of its
+        layoutrand until it has become the benchmark, which has one of its own."""
+        before = b"LAYOUTRAND_CACHE=" + os.fsencode(self.cache)
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error, OSError):
-                if os.readlink(f"/proc/{process.pid}/exe").startswith(f"{self.root}/"):
+                forked = before in Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+                if forked or os.readlink(f"/proc/{process.pid}/exe").startswith(f"{self.root}/"):
                     found.append(process.pid)
         return found
 
