@@ -127,7 +127,7 @@ WRONG = {
         "systems.-a: use letters, digits and . _ + - only, beginning with a letter or digit (given: '-a')",
     ),
     "unknown table, near": (MINIMAL + "[layuot]\n", "layuot: unknown key; did you mean 'layout'?"),
-    "unknown table, far": (MINIMAL + "[xyz]\n", "xyz: unknown key; known here: project, build, layout, systems, benchmarks, run, warmup, matrix"),
+    "unknown table, far": (MINIMAL + "[xyz]\n", "xyz: unknown key; known here: project, build, suite, layout, systems, benchmarks, run, warmup, matrix"),
     "unknown key, near": (changed("build", 'comands = ["x"]'), "build.comands: unknown key; did you mean 'commands'?"),
     "unknown key, far": (changed("project", "zzz = 1"), "project.zzz: unknown key; known here: name"),
     "unknown key of a system": (changed("systems.a", 'cflag = ""'), "systems.a.cflag: unknown key; did you mean 'cflags'?"),
@@ -179,7 +179,7 @@ WRONG = {
     "benchmark with an empty command": (MINIMAL + '[[benchmarks]]\nname = "b"\ncommand = []\n', "benchmarks[0].command: must not be empty"),
     "unknown placeholder": (
         MINIMAL + '[[benchmarks]]\nname = "b"\ncommand = ["{artefacts}"]\n',
-        "benchmarks[0].command: {artefacts} in '{artefacts}' is not a placeholder; there are {artefact}, {artefact_dir}, {project}. "
+        "benchmarks[0].command: {artefacts} in '{artefacts}' is not a placeholder; there are {args}, {artefact}, {artefact_dir}, {home}, {project}. "
         "Write {{artefacts}} for {artefacts} itself",
     ),
     "two benchmarks of one name": (MINIMAL + BENCHMARK + BENCHMARK, "benchmarks[1].name: benchmarks[0] is called 'b' too"),

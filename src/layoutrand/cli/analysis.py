@@ -276,7 +276,7 @@ def _ratio_row(pair: BenchmarkRatio) -> tuple[str, ...]:
     return (
         pair.benchmark,
         pair.metric,
-        f"{pair.n_baseline} / {pair.n_candidate}",
+        f"{pair.n_baseline} / {pair.n_candidate}" + ("" if pair.counted == "binaries" else f" {pair.counted}"),
         "-" if ratio is None else f"{ratio.centre:.4f}",
         "-" if ratio is None else interval(ratio),
         "-" if paired is None else interval(paired),

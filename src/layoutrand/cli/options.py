@@ -72,7 +72,12 @@ def load_config(directory: Path) -> Config:
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
-    return parse(text, path=str(path))
+    config = parse(text, path=str(path))
+    if config.suite is None:
+        return config
+    from layoutrand.usecases.suites import expanded
+
+    return expanded(config, directory)
 
 
 def in_mode(config: Config, mode: str | None) -> Config:

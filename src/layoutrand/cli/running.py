@@ -180,6 +180,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.errors import UsageError
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.execute import execute
+    from layoutrand.usecases.prebuilt import recorded_under
     from layoutrand.usecases.run_plan import Request
     from layoutrand.usecases.tune import settle, tuned
     from layoutrand.world.measure import measure
@@ -194,8 +195,11 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     request = Request(
         config=config, project=directory, binaries=[binary for result in results for binary in result.binaries],
         build_failures=[failure for result in results for failure in result.failures],
-        captures={r.system: r.capture.id if r.capture else "" for r in results},
+        captures={
+            r.system: recorded_under(config, r.system, r.capture.id if r.capture else "", r.binaries) for r in results
+        },
         benchmarks=benchmarks, retry_failed=retry_failed, wait_s=wait_s, share_machine=share_machine,
+        rounds=seeds,
     )  # fmt: skip
     with open_for_writing(results_path(directory)) as store, show_progress(terminal, confidence) as update:
 

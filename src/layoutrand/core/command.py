@@ -14,6 +14,7 @@ from typing import Final
 from layoutrand.core.keyed import keyed_uniform
 
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+ARGS: Final = "{args}"
 PADDING_VARIABLE: Final = "LAYOUTRAND_PAD"
 MAX_PADDING: Final = 4096
 _PLACEHOLDER: Final = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
@@ -21,18 +22,27 @@ _PLACEHOLDER: Final = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
 
 @dataclass(frozen=True)
 class Places:
-    """Where one execution happens, absolute paths: what the placeholders and the environment stand for."""
+    """Where one execution happens, absolute paths: what the placeholders and the environment stand for.
+
+    ``home`` is the user's home directory, ``prebuilt`` the directory of a prebuilt system or "", and ``args`` the
+    system's own words.
+    """
 
     artefact: str
     artefact_dir: str
     project: str
     home: str
     tmp: str
+    prebuilt: str = ""
+    args: tuple[str, ...] = ()
 
 
 def fill_in(word: str, places: Places) -> str:
-    """Replace ``{artefact}``, ``{artefact_dir}`` and ``{project}``; ``{{name}}`` stands for ``{name}`` itself."""
-    values = {"artefact": places.artefact, "artefact_dir": places.artefact_dir, "project": places.project}
+    """Replace ``{artefact}``, ``{artefact_dir}``, ``{home}`` and ``{project}``; ``{{name}}`` is ``{name}`` itself."""
+    values = {
+        "artefact": places.artefact, "artefact_dir": places.artefact_dir, "home": places.prebuilt,
+        "project": places.project,
+    }  # fmt: skip
 
     def replace(match: re.Match[str]) -> str:
         escaped, name = match.groups()
@@ -42,8 +52,11 @@ def fill_in(word: str, places: Places) -> str:
 
 
 def arguments(command: Sequence[str], places: Places) -> tuple[str, ...]:
-    """The argument vector of one execution."""
-    return tuple(fill_in(word, places) for word in command)
+    """The argument vector of one execution; the word ``{args}`` becomes as many as the system has."""
+    words: list[str] = []
+    for word in command:
+        words += places.args if word == ARGS else [fill_in(word, places)]
+    return tuple(words)
 
 
 def environment(own: Mapping[str, str], places: Places, padding: int | None) -> dict[str, str]:

@@ -10,16 +10,27 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from layoutrand.core import matrix
+from layoutrand.core.command import ARGS
 from layoutrand.core.disturbance import Disturbance
 from layoutrand.core.metric import Metric
 from layoutrand.core.problems import explain, key_path, suggest
 from layoutrand.core.schedule import Order
 from layoutrand.core.sizes import size_in_bytes
+from layoutrand.core.suites.dacapo import DacapoSuite
+from layoutrand.core.suites.spec_cpu import SpecSuite
 from layoutrand.core.tables import STRICT, Name
 from layoutrand.core.topology import CpuWish, checked_wish
 from layoutrand.core.warmup import ChosenWarmup, wrong_choices
@@ -30,7 +41,7 @@ Factor = Literal[
     "linker-shuffle",
 ]  # fmt: skip
 Classes = Literal["keep", "mix"]
-PLACEHOLDERS = frozenset({"artefact", "artefact_dir", "project"})
+PLACEHOLDERS = frozenset({"args", "artefact", "artefact_dir", "home", "project"})
 
 
 def _splittable(flags: str) -> str:
@@ -77,8 +88,8 @@ class Build(_Table):
     source: str = "."
     repo: Revision | None = None
     rev: Revision | None = None
-    commands: Annotated[list[str], Field(min_length=1)]
-    artefacts: Annotated[list[str], Field(min_length=1)]
+    commands: Annotated[list[str], Field(min_length=1)] = []
+    artefacts: Annotated[list[str], Field(min_length=1)] = []
     exclude: list[str] = []
     env: Variables = {}
     in_place: bool = False
@@ -136,6 +147,14 @@ class System(FlagSet):
 
     toolchain: str = "gcc"
     rev: Revision | None = None
+    prebuilt: Annotated[str | None, Field(min_length=1)] = None
+    args: Flags = ""
+
+    @model_validator(mode="after")
+    def _built_or_not(self) -> Self:
+        if self.prebuilt is not None and (idle := sorted(self.model_fields_set - {"prebuilt", "args"})):
+            raise ValueError(f"is prebuilt, so nothing is built with {', '.join(idle)}")
+        return self
 
 
 class Benchmark(_Table):
@@ -148,6 +167,7 @@ class Benchmark(_Table):
     expect_stdout: str | None = None
     files: list[str] = []
     env: Variables = {}
+    merge_output: bool = False
     timeout_s: Seconds = 600.0
     memory_limit: Limit = None
     output_limit: Limit = None
@@ -164,6 +184,10 @@ class Benchmark(_Table):
                         f"{{{name}}} in {word!r} is not a placeholder; there are {known}. "
                         f"Write {{{{{name}}}}} for {{{name}}} itself"
                     )
+            if ARGS in word and word != ARGS:
+                raise ValueError(
+                    f"{ARGS} in {word!r} must be a word of its own: it stands for all words of systems.*.args"
+                )
         return command
 
 
@@ -185,7 +209,8 @@ class Config(_Table):
     """A whole, valid layoutrand.toml."""
 
     project: Project
-    build: Build
+    build: Build = Build()
+    suite: Annotated[SpecSuite | DacapoSuite, Field(discriminator="kind")] | None = None
     layout: LayoutPolicy = LayoutPolicy()
     systems: Annotated[dict[Name, System], Field(min_length=1)]
     benchmarks: list[Benchmark] = []
@@ -262,6 +287,7 @@ def _across(table: Mapping[str, Any]) -> Iterator[str]:
     Found in the table as it stands, since the models say nothing of these while any one key is wrong by itself.
     """
     build = _table(table, "build")
+    yield from _incomplete(table)
     if "repo" in build:
         if build.get("source", ".") != ".":
             yield "build: give either source or repo, not both"
@@ -282,6 +308,44 @@ def _across(table: Mapping[str, Any]) -> Iterator[str]:
     for number, benchmark in enumerate(benchmarks if isinstance(benchmarks, list) else ()):
         if isinstance(benchmark, dict):
             yield from _fits(number, benchmark, known, seen)
+    yield from _unused(_table(table, "systems"), benchmarks if isinstance(benchmarks, list) else [])
+
+
+def _unused(systems: Mapping[str, Any], benchmarks: list[Any]) -> Iterator[str]:
+    """Words of systems that no command takes, and commands that want the directory of a system that has none."""
+    commands = [benchmark.get("command") for benchmark in benchmarks if isinstance(benchmark, dict)]
+    words = [word for command in commands if isinstance(command, list) for word in command if isinstance(word, str)]
+    for name, system in systems.items():
+        if not isinstance(system, dict) or not words:
+            continue
+        if system.get("args") and ARGS not in words:
+            yield f"systems.{name}.args: no benchmark's command has the word {ARGS}, so they would go nowhere"
+        if "prebuilt" not in system and any("{home}" in word.replace("{{home}}", "") for word in words):
+            yield f"systems.{name}: a command has {{home}}, the directory of a prebuilt system, and this one is built"
+
+
+def _incomplete(table: Mapping[str, Any]) -> Iterator[str]:
+    """What is missing for the build: required unless a suite brings it, or nothing is built at all."""
+    if "suite" in table:
+        for key in ("repo", "rev", "in_place", "benchmarks"):
+            if key in _table(table, "build") or key in table:
+                where = key if key in table else f"build.{key}"
+                yield f"{where}: cannot go with [suite], which says what is built and executed"
+        return
+    build, systems = table.get("build", {}), table.get("systems")
+    if not isinstance(build, dict):
+        return
+    all_prebuilt = (
+        isinstance(systems, dict)
+        and "matrix" not in table
+        and bool(systems)
+        and all(isinstance(system, dict) and "prebuilt" in system for system in systems.values())
+    )
+    required = ["artefacts"] if all_prebuilt else ["commands", "artefacts"]
+    if "build" not in table:
+        yield "build: this key is required"
+    else:
+        yield from (f"build.{key}: this key is required" for key in required if key not in build)
 
 
 def _fits(number: int, benchmark: Mapping[str, Any], artefacts: list[str], seen: dict[str, int]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from layoutrand.core.counters import checked_events, metric_of
+from layoutrand.core.suites.readings import NUMBERS, Reading
 from layoutrand.core.tables import STRICT, Name
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
 
@@ -94,6 +95,7 @@ class Metric(_Source):
     name: Name = "value"
     warmup: Warmup = 0
     printed: list[Printed] = []
+    suite: Annotated[Reading, Field(discriminator="kind")] | None = None
     primary: str | None = None
 
     @field_validator("counters")
@@ -122,6 +124,9 @@ class Metric(_Source):
     def numbers(self) -> dict[str, Printed]:
         """What the program prints, by the key that asks for it: ``metric`` itself, or ``metric.printed[0]``."""
         numbers = {}
+        if self.suite is not None:
+            name, unit = NUMBERS[self.suite.kind]
+            numbers["metric.suite"] = Printed.model_construct(name=name, unit=unit)  # the suite knows where it stands
         if self.is_given:
             numbers["metric"] = Printed(
                 name=self.name, regex=self.regex, json=self.pointer, json_lines=self.json_lines, unit=self.unit,
@@ -150,6 +155,8 @@ class Metric(_Source):
                 {"name": number.name, "regex": number.regex, "unit": number.unit} | _json_facts(number)
                 for number in self.printed
             ]
+        if self.suite is not None:
+            facts["suite"] = self.suite.model_dump(mode="json")
         return facts
 
 

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final, Literal
 
 from layoutrand.core.keyed import keyed_order
-from layoutrand.model import LayoutName
+from layoutrand.model import STOCK, LayoutName
 
 NATIVE: Final = "native"
 CACHEGRIND: Final = "cachegrind"
@@ -58,7 +59,10 @@ class Slot:
 
 @dataclass(frozen=True)
 class Design:
-    """What to execute: ``benchmarks`` holds (name, its instruments), ``repetitions`` executions per binary."""
+    """What to execute: ``benchmarks`` holds (name, its instruments), ``repetitions`` executions per binary.
+
+    Systems in ``fixed`` have no layout but stock, which each round executes whatever the ``controls`` are.
+    """
 
     systems: tuple[str, ...]
     benchmarks: tuple[tuple[str, tuple[str, ...]], ...]
@@ -67,6 +71,7 @@ class Design:
     repetitions: int
     schedule_seed: int
     order: Order = "blocks"
+    fixed: frozenset[str] = frozenset()
 
 
 def schedule(design: Design) -> tuple[Slot, ...]:
@@ -98,7 +103,8 @@ def _shuffled(seed: int, stream: str, cells: Sequence[_Cell]) -> list[_Cell]:
 def _alternating(design: Design, cells: Sequence[_Cell]) -> list[_Cell]:
     """One round with the systems innermost: the first execution of each system, then the second of each, and so on."""
     of_system = [[cell for cell in cells if cell[0] == system] for system in design.systems]
-    return [cell for together in zip(*of_system, strict=True) for cell in together]
+    # Not all are as long: a fixed system has fewer layouts.
+    return [cell for together in zip_longest(*of_system) for cell in together if cell is not None]
 
 
 def _cells(design: Design, seed: int, position: int) -> Iterable[_Cell]:
@@ -107,10 +113,10 @@ def _cells(design: Design, seed: int, position: int) -> Iterable[_Cell]:
         for benchmark, instruments in design.benchmarks:
             for instrument in instruments:
                 simulated = instrument in SIMULATED
-                controls: Sequence[LayoutName] = design.controls
+                controls: Sequence[LayoutName] = (STOCK,) if system in design.fixed else design.controls
                 if simulated and position >= SIMULATED_CONTROL_ROUNDS:
                     controls = ()
-                for layout in (seed, *controls):
+                for layout in controls if system in design.fixed else (seed, *controls):
                     for repetition in range(1 if simulated else design.repetitions):
                         yield system, benchmark, layout, instrument, seed, repetition
 

@@ -145,6 +145,8 @@ def collapse(binaries: Sequence[Executions]) -> tuple[Any, tuple[str, ...]]:
 
 def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysis:
     data, names = collapse([executions for _, executions in sample.binaries])
+    if sample.one_layout:
+        names = LEVELS[1 : 1 + len(names)]
     interval = mean_interval(data, confidence=confidence)
     means = [_mean(executions) for _, executions in sample.binaries]
     levels = _levels(data, names)
@@ -152,10 +154,11 @@ def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysi
     controls = {name: _control(sample, name, data, means, confidence) for name in ("stock", "identity")}
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
     constant = sample.instrument != NATIVE and min(means) == max(means)
-    warnings = [*(() if constant else interval.warnings), *missing(sample, selection)]
+    unsure = in_executions(interval.warnings) if sample.one_layout else interval.warnings
+    warnings = [*(() if constant else unsure), *missing(sample, selection), *of_one_layout(sample)]
     return Analysis(
         system=sample.system, benchmark=sample.benchmark, instrument=sample.instrument,
-        metric=sample.metric, unit=sample.unit, is_primary=sample.is_primary, n_binaries=len(sample.binaries),
+        metric=sample.metric, unit=sample.unit, is_primary=sample.is_primary, n_binaries=sample.n_binaries,
         n_executions=sum(len(executions) for _, executions in sample.binaries),
         n_iterations=sum(len(iterations) for _, executions in sample.binaries for iterations in executions),
         mean=interval, levels=levels, collapsed=collapsed,
@@ -178,7 +181,7 @@ def _levels(data: Any, names: tuple[str, ...]) -> tuple[LevelVariance, ...]:
 def _layout_effect(levels: tuple[LevelVariance, ...], sample: Sample, mean: float) -> LayoutEffect | None:
     """None with a single binary, or where nothing shows the execution noise."""
     top = levels[0]
-    if top.unbiased_variance is None:
+    if top.unbiased_variance is None or sample.one_layout:
         return None
     repeated = [level.level for level in levels[1:] if level.level == "execution"]
     if repeated:
@@ -236,6 +239,21 @@ def missing(sample: Sample, selection: Selection) -> list[str]:
     if unbuilt:
         warnings.append(f"no binary of {', '.join(map(str, unbuilt))}: their build failed, so the sample lacks them")
     return warnings
+
+
+def of_one_layout(sample: Sample) -> list[str]:
+    """What the interval of a prebuilt system does not cover."""
+    if not sample.one_layout:
+        return []
+    return [
+        f"{sample.system} is prebuilt, in one layout: the interval covers executions of these files, and says nothing "
+        "of what they would measure in another layout"
+    ]
+
+
+def in_executions(warnings: Sequence[str]) -> list[str]:
+    """Warnings of `layoutrand.stats`, whose top level is binaries, about a sample whose top level is executions."""
+    return [text.replace("binaries", "executions").replace("binary", "execution") for text in warnings]
 
 
 def _mean(executions: Executions) -> float:

@@ -16,6 +16,7 @@ from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.core.recipe import Recipe, Variant
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
+from layoutrand.usecases import prebuilt
 from layoutrand.usecases.binaries import binary_key, cached_binary, stock_key, store_linked, store_stock
 from layoutrand.usecases.capture import Order, build_stock, capture, make_order
 from layoutrand.usecases.libraries import companions
@@ -53,7 +54,10 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
 
     Captures come first (each system's instrumented and stock builds, as many at a time as there are jobs), then all
     missing binaries are linked and verified, ``jobs`` at a time. In rebuild mode each layout is a build of its own.
+    Prebuilt systems have their stock binaries, whatever the ``layouts``.
     """
+    everything = list(systems)
+    systems = [name for name in everything if config.systems[name].prebuilt is None]
     relinking = config.build.mode == "relink"
     at_once = max(1, min(jobs, len(systems) * (relinking + (STOCK in layouts))))
     site = Site(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say))
@@ -78,6 +82,8 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
         results = [_layouts(site, name, bases[name], controls.get(name, nothing), layouts) for name in systems]
     else:
         results = [_rebuilt(site, name, controls.get(name, nothing), layouts) for name in systems]
+    results += [_prebuilt(site, name) for name in everything if name not in systems]
+    results.sort(key=lambda result: everything.index(result.system))
     return _with_remarks(results, site.origins.notes())
 
 
@@ -196,6 +202,17 @@ def _layouts(site: Site, name: str, base: _Base, stock: _Stock, layouts: Sequenc
         system=name, capture=base.capture, cached=base.cached,
         binaries=tuple(r for r in results if isinstance(r, Binary)),
         failures=tuple(r for r in results if isinstance(r, BuildFailure)), notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _prebuilt(site: Site, name: str) -> SystemBuild:
+    """A system of which nothing is built."""
+    found = prebuilt.take(site, name)
+    for _ in found:
+        site.progress.advance()
+    return SystemBuild(
+        system=name, capture=None, cached=True, binaries=tuple(r for r in found if isinstance(r, Binary)),
+        failures=tuple(r for r in found if isinstance(r, BuildFailure)), notes=(),
     )  # fmt: skip
 
 

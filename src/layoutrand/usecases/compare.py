@@ -20,7 +20,7 @@ from layoutrand.stats import (
     ratio_interval,
     suite_ratio,
 )
-from layoutrand.usecases.analyse import choose_metrics, measurements, missing
+from layoutrand.usecases.analyse import choose_metrics, in_executions, measurements, missing, of_one_layout
 from layoutrand.usecases.selection import Executions, Sample, Selection, Source
 
 UNDECIDED: Final = "undecided"
@@ -34,6 +34,7 @@ class BenchmarkRatio:
     ``ratio`` is the independent (Fieller) one, None where it is not defined; ``paired`` the one paired by seed over
     the ``n_pairs`` seeds that both systems have, None where pairing is impossible; ``variance_reduction`` is the share
     of the variance of the log-ratio that pairing takes away, ``correlation`` that of the systems' means by seed.
+    ``counted`` says what ``n_baseline`` and ``n_candidate`` count: executions where a system has one layout alone.
     """
 
     benchmark: str
@@ -52,6 +53,7 @@ class BenchmarkRatio:
     variance_reduction: float | None
     warnings: tuple[str, ...]
     better: Better = "less"
+    counted: Literal["binaries", "executions"] = "binaries"
 
 
 @dataclass(frozen=True)
@@ -128,13 +130,15 @@ def _ratio(
     baseline: Sample, candidate: Sample, selection: Selection, confidence: float, threshold: float
 ) -> BenchmarkRatio:
     warnings = [*missing(baseline, selection), *missing(candidate, selection)]
+    warnings += [*of_one_layout(baseline), *of_one_layout(candidate)]
     old, new = measurements(baseline), measurements(candidate)
+    one_layout = baseline.one_layout or candidate.one_layout
     ratio: Interval | None = None
     verdict: Verdict = UNDECIDED
     try:
         ratio = ratio_interval(old, new, confidence=confidence)
         verdict = decide(ratio, threshold, better=baseline.better)
-        warnings += ratio.warnings
+        warnings += in_executions(ratio.warnings) if one_layout else ratio.warnings
     except AnalysisError as error:
         warnings.append(f"no ratio: {error}")
     old_by_seed, new_by_seed = dict(baseline.binaries), dict(candidate.binaries)
@@ -148,7 +152,7 @@ def _ratio(
         paired=paired.paired if paired else None, n_pairs=len(seeds),
         correlation=paired.correlation.centre if paired else None,
         variance_reduction=paired.variance_reduction if paired else None, warnings=tuple(dict.fromkeys(warnings)),
-        better=baseline.better,
+        better=baseline.better, counted="executions" if one_layout else "binaries",
     )  # fmt: skip
 
 

@@ -116,8 +116,8 @@ def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
         "ratio": None if pair.ratio is None else pair.ratio.centre,
         **(dict.fromkeys(_INTERVAL_KEYS) if pair.ratio is None else interval_json(pair.ratio)),
         "verdict": pair.verdict,
-        "baseline": {"mean": pair.baseline_mean, "n_binaries": pair.n_baseline},
-        "candidate": {"mean": pair.candidate_mean, "n_binaries": pair.n_candidate},
+        "baseline": {"mean": pair.baseline_mean, f"n_{pair.counted}": pair.n_baseline},
+        "candidate": {"mean": pair.candidate_mean, f"n_{pair.counted}": pair.n_candidate},
         "paired": None if pair.paired is None else {
             "ratio": pair.paired.centre, **interval_json(pair.paired), "n_pairs": pair.n_pairs,
             "correlation": finite(pair.correlation), "variance_reduction": pair.variance_reduction,

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from layoutrand.core import command as commands
 from layoutrand.core.attempts import Attempts, is_due, is_to_be_repeated, that_count
 from layoutrand.core.disturbance import Disturbed, summary
-from layoutrand.core.schedule import CACHEGRIND, PERF, SIMULATED, Slot
+from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF, SIMULATED, Slot
 from layoutrand.errors import CacheError
 from layoutrand.model import Binary, BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.text import perf_stat
@@ -258,7 +258,7 @@ def _command(plan: Plan, slot: Slot, binary: Binary, room: Room, padding: int | 
     artefact = room.bin / binary.artefact
     places = commands.Places(
         artefact=str(artefact), artefact_dir=str(artefact.parent), project=str(plan.request.project.resolve()),
-        home=str(Path.home()), tmp=str(room.tmp),
+        home=str(Path.home()), tmp=str(room.tmp), prebuilt=_prebuilt(plan, slot), args=plan.args(slot),
     )  # fmt: skip
     argv = commands.arguments(benchmark.command, places)
     timeout_s = benchmark.timeout_s
@@ -274,8 +274,14 @@ def _command(plan: Plan, slot: Slot, binary: Binary, room: Room, padding: int | 
         stdin=None if benchmark.stdin is None else plan.request.project / benchmark.stdin,
         stdout=room.stdout, stderr=room.stderr, timeout_s=timeout_s,
         aslr=plan.request.config.run.aslr == "on",
+        merge_output=benchmark.merge_output and slot.instrument == NATIVE,  # the others have messages of their own
         conditions=conditions_of(plan.request.config, plan.placement, slot, benchmark),
     )  # fmt: skip
+
+
+def _prebuilt(plan: Plan, slot: Slot) -> str:
+    folder = plan.request.config.systems[slot.system].prebuilt
+    return "" if folder is None else str((plan.request.project / folder).resolve())
 
 
 def _loader(plan: Plan, room: Room) -> dict[str, str]:

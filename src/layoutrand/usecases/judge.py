@@ -16,6 +16,8 @@ from layoutrand.text import perf_stat
 from layoutrand.text.cachegrind import parse_counts
 from layoutrand.text.json_output import read_json_iterations
 from layoutrand.text.program_output import first_difference, read_iterations
+from layoutrand.text.suites.verdict import Ended, Verdict
+from layoutrand.usecases.suites import judge_suite
 from layoutrand.world.measure import Command, Outcome, signal_name
 from layoutrand.world.workplace import Workplace
 
@@ -53,6 +55,11 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
 
     ``warmups`` says for each number that the program prints how many iterations must be exceeded.
     """
+    verdict = None
+    if benchmark.metric.suite is not None:  # read whatever became of it: the harness knows best why it failed
+        verdict = judge_suite(benchmark.metric.suite, _ended(outcome, workplace))
+        if verdict.status != "ok":
+            return Judgement(verdict.status, verdict.reason, ())
     if outcome.status != "ok":
         return Judgement(outcome.status, outcome.reason, ())
     needs_output = reference is not None or (instrument == NATIVE and benchmark.metric.numbers())
@@ -64,7 +71,8 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
             return Judgement("ok", "", _simulated(workplace.profile(outcome.pid)))
         if instrument == PERF:
             return Judgement("ok", "", _counted(workplace.counts(), benchmark))
-        return Judgement("ok", "", _native(outcome, benchmark, output, warmups))
+        printed = _printed(benchmark.metric, output, verdict, warmups)
+        return Judgement("ok", "", (*_native(outcome, benchmark.metric), *printed))
     except NoMeasurement as error:
         return Judgement("no-measurement", str(error), ())
 
@@ -86,23 +94,32 @@ def _counted(text: str | None, benchmark: Benchmark) -> tuple[Measurement, ...]:
     return tuple(Measurement(metric, unit, 0, count, warmup=False) for metric, (count, unit) in counts.items())
 
 
-def _native(
-    outcome: Outcome, benchmark: Benchmark, output: bytes, warmups: Mapping[str, InForce]
-) -> tuple[Measurement, ...]:
-    metric = benchmark.metric
+def _ended(outcome: Outcome, workplace: Workplace) -> Ended:
+    output, messages = (data.decode("utf-8", "backslashreplace") for data in (workplace.stdout(), workplace.stderr()))
+    return Ended(outcome.status, outcome.reason, outcome.returncode, output, messages, files={})
+
+
+def _native(outcome: Outcome, metric: Metric) -> list[Measurement]:
     measurements = [
         Measurement(name, RUSAGE_METRICS[name], 0, value, warmup=False) for name, value in outcome.rusage.items()
     ]
     if metric.wall:
         measurements.append(Measurement(WALL_METRIC, "s", 0, outcome.wall_s, warmup=False))
-    return (*measurements, *_printed(metric, output, warmups))
+    return measurements
 
 
-def _printed(metric: Metric, output: bytes, warmups: Mapping[str, InForce]) -> list[Measurement]:
-    """The numbers in the output, in the units that they were printed in: what is recorded is what was printed."""
+def _printed(
+    metric: Metric, output: bytes, verdict: Verdict | None, warmups: Mapping[str, InForce]
+) -> list[Measurement]:
+    """The numbers in the output, in the units that they were printed in: what is recorded is what was printed.
+
+    ``verdict`` has those of a suite's harness.
+    """
     measurements: list[Measurement] = []
     for key, number in metric.numbers().items():
-        if number.regex is None:
+        if number.regex is None and number.pointer is None and verdict is not None:
+            source, values = key, verdict.values
+        elif number.regex is None:
             source = f"{key}.json"
             values = read_json_iterations(output, number.pointer or "", number.json_lines, key=source)
         else:

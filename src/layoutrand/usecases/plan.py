@@ -89,14 +89,16 @@ def _plan(  # noqa: PLR0913 - the parts of one question
         if (execution.system, execution.benchmark, execution.instrument)
         == (sample.system, sample.benchmark, sample.instrument)
         and execution.status == "ok"
-        and isinstance(execution.layout, int)
+        and (sample.one_layout or isinstance(execution.layout, int))
     ]
     data, levels = collapse([runs for _, runs in sample.binaries])
     costs = _costs(sample, executions, link_s, levels)
     mean = fmean(value for _, runs in sample.binaries for run in runs for value in run)
     found = plan(data, [costs[level] for level in reversed(levels)], confidence=confidence)
     components, warnings = found.unbiased, list(found.warnings)
-    if levels == ("binary",) and (noise := _noise_of_stock(sample)) is not None:
+    if sample.one_layout:
+        warnings.append("it is prebuilt, in one layout: what is counted are its executions, one for each seed of a run")
+    elif levels == ("binary",) and (noise := _noise_of_stock(sample)) is not None:
         # One execution per binary cannot tell layout from noise; stock's executions, which vary by noise alone, can.
         levels = ("binary", "execution")
         costs = _costs(sample, executions, link_s, levels)
@@ -106,15 +108,16 @@ def _plan(  # noqa: PLR0913 - the parts of one question
     lower = optimal_counts(components, cost_list) if len(levels) > 1 else ()
     shape = _Shape(components, lower, cost_list, mean, confidence)
     root = math.sqrt(2)
+    called = {"binary": "execution"} if sample.one_layout else {}
     ratio = shape.forecast(threshold / root)
     return BenchmarkPlan(
-        system=sample.system, benchmark=sample.benchmark, metric=sample.metric, n_binaries=len(sample.binaries),
-        mean=mean, levels=levels,
+        system=sample.system, benchmark=sample.benchmark, metric=sample.metric, n_binaries=sample.n_binaries,
+        mean=mean, levels=tuple(called.get(level, level) for level in levels),
         relative_sds={
-            level: math.sqrt(max(0.0, component)) / abs(mean)
+            called.get(level, level): math.sqrt(max(0.0, component)) / abs(mean)
             for level, component in zip(levels, reversed(components), strict=True)
         },
-        costs_s=costs, counts=dict(zip(reversed(levels[1:]), lower, strict=True)),
+        costs_s={called.get(level, level): cost for level, cost in costs.items()}, counts=dict(zip(reversed(levels[1:]), lower, strict=True)),
         for_mean=tuple(shape.forecast(width) for width in half_widths),
         for_ratio=Forecast(threshold, ratio.binaries, 2 * ratio.seconds), warnings=tuple(warnings),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,9 @@ class Request:
 
     ``project`` is the directory of layoutrand.toml; ``captures`` maps each system to the id of its capture;
     ``benchmarks`` are names, empty for all.  The seeds are those of the binaries and failures; a control is executed
-    where ``run.controls`` lists it and a binary (or failure) of it is given.  ``wait_s`` is how long to wait for
-    another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
+    where ``run.controls`` lists it and a binary (or failure) of it is given.  ``rounds`` are seeds of rounds beyond
+    those: prebuilt systems have no binary of a seed, and take part in its round all the same.  ``wait_s`` is how long
+    to wait for another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
     """
 
     config: Config
@@ -40,6 +42,7 @@ class Request:
     retry_failed: bool
     wait_s: float
     share_machine: bool = False
+    rounds: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,10 @@ class Plan:
         """The binary that the slot's ``{artefact}`` is."""
         benchmark = self.benchmarks[slot.benchmark]
         return self.binaries[slot.system, slot.layout][experiments.artefact_of(benchmark, self.request.config)]
+
+    def args(self, slot: Slot) -> tuple[str, ...]:
+        """What the word ``{args}`` of a command stands for."""
+        return tuple(shlex.split(self.request.config.systems[slot.system].args))
 
     def warmups(self, slot: Slot) -> dict[str, InForce]:
         """Metric -> iterations that are warm-up by now, for what the slot's program prints."""
@@ -147,11 +154,12 @@ def _design(request: Request, benchmarks: Mapping[str, Benchmark]) -> Design:
     return Design(
         systems=tuple(name for name in request.config.systems if name in systems),
         benchmarks=tuple((name, experiments.instruments_of(benchmark)) for name, benchmark in benchmarks.items()),
-        seeds=tuple(sorted(layout for layout in layouts if isinstance(layout, int))),
+        seeds=tuple(sorted({*(layout for layout in layouts if isinstance(layout, int)), *request.rounds})),
         controls=tuple(control for control in run.controls if control in layouts),
         repetitions=run.executions,
         schedule_seed=run.schedule_seed,
         order=run.order,
+        fixed=frozenset(name for name, system in request.config.systems.items() if system.prebuilt is not None),
     )
 
 

@@ -17,7 +17,7 @@ from layoutrand.core.disturbance import mixed_settings, summary
 from layoutrand.core.metric import Better
 from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.errors import AnalysisError
-from layoutrand.model import WALL_METRIC, BinaryName, BuildFailure, Execution, Experiment, LayoutName
+from layoutrand.model import IDENTITY, STOCK, WALL_METRIC, BinaryName, BuildFailure, Execution, Experiment, LayoutName
 from layoutrand.text.cachegrind import ESTIMATED_CYCLES
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.iterations import all_warmup, read_now
@@ -49,7 +49,8 @@ class Sample:
 
     ``binaries`` holds (seed, its executions), or (name, its executions) of imported results; ``controls`` the
     executions of stock and identity where there are any.
-    ``better`` says whether less or more of it is an improvement.
+    ``better`` says whether less or more of it is an improvement.  ``one_layout`` is for a prebuilt system, which has
+    no layouts to sample: each of its ``binaries`` is then an execution of the same one, named by its round.
     """
 
     system: str
@@ -61,6 +62,12 @@ class Sample:
     binaries: tuple[tuple[BinaryName, Executions], ...]
     controls: Mapping[LayoutName, Executions]
     better: Better = "less"
+    one_layout: bool = False
+
+    @property
+    def n_binaries(self) -> int:
+        """How many different binaries the sample has."""
+        return min(1, len(self.binaries)) if self.one_layout else len(self.binaries)
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
     return Selection(
         experiment=experiment,
-        samples=tuple(_samples([e for e in kept if e.status == "ok"], primary, systems, benchmarks)),
+        samples=tuple(_samples([e for e in kept if e.status == "ok"], primary, systems, benchmarks, config)),
         executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
         build_failures=tuple(store.build_failures(experiment, captures)),
@@ -254,12 +261,14 @@ def _sample_key(execution: Execution, metric: str) -> _SampleKey:
 
 
 def _samples(
-    executions: list[Execution], primary: Mapping[str, tuple[str, str]], systems: list[str], benchmarks: list[Benchmark]
-) -> Iterable[Sample]:
+    executions: list[Execution], primary: Mapping[str, tuple[str, str]], systems: list[str],
+    benchmarks: list[Benchmark], config: Config,
+) -> Iterable[Sample]:  # fmt: skip
     """One sample for each system, benchmark and metric, in the order of the configuration, the primary metric first."""
     names = [benchmark.name for benchmark in benchmarks]
     metrics = {benchmark.name: benchmark.metric for benchmark in benchmarks}
-    table: dict[_SampleKey, dict[LayoutName, list[tuple[float, ...]]]] = {}
+    fixed = {name for name in systems if config.systems[name].prebuilt is not None}
+    table: dict[_SampleKey, dict[BinaryName, list[tuple[float, ...]]]] = {}
     units: dict[_SampleKey, str] = {}
     for execution in sorted(executions, key=lambda e: (e.round, e.repetition)):
         values: dict[str, list[float]] = {}
@@ -269,7 +278,10 @@ def _samples(
                 units[_sample_key(execution, measurement.metric)] = measurement.unit
         for metric, iterations in values.items():
             layouts = table.setdefault(_sample_key(execution, metric), {})
-            layouts.setdefault(execution.layout, []).append(tuple(iterations))
+            name: BinaryName = execution.layout
+            if execution.system in fixed:
+                name = f"round {execution.round}" + (f", {execution.repetition}" if execution.repetition else "")
+            layouts.setdefault(name, []).append(tuple(iterations))
 
     def place(key: _SampleKey) -> tuple[int, int, bool, str, str]:
         system, benchmark, instrument, metric = key
@@ -281,7 +293,13 @@ def _samples(
         yield Sample(
             system=system, benchmark=benchmark, instrument=instrument, metric=metric, unit=units[key],
             is_primary=(instrument, metric) == primary[benchmark],
-            binaries=tuple((seed, tuple(layouts[seed])) for seed in sorted(x for x in layouts if isinstance(x, int))),
-            controls={name: tuple(runs) for name, runs in layouts.items() if not isinstance(name, int)},
+            binaries=tuple((name, tuple(layouts[name])) for name in _population(layouts, one_layout=system in fixed)),
+            controls={name: tuple(layouts[name]) for name in (STOCK, IDENTITY) if name in layouts},
             better=metrics[benchmark].better_of(metric) if instrument == NATIVE else "less",
+            one_layout=system in fixed,
         )  # fmt: skip
+
+
+def _population(names: Iterable[BinaryName], *, one_layout: bool) -> list[BinaryName]:
+    """What the sample consists of: the seeds, or the rounds where there is one layout alone."""
+    return list(names) if one_layout else sorted(name for name in names if isinstance(name, int))

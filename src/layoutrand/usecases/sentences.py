@@ -13,7 +13,7 @@ def of_analysis(analysis: Analysis) -> str:
     """What the numbers mean, in words."""
     means = [mean for _, mean in analysis.binary_means]
     name = f"{analysis.benchmark}, {analysis.system}, {analysis.metric}"
-    if len(means) == 1:
+    if analysis.n_binaries == 1:
         return f"{name}: one layout alone, which says nothing of how layouts differ"
     if min(means) == max(means):
         return f"{name}: the same in all {len(means)} layouts"
@@ -48,5 +48,5 @@ def of_ratio(result: Comparison, pair: BenchmarkRatio) -> str:
     return (
         f"{pair.benchmark}: {result.candidate} {verb} {change:+.2f} % {pair.metric} against {result.baseline} "
         f"({100 * result.confidence:g} % interval {bounds}, "
-        f"{pair.n_baseline} and {pair.n_candidate} binaries): {pair.verdict}"
+        f"{pair.n_baseline} and {pair.n_candidate} {pair.counted}): {pair.verdict}"
     )

@@ -1,0 +1,35 @@
+"""How the outcome of a suite's own harness is read: what ``[suite]`` puts into the metric of each of its benchmarks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from layoutrand.core.tables import Table
+
+
+class DacapoReading(Table):
+    """Lines of DaCapo's harness: ``iterations`` of ``benchmark`` in one JVM, each of them validated.
+
+    None lets the harness go on until they converge; then only the last one, which it measures, is a number.
+    ``harness`` is a digest of the jar: the same benchmark of another jar is another benchmark.
+    """
+
+    kind: Literal["dacapo"]
+    benchmark: str
+    iterations: Annotated[int, Field(ge=1)] | None = None
+    harness: str = ""
+
+
+class SpecReading(Table):
+    """SPEC CPU's raw results of one benchmark."""
+
+    kind: Literal["spec-rsf"]
+    benchmark: str
+
+
+Reading = DacapoReading | SpecReading
+
+NUMBERS: Final = {"dacapo": ("iteration_s", "s"), "spec-rsf": ("reported_time_s", "s")}
+"""What a reading yields for each iteration: the metric and its unit."""

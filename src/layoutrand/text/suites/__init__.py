@@ -1,0 +1,1 @@
+"""What the harnesses of suites print and write, read into numbers and verdicts."""

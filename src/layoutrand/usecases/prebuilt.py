@@ -1,0 +1,53 @@
+"""Systems that are taken as they are: a directory of the user's with the artefacts in it, in their only layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from layoutrand.core.config import Config
+from layoutrand.errors import BuildError, LayoutrandError
+from layoutrand.model import STOCK, Binary, BuildFailure
+from layoutrand.usecases.binaries import cached_binary, stock_key, store_stock
+from layoutrand.usecases.site import Site, as_failure
+from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes
+
+
+def take(site: Site, name: str) -> list[Binary | BuildFailure]:
+    """The artefacts of a prebuilt system, copied into the cache: what is executed cannot change under way."""
+    return [_take(site, name, artefact) for artefact in site.config.build.artefacts]
+
+
+def _take(site: Site, name: str, artefact: str) -> Binary | BuildFailure:
+    try:
+        data = _read(site, name, artefact)
+        key = stock_key(f"prebuilt {sha256_bytes(data)}", artefact)
+        with site.cache.lock(f"stock-{key[:32]}"), cache_errors("use", site.cache.root):
+            known = cached_binary(site.cache, name, artefact, STOCK, key)
+            return known or store_stock(site.cache, name, artefact, key, data)
+    except LayoutrandError as error:
+        return as_failure(name, artefact, STOCK, error)
+
+
+def _read(site: Site, name: str, artefact: str) -> bytes:
+    folder = site.project / str(site.config.systems[name].prebuilt)
+    try:
+        return (folder / artefact).read_bytes()
+    except OSError as error:
+        raise BuildError(
+            f"cannot read {folder / artefact}: {error.strerror}; systems.{name}.prebuilt must be the directory in "
+            "which the artefacts lie"
+        ) from error
+
+
+def recorded_under(config: Config, system: str, capture: str, binaries: tuple[Binary, ...]) -> str:
+    """What a system's executions are recorded under, so that those of another build of it are told from them.
+
+    The id of its capture; for a prebuilt system, which has none, a digest of its files; and where the system gives the
+    programs words of its own, a digest of these and of that.
+    """
+    options = config.systems[system]
+    origin = capture
+    if options.prebuilt is not None:
+        folder = str(Path(options.prebuilt))
+        origin = sha256_bytes(canonical_json([folder, sorted((b.artefact, b.sha256) for b in binaries)]))
+    return sha256_bytes(canonical_json([origin, options.args])) if options.args else origin

@@ -1,0 +1,47 @@
+"""Suites with a harness of their own: ``[suite]`` made into benchmarks, and what their harness left judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutrand.core.config import Benchmark, Build, Config
+from layoutrand.core.suites.dacapo import DacapoSuite
+from layoutrand.core.suites.readings import DacapoReading, Reading
+from layoutrand.core.suites.spec_cpu import SpecSuite
+from layoutrand.text.suites import dacapo as dacapo_output
+from layoutrand.text.suites import spec_cpu as spec_output
+from layoutrand.text.suites.verdict import Ended, Verdict
+from layoutrand.usecases import dacapo_suite
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """What a suite comes to: the build of its artefacts, and its benchmarks."""
+
+    build: Build
+    benchmarks: list[Benchmark]
+
+
+def expanded(config: Config, project: Path) -> Config:
+    """The configuration with a build and benchmarks in the place of ``[suite]``, which stays for the record.
+
+    Raises `ConfigError` where the suite is not there, is another version, or has no such benchmark.
+    """
+    if config.suite is None:
+        return config
+    made = _expand(config.suite, config, project)
+    return config.model_copy(update={"build": made.build, "benchmarks": made.benchmarks})
+
+
+def _expand(suite: SpecSuite | DacapoSuite, config: Config, project: Path) -> Expansion:
+    if isinstance(suite, DacapoSuite):
+        return Expansion(*dacapo_suite.expand(suite, config, project))
+    raise NotImplementedError  # skeleton: each adapter puts its own here
+
+
+def judge_suite(reading: Reading, ended: Ended) -> Verdict:
+    """What the harness's output says of the execution."""
+    if isinstance(reading, DacapoReading):
+        return dacapo_output.judge(reading, ended)
+    return spec_output.judge(reading, ended)

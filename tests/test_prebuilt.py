@@ -1,0 +1,141 @@
+"""Systems that nothing is built for: their directory is taken as it is, and ``{args}`` tells them apart."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from layoutrand.core.command import Places, arguments
+from layoutrand.core.config import parse
+from layoutrand.core.schedule import Design, schedule
+from layoutrand.errors import ConfigError
+
+CONFIG = """\
+[project]
+name = "p"
+[build]
+artefacts = ["prog"]
+[systems.old]
+prebuilt = "old home"
+args = "--fast 'two words'"
+[systems.new]
+prebuilt = "new"
+[[benchmarks]]
+name = "b"
+command = ["{artefact}", "{args}", "in {home}"]
+metric = { regex = '(\\d+) ms', name = "t", unit = "ms" }
+"""
+SCRIPT = '#!/bin/sh\nfor word; do printf "<%s>\\n" "$word"; done > "$OUT_NAME"\necho NUMBER ms\n'
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
+    root = tmp_path / "project"
+    for folder, number in (("old home", "30"), ("new", "20")):
+        (root / folder).mkdir(parents=True)
+        script = SCRIPT.replace("NUMBER", number).replace("$OUT_NAME", f"{root}/said-{folder}")
+        (root / folder / "prog").write_text(script)
+    (root / "layoutrand.toml").write_text(CONFIG)
+    return root
+
+
+def layoutrand(root, *arguments):
+    return subprocess.run([sys.executable, "-m", "layoutrand", *arguments], cwd=root, capture_output=True, text=True)
+
+
+def document(root, *arguments):
+    done = layoutrand(root, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_prebuilt_system_is_executed_once_a_round_and_is_a_sample_of_one_binary(project):
+    summary = document(project, "run", "--seeds", "3", "--share-machine")
+    assert (summary["executions"], summary["failures"]) == (6, [])
+    rows = {a["system"]: a for a in document(project, "analyse", "--metric", "t")["benchmarks"]}
+    assert {name: (a["n_binaries"], a["n_executions"], a["mean"]) for name, a in rows.items()} == {
+        "old": (1, 3, 30.0), "new": (1, 3, 20.0),
+    }  # fmt: skip
+    assert (project / "said-old home").read_text() == f"<--fast>\n<two words>\n<in {project}/old home>\n"
+    assert (project / "said-new").read_text() == f"<in {project}/new>\n"
+
+
+def test_compare_says_that_one_binary_each_says_nothing_of_layouts(project):
+    document(project, "run", "--seeds", "4", "--share-machine")
+    done = layoutrand(project, "compare", "old", "new")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "new takes -33.33 % t against old (95 % interval -33.33 to -33.33 %, 4 and 4 executions): faster" in done.stdout
+    )
+    assert "old is prebuilt, in one layout: the interval covers executions of these files" in done.stderr
+    assert "4 executions of the baseline hardly support an interval" in done.stderr
+
+
+def test_other_files_or_other_args_are_another_system(project):
+    document(project, "run", "--seeds", "2", "--share-machine")
+    (project / "layoutrand.toml").write_text(CONFIG.replace("--fast", "--slow"))
+    assert document(project, "run", "--seeds", "2", "--share-machine")["already"] == 2, "new is what it was"
+    (project / "new/prog").write_text((project / "new/prog").read_text() + "# changed\n")
+    assert document(project, "run", "--seeds", "2", "--share-machine")["already"] == 2, "old is what it was"
+
+
+def test_a_missing_artefact_is_a_failure_that_says_where_it_was_sought(project):
+    (project / "new/prog").unlink()
+    done = layoutrand(project, "run", "--seeds", "1", "--share-machine")
+    assert done.returncode == 1
+    assert "systems.new.prebuilt must be the directory in which the artefacts lie" in " ".join(done.stderr.split())
+
+
+def test_prebuilt_and_built_systems_take_turns_in_every_order():
+    for order in ("blocks", "interleaved", "random", "sequential"):
+        slots = schedule(
+            Design(
+                ("built", "fixed"),
+                (("b", ("native", "cachegrind")),),
+                (7, 8, 9),
+                ("identity",),
+                1,
+                1,
+                order,
+                frozenset({"fixed"}),
+            )
+        )
+        of = {(s.system, s.instrument, s.layout, s.round) for s in slots}
+        assert len(of) == len(slots)
+        assert {x for x in of if x[0] == "fixed"} == {
+            *(("fixed", "native", "stock", r) for r in (7, 8, 9)), *(("fixed", "cachegrind", "stock", r) for r in (7, 8))
+        }  # fmt: skip
+        assert {x[2] for x in of if x[0] == "built"} == {7, 8, 9, "identity"}
+
+
+def test_args_are_words_and_home_is_the_directory():
+    places = Places("/x/prog", "/x", "/p", "/root", "/tmp", prebuilt="/jdk", args=("-a", "b c"))
+    assert arguments(["{home}/bin/java", "{args}", "{{args}}", "{{home}}"], places) == (
+        "/jdk/bin/java", "-a", "b c", "{args}", "{home}",
+    )  # fmt: skip
+
+
+BUILT = CONFIG.replace('prebuilt = "old home"\n', "")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (BUILT, "build.commands: this key is required"),
+        (CONFIG.replace("[build]\nartefacts", "[build]\ncommands = []\nartefacts"), "build.commands: must not be empty"),
+        (CONFIG.replace('[build]\nartefacts = ["prog"]\n', ""), "build: this key is required"),
+        (CONFIG.replace('prebuilt = "new"', 'prebuilt = "new"\ncflags = "-O2"'), "systems.new: is prebuilt, so nothing is built with cflags"),
+        (CONFIG.replace('"{args}", ', ""), "systems.old.args: no benchmark's command has the word {args}, so they would go nowhere"),
+        (CONFIG.replace('"{args}"', '"x{args}"'), "benchmarks[0].command: {args} in 'x{args}' must be a word of its own: it stands for all words of systems.*.args"),
+        (CONFIG.replace("--fast 'two", "--fast two"), "systems.old.args: cannot be split into words as a shell does: no closing quotation"),
+        (BUILT.replace("[build]", '[build]\ncommands = ["make"]'), "systems.old: a command has {home}, the directory of a prebuilt system, and this one is built"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_an_error(text, problem):
+    with pytest.raises(ConfigError) as caught:
+        parse(text, path="layoutrand.toml")
+    assert any(line.startswith(problem) for line in caught.value.problems), caught.value.problems
