@@ -15,6 +15,10 @@ settings.load_profile("layoutrand")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def machine_lock(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
