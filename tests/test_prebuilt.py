@@ -132,7 +132,7 @@ BUILT = CONFIG.replace('prebuilt = "old home"\n', "")
         (CONFIG.replace('"{args}", ', ""), "systems.old.args: no benchmark's command has the word {args}, so they would go nowhere"),
         (CONFIG.replace('"{args}"', '"x{args}"'), "benchmarks[0].command: {args} in 'x{args}' must be a word of its own: it stands for all words of systems.*.args"),
         (CONFIG.replace("--fast 'two", "--fast two"), "systems.old.args: cannot be split into words as a shell does: no closing quotation"),
-        (BUILT.replace("[build]", '[build]\ncommands = ["make"]'), "systems.old: a command has {home}, the directory of a prebuilt system, and this one is built"),
+        (BUILT.replace("[build]", '[build]\ncommands = ["make"]'), "systems.old: a command has {home}, the directory of a prebuilt system or of build.image, and this has neither"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_an_error(text, problem):

@@ -180,6 +180,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.errors import UsageError
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.execute import execute
+    from layoutrand.usecases.images import image_key
     from layoutrand.usecases.prebuilt import recorded_under
     from layoutrand.usecases.run_plan import Request
     from layoutrand.usecases.tune import settle, tuned
@@ -192,14 +193,19 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     layouts = all_layouts(seeds, controls=controls)
     results = building.build_with_progress(config, directory, systems, layouts, jobs, terminal)
+    image = image_key(config, directory)
     request = Request(
         config=config, project=directory, binaries=[binary for result in results for binary in result.binaries],
         build_failures=[failure for result in results for failure in result.failures],
         captures={
-            r.system: recorded_under(config, r.system, r.capture.id if r.capture else "", r.binaries) for r in results
+            r.system: recorded_under(config, r.system, r.capture.id if r.capture else "", r.binaries, image)
+            for r in results
         },
         benchmarks=benchmarks, retry_failed=retry_failed, wait_s=wait_s, share_machine=share_machine,
         rounds=seeds,
+        exehash_is_sha256=frozenset(
+            r.system for r in results if r.capture and r.capture.source.get("exehash") == "sha256"
+        ),
     )  # fmt: skip
     with open_for_writing(results_path(directory)) as store, show_progress(terminal, confidence) as update:
 

@@ -25,6 +25,7 @@ from pydantic import (
 from layoutrand.core import matrix
 from layoutrand.core.command import ARGS
 from layoutrand.core.disturbance import Disturbance
+from layoutrand.core.image import Image
 from layoutrand.core.metric import Metric
 from layoutrand.core.problems import explain, key_path, suggest
 from layoutrand.core.schedule import Order
@@ -94,6 +95,7 @@ class Build(_Table):
     env: Variables = {}
     in_place: bool = False
     mode: Literal["relink", "rebuild"] = "relink"
+    image: Image | None = None
     timeout_s: Seconds = 86_400.0
 
     @field_validator("artefacts")
@@ -256,8 +258,11 @@ def _expanded(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _wrong_warmups(table: Mapping[str, Any], systems: list[str] | None) -> Iterator[str]:
-    """What is wrong with the names in ``[[warmup]]``; those of systems are checked only where ``systems`` are known."""
-    entries = table.get("benchmarks", [])
+    """What is wrong with the names in ``[[warmup]]``; those of systems are checked only where ``systems`` are known.
+
+    Which benchmarks a suite has is known when it has been looked at (`layoutrand.usecases.suites.expanded`).
+    """
+    entries = None if "suite" in table else table.get("benchmarks", [])
     names = [entry.get("name") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else [None]
     known = [name for name in names if isinstance(name, str)]
     yield from wrong_choices(table.get("warmup"), known if len(known) == len(names) else None, systems)
@@ -308,10 +313,13 @@ def _across(table: Mapping[str, Any]) -> Iterator[str]:
     for number, benchmark in enumerate(benchmarks if isinstance(benchmarks, list) else ()):
         if isinstance(benchmark, dict):
             yield from _fits(number, benchmark, known, seen)
-    yield from _unused(_table(table, "systems"), benchmarks if isinstance(benchmarks, list) else [])
+    image = build.get("image")
+    yield from _unused(_table(table, "systems"), benchmarks if isinstance(benchmarks, list) else [], image=bool(image))
+    if isinstance(image, dict) and known and isinstance(placed := image.get("artefact"), str) and placed not in known:
+        yield f"build.image.artefact: {placed!r} is not in build.artefacts{suggest(placed, known)}"
 
 
-def _unused(systems: Mapping[str, Any], benchmarks: list[Any]) -> Iterator[str]:
+def _unused(systems: Mapping[str, Any], benchmarks: list[Any], *, image: bool) -> Iterator[str]:
     """Words of systems that no command takes, and commands that want the directory of a system that has none."""
     commands = [benchmark.get("command") for benchmark in benchmarks if isinstance(benchmark, dict)]
     words = [word for command in commands if isinstance(command, list) for word in command if isinstance(word, str)]
@@ -320,8 +328,11 @@ def _unused(systems: Mapping[str, Any], benchmarks: list[Any]) -> Iterator[str]:
             continue
         if system.get("args") and ARGS not in words:
             yield f"systems.{name}.args: no benchmark's command has the word {ARGS}, so they would go nowhere"
-        if "prebuilt" not in system and any("{home}" in word.replace("{{home}}", "") for word in words):
-            yield f"systems.{name}: a command has {{home}}, the directory of a prebuilt system, and this one is built"
+        if "prebuilt" not in system and not image and any("{home}" in word.replace("{{home}}", "") for word in words):
+            yield (
+                f"systems.{name}: a command has {{home}}, the directory of a prebuilt system or of build.image, and "
+                "this has neither"
+            )
 
 
 def _incomplete(table: Mapping[str, Any]) -> Iterator[str]:

@@ -25,6 +25,8 @@ _WORDS: Final = {
     "finite_number": "must be a finite number",
 }
 
+_KIND_WANTED: Final = {"union_tag_invalid", "union_tag_not_found"}
+
 
 def explain(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """One line for each problem that pydantic found in a table meant for ``model``."""
@@ -43,11 +45,16 @@ def key_path(location: Sequence[int | str]) -> str:
 
 
 def _line(detail: ErrorDetails, model: type[BaseModel]) -> str:
-    location = [part for part in detail["loc"] if part != _KEY_MARK]
+    location, table = _walk([part for part in detail["loc"] if part != _KEY_MARK], model)
     where = key_path(location)
     kind = detail["type"]
+    if kind in _KIND_WANTED:
+        context = detail.get("ctx", {})
+        one_of = str(context.get("expected_tags", "")).replace("'", '"').replace(", ", " or ")
+        tag = str(context.get("tag", ""))
+        return f"{where}.kind: {f'must be {one_of}' if one_of else 'this key is required'}{_given(tag) if tag else ''}"
     if kind == "extra_forbidden":
-        known = _known_keys(location, model)
+        known = [] if table is None else list(_keys(table))
         hint = suggest(str(location[-1]), known) or (f"; known here: {', '.join(known)}" if known else "")
         return f"{where}: unknown key{hint}"
     message = _WORDS.get(kind) or detail["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
@@ -60,13 +67,38 @@ def _given(value: object) -> str:
     return f" (given: {value!r})" if isinstance(value, str | int | float) else ""
 
 
-def _known_keys(location: Sequence[int | str], model: type[BaseModel]) -> list[str]:
-    """The keys allowed where an unknown one stands, found by walking the models along its path."""
-    found: Any = model
-    for part in location[:-1]:
-        fields = _keys(found) if isinstance(found, type) and issubclass(found, BaseModel) else {}
-        found = _inner_model(fields[part].annotation) if part in fields else found  # else: an index or a table's name
-    return list(_keys(found)) if found is not None else []
+def _walk(location: Sequence[int | str], model: type[BaseModel]) -> tuple[list[int | str], type[BaseModel] | None]:
+    """The place as it is in the file, and the model of the table in which its last key stands.
+
+    Where tables of several kinds are allowed, pydantic puts the kind into the path.
+    """
+    path: list[int | str] = []
+    found: type[BaseModel] | None = model
+    kinds: dict[str, type[BaseModel]] = {}
+    for place, part in enumerate(location):
+        if part in kinds:
+            found, kinds = kinds[str(part)], {}
+            continue
+        path.append(part)
+        if place == len(location) - 1:
+            break
+        fields = {} if found is None else _keys(found)
+        if part in fields:  # else: an index or a table's name
+            annotation = fields[str(part)].annotation
+            found, kinds = _inner_model(annotation), _kinds(annotation)
+    return path, found
+
+
+def _kinds(annotation: Any) -> dict[str, type[BaseModel]]:
+    """The models in a union that are told apart by their ``kind``, by that."""
+    found: dict[str, type[BaseModel]] = {}
+    for part in get_args(annotation):
+        if isinstance(part, type) and issubclass(part, BaseModel):
+            kind = part.model_fields.get("kind")
+            found |= dict.fromkeys(map(str, get_args(None if kind is None else kind.annotation)), part)
+        else:
+            found |= _kinds(part)
+    return found
 
 
 def _keys(model: type[BaseModel]) -> dict[str, FieldInfo]:

@@ -59,9 +59,10 @@ def warmups_in_force(chosen: Sequence[ChosenWarmup], metric: Metric, place: Plac
 
     A number with a ``warmup`` of its own keeps it.  For the others the most specific entry of ``chosen`` holds: one for
     system and host, else one for the system, else one for the host, else one for the benchmark alone; else
-    ``metric.warmup``.
+    ``metric.warmup``, which is ``suite.warmup`` where the benchmark is of a suite.
     """
-    general = InForce(metric.warmup, "metric.warmup" if "warmup" in metric.model_fields_set else DEFAULT)
+    own = "metric.warmup" if metric.suite is None else "suite.warmup"
+    general = InForce(metric.warmup, own if "warmup" in metric.model_fields_set else DEFAULT)
     entries = [(number, entry) for number, entry in enumerate(chosen) if entry.is_for(place)]
     if entries:
         number, entry = max(entries, key=lambda each: (each[1].system is not None, each[1].host is not None))

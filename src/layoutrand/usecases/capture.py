@@ -15,12 +15,14 @@ from typing import Any
 from layoutrand.core import elf, linkline
 from layoutrand.core.capture import Capture, CapturedLink, identity_facts
 from layoutrand.core.recipe import Recipe
+from layoutrand.core.suites.generated import SuiteBuild
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
 from layoutrand.model import LayoutName
 from layoutrand.usecases.collect import Bench, Place
 from layoutrand.usecases.ingest import ingest
 from layoutrand.usecases.libraries import unlisted_libraries
 from layoutrand.usecases.origin import Origin, Say
+from layoutrand.usecases.spec_suite import check_built, learned_hash
 from layoutrand.world import source
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, canonical_json, remove_tree, sha256_bytes, tail, write_atomically
@@ -68,7 +70,7 @@ def capture(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) 
                 link = _first_that_replays(records, bench, f"system {order.recipe.system!r}: ", log)
                 absent = unlisted_libraries(link, data, bench.base / "root", order.recipe.build.artefacts)
                 links.append(replace(link, warnings=(*link.warnings, *absent)))
-            result = _finish(order, links, build_s, len(records))
+            result = _finish(order, links, build_s, len(records), suite_facts(order, tree, say))
             with cache_errors("write", scratch):
                 write_atomically(scratch / "build.log", log.read_bytes())
             cache.commit_capture(scratch, result)
@@ -117,6 +119,8 @@ def built(  # noqa: PLR0913 - what to build, with what, and how it is told
             ["bash", "-c", recipe.script(jobs)], cwd=tree, log=log, timeout_s=recipe.build.timeout_s,
             env=build_environment(os.environ, space, recipe, order.toolbox),
         )  # fmt: skip
+        if isinstance(recipe.build, SuiteBuild):  # whatever the status: SPEC's tools may fail with 0
+            check_built(recipe.build, recipe.system, tree, log, status)
         if status != 0:
             raise BuildFailed(
                 f"system {recipe.system!r}: the {what} build exited with status {status}; the end of its "
@@ -173,7 +177,8 @@ def _named(records: Sequence[Record], tree: Path, artefact: str) -> list[Record]
 def other_names(artefact: str) -> set[str]:
     """File names under which builds link what then becomes the artefact, its own among them."""
     name = os.path.basename(artefact)
-    return {name, f"lt-{name}", f"{name}T", f"{name}.tmp", f"{name}.new", re.sub(r"\.so[.0-9]*$", ".so", name)}
+    spec = re.sub(r"_(?:base|peak)\.[A-Za-z0-9._-]+$", "", name)  # SPEC CPU links STEM and copies it
+    return {name, f"lt-{name}", f"{name}T", f"{name}.tmp", f"{name}.new", re.sub(r"\.so[.0-9]*$", ".so", name), spec}
 
 
 def _guessed(records: Sequence[Record], built: bytes) -> list[Record]:
@@ -220,12 +225,28 @@ def _first_that_replays(records: Sequence[Record], bench: Bench, prefix: str, lo
     )
 
 
-def _finish(order: Order, links: list[CapturedLink], build_s: float, n_links: int) -> Capture:
+def suite_facts(order: Order, tree: Path, say: Say) -> dict[str, str]:
+    """What was learned of the suite whose tools built the tree."""
+    build = order.recipe.build
+    if not isinstance(build, SuiteBuild):
+        return {}
+    learned = learned_hash(build, tree)
+    if learned == "other":
+        say(
+            f"{order.recipe.system}: exehash of this suite is not the SHA-256 of the executable, so executions are "
+            "checked by the digest of the file that was executed alone"
+        )
+    return {"exehash": learned}
+
+
+def _finish(
+    order: Order, links: list[CapturedLink], build_s: float, n_links: int, learned: Mapping[str, str]
+) -> Capture:
     facts = order.toolbox.facts()
     return Capture(
         id=sha256_bytes(canonical_json(identity_facts(links, facts))), system=order.recipe.system,
         toolchain=order.toolbox.toolchain.name, separates_classes=order.toolbox.toolchain.link.separates_classes,
-        tools=facts, source=order.origin.record(), build_s=build_s, n_links=n_links,
+        tools=facts, source={**order.origin.record(), **learned}, build_s=build_s, n_links=n_links,
         links=tuple(links),
     )  # fmt: skip
 

@@ -18,12 +18,14 @@ from layoutrand.core import command as commands
 from layoutrand.core.attempts import Attempts, is_due, is_to_be_repeated, that_count
 from layoutrand.core.disturbance import Disturbed, summary
 from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF, SIMULATED, Slot
+from layoutrand.core.suites.generated import SuiteBenchmark
 from layoutrand.errors import CacheError
 from layoutrand.model import Binary, BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.text import perf_stat
 from layoutrand.text.cachegrind import command_prefix
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.conditions import conditions_of
+from layoutrand.usecases.images import Images
 from layoutrand.usecases.iterations import key_now, read_now
 from layoutrand.usecases.judge import judge, of_the_program
 from layoutrand.usecases.live import Live
@@ -37,6 +39,7 @@ from layoutrand.world.machine_lock import machine_lock_path, only_one_measures
 from layoutrand.world.measure import Command, Outcome
 from layoutrand.world.results import ResultsStore
 from layoutrand.world.results_file import exclusive_use
+from layoutrand.world.spec_root import results_to_keep, write_files
 from layoutrand.world.workplace import Room, Workplace, end_leftovers
 
 CACHEGRIND_SLOWDOWN: Final = 50
@@ -115,6 +118,7 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
         ids = store.begin(experiment, experiments.current_context(request.config))
         store.replace_build_failures(ids[0], request.captures, request.build_failures)
         # Known slots are left out, and each binary still to be executed is the one that was built.
+        stage = _Stage(workplace, Images(request.config, request.project, request.captures, say))
         known = _known(store, experiment, plan)
         pending = [slot for slot in plan.slots if known.is_due(plan.key(slot), request)]
         _check_binaries(plan, pending)
@@ -129,7 +133,7 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
             cleanup.callback(workplace.clear)
             for done, slot in enumerate(pending, len(plan.slots) - len(pending) + 1):
                 history = known.attempts.get(plan.key(slot), Attempts())
-                recorded += _attempts(plan, slot, history, workplace, observe, lambda e: store.record(ids, e))
+                recorded += _attempts(plan, slot, history, stage, observe, lambda e: store.record(ids, e))
                 live.add(recorded[-1])
                 progress(Progress(done, len(plan.slots), recorded[-1], live))
     counting = that_count(recorded, experiments.slot_key)
@@ -139,6 +143,14 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
         build_failures=tuple(request.build_failures), results=store.path, disturbed=summary(counting),
         repeated=len(recorded) - len(known.executions) - len(pending),
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Where executions happen, and the images that they happen in."""
+
+    workplace: Workplace
+    images: Images
 
 
 @dataclass(frozen=True)
@@ -165,7 +177,7 @@ def _known(store: ResultsStore, experiment: Experiment, plan: Plan) -> _Known:
 
 
 def _attempts(  # noqa: PLR0913 - the parts of one step
-    plan: Plan, slot: Slot, history: Attempts, workplace: Workplace,
+    plan: Plan, slot: Slot, history: Attempts, stage: _Stage,
     observe: Callable[[Command, Slot], Observed], record: Callable[[Execution], None],
 ) -> Iterator[Execution]:  # fmt: skip
     """Execute a slot once, and again as long as it is disturbed and may be repeated; each is recorded, then yielded."""
@@ -173,7 +185,7 @@ def _attempts(  # noqa: PLR0913 - the parts of one step
     history = history.begun(repeat=repeat)
     while True:
         with noted_interrupts():  # Ctrl-C ends what is executed, and never loses what has ended
-            execution = _execute_slot(plan, slot, history.made + 1, workplace, observe)
+            execution = _execute_slot(plan, slot, history.made + 1, stage, observe)
             if plan.request.share_machine:
                 execution = replace(execution, conditions={**execution.conditions, "machine": "shared"})
             record(execution)
@@ -221,29 +233,32 @@ def _observe(observer: Observer, executor: Executor, command: Command, slot: Slo
 
 
 def _execute_slot(
-    plan: Plan, slot: Slot, attempt: int, workplace: Workplace, observe: Callable[[Command, Slot], Observed]
+    plan: Plan, slot: Slot, attempt: int, stage: _Stage, observe: Callable[[Command, Slot], Observed]
 ) -> Execution:
-    project = plan.request.project
+    project, workplace = plan.request.project, stage.workplace
     benchmark = plan.benchmarks[slot.benchmark]
-    binary = plan.binary(slot)
     files = [project / name for name in benchmark.files]
-    room = workplace.prepare({b.artefact: b.path for b in plan.binaries[slot.system, slot.layout].values()}, files)
+    room = _room(plan, slot, stage, files)
     run = plan.request.config.run
     padding = None
     # A simulation is to count the same to the digit, and its instructions alone change with the environment's size.
     if "env-size" in run.randomise and slot.instrument not in SIMULATED:
         padding = commands.padding_size(run.schedule_seed, slot.identity)
-    command = _command(plan, slot, binary, room, padding)
+    command = _command(plan, slot, room, padding)
     seen = observe(command, slot)
     outcome = of_the_program(seen.outcome, command, slot.instrument, workplace)
     judgement = judge(
         outcome, benchmark, slot.instrument, workplace,
         reference=plan.references.get(slot.benchmark), warmups=plan.warmups(slot),
+        given={artefact: binary.sha256 for artefact, binary in plan.placed(slot).items()},
+        hash_is_sha256=slot.system in plan.request.exehash_is_sha256,
     )  # fmt: skip
     log = ""
     if judgement.status != "ok":
         name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"
         log = f".layoutrand/logs/run/{slot.system}/{slot.benchmark}/{name}"
+        if isinstance(benchmark, SuiteBenchmark):
+            workplace.add_to_output(results_to_keep(room.bin))
         workplace.keep_output(project / log)
     return Execution(
         **vars(plan.key(slot)), attempt=attempt, order=slot.order, status=judgement.status, reason=judgement.reason,
@@ -253,13 +268,9 @@ def _execute_slot(
     )  # fmt: skip
 
 
-def _command(plan: Plan, slot: Slot, binary: Binary, room: Room, padding: int | None) -> Command:
+def _command(plan: Plan, slot: Slot, room: Room, padding: int | None) -> Command:
     benchmark = plan.benchmarks[slot.benchmark]
-    artefact = room.bin / binary.artefact
-    places = commands.Places(
-        artefact=str(artefact), artefact_dir=str(artefact.parent), project=str(plan.request.project.resolve()),
-        home=str(Path.home()), tmp=str(room.tmp), prebuilt=_prebuilt(plan, slot), args=plan.args(slot),
-    )  # fmt: skip
+    places = _places(plan, slot, room)
     argv = commands.arguments(benchmark.command, places)
     timeout_s = benchmark.timeout_s
     if slot.instrument == CACHEGRIND:
@@ -279,7 +290,29 @@ def _command(plan: Plan, slot: Slot, binary: Binary, room: Room, padding: int | 
     )  # fmt: skip
 
 
-def _prebuilt(plan: Plan, slot: Slot) -> str:
+def _room(plan: Plan, slot: Slot, stage: _Stage, files: Sequence[Path]) -> Room:
+    """A new room for one execution, with the image of its layout where there is one."""
+    artefacts, benchmark = plan.placed(slot), plan.benchmarks[slot.benchmark]
+    while True:
+        room = stage.workplace.prepare({b.artefact: b.path for b in artefacts.values()}, files)
+        if isinstance(benchmark, SuiteBenchmark):
+            write_files(room.cwd, benchmark.generated)
+        plain = _loader(plan, room) | commands.environment({}, _places(plan, slot, room), None)
+        if not stage.images.furnish(room, slot.system, artefacts, stage.workplace, plain):
+            return room
+
+
+def _places(plan: Plan, slot: Slot, room: Room) -> commands.Places:
+    artefact = room.bin / plan.binary(slot).artefact
+    return commands.Places(
+        artefact=str(artefact), artefact_dir=str(artefact.parent), project=str(plan.request.project.resolve()),
+        home=str(Path.home()), tmp=str(room.tmp), prebuilt=_home(plan, slot, room), args=plan.args(slot),
+    )  # fmt: skip
+
+
+def _home(plan: Plan, slot: Slot, room: Room) -> str:
+    if plan.request.config.build.image is not None:
+        return str(room.home)
     folder = plan.request.config.systems[slot.system].prebuilt
     return "" if folder is None else str((plan.request.project / folder).resolve())
 

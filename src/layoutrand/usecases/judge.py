@@ -9,6 +9,7 @@ from layoutrand.core.conditions import Ending, limit_verdict
 from layoutrand.core.config import Benchmark
 from layoutrand.core.metric import Metric
 from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
+from layoutrand.core.suites.readings import SpecReading
 from layoutrand.core.warmup import InForce
 from layoutrand.errors import NoMeasurement
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
@@ -19,6 +20,7 @@ from layoutrand.text.program_output import first_difference, read_iterations
 from layoutrand.text.suites.verdict import Ended, Verdict
 from layoutrand.usecases.suites import judge_suite
 from layoutrand.world.measure import Command, Outcome, signal_name
+from layoutrand.world.spec_root import digests_of, text_files
 from layoutrand.world.workplace import Workplace
 
 
@@ -50,14 +52,24 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
     *,
     reference: bytes | None,
     warmups: Mapping[str, InForce],
+    given: Mapping[str, str] | None = None,
+    hash_is_sha256: bool = False,
 ) -> Judgement:
     """Check one finished execution; ``reference`` is the expected standard output, or None for any.
 
-    ``warmups`` says for each number that the program prints how many iterations must be exceeded.
+    ``warmups`` says for each number that the program prints how many iterations must be exceeded.  A suite's tools are
+    to have executed the artefacts ``given``, of these SHA-256; ``hash_is_sha256`` as in `Ended`.
     """
     verdict = None
     if benchmark.metric.suite is not None:  # read whatever became of it: the harness knows best why it failed
-        verdict = judge_suite(benchmark.metric.suite, _ended(outcome, workplace))
+        ended = _ended(outcome, workplace)
+        if isinstance(benchmark.metric.suite, SpecReading):
+            root = workplace.room.bin
+            ended = replace(
+                ended, files=text_files(root), expected=given or {}, digests=digests_of(root, given or {}),
+                hash_is_sha256=hash_is_sha256,
+            )  # fmt: skip
+        verdict = judge_suite(benchmark.metric.suite, ended)
         if verdict.status != "ok":
             return Judgement(verdict.status, verdict.reason, ())
     if outcome.status != "ok":

@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.core.recipe import Recipe
-from layoutrand.errors import BuildFailed, LayoutrandError
+from layoutrand.core.suites.generated import SuiteBuild
+from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
 from layoutrand.world import git_command, source
 from layoutrand.world.cache import Cache
+from layoutrand.world.disk import sha256_bytes
 from layoutrand.world.repository import Mirrors
+from layoutrand.world.spec_root import write_files
 from layoutrand.world.submodules import is_local
+from layoutrand.world.workplace import digest_of_input
 from layoutrand.world.worktree import git_state
 
 Say = Callable[[str], None]
@@ -110,6 +114,8 @@ class Origins:
 
     def _folder(self, recipe: Recipe) -> Origin:
         build = recipe.build
+        if isinstance(build, SuiteBuild):
+            return _generated(build)
         folder = (self.project / build.source).resolve()  # the wrappers see physical paths
         contents = source.listing(folder, build.exclude)
         state = git_state(folder, build.exclude)
@@ -126,6 +132,24 @@ class Origins:
             fetch=lambda target: source.copy(folder, target, build.exclude),
             in_place=folder if build.in_place else None, contents=contents, notes=tuple(notes),
         )  # fmt: skip
+
+
+def _generated(build: SuiteBuild) -> Origin:
+    """The files that layoutrand generates for a suite's tools; what those tools build from is identified beside them.
+
+    Named by their places below the installation, two installations of one version are the same source.
+    """
+    top = os.path.commonpath(build.outside)
+    try:
+        outside = {os.path.relpath(place, top): digest_of_input(Path(place)) for place in build.outside}
+    except OSError as error:
+        raise UsageError(f"suite.root: cannot read {error.filename}: {error.strerror}") from error
+    contents = {name: f"file {sha256_bytes(text.encode())}" for name, text in build.files.items()}
+    return Origin(
+        facts={"digest": source.digest_of(contents), "in_place": False, "suite": outside}, about={"git": None},
+        fetch=lambda target: write_files(target, build.files),
+        in_place=None, contents=contents | {name: f"suite {digest}" for name, digest in outside.items()}, notes=(),
+    )  # fmt: skip
 
 
 def _files(state: Mapping[str, Any]) -> str:

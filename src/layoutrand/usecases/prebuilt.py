@@ -39,15 +39,17 @@ def _read(site: Site, name: str, artefact: str) -> bytes:
         ) from error
 
 
-def recorded_under(config: Config, system: str, capture: str, binaries: tuple[Binary, ...]) -> str:
+def recorded_under(config: Config, system: str, capture: str, binaries: tuple[Binary, ...], image: str = "") -> str:
     """What a system's executions are recorded under, so that those of another build of it are told from them.
 
     The id of its capture; for a prebuilt system, which has none, a digest of its files; and where the system gives the
-    programs words of its own, a digest of these and of that.
+    programs words of its own, or there is an ``image`` around its artefact (its key), a digest of these and of that.
     """
     options = config.systems[system]
     origin = capture
     if options.prebuilt is not None:
         folder = str(Path(options.prebuilt))
         origin = sha256_bytes(canonical_json([folder, sorted((b.artefact, b.sha256) for b in binaries)]))
+    if image:
+        origin = sha256_bytes(canonical_json([origin, "image", image]))
     return sha256_bytes(canonical_json([origin, options.args])) if options.args else origin

@@ -22,7 +22,7 @@ from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, Layoutr
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.usecases import apply
 from layoutrand.usecases.binaries import binary_key, cached_binary, store_linked
-from layoutrand.usecases.capture import Order, built
+from layoutrand.usecases.capture import Order, built, suite_facts
 from layoutrand.usecases.collect import Place
 from layoutrand.usecases.descend import Build, Descendant, descend, difference
 from layoutrand.usecases.libraries import unlisted_libraries
@@ -237,6 +237,7 @@ class _Job:
             separates_classes=self.order.toolbox.toolchain.link.separates_classes, tools=facts,
             source={
                 **self.order.origin.record(), "mode": "rebuild",
+                **suite_facts(self.order, build.tree, self.site.progress.say),
                 "programs": programs,
                 "files": [sha256_bytes(child.data) for child in children], "outputs": outputs if all(outputs) else [],
             },

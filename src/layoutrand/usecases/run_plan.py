@@ -9,6 +9,7 @@ from pathlib import Path
 
 from layoutrand.core.config import Benchmark, Config, choose
 from layoutrand.core.schedule import CACHEGRIND, PERF, Design, Slot, schedule
+from layoutrand.core.suites.generated import artefacts_of
 from layoutrand.core.topology import Placement
 from layoutrand.core.warmup import InForce
 from layoutrand.errors import UsageError
@@ -31,6 +32,7 @@ class Request:
     where ``run.controls`` lists it and a binary (or failure) of it is given.  ``rounds`` are seeds of rounds beyond
     those: prebuilt systems have no binary of a seed, and take part in its round all the same.  ``wait_s`` is how long
     to wait for another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
+    ``exehash_is_sha256`` names the systems whose suite is known to record the SHA-256 of executables.
     """
 
     config: Config
@@ -43,6 +45,7 @@ class Request:
     wait_s: float
     share_machine: bool = False
     rounds: Sequence[int] = ()
+    exehash_is_sha256: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,11 @@ class Plan:
         benchmark = self.benchmarks[slot.benchmark]
         return self.binaries[slot.system, slot.layout][experiments.artefact_of(benchmark, self.request.config)]
 
+    def placed(self, slot: Slot) -> dict[str, Binary]:
+        """The binaries that the slot's execution is given, by artefact."""
+        needed = artefacts_of(self.benchmarks[slot.benchmark], self.request.config.build)
+        return {artefact: self.binaries[slot.system, slot.layout][artefact] for artefact in needed}
+
     def args(self, slot: Slot) -> tuple[str, ...]:
         """What the word ``{args}`` of a command stands for."""
         return tuple(shlex.split(self.request.config.systems[slot.system].args))
@@ -96,11 +104,12 @@ def make_plan(request: Request) -> Plan:
     binaries: dict[tuple[str, LayoutName], dict[str, Binary]] = {}
     for binary in request.binaries:
         binaries.setdefault((binary.system, binary.layout), {})[binary.artefact] = binary
-    # An execution needs all artefacts of its layout: a program with one library of another layout is no layout.
-    needed = set(request.config.build.artefacts)
-    complete = {name for name, artefacts in binaries.items() if set(artefacts) == needed}
+    # An execution needs all its artefacts in its layout: a program with one library of another layout is no layout.
+    needed = {name: set(artefacts_of(benchmark, request.config.build)) for name, benchmark in benchmarks.items()}
     slots = schedule(_design(request, benchmarks))
-    startable = tuple(slot for slot in slots if (slot.system, slot.layout) in complete)
+    startable = tuple(
+        slot for slot in slots if needed[slot.benchmark] <= binaries.get((slot.system, slot.layout), {}).keys()
+    )
     if not startable and not request.build_failures:  # failures are recorded and told like any other
         raise UsageError("nothing to execute: no seed has a binary; build some with `layoutrand build --seeds 30`")
     check_stacks(

@@ -9,10 +9,12 @@ from layoutrand.core.config import Benchmark, Build, Config
 from layoutrand.core.suites.dacapo import DacapoSuite
 from layoutrand.core.suites.readings import DacapoReading, Reading
 from layoutrand.core.suites.spec_cpu import SpecSuite
+from layoutrand.core.warmup import wrong_choices
+from layoutrand.errors import ConfigError
 from layoutrand.text.suites import dacapo as dacapo_output
 from layoutrand.text.suites import spec_cpu as spec_output
 from layoutrand.text.suites.verdict import Ended, Verdict
-from layoutrand.usecases import dacapo_suite
+from layoutrand.usecases import dacapo_suite, spec_suite
 
 
 @dataclass(frozen=True)
@@ -31,13 +33,17 @@ def expanded(config: Config, project: Path) -> Config:
     if config.suite is None:
         return config
     made = _expand(config.suite, config, project)
+    entries = [entry.model_dump() for entry in config.warmup]
+    wrong = list(wrong_choices(entries, [benchmark.name for benchmark in made.benchmarks], list(config.systems)))
+    if wrong:
+        raise ConfigError(str(project / "layoutrand.toml"), wrong)
     return config.model_copy(update={"build": made.build, "benchmarks": made.benchmarks})
 
 
 def _expand(suite: SpecSuite | DacapoSuite, config: Config, project: Path) -> Expansion:
     if isinstance(suite, DacapoSuite):
         return Expansion(*dacapo_suite.expand(suite, config, project))
-    raise NotImplementedError  # skeleton: each adapter puts its own here
+    return Expansion(*spec_suite.expand(suite, config, project))
 
 
 def judge_suite(reading: Reading, ended: Ended) -> Verdict:

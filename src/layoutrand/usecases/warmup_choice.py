@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from layoutrand.core.config import Config, parse
 from layoutrand.text.settings import with_chosen_warmup, with_warmup
 from layoutrand.usecases.iterations import warmups_of
 from layoutrand.usecases.warmup import Warmup
+
+_ENTRY: Final = "[[warmup]] iterations"
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ def choose_suggested(  # noqa: PLR0913 - the file so far, and what to choose for
     """Set the largest suggestion over the systems that share a setting.
 
     ``config`` is what ``text``, the file called ``path``, says so far; ``here`` names the host that was looked at.
-    Where one of the systems reaches no steady state, nothing is set.
+    Where one of the systems reaches no steady state, nothing is set.  The benchmarks of a suite have no table of their
+    own in the file, so their setting is an entry of ``[[warmup]]`` always.
     """
     numbers = {benchmark.name: benchmark.metric.numbers() for benchmark in config.benchmarks}
     written, warnings = [], []
@@ -64,17 +68,20 @@ def choose_suggested(  # noqa: PLR0913 - the file so far, and what to choose for
                 "does not change; take it out first, or write without --for-host and --for-system"
             )
             continue
-        if scope.is_everywhere:
+        if scope.is_everywhere and config.suite is None:
             setting = f"{key if own else 'metric'}.warmup"
             text = with_warmup(text, benchmark, max(known), printed=metric if own else None)
         else:
-            setting = "[[warmup]] iterations"
+            setting = _ENTRY
             text = with_chosen_warmup(text, benchmark, max(known), host=scope.host, system=system)
         others = [n.name for n in numbers[benchmark].values() if n.name != metric and n.warmup is None]
         shared = f" (for {', '.join([metric, *others])})" if others and not own else ""
         written.append(f"{benchmark}: {setting} = {max(known)}{scope.words(system)}{shared}")
         set_now |= dict.fromkeys(together, setting)
-    return Chosen(text, tuple(written), (*warnings, *_overruled(parse(text, path=path), set_now, scope, here)))
+    now = parse(text, path=path)
+    if config.suite is not None:  # whose benchmarks the text alone does not tell
+        now = config.model_copy(update={"warmup": now.warmup})
+    return Chosen(text, tuple(written), (*warnings, *_overruled(now, set_now, scope, here)))
 
 
 def _together(found: Sequence[Warmup], scope: Scope) -> Mapping[tuple[str, str, str | None], list[Warmup]]:
@@ -93,7 +100,7 @@ def _overruled(config: Config, set_now: Mapping[Warmup, str], scope: Scope, here
         now = warmups_of(config, benchmarks[each.benchmark], each.system, here)[each.metric]
         keys = (each.benchmark, scope.host, each.system if scope.by_system else None)
         entries = [(entry.benchmark, entry.host, entry.system) for entry in config.warmup]
-        expected = setting if scope.is_everywhere else f"warmup[{entries.index(keys)}].iterations"
+        expected = f"warmup[{entries.index(keys)}].iterations" if setting == _ENTRY else setting
         if now.setting != expected:
             warnings.append(
                 f"{each.benchmark}, {each.system}: {now.setting} = {now.iterations} is more specific and still holds "

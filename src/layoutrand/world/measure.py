@@ -43,6 +43,8 @@ class Command:
 
     ``env`` is the whole environment; ``stdin`` None is /dev/null; ``timeout_s`` in seconds; ``aslr`` False switches
     address-space randomisation off.  With a stack offset in its ``conditions``, ``argv[0]`` must be an ELF program.
+    With ``merge_output`` standard error is the same open file as standard output, so that the file has both in the
+    order in which they were written, and that of standard error stays empty.
     """
 
     argv: tuple[str, ...]
@@ -53,6 +55,7 @@ class Command:
     stderr: Path
     timeout_s: float
     aslr: bool = True
+    merge_output: bool = False
     conditions: Conditions = field(default_factory=Conditions)
 
 
@@ -141,7 +144,8 @@ def _start(command: Command, stdin: BinaryIO, stdout: BinaryIO, stderr: BinaryIO
         at = time.time()
         clock_ns = time.perf_counter_ns()
         process = subprocess.Popen(  # noqa: S603 - executing the user's command is the purpose
-            command.argv, executable=program, stdin=stdin, stdout=stdout, stderr=stderr,
+            command.argv, executable=program, stdin=stdin, stdout=stdout,
+            stderr=stdout if command.merge_output else stderr,
             cwd=command.cwd, env=command.env, start_new_session=True,
         )  # fmt: skip
     return _Started(process, at, clock_ns, owed)

@@ -20,6 +20,7 @@ from typing import Final
 
 from layoutrand.errors import CacheError, ResultsError
 from layoutrand.world.disk import sha256_file
+from layoutrand.world.image import link_tree
 from layoutrand.world.orphans import end_processes
 
 _ROOM: Final = "x"
@@ -31,6 +32,7 @@ class Room:
     """The directories and files of one execution."""
 
     bin: Path
+    home: Path
     cwd: Path
     tmp: Path
     stdout: Path
@@ -50,7 +52,8 @@ class Workplace:
         room = root / _ROOM
         output = room / "output"
         self.room = Room(
-            bin=room / "bin", cwd=room / "cwd", tmp=room / "tmp", stdout=output / "stdout", stderr=output / "stderr",
+            bin=room / "bin", home=room / "home", cwd=room / "cwd",
+            tmp=room / "tmp", stdout=output / "stdout", stderr=output / "stderr",
             profile=output / "cachegrind", profile_log=output / "valgrind.log",
             counts=output / "perf", counts_control=room / "perf-control",
         )  # fmt: skip
@@ -73,6 +76,13 @@ class Workplace:
                     shutil.copy2(file, self.room.cwd / file.name)
         return self.room
 
+    def furnish(self, template: Path, path: str, binary: Path) -> None:
+        """Make the room's ``home`` of links to the files of ``template``, with the binary at ``path`` of it."""
+        with _explained(self.root):
+            _remove(self.room.home)
+            link_tree(template, self.room.home, leave_out=path)
+            self._place(binary, self.room.home / path)
+
     def stdout(self) -> bytes:
         """What the last execution printed."""
         return self.room.stdout.read_bytes()
@@ -89,6 +99,12 @@ class Workplace:
     def counts(self) -> str | None:
         """What perf wrote of the last execution, or None where it wrote nothing."""
         return self.room.counts.read_text("utf-8", "surrogateescape") if self.room.counts.exists() else None
+
+    def add_to_output(self, files: Sequence[Path]) -> None:
+        """Put copies of files that the last execution left beside its output."""
+        with _explained(self.root):
+            for file in files:
+                shutil.copyfile(file, self.room.stdout.with_name(file.name))
 
     def keep_output(self, directory: Path) -> None:
         """Move the output of the last execution to ``directory``, replacing what was there."""

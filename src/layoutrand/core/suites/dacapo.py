@@ -35,6 +35,8 @@ _NEVER: Final = {
 
 
 def _listed(value: Any) -> Any:
+    if isinstance(value, str) and value != ALL:
+        raise ValueError(f'must be an array of names, or "{ALL}"')
     return [ALL] if value == ALL else value
 
 

@@ -1,0 +1,45 @@
+"""What a suite's adapter makes beyond what a user can write: a build and benchmarks with files of their own.
+
+They are ordinary in every other way, so what comes after them need not know of suites.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from layoutrand.core.config import Benchmark, Build
+
+
+class SuiteBuild(Build):
+    """A build by a suite's own tools: its source are the generated ``files`` (path -> text).
+
+    ``outside`` are directories and files of the installation whose contents decide what is built: their digests are
+    part of the build's key, their places are not.  ``suffix`` is what the suite puts behind the name of an executable.
+    """
+
+    files: dict[str, str]
+    outside: list[str]
+    suffix: str
+
+    def expected(self) -> dict[str, list[str]]:
+        """Directory of executables -> names of the executables that belong there, without the suffix."""
+        found: dict[str, list[str]] = {}
+        for path in map(PurePosixPath, self.artefacts):
+            found.setdefault(str(path.parent), []).append(path.name.removesuffix(self.suffix))
+        return found
+
+
+class SuiteBenchmark(Benchmark):
+    """A benchmark that is executed by a suite's own tools.
+
+    ``artefacts`` are those that it needs, of the many that the build makes; ``generated`` files (name -> text) are
+    written anew into the working directory of each execution.
+    """
+
+    artefacts: list[str]
+    generated: dict[str, str]
+
+
+def artefacts_of(benchmark: Benchmark, build: Build) -> list[str]:
+    """The artefacts that an execution of the benchmark needs: all, unless it is known to need but some."""
+    return benchmark.artefacts if isinstance(benchmark, SuiteBenchmark) else build.artefacts

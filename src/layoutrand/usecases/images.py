@@ -1,0 +1,125 @@
+"""Images of an experiment: made once, furnished for each execution, and proved to load the layout's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from layoutrand.core.config import Config
+from layoutrand.core.image import Image
+from layoutrand.errors import BuildError, HostError
+from layoutrand.model import Binary, LayoutName
+from layoutrand.world import image as images
+from layoutrand.world.disk import canonical_json, sha256_bytes, sha256_file
+from layoutrand.world.loaded import loaded_files
+from layoutrand.world.workplace import Room, Workplace
+
+_CHECK_TIMEOUT_S: Final = 600.0
+_KEPT_OUTPUT: Final = 2000
+
+
+def image_key(config: Config, project: Path) -> str:
+    """Digest of all that an image is but for the artefact in it, "" without one; reads the whole template.
+
+    Raises `HostError` where the template cannot be read.
+    """
+    image = config.build.image
+    if image is None:
+        return ""
+    digest = images.template_digest(project / image.template, image.exclude)
+    return sha256_bytes(canonical_json([digest, image.path, image.setup]))
+
+
+class Images:
+    """The images of one call of `execute`."""
+
+    def __init__(self, config: Config, project: Path, captures: Mapping[str, str], say: Callable[[str], None]) -> None:
+        """``captures`` tells systems apart whose images may differ: what their executions are recorded under."""
+        self._image = config.build.image
+        self._artefact = "" if self._image is None else self._image.artefact or config.build.artefacts[0]
+        self._project, self._captures, self._say = project.resolve(), captures, say
+        self._proved: set[tuple[str, LayoutName]] = set()
+
+    def furnish(
+        self, room: Room, system: str, artefacts: Mapping[str, Binary], workplace: Workplace,
+        environment: Mapping[str, str],
+    ) -> bool:  # fmt: skip
+        """Put the image of these artefacts into the room.
+
+        True where its check was executed there, so that the room is to be prepared anew.  Raises `BuildError` where
+        the set-up fails, and `HostError` where another file is loaded than the layout's own.
+        """
+        if self._image is None:
+            return False
+        binary = artefacts[self._artefact]
+        folder = self._folder(system)
+        if not images.is_sealed(folder):
+            self._make(self._image, folder, binary, room, workplace, environment)
+            return True
+        images.check_seal(folder)
+        workplace.furnish(folder, self._image.path, binary.path)
+        if (system, binary.layout) in self._proved:
+            return False
+        self._prove(self._image, binary, room, environment)
+        self._proved.add((system, binary.layout))
+        return True
+
+    def _folder(self, system: str) -> Path:
+        return self._project / ".layoutrand" / "images" / self._captures[system][:32]
+
+    def _make(  # noqa: PLR0913 - the parts of one step
+        self,
+        image: Image,
+        folder: Path,
+        binary: Binary,
+        room: Room,
+        workplace: Workplace,
+        environment: Mapping[str, str],
+    ) -> None:
+        """Copy the template and execute the set-up in an image of this binary."""
+        images.discard(folder)
+        self._say(f"copying {image.template} for the images of system {binary.system}")
+        images.copy_template(self._project / image.template, (*image.exclude, image.path), folder)
+        if image.setup:
+            workplace.furnish(folder, image.path, binary.path)
+            done = loaded_files(
+                _words(image.setup, room), environment, room.cwd, Path(image.path).name, timeout_s=_CHECK_TIMEOUT_S
+            )
+            if done.returncode != 0:
+                images.discard(folder)
+                ending = "did not end" if done.returncode is None else f"ended with status {done.returncode}"
+                raise BuildError(
+                    f"system {binary.system}: build.image.setup {ending} ({' '.join(image.setup)}):\n"
+                    + done.output[-_KEPT_OUTPUT:]
+                )
+            new = images.adopt_new_files(room.home, folder, leave_out=image.path)
+            self._say(f"build.image.setup made {', '.join(new) or 'no file'}")
+        images.seal(folder)
+
+    def _prove(self, image: Image, binary: Binary, room: Room, environment: Mapping[str, str]) -> None:
+        """The check has the image's own file in its memory and no other of the name."""
+        own = room.home / image.path
+        try:
+            done = loaded_files(_words(image.check, room), environment, room.cwd, own.name, timeout_s=_CHECK_TIMEOUT_S)
+        except OSError as error:
+            raise HostError(f"build.image.check cannot be executed: {error.strerror} ({image.check[0]})") from error
+        where = f"system {binary.system}, layout {binary.layout}: build.image.check ({' '.join(image.check)})"
+        if done.returncode != 0:
+            ending = "did not end" if done.returncode is None else f"ended with status {done.returncode}"
+            raise HostError(f"{where} {ending}:\n{done.output[-_KEPT_OUTPUT:]}")
+        if not done.files:
+            raise HostError(
+                f"{where} never had a file called {own.name} in its memory, so nothing proves that the layout is "
+                "executed; give a command that loads it and does not end at once"
+            )
+        expected = (str(own), own.stat().st_ino)
+        if done.files != {expected}:
+            others = ", ".join(sorted(path for path, _ in done.files - {expected}))
+            raise HostError(f"{where} loads {others}, not the layout's own {own}: its template leads elsewhere")
+        if sha256_file(own) != binary.sha256:
+            raise HostError(f"{where}: {own} is not the file that was built; `layoutrand build` mends it")
+
+
+def _words(command: list[str], room: Room) -> list[str]:
+    return [word.replace("{home}", str(room.home)) for word in command]

@@ -1,0 +1,104 @@
+"""What a DaCapo jar is and holds, read from its table of contents, its manifest and its benchmarks' descriptions."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from layoutrand.core.suites.dacapo_expansion import Generation, JarFacts, generation_of
+from layoutrand.errors import ConfigError
+
+_DESCRIPTION: Final = re.compile(r"(?:^|/)cnf/([^/]+)\.cnf$")
+_SIZE: Final = re.compile(r"^\s*size\s+([A-Za-z]\w*)\s", re.MULTILINE)
+_LOCATION: Final = re.compile(r"^\s*(?:Extern-)?Data-Location\s*[=:]\s*(.*?)\s*$", re.MULTILINE)
+_HARNESS_2006: Final = "dacapo/TestHarness.class"
+_HARNESS: Final = "org/dacapo/harness/TestHarness.class"
+_LONGEST_DESCRIPTION: Final = 1 << 20
+
+
+def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
+    """Look into ``jar``; ``config`` is the file whose ``suite.jar`` names it, ``home`` the user's home (None: from the
+    password file, where a JVM looks too).
+
+    Raises `ConfigError` where there is no jar.
+    """
+    try:
+        with zipfile.ZipFile(jar) as opened:
+            entries = sorted(opened.infolist(), key=lambda entry: entry.filename)
+            manifest = _manifest(opened)
+            found = {match[1]: _sizes(opened, e) for e in entries if (match := _DESCRIPTION.search(e.filename))}
+    except zipfile.BadZipFile as error:
+        raise _refused(config, f"{jar} is not a jar ({error}); was it downloaded whole?") from error
+    except (OSError, RuntimeError, NotImplementedError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or error
+        raise _refused(config, f"cannot read {jar}: {why}") from error
+    version = manifest.get("Implementation-Version", "")
+    generation = _generation({entry.filename for entry in entries}, version, manifest, jar)
+    data = _data(Path(os.path.abspath(jar)), home or _home()) if generation == "23.11" else None
+    content = [f"{e.filename} {e.file_size} {e.CRC:08x}" for e in entries]
+    listing = [] if data is None else list(_listing(data))
+    return JarFacts(
+        generation=generation, version=version, benchmarks=found,
+        digest=hashlib.sha256("\n".join([*content, "data", *listing]).encode("utf-8", "surrogateescape")).hexdigest(),
+        data=None if data is None else str(data), data_exists=data is None or data.is_dir(),
+    )  # fmt: skip
+
+
+def _refused(config: Path, problem: str) -> ConfigError:
+    return ConfigError(str(config), [f"suite.jar: {problem}"])
+
+
+def _manifest(jar: zipfile.ZipFile) -> dict[str, str]:
+    """The main attributes; a line that begins with a space goes on with the one before."""
+    try:
+        text = jar.read("META-INF/MANIFEST.MF").decode("utf-8", "replace")
+    except KeyError:
+        return {}
+    main = re.split(r"\r?\n\r?\n", text, maxsplit=1)[0]
+    lines = re.sub(r"\r?\n ", "", main).splitlines()
+    return dict(line.split(": ", 1) for line in lines if ": " in line)
+
+
+def _sizes(jar: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[str, ...]:
+    if entry.file_size > _LONGEST_DESCRIPTION:
+        return ()
+    return tuple(dict.fromkeys(_SIZE.findall(jar.read(entry).decode("utf-8", "replace"))))
+
+
+def _generation(names: set[str], version: str, manifest: dict[str, str], jar: Path) -> Generation | None:
+    """By where the harness's own class lies, which every jar has; by its version, which not every one tells."""
+    if _HARNESS_2006 in names:
+        return "2006"
+    told = [version, manifest.get("Specification-Version", ""), jar.name.removeprefix("dacapo-")]
+    known = next((generation for text in told if (generation := generation_of(text)) is not None), None)
+    if known is None and any(name.endswith(_HARNESS) for name in names):
+        return "9.12"
+    return known
+
+
+def _data(jar: Path, home: Path) -> Path:
+    """Where the harness of 23.11 looks for its data: as it was told, else in the path of the jar without ".jar"."""
+    try:
+        told = _LOCATION.search((home / ".dacapo-config.properties").read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        told = None
+    return Path(re.sub(r"\\(.)", r"\1", told[1])) if told and told[1] else Path(str(jar).replace(".jar", ""))
+
+
+def _home() -> Path:
+    return Path(pwd.getpwuid(os.getuid()).pw_dir)
+
+
+def _listing(directory: Path) -> Iterator[str]:
+    """Names and sizes of all files; the content of gigabytes is not read each time."""
+    for folder, below, files in os.walk(directory):
+        below.sort()
+        for name in sorted(files):
+            path = Path(folder, name)
+            yield f"{path.relative_to(directory)} {path.lstat().st_size}"
