@@ -43,7 +43,7 @@ REFUSALS = (
     r"'{factor}' moves objects on the link line, but with link-time optimisation these hold no code",
 )  # fmt: skip
 CELLS = [
-    pytest.param(program, toolchain, id=f"{program}-{toolchain}", marks=[pytest.mark.long] * (program == "cryptopp"))
+    pytest.param(program, toolchain, id=f"{program}-{toolchain}", marks=[pytest.mark.long] * (program == "Crypto++"))
     for program in PROGRAMS
     for toolchain in TOOLCHAINS
     if toolchain in toolboxes.shipped() and (MODE or program == "lua" or toolchain == "gcc")

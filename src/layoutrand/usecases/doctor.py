@@ -28,6 +28,7 @@ _INSTALL = {
     "gcc-gold": "sudo apt-get install binutils",
     "gcc-mold": "sudo apt-get install mold",
     "gcc-lto": "sudo apt-get install gcc g++ binutils",
+    "hotspot": "sudo apt-get install gcc g++ lld",
     "clang-lto": "sudo apt-get install clang lld llvm",
     "clang-thinlto": "sudo apt-get install clang lld llvm",
     "clang": "sudo apt-get install clang binutils",
