@@ -57,7 +57,7 @@ artefacts = ["libengine.so"]
 [build.image]
 template = "the home"
 path = "lib/libengine.so"
-exclude = ["doc/*"]
+exclude = ["doc", "lib/*.old"]
 setup = ["{home}/bin/launch", "--dump"]
 check = ["{home}/bin/launch", "--version"]
 [systems.a]
@@ -81,6 +81,7 @@ def project(tmp_path, monkeypatch):
     home = root / "the home"
     subprocess.run(["gcc", "-o", home / "bin/launch", tmp_path / "launch.c", "-ldl"], check=True)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", home / "lib/libengine.so", root / "src/engine.c"], check=True)
+    (home / "lib/settings.old").symlink_to("nowhere")
     (home / "doc/readme").write_text("not needed")
     (root / "elsewhere/settings").write_text("of the system")
     (home / "lib/settings").symlink_to(root / "elsewhere/settings")

@@ -116,8 +116,15 @@ def _files(root: Path, exclude: Sequence[str]) -> Iterator[str]:
         folders.sort()
         for name in sorted(names):
             path = os.path.relpath(os.path.join(directory, name), root)
-            if not any(fnmatch.fnmatchcase(path, pattern) for pattern in exclude):
+            if not _matches(path, exclude):
                 yield path
+
+
+def _matches(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern is of the file or of a directory that it lies in."""
+    parts = path.split("/")
+    names = ["/".join(parts[: n + 1]) for n in range(len(parts))]
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 @contextlib.contextmanager
