@@ -307,11 +307,12 @@ def test_shapes_that_are_quite_wrong_are_explained_too(text):
 )
 def test_no_table_breaks_the_checks(value, key):
     """Whatever stands under a key, the answer is a configuration or a list of problems."""
-    from layoutrand.core.config import _across, _unwritable
+    from layoutrand.core.config import _unwritable
+    from layoutrand.core.cross_checks import across
 
     table = {key: value}
 
-    assert all(isinstance(line, str) for line in [*_across(table), *_unwritable(table, ())])
+    assert all(isinstance(line, str) for line in [*across(table), *_unwritable(table, ())])
 
 
 @pytest.mark.parametrize(

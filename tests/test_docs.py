@@ -74,6 +74,25 @@ def test_the_configuration_in_the_readme_is_valid():
     assert parsed.project.name == tomllib.loads(text)["project"]["name"]
 
 
+def test_the_dacapo_suite_in_the_readme_is_valid():
+    """The README's DaCapo project is accepted as it stands, the jar aside."""
+    text = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if 'kind = "dacapo"' in block)
+
+    parsed = config.parse(text, path="README.md")
+
+    assert parsed.suite.iterations == 10
+    assert list(parsed.systems) == ["serial", "parallel"]
+
+
+def test_the_spec_example_in_the_readme_is_valid():
+    """Its installation aside, which is not here."""
+    block = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "spec-cpu" in block)
+
+    parsed = config.parse(block, path="README.md")
+
+    assert (parsed.suite.kind, parsed.suite.size, list(parsed.systems)) == ("spec-cpu", "ref", ["O2", "O3"])
+
+
 def test_the_matrix_in_the_readme_is_the_systems_it_says():
     """The README's matrix expands to six systems, named as the text does."""
     block = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[matrix]" in block)
@@ -141,6 +160,8 @@ TABLES = {
     "run": config.Run,
     "disturbance": config.Disturbance,
     "warmup": config.ChosenWarmup,
+    "dacapo": config.DacapoSuite,
+    "spec-cpu": config.SpecSuite,
 }
 
 

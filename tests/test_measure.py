@@ -64,6 +64,14 @@ def test_success(command, tmp_path):
     assert (tmp_path / "stderr").read_text() == "err\n"
 
 
+def test_merged_output_has_both_streams_in_the_order_in_which_they_were_written(command, tmp_path):
+    script = "i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done"
+    assert measure(command(*sh(script), merge_output=True)).status == "ok"
+    expected = "".join(f"out {place}\nerr {place}\n" for place in range(200))
+    assert (tmp_path / "stdout").read_text() == expected
+    assert (tmp_path / "stderr").read_text() == ""
+
+
 def test_environment_is_exactly_the_given_one_and_cwd_is_set(command, tmp_path):
     measure(command("/usr/bin/env", env={"A": "1", "B": "x y'$\n"}))
     assert (tmp_path / "stdout").read_bytes() == b"A=1\nB=x y'$\n\n"

@@ -71,7 +71,7 @@ def test_compare_says_that_one_binary_each_says_nothing_of_layouts(project):
     assert (
         "new takes -33.33 % t against old (95 % interval -33.33 to -33.33 %, 4 and 4 executions): faster" in done.stdout
     )
-    assert "old is prebuilt, in one layout: the interval covers executions of these files" in done.stderr
+    assert "old, new: prebuilt, in one layout: intervals cover executions of these files" in done.stderr
     assert "4 executions of the baseline hardly support an interval" in done.stderr
 
 

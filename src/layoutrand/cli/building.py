@@ -146,6 +146,7 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
     config = options.load_config(directory)
     name = system or next(iter(config.systems))
     options.choose_systems(config, [name])
+    options.must_be_built(config, name)
     result = execute_wrapped(
         config, name, directory, command, layout=parse_layout(seed), only=only or [], cache=Cache(default_root()),
         runner=SubprocessRunner(),

@@ -30,8 +30,12 @@ def explain_build(
     from layoutrand.world.cache import Cache, default_root
     from layoutrand.world.process import SubprocessRunner
 
+    built = [name for name in systems if config.systems[name].prebuilt is None]
+    for name in systems:
+        if name not in built:
+            terminal.say(f"{name}: prebuilt, so there is nothing to build")
     found = explain(
-        config, directory, Cache(default_root()), SubprocessRunner(), systems=systems, layouts=layouts,
+        config, directory, Cache(default_root()), SubprocessRunner(), systems=built, layouts=layouts,
         progress=Progress(terminal.say, lambda: None),
     )  # fmt: skip
     if terminal.json:
@@ -46,13 +50,17 @@ def list_systems(config: Config, systems: Sequence[str], terminal: Terminal) -> 
     from layoutrand.core.config import as_dict
 
     rows = {name: as_dict(config.systems[name]) for name in systems}
+    any_built = any(row["prebuilt"] is None for row in rows.values())
+    for row in rows.values():
+        if row["prebuilt"] is not None:
+            row["toolchain"] = None  # nothing is built with it
     if terminal.json:
         listed = [{"name": name, **row} for name, row in rows.items()]
         terminal.document({"schema": "layoutrand/systems/1", "systems": listed})
     columns = [
         key
-        for key in ("rev", "toolchain", "cflags", "cxxflags", "fflags", "ldflags", "env")
-        if key in ("toolchain", "cflags") or any(row[key] for row in rows.values())
+        for key in ("rev", "toolchain", "cflags", "cxxflags", "fflags", "ldflags", "env", "prebuilt", "args")
+        if (key in ("toolchain", "cflags") and any_built) or any(row[key] for row in rows.values())
     ]
     cells = [(name, *(_cell(row[key]) for key in columns)) for name, row in rows.items()]
     terminal.table("Systems", ("system", *columns), cells)

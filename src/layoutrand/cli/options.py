@@ -80,6 +80,14 @@ def load_config(directory: Path) -> Config:
     return expanded(config, directory)
 
 
+def must_be_built(config: Config, system: str) -> None:
+    """Raise `UsageError` where the system is prebuilt: it has no layout but its own, and no toolchain."""
+    if config.systems[system].prebuilt is not None:
+        raise UsageError(
+            f"system {system} is prebuilt: nothing is linked for it, so there is no layout to make or to look at"
+        )
+
+
 def in_mode(config: Config, mode: str | None) -> Config:
     """The configuration with ``build.mode`` as the command line has it, if it has one; raises `UsageError`."""
     from layoutrand.core.config import choose

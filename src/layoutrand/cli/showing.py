@@ -42,6 +42,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.in_mode(options.load_config(directory), mode)
     options.choose_systems(config, [system])
+    options.must_be_built(config, system)
     name = choose("artefact", [artefact] if artefact else [], config.build.artefacts)[0]
     layout = parse_layout(seed)
     others = list(dict.fromkeys([IDENTITY, *(parse_layout(text) for text in other or [])]))

@@ -155,7 +155,7 @@ def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysi
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
     constant = sample.instrument != NATIVE and min(means) == max(means)
     unsure = in_executions(interval.warnings) if sample.one_layout else interval.warnings
-    warnings = [*(() if constant else unsure), *missing(sample, selection), *of_one_layout(sample)]
+    warnings = [*(() if constant else unsure), *missing(sample, selection)]
     return Analysis(
         system=sample.system, benchmark=sample.benchmark, instrument=sample.instrument,
         metric=sample.metric, unit=sample.unit, is_primary=sample.is_primary, n_binaries=sample.n_binaries,
@@ -239,16 +239,6 @@ def missing(sample: Sample, selection: Selection) -> list[str]:
     if unbuilt:
         warnings.append(f"no binary of {', '.join(map(str, unbuilt))}: their build failed, so the sample lacks them")
     return warnings
-
-
-def of_one_layout(sample: Sample) -> list[str]:
-    """What the interval of a prebuilt system does not cover."""
-    if not sample.one_layout:
-        return []
-    return [
-        f"{sample.system} is prebuilt, in one layout: the interval covers executions of these files, and says nothing "
-        "of what they would measure in another layout"
-    ]
 
 
 def in_executions(warnings: Sequence[str]) -> list[str]:

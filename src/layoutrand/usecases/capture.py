@@ -70,11 +70,13 @@ def capture(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) 
                 link = _first_that_replays(records, bench, f"system {order.recipe.system!r}: ", log)
                 absent = unlisted_libraries(link, data, bench.base / "root", order.recipe.build.artefacts)
                 links.append(replace(link, warnings=(*link.warnings, *absent)))
-            result = _finish(order, links, build_s, len(records), suite_facts(order, tree, say))
+            learned = suite_facts(order, tree, say)
+            result = _finish(order, links, build_s, len(records), learned)
             with cache_errors("write", scratch):
                 write_atomically(scratch / "build.log", log.read_bytes())
             cache.commit_capture(scratch, result)
-    cache.remember(order.key, {"capture": result.id, "build_s": result.build_s, "n_links": result.n_links})
+    known = {"capture": result.id, "build_s": result.build_s, "n_links": result.n_links}
+    cache.remember(order.key, {**known, **({"learned": learned} if learned else {})})
     return result
 
 

@@ -20,7 +20,7 @@ from layoutrand.stats import (
     ratio_interval,
     suite_ratio,
 )
-from layoutrand.usecases.analyse import choose_metrics, in_executions, measurements, missing, of_one_layout
+from layoutrand.usecases.analyse import choose_metrics, in_executions, measurements, missing
 from layoutrand.usecases.selection import Executions, Sample, Selection, Source
 
 UNDECIDED: Final = "undecided"
@@ -130,7 +130,6 @@ def _ratio(
     baseline: Sample, candidate: Sample, selection: Selection, confidence: float, threshold: float
 ) -> BenchmarkRatio:
     warnings = [*missing(baseline, selection), *missing(candidate, selection)]
-    warnings += [*of_one_layout(baseline), *of_one_layout(candidate)]
     old, new = measurements(baseline), measurements(candidate)
     one_layout = baseline.one_layout or candidate.one_layout
     ratio: Interval | None = None

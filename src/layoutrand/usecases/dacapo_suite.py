@@ -19,7 +19,10 @@ from layoutrand.world.dacapo_jar import jar_facts
 def expand(suite: DacapoSuite, config: Config, project: Path) -> tuple[Build, list[Benchmark]]:
     """The virtual machine as the artefact, and a benchmark for each one that is wanted; raises `ConfigError`."""
     path = project / "layoutrand.toml"
-    library, problems = _virtual_machine(config, project)
+    build, problems = config.build, list[str]()
+    if build.image is None:
+        library, problems = _virtual_machine(config, project)
+        build = Build(artefacts=[library])
     try:
         facts = jar_facts(project.resolve() / suite.jar, config=path)
     except ConfigError as error:
@@ -28,7 +31,7 @@ def expand(suite: DacapoSuite, config: Config, project: Path) -> tuple[Build, li
     if problems:
         raise ConfigError(str(path), problems)
     try:
-        return Build(artefacts=[library]), benchmarks(suite, facts)
+        return build, benchmarks(suite, facts)
     except ValidationError as error:  # of words that are the user's own, since ours are right
         lines = [line.removeprefix("command: ") for line in explain(error, Benchmark)]
         raise ConfigError(
@@ -42,7 +45,9 @@ def _virtual_machine(config: Config, project: Path) -> tuple[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, system in config.systems.items():
         if system.prebuilt is None:
-            problems.append(f'systems.{name}: [suite] dacapo needs prebuilt = "DIRECTORY", the home of a JDK')
+            problems.append(
+                f'systems.{name}: [suite] dacapo needs prebuilt = "DIRECTORY", the home of a JDK (or a [build.image])'
+            )
             continue
         home = project.resolve() / system.prebuilt
         libraries = [library for library in JVM_LIBRARIES if (home / library).is_file()]

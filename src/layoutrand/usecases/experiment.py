@@ -16,6 +16,7 @@ from typing import Any, Final
 import layoutrand
 from layoutrand.core.config import Benchmark, Config, Run, as_dict
 from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
+from layoutrand.core.suites.generated import SuiteBenchmark
 from layoutrand.core.topology import format_cpus
 from layoutrand.errors import ConfigError
 from layoutrand.model import Context, Execution, Experiment, SlotKey
@@ -136,6 +137,8 @@ def _definition(benchmark: Benchmark, config: Config, instrument: str) -> dict[s
     if not fields["merge_output"]:  # came later: digests of benchmarks without it stay what they were
         del fields["merge_output"]
     fields["artefact"] = artefact_of(benchmark, config)
+    if isinstance(benchmark, SuiteBenchmark):
+        fields["generated"] = benchmark.generated_facts()
     if instrument == CACHEGRIND:
         return fields | {"instrument": cachegrind.OPTIONS}
     if instrument == PERF:

@@ -112,6 +112,8 @@ def _ended(outcome: Outcome, workplace: Workplace) -> Ended:
 
 
 def _native(outcome: Outcome, metric: Metric) -> list[Measurement]:
+    if isinstance(metric.suite, SpecReading):  # what was used was used by SPEC's tools, mostly
+        return []
     measurements = [
         Measurement(name, RUSAGE_METRICS[name], 0, value, warmup=False) for name, value in outcome.rusage.items()
     ]

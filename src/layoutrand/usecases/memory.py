@@ -48,7 +48,7 @@ def recall_capture(cache: Cache, order: Order) -> tuple[Capture | None, bool]:
         return None, known is not None
     return replace(
         found, system=order.recipe.system, toolchain=order.toolbox.toolchain.name, tools=order.toolbox.facts(),
-        source=order.origin.record(), build_s=known.get("build_s", found.build_s),
+        source={**order.origin.record(), **known.get("learned", {})}, build_s=known.get("build_s", found.build_s),
         n_links=known.get("n_links", found.n_links),
     ), True  # fmt: skip
 

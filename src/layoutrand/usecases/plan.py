@@ -117,7 +117,8 @@ def _plan(  # noqa: PLR0913 - the parts of one question
             called.get(level, level): math.sqrt(max(0.0, component)) / abs(mean)
             for level, component in zip(levels, reversed(components), strict=True)
         },
-        costs_s={called.get(level, level): cost for level, cost in costs.items()}, counts=dict(zip(reversed(levels[1:]), lower, strict=True)),
+        costs_s={called.get(level, level): cost for level, cost in costs.items()},
+        counts=dict(zip(reversed(levels[1:]), lower, strict=True)),
         for_mean=tuple(shape.forecast(width) for width in half_widths),
         for_ratio=Forecast(threshold, ratio.binaries, 2 * ratio.seconds), warnings=tuple(warnings),
     )  # fmt: skip

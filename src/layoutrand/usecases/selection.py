@@ -119,6 +119,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         raise _nothing_left(experiment, everything, systems, names, warnings)
     warnings += all_warmup(kept, config, experiment.hostname)
     warnings += _confounding(config, systems)
+    warnings += _in_one_layout(config, systems)
     warnings += _disturbed(kept, config)
     captures = {execution.system: execution.capture for execution in kept}
     primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
@@ -145,6 +146,17 @@ def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
     if native:
         return NATIVE, native[0]
     return (CACHEGRIND, ESTIMATED_CYCLES) if metric.cachegrind else (PERF, metric_of(metric.counters[0]))
+
+
+def _in_one_layout(config: Config, systems: list[str]) -> list[str]:
+    """What the intervals of prebuilt systems do not cover."""
+    fixed = [name for name in systems if config.systems[name].prebuilt is not None]
+    if not fixed:
+        return []
+    return [
+        f"{', '.join(fixed)}: prebuilt, in one layout: intervals cover executions of these files, and say nothing of "
+        "what they would measure in another layout"
+    ]
 
 
 def _disturbed(kept: list[Execution], config: Config) -> list[str]:

@@ -37,6 +37,11 @@ def expand(suite: SpecSuite, config: Config, project: Path) -> tuple[Build, list
         file = project / Path(suite.config).expanduser()
         base = spec_root.read_base_config(file, Path(facts.root), path)
         problems += spec_config.base_problems(suite, base, f"suite.config: {file}")
+    problems += [
+        f"systems.{name}.args: SPEC's tools start the benchmarks, and no system has words of its own there"
+        for name, system in config.systems.items()
+        if system.args
+    ]
     if "stack-offset" in config.run.randomise:
         problems.append(
             "run.randomise: stack-offset moves the stack of the program that layoutrand starts, which is SPEC's tool "
@@ -114,13 +119,16 @@ def check_built(build: SuiteBuild, system: str, tree: Path, log: Path, status: i
     own = "\n".join(text for name, text in spec_root.text_files(tree).items() if name.endswith(".log"))
     with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
         file.write(f"\nlayoutrand: SPEC's own log:\n{own}" if own else "\nlayoutrand: SPEC's tools wrote no log\n")
+    made = {folder: spec_root.executables(tree, folder, build.suffix) for folder in build.expected()}
+    if status == 0 and all(made[folder] == sorted(names) for folder, names in build.expected().items()):
+        return
     what = f"system {system!r}: SPEC CPU's tools "
     problems = spec_cpu.build_problems(output, own)
     if problems or status != 0:
         told = "".join(f"\n  - {problem}" for problem in problems or [f"exit status {status}"])
         raise BuildFailed(f"{what}did not build what suite.benchmarks asks for:{told}", log=log)
     for folder, names in build.expected().items():
-        found = spec_root.other_executables(tree, folder, build.suffix)
+        found = made[folder]
         if found != sorted(names):
             benchmark = folder.split("/")[-2]
             ordered = [name for name in names if name in found] + [name for name in found if name not in names]

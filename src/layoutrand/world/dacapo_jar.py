@@ -40,7 +40,9 @@ def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
         raise _refused(config, f"cannot read {jar}: {why}") from error
     version = manifest.get("Implementation-Version", "")
     generation = _generation({entry.filename for entry in entries}, version, manifest, jar)
-    data = _data(Path(os.path.abspath(jar)), home or _home()) if generation == "23.11" else None
+    # Evaluation builds from before the release have their data in the jar.
+    has_data = generation == "23.11" and not version.startswith("evaluation")
+    data = _data(Path(os.path.abspath(jar)), home or _home()) if has_data else None
     content = [f"{e.filename} {e.file_size} {e.CRC:08x}" for e in entries]
     listing = [] if data is None else list(_listing(data))
     return JarFacts(

@@ -140,7 +140,7 @@ def results_to_keep(output_root: Path) -> list[Path]:
     return sorted(file for file in found if file.is_file() and (file.suffix in _KEPT or file.parent.name != "result"))
 
 
-def other_executables(tree: Path, folder: str, suffix: str) -> list[str]:
+def executables(tree: Path, folder: str, suffix: str) -> list[str]:
     """Stems of the executables ``STEM_tune.label`` that a build left in an exe directory, ``suffix`` being the rest."""
     return sorted(file.name.removesuffix(suffix) for file in (tree / folder).glob(f"*{suffix}") if file.is_file())
 

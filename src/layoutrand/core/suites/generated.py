@@ -39,6 +39,17 @@ class SuiteBenchmark(Benchmark):
     artefacts: list[str]
     generated: dict[str, str]
 
+    def generated_facts(self) -> dict[str, list[str]]:
+        """The generated files without comments and empty lines, which may be worded otherwise one day."""
+        return {
+            name: [line for line in text.split("\n") if _says_something(line)] for name, text in self.generated.items()
+        }
+
+
+def _says_something(line: str) -> bool:
+    bare = line.strip()
+    return bool(bare) and not bare.startswith("#")
+
 
 def artefacts_of(benchmark: Benchmark, build: Build) -> list[str]:
     """The artefacts that an execution of the benchmark needs: all, unless it is known to need but some."""

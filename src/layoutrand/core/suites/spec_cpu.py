@@ -18,8 +18,9 @@ LABEL: Final = "layoutrand"
 """The label of all that layoutrand has built: one for all systems and seeds.
 
 It is part of the path by which SPEC's tools start the benchmark, and so of its argument vector: a label for each seed
-or system would move the stack by its length.  What keeps them apart is that each execution has an output root of its
-own.
+or system would move the stack by its length.  It is part of the build directory's name, too, and so of the names of
+objects, by which sections of two systems are told to be the same one.  What keeps executions apart is that each has an
+output root of its own.
 """
 
 
@@ -33,10 +34,10 @@ class SpecSuite(Table):
     tune: Literal["base", "peak"] = "base"
     config: Annotated[str | None, Field(min_length=1)] = None
     label: Label | None = None
-    executables: dict[str, Annotated[list[Name], Field(min_length=1)]] = {}
+    executables: dict[str, Annotated[list[Name], Field(min_length=1)]] = Field(default_factory=dict)
     copies: Annotated[int, Field(ge=1)] = 1
     threads: Annotated[int, Field(ge=1)] = 1
-    env: dict[str, str] = {}
+    env: dict[str, str] = Field(default_factory=dict)
     timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 14_400.0
 
     @field_validator("benchmarks")
@@ -98,7 +99,11 @@ def chosen_benchmarks(suite: SpecSuite, facts: SpecFacts) -> tuple[list[SpecBenc
             found = [name] if name else []
         known = [*facts.benchmarks, *facts.sets, *stems]
         absent = [name for name in found if name not in facts.benchmarks]
-        if not found:
+        if not found and word in facts.sets:
+            problems.append(
+                f"suite.benchmarks[{place}]: the set {word!r} lists no benchmark; name those that are meant"
+            )
+        elif not found:
             problems.append(
                 f"suite.benchmarks[{place}]: {facts.root} has no benchmark or set called {word!r}"
                 f"{suggest(word, known)}; sets: {', '.join(sorted(facts.sets)) or 'none'}"

@@ -1,0 +1,112 @@
+"""Problems between two keys of layoutrand.toml, which no table can see by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from layoutrand.core.command import ARGS
+from layoutrand.core.problems import suggest
+
+_OF_ANY_BUILD: Final = frozenset({"env", "mode", "timeout_s"})
+"""Keys of ``[build]`` that go with a suite which says itself what is built."""
+
+
+def across(table: Mapping[str, Any]) -> Iterator[str]:
+    """Problems between two keys.
+
+    Found in the table as it stands, since the models say nothing of these while any one key is wrong by itself.
+    """
+    build = table_at(table, "build")
+    yield from _incomplete(table)
+    if "repo" in build:
+        if build.get("source", ".") != ".":
+            yield "build: give either source or repo, not both"
+        if build.get("in_place") is True:
+            yield "build.in_place: builds where the source is, so it cannot go with repo"
+    else:
+        if "rev" in build:
+            yield "build.rev: needs build.repo"
+        for name, system in table_at(table, "systems").items():
+            if isinstance(system, dict) and "rev" in system:
+                yield f"systems.{name}.rev: needs build.repo"
+        if "rev" in table_at(table, "matrix"):
+            yield "matrix.rev: needs build.repo"
+    artefacts = build.get("artefacts")
+    known = [path for path in artefacts if isinstance(path, str)] if isinstance(artefacts, list) else []
+    benchmarks = table.get("benchmarks")
+    seen: dict[str, int] = {}
+    for number, benchmark in enumerate(benchmarks if isinstance(benchmarks, list) else ()):
+        if isinstance(benchmark, dict):
+            yield from _fits(number, benchmark, known, seen)
+    image = build.get("image")
+    yield from _unused(
+        table_at(table, "systems"), benchmarks if isinstance(benchmarks, list) else [], image=bool(image)
+    )
+    if isinstance(image, dict) and known and isinstance(placed := image.get("artefact"), str) and placed not in known:
+        yield f"build.image.artefact: {placed!r} is not in build.artefacts{suggest(placed, known)}"
+
+
+def _unused(systems: Mapping[str, Any], benchmarks: list[Any], *, image: bool) -> Iterator[str]:
+    """Words of systems that no command takes, and commands that want the directory of a system that has none."""
+    commands = [benchmark.get("command") for benchmark in benchmarks if isinstance(benchmark, dict)]
+    words = [word for command in commands if isinstance(command, list) for word in command if isinstance(word, str)]
+    for name, system in systems.items():
+        if not isinstance(system, dict) or not words:
+            continue
+        if system.get("args") and ARGS not in words:
+            yield f"systems.{name}.args: no benchmark's command has the word {ARGS}, so they would go nowhere"
+        if "prebuilt" not in system and not image and any("{home}" in word.replace("{{home}}", "") for word in words):
+            yield (
+                f"systems.{name}: a command has {{home}}, the directory of a prebuilt system or of build.image, and "
+                "this has neither"
+            )
+
+
+def _incomplete(table: Mapping[str, Any]) -> Iterator[str]:
+    """What is missing for the build: required unless a suite brings it, or nothing is built at all."""
+    build, systems, suite = table.get("build", {}), table.get("systems"), table_at(table, "suite")
+    if not isinstance(build, dict):
+        return
+    if suite:
+        if "benchmarks" in table:
+            yield "benchmarks: cannot go with [suite], which says what is executed"
+        if suite.get("kind") != "dacapo":
+            yield from (
+                f"build.{key}: cannot go with [suite], which says what is built"
+                for key in build
+                if key not in _OF_ANY_BUILD
+            )
+            return
+        if "build" not in table:
+            return
+        if "image" not in build:
+            yield "build.image: this key is required beside [suite] dacapo: a JDK around the artefact that is built"
+    all_prebuilt = (
+        isinstance(systems, dict)
+        and "matrix" not in table
+        and bool(systems)
+        and all(isinstance(system, dict) and "prebuilt" in system for system in systems.values())
+    )
+    required = ["artefacts"] if all_prebuilt else ["commands", "artefacts"]
+    if "build" not in table:
+        yield "build: this key is required"
+    else:
+        yield from (f"build.{key}: this key is required" for key in required if key not in build)
+
+
+def _fits(number: int, benchmark: Mapping[str, Any], artefacts: list[str], seen: dict[str, int]) -> Iterator[str]:
+    """Whether one benchmark has a name of its own, and an artefact that is built; ``seen`` has the names before it."""
+    name, artefact = benchmark.get("name"), benchmark.get("artefact")
+    if isinstance(name, str) and name in seen:
+        yield f"benchmarks[{number}].name: benchmarks[{seen[name]}] is called {name!r} too"
+    elif isinstance(name, str):
+        seen[name] = number
+    if isinstance(artefact, str) and artefacts and artefact not in artefacts:
+        yield f"benchmarks[{number}].artefact: {artefact!r} is not in build.artefacts{suggest(artefact, artefacts)}"
+
+
+def table_at(parent: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The table under the key, empty where there is none or something else stands there."""
+    value = parent.get(key)
+    return value if isinstance(value, dict) else {}

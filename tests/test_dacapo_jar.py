@@ -1,0 +1,121 @@
+"""What is read from a DaCapo jar: hand-made zip files in the form of each release, no Java."""
+
+from __future__ import annotations
+
+import pytest
+
+from dacapokit import make_jar
+from layoutrand.errors import ConfigError
+from layoutrand.world.dacapo_jar import jar_facts
+
+
+def facts(jar, tmp_path):
+    return jar_facts(jar, config=tmp_path / "layoutrand.toml", home=tmp_path / "nobody")
+
+
+@pytest.mark.parametrize(
+    ("name", "manifest", "how", "generation", "version"),
+    [
+        ("dacapo-2006-10-MR2.jar", "", {"harness": "2006"}, "2006", ""),
+        ("renamed.jar", "", {"harness": "2006"}, "2006", ""),
+        ("dacapo-9.12-bach.jar", "Implementation-Version: 9.12\r\n", {}, "9.12", "9.12"),
+        ("dacapo.jar", "Implementation-Version: 9.12-MR1\r\n", {"classes": "harness/"}, "9.12", "9.12-MR1"),
+        ("scala-benchmark-suite-0.1.0.jar", "Implementation-Version: 0.1.0-SNAPSHOT\r\n", {}, "9.12", "0.1.0-SNAPSHOT"),
+        ("dacapo.jar", "Implementation-Version: 23.11-chopin\r\n", {"cnf": "META-INF/cnf/"}, "23.11", "23.11-chopin"),
+        ("dacapo.jar", "Implementation-Version: 23.11-MR2-cho\r\n pin\r\n", {}, "23.11", "23.11-MR2-chopin"),
+        ("dacapo.jar", "Implementation-Version: evaluation-git+8b7a2dc\r\n", {}, "23.11", "evaluation-git+8b7a2dc"),
+        ("dacapo-23.11-chopin.jar", "", {"harness": ""}, "23.11", ""),
+        ("dacapo.jar", "Implementation-Version: head-runknown\r\n", {}, "9.12", "head-runknown"),
+        ("suite.jar", "Implementation-Version: 1.0\r\n", {"harness": ""}, None, "1.0"),
+    ],
+)
+def test_every_release_is_recognised(tmp_path, name, manifest, how, generation, version):
+    found = facts(make_jar(tmp_path / name, manifest=manifest, **how), tmp_path)
+    assert (found.generation, found.version) == (generation, version)
+    assert found.benchmarks == {"fop": ("small", "default"), "pmd": ("small", "default")}
+
+
+def test_sizes_that_cannot_be_read_are_left_open(tmp_path):
+    jar = make_jar(tmp_path / "a.jar", names=(), extra={"cnf/odd.cnf": b"\xff\xfe nothing", "cnf/readme.txt": "x"})
+    assert facts(jar, tmp_path).benchmarks == {"odd": ()}
+
+
+def test_the_digest_is_of_the_content_alone(tmp_path):
+    first = facts(make_jar(tmp_path / "a.jar"), tmp_path)
+    assert facts(make_jar(tmp_path / "b.jar"), tmp_path).digest == first.digest
+    assert facts(make_jar(tmp_path / "c.jar", extra={"x.class": "1"}), tmp_path).digest != first.digest
+    assert facts(make_jar(tmp_path / "d.jar", names=("fop",)), tmp_path).digest != first.digest
+
+
+CHOPIN = "Implementation-Version: 23.11-chopin\r\n"
+
+
+def test_data_of_2311_is_beside_the_jar_and_part_of_the_digest(tmp_path):
+    jar = make_jar(tmp_path / "dacapo-23.11-chopin.jar", manifest=CHOPIN)
+    data = tmp_path / "dacapo-23.11-chopin"
+    missing = facts(jar, tmp_path)
+    assert (missing.data, missing.data_exists) == (str(data), False)
+    (data / "dat/fop").mkdir(parents=True)
+    (data / "dat/fop/input").write_text("1234")
+    found = facts(jar, tmp_path)
+    assert (found.data, found.data_exists) == (str(data), True)
+    (data / "dat/fop/input").write_text("12345")
+    assert len({facts(jar, tmp_path).digest, found.digest, missing.digest}) == 3
+
+
+def test_evaluation_builds_have_their_data_in_the_jar(tmp_path):
+    jar = make_jar(tmp_path / "dacapo.jar", manifest="Implementation-Version: evaluation-git+8b7a2dc\r\n")
+    assert (facts(jar, tmp_path).data, facts(jar, tmp_path).data_exists) == (None, True)
+
+
+@pytest.mark.parametrize("key", ["Data-Location", "Extern-Data-Location"])
+@pytest.mark.parametrize("written", ["{key}={path}", "{key} = {path}", "#x\n{key}: {path}\n", "{key}=\\{path}"])
+def test_data_of_2311_is_where_dacapo_was_told(tmp_path, key, written):
+    jar = make_jar(tmp_path / "dacapo-23.11-chopin.jar", manifest=CHOPIN)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / ".dacapo-config.properties").write_text(written.format(key=key, path=elsewhere))
+    found = jar_facts(jar, config=tmp_path / "layoutrand.toml", home=tmp_path)
+    assert (found.data, found.data_exists) == (str(elsewhere), True)
+
+
+def test_links_are_not_followed_to_the_data(tmp_path):
+    """The JVM takes the path that it is given, so the data is beside the link."""
+    (tmp_path / "real").mkdir()
+    make_jar(tmp_path / "real/dacapo-23.11-chopin.jar", manifest=CHOPIN)
+    link = tmp_path / "link.jar"
+    link.symlink_to("real/dacapo-23.11-chopin.jar")
+    assert facts(link, tmp_path).data == str(tmp_path / "link")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"#!/bin/sh\n"])
+def test_what_is_no_jar_is_refused(tmp_path, content):
+    jar = tmp_path / "x.jar"
+    jar.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"suite\.jar: .*x\.jar is not a jar \(.*\); was it downloaded whole\?"):
+        facts(jar, tmp_path)
+
+
+def test_a_jar_that_was_cut_off_in_the_middle_is_refused(tmp_path):
+    jar = make_jar(tmp_path / "x.jar")
+    jar.write_bytes(jar.read_bytes()[:-30])
+    with pytest.raises(ConfigError, match="is not a jar"):
+        facts(jar, tmp_path)
+
+
+def test_a_jar_with_damaged_content_is_refused(tmp_path):
+    jar = make_jar(tmp_path / "x.jar")
+    data = bytearray(jar.read_bytes())
+    data[data.index(b"size small")] ^= 1
+    jar.write_bytes(data)
+    with pytest.raises(ConfigError, match="is not a jar .*Bad CRC-32"):
+        facts(jar, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["missing", "directory"])
+def test_a_jar_that_cannot_be_read_is_refused(tmp_path, kind):
+    jar = tmp_path / "x.jar"
+    if kind == "directory":
+        jar.mkdir()
+    with pytest.raises(ConfigError, match=r"suite\.jar: cannot read .*x\.jar: (No such file|Is a directory)"):
+        facts(jar, tmp_path)

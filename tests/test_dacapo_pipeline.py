@@ -1,0 +1,196 @@
+"""``[suite] kind = "dacapo"`` from the file to the comparison, with real JVMs and a jar that stands in for DaCapo's."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dacapokit import document, write_project
+from standins.dacapo import VERSIONS, standin_jar
+from workshop import absent, require
+
+QUICK = ["-Xmx64m", "-XX:TieredStopAtLevel=1"]
+
+
+@pytest.fixture(scope="session")
+def jdk():
+    """The home of the JDK that ``java`` belongs to."""
+    home = Path(require("java", "openjdk-17-jdk-headless")).resolve().parents[1]
+    if not (home / "lib/server/libjvm.so").exists():
+        absent(f"{home} is not the home of a JDK")
+    return home
+
+
+@pytest.fixture
+def project(tmp_path, tmp_path_factory, monkeypatch, jdk):
+    """Writes a project that executes the stand-in of some release with two sets of JVM options."""
+    monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
+
+    def write(version, benchmarks, *, systems=("serial",), rest="", jar="jars/x.jar", **suite):
+        root = tmp_path / "project"
+        target = root / jar
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(standin_jar(tmp_path_factory, version), target)
+        Path(str(target).replace(".jar", "")).mkdir(exist_ok=True)  # where 23.11 has its data
+        keys = {"jar": jar, "benchmarks": benchmarks, "size": "small", "iterations": 3, "java_options": QUICK} | suite
+        options = {"serial": "-XX:+UseSerialGC", "parallel": "-XX:+UseParallelGC"}
+        tables = {name: {"prebuilt": str(jdk), "args": options[name]} for name in systems}
+        return write_project(root, {k: v for k, v in keys.items() if v is not None}, tables, rest)
+
+    return write
+
+
+def run(root, *, seeds=1, status=0):
+    return document(root, "run", "--seeds", str(seeds), "--share-machine", status=status)
+
+
+def failed(root, benchmark, **how):
+    """The one failure of one execution of one benchmark: status, reason, and what was written."""
+    [failure] = run(root, status=1, **how)["failures"]
+    assert (failure["system"], failure["benchmark"]) == ("serial", benchmark)
+    return failure["status"], failure["reason"], (root / failure["log"] / "stdout").read_text()
+
+
+def test_two_sets_of_jvm_options_are_run_analysed_and_compared(project):
+    root = project("9.12-MR1", ["ok", "chatty"], systems=("serial", "parallel"), iterations=4)
+    summary = run(root, seeds=3)
+    assert (summary["executed"], summary["failures"]) == (12, [])
+    rows = document(root, "analyse", "--metric", "iteration_s")["benchmarks"]
+    assert {(row["benchmark"], row["system"]) for row in rows} == {
+        (benchmark, system) for benchmark in ("ok", "chatty") for system in ("serial", "parallel")
+    }
+    assert {(row["n_executions"], row["n_iterations"], row["unit"]) for row in rows} == {(3, 3, "s")}
+    assert all(0 < row["mean"] < 10 for row in rows)
+    compared = document(root, "compare", "serial", "parallel")
+    assert [row["benchmark"] for row in compared["benchmarks"]] == ["ok", "chatty"]
+    assert recorded(root) == {"ok": 4, "chatty": 4}
+    assert run(root, seeds=3)["executed"] == 0
+
+
+def test_fewer_iterations_as_warmup_need_no_new_execution(project):
+    root = project("9.12-MR1", ["sized"], iterations=4)
+    run(root, seeds=2)
+    text = (root / "layoutrand.toml").read_text()
+    (root / "layoutrand.toml").write_text(text.replace("iterations = 4", "iterations = 4\nwarmup = 1"))
+    assert run(root, seeds=2)["executed"] == 0
+    [row] = document(root, "analyse", "--metric", "iteration_s")["benchmarks"]
+    assert (row["n_executions"], row["n_iterations"]) == (2, 6)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_release_is_executed_and_read(project, version):
+    """That requests and latencies are no iterations, too."""
+    names = ["ok", "chatty", "requests"] if version.startswith("23") else ["ok", "chatty"]
+    root = project(version, names)
+    summary = run(root)
+    assert (summary["executed"], summary["failures"]) == (len(names), [])
+    assert recorded(root) == {name: 3 for name in names}
+
+
+@pytest.mark.parametrize("version", ["2006-10-MR2", "23.11-MR1-chopin"])
+def test_a_single_iteration(project, version):
+    root = project(version, ["ok"], iterations=1)
+    assert run(root)["failures"] == []
+    assert recorded(root) == {"ok": 1}
+
+
+@pytest.mark.parametrize("version", ["2006-10-MR2", "9.12-MR1", "23.11-MR1-chopin"])
+def test_iterations_until_they_converge(project, version):
+    old = version.startswith("2006")
+    variance, most = ("-variance", "-max_iterations") if old else ("--variance", "--max-iterations")
+    root = project(version, ["sized"], iterations=None, converge=True, options=[variance, "1000", most, "9"])
+    assert run(root)["failures"] == []
+    [row] = document(root, "analyse", "--metric", "iteration_s")["benchmarks"]
+    assert row["n_iterations"] == 1
+    root = project(version, ["sized"], iterations=None, converge=True, options=[variance, "0.0000001", most, "4"])
+    status, reason, output = failed(root, "sized")
+    assert status == "no-measurement"
+    assert "did not converge within" in reason
+    assert "Benchmark failed to converge." in output
+
+
+def recorded(root):
+    """Benchmark -> how many iterations of an execution were recorded, warm-up included."""
+    return {row["benchmark"]: row["n_iterations"] for row in document(root, "warmup")["benchmarks"]}
+
+
+VALIDATION = "DaCapo's validation failed in "
+
+
+FAILURES = {
+    "warmfail": ("wrong-output", VALIDATION + "1 of 3 iterations (exit status 254): Digest validation failed for "),
+    "fails": ("wrong-output", VALIDATION + "3 of 3 iterations (exit status 254): Digest validation failed for "),
+    "throws": ("exit", "exit status 255 in iteration 1 of 3: "),
+    "throwslate": ("exit", "exit status 255 in iteration 2 of 3: "),
+    "errs": ("exit", "exit status 1 in iteration 1 of 3: "),
+    "exits": ("no-measurement", "the output is incomplete: it ends before the end of warm-up"),
+    "exitslate": ("no-measurement", "the output is incomplete: it ends before the end of "),
+    "halts": ("exit", "exit status 255 in iteration 1 of 3: the harness gives no reason"),
+    "crashes": ("signal", "killed by signal 9 (SIGKILL); it happened in iteration 1 of 3"),
+    "cut": ("no-measurement", "the output is incomplete: it ends before the end of "),
+}
+
+
+@pytest.mark.parametrize("version", ["2006-10-MR2", "9.12-MR1", "23.11-MR1-chopin"])
+def test_every_failure_is_recorded_with_its_reason_and_costs_no_other_benchmark(project, version):
+    root = project(version, ["ok", *FAILURES, "chatty"])
+    summary = run(root, status=1)
+    found = {failure["benchmark"]: failure for failure in summary["failures"]}
+    assert (summary["executed"], len(found)) == (12, len(summary["failures"]))
+    assert {name: (f["system"], f["status"], FAILURES[name][1] in f["reason"]) for name, f in found.items()} == {
+        name: ("serial", status, True) for name, (status, _) in FAILURES.items()
+    }
+    for name, failure in found.items():
+        assert f"{name} starting" in (root / failure["log"] / "stdout").read_text()
+    rows = document(root, "analyse", "--metric", "iteration_s")["benchmarks"]
+    assert [row["benchmark"] for row in rows] == ["ok", "chatty"]
+
+
+def test_a_benchmark_that_hangs_is_ended_and_told_how_far_it_came(project):
+    status, reason, output = failed(project("9.12-MR1", ["hangs"], timeout_s=3), "hangs")
+    assert status == "timeout"
+    assert reason.endswith("so it was killed; it happened in iteration 1 of 3")
+    assert "hangs starting warmup 1" in output
+
+
+def test_too_many_threads_execute_nothing_and_are_a_failure(project):
+    assert run(project("9.12-MR1", ["threads"], threads=2))["failures"] == []
+    status, reason, _ = failed(project("9.12-MR1", ["threads"], threads=64), "threads")
+    assert status == "no-measurement"
+    assert "The specified number of threads (64) is outside the range [1,4]; choose suite.threads" in reason
+
+
+def test_missing_data_of_2311_is_told(project):
+    status, reason, _ = failed(project("23.11-MR1-chopin", ["missing"]), "missing")
+    assert status == "exit"
+    assert "ERROR: " in reason
+    assert "unpack the whole release" in reason
+
+
+@pytest.mark.parametrize(
+    ("suite", "reason"),
+    [
+        ({"java_options": ["-XX:+NoSuchOption"]}, "java refused an option"),
+        ({"options": ["--no-such-option"]}, "correct suite.options or suite.version"),
+        ({"options": ["-c", "NoSuchCallback"]}, "-Ddacapo.callback.classpath=DIR"),
+    ],
+)
+def test_options_that_are_refused_are_told(project, suite, reason):
+    status, found, _ = failed(project("9.12-MR1", ["ok"], **suite), "ok")
+    assert status == "exit"
+    assert reason in found
+
+
+@pytest.mark.parametrize(
+    ("version", "jar"),
+    [
+        ("9.12-MR1", "da capo/a b.jar"),
+        ("23.11-MR1-chopin", 'it\'s "quoted"/x.jar'),
+        ("9.12-MR1", "$HOME/`x`/{home};#.jar"),
+        ("23.11-MR1-chopin", "é/ü %41+.jar"),
+    ],
+)
+def test_any_path_of_a_jar_will_do(project, version, jar):
+    assert run(project(version, ["ok"], jar=jar))["failures"] == []
