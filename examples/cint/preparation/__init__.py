@@ -1,0 +1,1 @@
+"""How the project directory is made: sources, inputs and workloads."""
