@@ -184,7 +184,7 @@ def _layouts(site: Site, name: str, base: _Base, stock: _Stock, layouts: Sequenc
     elif base.capture is not None and base.order is not None:
         tasks = [_Task(site, base.capture, base.order, *numbered) for numbered in enumerate(base.capture.links)]
         known = [task.cached(wanted) for task in tasks]
-        if base.cached and any(len(found) < len(wanted) for found in known):
+        if base.cached and any(len(found) < len(wanted) for found, _ in known):
             damaged = site.cache.damaged_files(base.capture)
             if damaged:
                 site.cache.drop_capture(base.capture.id)
@@ -193,8 +193,12 @@ def _layouts(site: Site, name: str, base: _Base, stock: _Stock, layouts: Sequenc
                 return _layouts(site, name, replace(again, notes=(*base.notes, note)), stock, layouts)
         gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
         rows = {}
-        for task, found in zip(tasks, known, strict=True):
-            rows[task.link.artefact] = _artefact_layouts(task, wanted, found, notes)
+        for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
+            notes += [
+                f"{name}: the cached binary of {task.link.artefact}, layout {layout}, was damaged; linked again"
+                for layout in damaged_layouts
+            ]
+            rows[task.link.artefact] = _artefact_layouts(task, wanted, found)
             notes += [f"{name}: {task.link.artefact}: {warning}" for warning in task.link.warnings]
         for row in refuse_twins(_refuse_immovable(tasks, rows)).values():
             results += row
@@ -231,18 +235,13 @@ def _rebuilt(site: Site, name: str, stock: _Stock, layouts: Sequence[LayoutName]
 
 
 def _artefact_layouts(
-    task: _Task, layouts: Sequence[LayoutName], found: Mapping[LayoutName, Binary], notes: list[str]
+    task: _Task, layouts: Sequence[LayoutName], found: Mapping[LayoutName, Binary]
 ) -> list[Binary | BuildFailure]:
     """Every layout of one artefact: ``found`` in the cache, or linked now."""
     results: dict[LayoutName, Binary | BuildFailure] = dict(found)
     missing = [layout for layout in layouts if layout not in results]
     for _ in found:
         task.site.progress.advance()
-    notes += [
-        f"{task.capture.system}: the cached binary of {task.link.artefact}, layout {layout}, was damaged; linked again"
-        for layout in missing
-        if task.site.cache.has_entry(task.key(layout))
-    ]
     # One thread more than linkers, so that none of these waits while layouts are drawn and binaries verified.
     jobs = task.site.jobs
     task = replace(task, site=replace(task.site, runner=InTurn(task.site.runner, jobs)))
@@ -287,13 +286,16 @@ class _Task:
         """The key of one binary in the cache."""
         return binary_key(self.capture.id, self.link.artefact, self.site.config.layout, layout)
 
-    def cached(self, layouts: Sequence[LayoutName]) -> dict[LayoutName, Binary]:
-        """Those layouts that are in the cache, whole."""
+    def cached(self, layouts: Sequence[LayoutName]) -> tuple[dict[LayoutName, Binary], list[LayoutName]]:
+        """Those layouts that are in the cache, whole; and those that are there damaged."""
+        # Before they are read: another process may be making them at this moment.
+        there = [layout for layout in layouts if self.site.cache.has_entry(self.key(layout))]
         names = (self.capture.system, self.link.artefact)
         # Most of it is hashing, which needs no lock of the interpreter.
         with threads(self.site, self.site.jobs) as pool:
             found = pool.map(lambda layout: cached_binary(self.site.cache, *names, layout, self.key(layout)), layouts)
-            return {layout: binary for layout, binary in zip(layouts, found, strict=True) if binary is not None}
+            whole = {layout: binary for layout, binary in zip(layouts, found, strict=True) if binary is not None}
+        return whole, [layout for layout in there if layout not in whole]
 
     def make(self, layout: LayoutName, desk: Callable[[], Path]) -> Binary | BuildFailure:
         """Link, verify and store one layout on the thread's ``desk``; an error becomes a record that names it."""
