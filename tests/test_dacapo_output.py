@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from layoutrand.core.suites.readings import DacapoReading
 from layoutrand.text.suites.dacapo import judge
 from layoutrand.text.suites.verdict import Ended, Verdict
 
-SAMPLES = Path(os.environ.get("LAYOUTRAND_SHARED_SAMPLES", "/work/shared/samples")) / "dacapo"
+SAMPLES = Path(__file__).parents[2] / "shared/samples/dacapo"
 needs_samples = pytest.mark.skipif(
     not SAMPLES.is_dir(), reason=f"real output is not part of the repository ({SAMPLES})"
 )

@@ -117,6 +117,15 @@ def test_every_layout_is_executed_in_an_image_of_its_own(project):
     assert run(project)["already"] == 9
 
 
+def test_systems_that_differ_in_words_alone_share_an_image_and_its_set_up(project):
+    text = CONFIG.replace('["{home}/bin/launch"]\nexpect', '["{home}/bin/launch", "{args}"]\nexpect')
+    text = text.replace("[[benchmarks]]", '[systems.b]\ncflags = "-O1"\nargs = "--fast --slow"\n[[benchmarks]]')
+    (project / "layoutrand.toml").write_text(text)
+    summary = run(project)
+    assert (summary["executions"], summary["failures"]) == (18, [])
+    assert (image_of(project) / "lib/archive").exists()
+
+
 def test_another_template_is_another_experiment(project):
     run(project)
     (project / "elsewhere/settings").write_text("changed")

@@ -10,7 +10,7 @@ from layoutrand.core.suites.readings import SpecReading
 from layoutrand.text.suites.spec_cpu import build_problems, judge, stored_exehashes
 from layoutrand.text.suites.verdict import Ended
 
-SAMPLES = Path("/work/shared/samples/spec")
+SAMPLES = Path(__file__).parents[2] / "shared/samples/spec"
 EXE = "benchspec/CPU/505.mcf_r/exe/mcf_r_base.layoutrand"
 COPY = "benchspec/CPU/505.mcf_r/run/run_base_test_layoutrand.0000/mcf_r_base.layoutrand"
 OURS, OTHERS = "a" * 64, "b" * 64

@@ -118,7 +118,7 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
         ids = store.begin(experiment, experiments.current_context(request.config))
         store.replace_build_failures(ids[0], request.captures, request.build_failures)
         # Known slots are left out, and each binary still to be executed is the one that was built.
-        stage = _Stage(workplace, Images(request.config, request.project, request.captures, say))
+        stage = _Stage(workplace, Images(request.config, request.project, request.origins, say))
         known = _known(store, experiment, plan)
         pending = [slot for slot in plan.slots if known.is_due(plan.key(slot), request)]
         _check_binaries(plan, pending)

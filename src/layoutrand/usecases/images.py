@@ -34,11 +34,11 @@ def image_key(config: Config, project: Path) -> str:
 class Images:
     """The images of one call of `execute`."""
 
-    def __init__(self, config: Config, project: Path, captures: Mapping[str, str], say: Callable[[str], None]) -> None:
-        """``captures`` tells systems apart whose images may differ: what their executions are recorded under."""
+    def __init__(self, config: Config, project: Path, origins: Mapping[str, str], say: Callable[[str], None]) -> None:
+        """``origins`` tells systems apart whose images differ: those of one origin share theirs."""
         self._image = config.build.image
         self._artefact = "" if self._image is None else self._image.artefact or config.build.artefacts[0]
-        self._project, self._captures, self._say = project.resolve(), captures, say
+        self._project, self._origins, self._say = project.resolve(), origins, say
         self._proved: set[tuple[str, LayoutName]] = set()
 
     def furnish(
@@ -66,7 +66,7 @@ class Images:
         return True
 
     def _folder(self, system: str) -> Path:
-        return self._project / ".layoutrand" / "images" / self._captures[system][:32]
+        return self._project / ".layoutrand" / "images" / self._origins[system][:32]
 
     def _make(  # noqa: PLR0913 - the parts of one step
         self,

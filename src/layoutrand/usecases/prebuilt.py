@@ -39,17 +39,24 @@ def _read(site: Site, name: str, artefact: str) -> bytes:
         ) from error
 
 
-def recorded_under(config: Config, system: str, capture: str, binaries: tuple[Binary, ...], image: str = "") -> str:
+def recorded_under(config: Config, system: str, origin: str) -> str:
     """What a system's executions are recorded under, so that those of another build of it are told from them.
 
-    The id of its capture; for a prebuilt system, which has none, a digest of its files; and where the system gives the
-    programs words of its own, or there is an ``image`` around its artefact (its key), a digest of these and of that.
+    Its `origin_of`, or where the system gives the programs words of its own, a digest of these and of that.
+    """
+    options = config.systems[system]
+    return sha256_bytes(canonical_json([origin, options.args])) if options.args else origin
+
+
+def origin_of(config: Config, system: str, capture: str, binaries: tuple[Binary, ...], image: str) -> str:
+    """What tells a system's files from others.
+
+    The id of its capture; for a prebuilt system, which has none, a digest of its files; and where there is an ``image``
+    around its artefact (its key), a digest of that, too.
     """
     options = config.systems[system]
     origin = capture
     if options.prebuilt is not None:
         folder = str(Path(options.prebuilt))
         origin = sha256_bytes(canonical_json([folder, sorted((b.artefact, b.sha256) for b in binaries)]))
-    if image:
-        origin = sha256_bytes(canonical_json([origin, "image", image]))
-    return sha256_bytes(canonical_json([origin, options.args])) if options.args else origin
+    return sha256_bytes(canonical_json([origin, "image", image])) if image else origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutrand.core.config import Benchmark, Config, choose
@@ -30,7 +30,8 @@ class Request:
     ``project`` is the directory of layoutrand.toml; ``captures`` maps each system to the id of its capture;
     ``benchmarks`` are names, empty for all.  The seeds are those of the binaries and failures; a control is executed
     where ``run.controls`` lists it and a binary (or failure) of it is given.  ``rounds`` are seeds of rounds beyond
-    those: prebuilt systems have no binary of a seed, and take part in its round all the same.  ``wait_s`` is how long
+    those: prebuilt systems have no binary of a seed, and take part in its round all the same.  ``origins`` tells apart
+    the systems whose images differ (see `layoutrand.usecases.prebuilt.origin_of`).  ``wait_s`` is how long
     to wait for another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
     ``exehash_is_sha256`` names the systems whose suite is known to record the SHA-256 of executables.
     """
@@ -45,6 +46,7 @@ class Request:
     wait_s: float
     share_machine: bool = False
     rounds: Sequence[int] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
     exehash_is_sha256: frozenset[str] = frozenset()
 
 
