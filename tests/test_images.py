@@ -175,6 +175,19 @@ def test_wrong_settings_are_said(project, old, new, message):
         assert message in " ".join(done.stderr.split())
 
 
+def test_a_check_may_print_more_than_a_pipe_holds(project):
+    check = """["sh", "-c", "head -c 300000 /dev/zero | tr '\\\\0' x; exec {home}/bin/launch --version"]"""
+    (project / "layoutrand.toml").write_text(CONFIG.replace('["{home}/bin/launch", "--version"]', check))
+    assert run(project)["failures"] == []
+
+
+def test_a_template_with_a_link_into_itself_is_an_error(project):
+    (project / "the home/lib/again").symlink_to("..")
+    done = layoutrand(project, "run", "--seeds", "1")
+    assert done.returncode != 0
+    assert "of build.image.template: Too many levels of symbolic links" in " ".join(done.stderr.split())
+
+
 def test_a_program_that_writes_into_its_home_is_found_out(project):
     run(project)
     (project / "layoutrand.toml").write_text(

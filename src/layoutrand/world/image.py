@@ -112,12 +112,17 @@ def _states(folder: Path) -> dict[str, list[int]]:
 
 def _files(root: Path, exclude: Sequence[str]) -> Iterator[str]:
     """Paths of the files below ``root``, symbolic links followed, in a fixed order."""
-    for directory, folders, names in os.walk(root, followlinks=True):
+    for directory, folders, names in os.walk(root, onerror=_raise, followlinks=True):
         folders.sort()
         for name in sorted(names):
             path = os.path.relpath(os.path.join(directory, name), root)
             if not _matches(path, exclude):
                 yield path
+
+
+def _raise(error: OSError) -> None:
+    """A directory that cannot be read, or a link that leads into itself, is no directory to leave out."""
+    raise error
 
 
 def _matches(path: str, patterns: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +29,9 @@ def loaded_files(argv: Sequence[str], env: Mapping[str, str], cwd: Path, name: s
 
     Raises `OSError` where the program cannot be started.
     """
-    with subprocess.Popen(  # noqa: S603 - the command that layoutrand.toml gives
-        argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    # Into a file: nobody reads a pipe meanwhile, and a program that fills one would wait for ever.
+    with tempfile.TemporaryFile() as written, subprocess.Popen(  # noqa: S603 - the command that layoutrand.toml gives
+        argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=written, stderr=subprocess.STDOUT,
         start_new_session=True,
     ) as process:  # fmt: skip
         deadline = time.monotonic() + timeout_s
@@ -40,7 +42,9 @@ def loaded_files(argv: Sequence[str], env: Mapping[str, str], cwd: Path, name: s
         returncode = process.poll()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, 9)
-        output, _ = process.communicate()
+        process.wait()
+        written.seek(0)
+        output = written.read()
     return Loaded(frozenset(found), returncode, output.decode("utf-8", "backslashreplace"))
 
 
