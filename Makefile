@@ -3,17 +3,20 @@
 #   make test    lint, types, import contracts and the tests (slow and perf ones left out)
 #   make slow    the tests that take long          make perf    measure and print the figures of the README
 #   make lint    the checks without the tests      make clean   remove what was made here
+#   make hotspot-check  fetch, build and lay out HotSpot in $(HOTSPOT), and try every JVM (an hour and a half)
 #   make matrix  build every program of the README's table with every toolchain and factor, and write the table (an hour)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow perf matrix lint clean
+.PHONY: help demo test slow perf matrix hotspot-check lint clean
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
   if "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$p"; break; fi; done)
 PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
 SOURCES := src tests
+# Where `make hotspot-check` works: 1.5 GB.
+HOTSPOT ?= $(HOME)/layoutrand-hotspot
 # Options for pytest, such as PYTEST="-k cache -x".
 PYTEST ?=
 
@@ -54,6 +57,9 @@ perf: .venv/test.stamp
 
 matrix: .venv/test.stamp
 	@LAYOUTRAND_MATRIX=write .venv/bin/pytest -m slow tests/real/test_matrix.py $(PYTEST)
+
+hotspot-check: .venv/demo.stamp
+	@LAYOUTRAND=$(CURDIR)/.venv/bin/layoutrand examples/hotspot/check "$(HOTSPOT)"
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist layoutrand-demo

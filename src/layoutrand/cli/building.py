@@ -67,8 +67,8 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
     from layoutrand.world.cache import Cache, default_root
     from layoutrand.world.process import SubprocessRunner
 
-    n_built = sum(config.systems[name].prebuilt is None for name in systems)
-    total = (n_built * len(layouts) + len(systems) - n_built) * len(config.build.artefacts)
+    fixed = sum(name in config.in_one_layout() for name in systems)
+    total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
     with terminal.progress("binaries") as update:
         return build_systems(
             config, directory, Cache(default_root()), SubprocessRunner(), systems=systems, layouts=layouts, jobs=jobs,

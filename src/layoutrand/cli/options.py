@@ -84,7 +84,8 @@ def must_be_built(config: Config, system: str) -> None:
     """Raise `UsageError` where the system is prebuilt: it has no layout but its own, and no toolchain."""
     if config.systems[system].prebuilt is not None:
         raise UsageError(
-            f"system {system} is prebuilt: nothing is linked for it, so there is no layout to make or to look at"
+            f"system {system} is prebuilt: nothing is linked for it, so there is no order of its code to make or to "
+            "look at"
         )
 
 

@@ -180,9 +180,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.errors import UsageError
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.execute import execute
-    from layoutrand.usecases.images import image_key
-    from layoutrand.usecases.prebuilt import origin_of, recorded_under
-    from layoutrand.usecases.run_plan import Request
+    from layoutrand.usecases.run_request import make_request
     from layoutrand.usecases.tune import settle, tuned
     from layoutrand.world.measure import measure
     from layoutrand.world.results_file import open_for_writing, results_path
@@ -193,19 +191,9 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     layouts = all_layouts(seeds, controls=controls)
     results = building.build_with_progress(config, directory, systems, layouts, jobs, terminal)
-    image = image_key(config, directory)
-    origins = {
-        r.system: origin_of(config, r.system, r.capture.id if r.capture else "", r.binaries, image) for r in results
-    }
-    request = Request(
-        config=config, project=directory, binaries=[binary for result in results for binary in result.binaries],
-        build_failures=[failure for result in results for failure in result.failures],
-        captures={system: recorded_under(config, system, origin) for system, origin in origins.items()},
-        benchmarks=benchmarks, retry_failed=retry_failed, wait_s=wait_s, share_machine=share_machine,
-        rounds=seeds, origins=origins,
-        exehash_is_sha256=frozenset(
-            r.system for r in results if r.capture and r.capture.source.get("exehash") == "sha256"
-        ),
+    request = make_request(
+        config, directory, results, benchmarks=benchmarks, rounds=seeds, retry_failed=retry_failed, wait_s=wait_s,
+        share_machine=share_machine,
     )  # fmt: skip
     with open_for_writing(results_path(directory)) as store, show_progress(terminal, confidence) as update:
 

@@ -27,6 +27,7 @@ from layoutrand.core.command import ARGS
 from layoutrand.core.cross_checks import across, table_at
 from layoutrand.core.disturbance import Disturbance
 from layoutrand.core.image import Image
+from layoutrand.core.jdk import JIT_STRESS, factors_of_a_jdk
 from layoutrand.core.metric import Metric
 from layoutrand.core.problems import explain, key_path, suggest
 from layoutrand.core.schedule import Order
@@ -40,9 +41,14 @@ from layoutrand.errors import ConfigError, UsageError
 
 Factor = Literal[
     "function-order", "module-order", "function-order-in-module", "data-order", "padding", "link-order",
-    "linker-shuffle",
+    "linker-shuffle", "cds-order", "heap-base", "jit-stress",
 ]  # fmt: skip
 Classes = Literal["keep", "mix"]
+_ALONE = {
+    "link-order": "leaves the order to the linker",
+    "linker-shuffle": "leaves the order to the linker",
+    JIT_STRESS: "changes the generated code, not only where it lies",
+}
 PLACEHOLDERS = frozenset({"args", "artefact", "artefact_dir", "home", "project"})
 
 
@@ -124,9 +130,11 @@ class LayoutPolicy(_Table):
             raise ValueError("a factor is listed twice")
         if "function-order" in factors and {"module-order", "function-order-in-module"} & set(factors):
             raise ValueError("function-order already orders all functions, so it cannot go with another order factor")
-        for alone in ("link-order", "linker-shuffle"):
+        for alone, why in _ALONE.items():
             if alone in factors and len(factors) > 1:
-                raise ValueError(f"{alone} leaves the order to the linker, so it cannot go with another factor")
+                raise ValueError(f"{alone} {why}, so it cannot go with another factor")
+        if (of_a_jdk := factors_of_a_jdk(factors)) and len(of_a_jdk) < len(factors):
+            raise ValueError(f"{of_a_jdk[0]} is of a JDK that is taken as it is, so no factor of a link goes with it")
         return factors
 
     def facts(self) -> dict[str, Any]:
@@ -219,6 +227,12 @@ class Config(_Table):
     benchmarks: list[Benchmark] = []
     run: Run = Run()
     warmup: list[ChosenWarmup] = []
+
+    def in_one_layout(self) -> frozenset[str]:
+        """Names of the systems that have no layout but their own: prebuilt, and nothing that options could place."""
+        if factors_of_a_jdk(self.layout.factors):
+            return frozenset()
+        return frozenset(name for name, system in self.systems.items() if system.prebuilt is not None)
 
 
 class _File(Config):

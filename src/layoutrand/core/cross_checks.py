@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from layoutrand.core.command import ARGS
+from layoutrand.core.jdk import factors_of_a_jdk
 from layoutrand.core.problems import suggest
 
 _OF_ANY_BUILD: Final = frozenset({"env", "mode", "timeout_s"})
@@ -19,6 +20,7 @@ def across(table: Mapping[str, Any]) -> Iterator[str]:
     """
     build = table_at(table, "build")
     yield from _incomplete(table)
+    yield from _of_a_jdk(table)
     if "repo" in build:
         if build.get("source", ".") != ".":
             yield "build: give either source or repo, not both"
@@ -61,6 +63,30 @@ def _unused(systems: Mapping[str, Any], benchmarks: list[Any], *, image: bool) -
                 f"systems.{name}: a command has {{home}}, the directory of a prebuilt system or of build.image, and "
                 "this has neither"
             )
+
+
+def _of_a_jdk(table: Mapping[str, Any]) -> Iterator[str]:
+    """Where factors of a JDK as it is are asked for: every system must be one, and commands must take their options."""
+    factors, artefacts = table_at(table, "layout").get("factors"), table_at(table, "build").get("artefacts")
+    asked = factors_of_a_jdk(factors) if isinstance(factors, list) else ()
+    if not asked:
+        return
+    for name, system in table_at(table, "systems").items():
+        if isinstance(system, dict) and "prebuilt" not in system:
+            yield (
+                f"layout.factors: {asked[0]} is of a JDK that is taken as it is, so systems.{name}.prebuilt must name "
+                "its home"
+            )
+    if isinstance(artefacts, list) and len(artefacts) > 1:
+        yield f"build.artefacts: with {asked[0]} there is one, the JDK's libjvm.so"
+    benchmarks = table.get("benchmarks")
+    for number, benchmark in enumerate(benchmarks if isinstance(benchmarks, list) else ()):
+        command = benchmark.get("command") if isinstance(benchmark, dict) else None
+        words = [word for word in command if isinstance(word, str)] if isinstance(command, list) else []
+        if words and ARGS not in words:
+            yield f"benchmarks[{number}].command: has no word {ARGS}, behind java, for the options of {asked[0]}"
+        if any("{artefact" in word for word in words):
+            yield f"benchmarks[{number}].command: with {asked[0]} a layout has no artefact of its own; use {{home}}"
 
 
 def _incomplete(table: Mapping[str, Any]) -> Iterator[str]:

@@ -54,10 +54,17 @@ def store_linked(  # noqa: PLR0913 - the parts of one entry
 
 def store_stock(cache: Cache, system: str, artefact: str, key: str, data: bytes) -> Binary:
     """Put the user's own binary into the cache; there is nothing to verify it against."""
+    return store_file(cache, system, artefact, STOCK, key, data)
+
+
+def store_file(  # noqa: PLR0913 - the parts of one entry
+    cache: Cache, system: str, artefact: str, layout: LayoutName, key: str, data: bytes, *, made_s: float = 0.0
+) -> Binary:
+    """Put a file that no link of ours made, in ``made_s`` seconds, into the cache."""
     name = os.path.basename(artefact)
     meta = {
-        "system": system, "artefact": artefact, "layout": STOCK, "sha256": sha256_bytes(data), "text_sha256": "",
-        "link_s": 0.0, "verification": None,
+        "system": system, "artefact": artefact, "layout": layout, "sha256": sha256_bytes(data), "text_sha256": "",
+        "link_s": made_s, "verification": None,
     }  # fmt: skip
     with cache.scratch("stock") as scratch:
         entry = scratch / "entry"
@@ -66,7 +73,7 @@ def store_stock(cache: Cache, system: str, artefact: str, key: str, data: bytes)
             (entry / name).write_bytes(data)
             (entry / name).chmod(0o755)
         cache.commit_binary(entry, key, meta)
-    return _binary(cache.binary_path(key, name), meta, system, artefact, STOCK, cached=False)
+    return _binary(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
 
 
 def _binary(  # noqa: PLR0913 - the parts of one value

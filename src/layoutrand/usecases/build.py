@@ -6,12 +6,13 @@ import gc
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.config import Config, System
+from layoutrand.core.jdk import JvmFacts
 from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.core.recipe import Recipe, Variant
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
@@ -19,6 +20,7 @@ from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.usecases import prebuilt
 from layoutrand.usecases.binaries import binary_key, cached_binary, stock_key, store_linked, store_stock
 from layoutrand.usecases.capture import Order, build_stock, capture, make_order
+from layoutrand.usecases.jdk_layouts import make_jdk_layouts
 from layoutrand.usecases.libraries import companions
 from layoutrand.usecases.memory import recall_capture, remember_build
 from layoutrand.usecases.origin import Origins
@@ -36,7 +38,10 @@ MIN_SECTIONS = 2
 
 @dataclass(frozen=True)
 class SystemBuild:
-    """What `build` did for one system; ``capture`` is None if it failed."""
+    """What `build` did for one system; ``capture`` is None if it failed.
+
+    ``jvms`` has what a JVM said of itself in each layout, where the system is a JDK whose options place something.
+    """
 
     system: str
     capture: Capture | None
@@ -44,6 +49,7 @@ class SystemBuild:
     binaries: tuple[Binary, ...]
     failures: tuple[BuildFailure, ...]
     notes: tuple[str, ...]
+    jvms: Mapping[LayoutName, JvmFacts] = field(default_factory=dict)
 
 
 def build(  # noqa: PLR0913 - one argument for each choice of the user
@@ -54,7 +60,7 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
 
     Captures come first (each system's instrumented and stock builds, as many at a time as there are jobs), then all
     missing binaries are linked and verified, ``jobs`` at a time. In rebuild mode each layout is a build of its own.
-    Prebuilt systems have their stock binaries, whatever the ``layouts``.
+    Prebuilt systems have their stock binaries, whatever the ``layouts``, and these where factors of a JDK are asked for.
     """
     everything = list(systems)
     systems = [name for name in everything if config.systems[name].prebuilt is None]
@@ -82,7 +88,7 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
         results = [_layouts(site, name, bases[name], controls.get(name, nothing), layouts) for name in systems]
     else:
         results = [_rebuilt(site, name, controls.get(name, nothing), layouts) for name in systems]
-    results += [_prebuilt(site, name) for name in everything if name not in systems]
+    results += [_prebuilt(site, name, layouts) for name in everything if name not in systems]
     results.sort(key=lambda result: everything.index(result.system))
     return _with_remarks(results, site.origins.notes())
 
@@ -209,14 +215,18 @@ def _layouts(site: Site, name: str, base: _Base, stock: _Stock, layouts: Sequenc
     )  # fmt: skip
 
 
-def _prebuilt(site: Site, name: str) -> SystemBuild:
+def _prebuilt(site: Site, name: str, layouts: Sequence[LayoutName]) -> SystemBuild:
     """A system of which nothing is built."""
-    found = prebuilt.take(site, name)
-    for _ in found:
+    results = prebuilt.take(site, name)
+    for _ in results:
         site.progress.advance()
+    jvms: Mapping[LayoutName, JvmFacts] = {}
+    if name not in site.config.in_one_layout():
+        made = make_jdk_layouts(site, name, layouts)
+        results, jvms = [*results, *made.results], made.facts
     return SystemBuild(
-        system=name, capture=None, cached=True, binaries=tuple(r for r in found if isinstance(r, Binary)),
-        failures=tuple(r for r in found if isinstance(r, BuildFailure)), notes=(),
+        system=name, capture=None, cached=True, binaries=tuple(r for r in results if isinstance(r, Binary)),
+        failures=tuple(r for r in results if isinstance(r, BuildFailure)), notes=(), jvms=jvms,
     )  # fmt: skip
 
 

@@ -12,26 +12,22 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 from layoutrand.core import command as commands
 from layoutrand.core.attempts import Attempts, is_due, is_to_be_repeated, that_count
 from layoutrand.core.disturbance import Disturbed, summary
-from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF, SIMULATED, Slot
+from layoutrand.core.schedule import SIMULATED, Slot
 from layoutrand.core.suites.generated import SuiteBenchmark
 from layoutrand.errors import CacheError
 from layoutrand.model import Binary, BuildFailure, Execution, Experiment, SlotKey
-from layoutrand.text import perf_stat
-from layoutrand.text.cachegrind import command_prefix
 from layoutrand.usecases import experiment as experiments
-from layoutrand.usecases.conditions import conditions_of
-from layoutrand.usecases.images import Images
 from layoutrand.usecases.iterations import key_now, read_now
 from layoutrand.usecases.judge import judge, of_the_program
 from layoutrand.usecases.live import Live
 from layoutrand.usecases.observe import Observed, Observer
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
-from layoutrand.world.counters import make_fifo
+from layoutrand.usecases.staging import Stage, command_of, make_room
 from layoutrand.world.disk import sha256_file
 from layoutrand.world.host_watch import HostWatch
 from layoutrand.world.interrupts import noted_interrupts
@@ -39,11 +35,8 @@ from layoutrand.world.machine_lock import machine_lock_path, only_one_measures
 from layoutrand.world.measure import Command, Outcome
 from layoutrand.world.results import ResultsStore
 from layoutrand.world.results_file import exclusive_use
-from layoutrand.world.spec_root import results_to_keep, write_files
-from layoutrand.world.workplace import Room, Workplace, end_leftovers
-
-CACHEGRIND_SLOWDOWN: Final = 50
-"""``timeout_s`` is meant for the program as it is; simulated it takes 20 to 50 times as long."""
+from layoutrand.world.spec_root import results_to_keep
+from layoutrand.world.workplace import Workplace, end_leftovers
 
 
 class Executor(Protocol):
@@ -118,7 +111,7 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
         ids = store.begin(experiment, experiments.current_context(request.config))
         store.replace_build_failures(ids[0], request.captures, request.build_failures)
         # Known slots are left out, and each binary still to be executed is the one that was built.
-        stage = _Stage(workplace, Images(request.config, request.project, request.origins, say))
+        stage = Stage.of(request, workplace, say)
         known = _known(store, experiment, plan)
         pending = [slot for slot in plan.slots if known.is_due(plan.key(slot), request)]
         _check_binaries(plan, pending)
@@ -146,14 +139,6 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
 
 
 @dataclass(frozen=True)
-class _Stage:
-    """Where executions happen, and the images that they happen in."""
-
-    workplace: Workplace
-    images: Images
-
-
-@dataclass(frozen=True)
 class _Known:
     """What the results hold of a plan's slots: how the attempts at each went, and every execution."""
 
@@ -177,7 +162,7 @@ def _known(store: ResultsStore, experiment: Experiment, plan: Plan) -> _Known:
 
 
 def _attempts(  # noqa: PLR0913 - the parts of one step
-    plan: Plan, slot: Slot, history: Attempts, stage: _Stage,
+    plan: Plan, slot: Slot, history: Attempts, stage: Stage,
     observe: Callable[[Command, Slot], Observed], record: Callable[[Execution], None],
 ) -> Iterator[Execution]:  # fmt: skip
     """Execute a slot once, and again as long as it is disturbed and may be repeated; each is recorded, then yielded."""
@@ -233,18 +218,17 @@ def _observe(observer: Observer, executor: Executor, command: Command, slot: Slo
 
 
 def _execute_slot(
-    plan: Plan, slot: Slot, attempt: int, stage: _Stage, observe: Callable[[Command, Slot], Observed]
+    plan: Plan, slot: Slot, attempt: int, stage: Stage, observe: Callable[[Command, Slot], Observed]
 ) -> Execution:
     project, workplace = plan.request.project, stage.workplace
     benchmark = plan.benchmarks[slot.benchmark]
-    files = [project / name for name in benchmark.files]
-    room = _room(plan, slot, stage, files)
+    room = make_room(plan, slot, stage)
     run = plan.request.config.run
     padding = None
     # A simulation is to count the same to the digit, and its instructions alone change with the environment's size.
     if "env-size" in run.randomise and slot.instrument not in SIMULATED:
         padding = commands.padding_size(run.schedule_seed, slot.identity)
-    command = _command(plan, slot, room, padding)
+    command = command_of(plan, slot, room, padding)
     seen = observe(command, slot)
     outcome = of_the_program(seen.outcome, command, slot.instrument, workplace)
     judgement = judge(
@@ -266,58 +250,3 @@ def _execute_slot(
         rusage=outcome.rusage, env_size=padding, argv=command.argv, log=log, conditions=command.conditions.facts(),
         host_state=seen.state, disturbances=seen.disturbances, measurements=judgement.measurements,
     )  # fmt: skip
-
-
-def _command(plan: Plan, slot: Slot, room: Room, padding: int | None) -> Command:
-    benchmark = plan.benchmarks[slot.benchmark]
-    places = _places(plan, slot, room)
-    argv = commands.arguments(benchmark.command, places)
-    timeout_s = benchmark.timeout_s
-    if slot.instrument == CACHEGRIND:
-        argv = command_prefix(str(plan.valgrind), str(room.profile), str(room.profile_log)) + argv
-        timeout_s *= CACHEGRIND_SLOWDOWN
-    elif slot.instrument == PERF:
-        make_fifo(room.counts_control)
-        events = benchmark.metric.counters
-        argv = perf_stat.command_prefix(str(plan.perf), events, str(room.counts), str(room.counts_control)) + argv
-    return Command(
-        argv=argv, env=_loader(plan, room) | commands.environment(benchmark.env, places, padding), cwd=room.cwd,
-        stdin=None if benchmark.stdin is None else plan.request.project / benchmark.stdin,
-        stdout=room.stdout, stderr=room.stderr, timeout_s=timeout_s,
-        aslr=plan.request.config.run.aslr == "on",
-        merge_output=benchmark.merge_output and slot.instrument == NATIVE,  # the others have messages of their own
-        conditions=conditions_of(plan.request.config, plan.placement, slot, benchmark),
-    )  # fmt: skip
-
-
-def _room(plan: Plan, slot: Slot, stage: _Stage, files: Sequence[Path]) -> Room:
-    """A new room for one execution, with the image of its layout where there is one."""
-    artefacts, benchmark = plan.placed(slot), plan.benchmarks[slot.benchmark]
-    while True:
-        room = stage.workplace.prepare({b.artefact: b.path for b in artefacts.values()}, files)
-        if isinstance(benchmark, SuiteBenchmark):
-            write_files(room.cwd, benchmark.generated)
-        plain = _loader(plan, room) | commands.environment({}, _places(plan, slot, room), None)
-        if not stage.images.furnish(room, slot.system, artefacts, stage.workplace, plain):
-            return room
-
-
-def _places(plan: Plan, slot: Slot, room: Room) -> commands.Places:
-    artefact = room.bin / plan.binary(slot).artefact
-    return commands.Places(
-        artefact=str(artefact), artefact_dir=str(artefact.parent), project=str(plan.request.project.resolve()),
-        home=str(Path.home()), tmp=str(room.tmp), prebuilt=_home(plan, slot, room), args=plan.args(slot),
-    )  # fmt: skip
-
-
-def _home(plan: Plan, slot: Slot, room: Room) -> str:
-    if plan.request.config.build.image is not None:
-        return str(room.home)
-    folder = plan.request.config.systems[slot.system].prebuilt
-    return "" if folder is None else str((plan.request.project / folder).resolve())
-
-
-def _loader(plan: Plan, room: Room) -> dict[str, str]:
-    """How the dynamic linker finds artefacts that others need: the build's tree, where they were linked, is gone."""
-    folders = [str(room.bin / folder) for folder in plan.libraries]
-    return {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}

@@ -58,5 +58,6 @@ def origin_of(config: Config, system: str, capture: str, binaries: tuple[Binary,
     origin = capture
     if options.prebuilt is not None:
         folder = str(Path(options.prebuilt))
-        origin = sha256_bytes(canonical_json([folder, sorted((b.artefact, b.sha256) for b in binaries)]))
+        own = sorted((b.artefact, b.sha256) for b in binaries if b.layout == STOCK)
+        origin = sha256_bytes(canonical_json([folder, own]))
     return sha256_bytes(canonical_json([origin, "image", image])) if image else origin

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutrand.core.config import Benchmark, Config, choose
+from layoutrand.core.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
 from layoutrand.core.schedule import CACHEGRIND, PERF, Design, Slot, schedule
 from layoutrand.core.suites.generated import artefacts_of
 from layoutrand.core.topology import Placement
 from layoutrand.core.warmup import InForce
 from layoutrand.errors import UsageError
-from layoutrand.model import Binary, BuildFailure, LayoutName, SlotKey
+from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName, SlotKey
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.conditions import check_stacks, checked_placement
 from layoutrand.usecases.iterations import warmups_of
@@ -33,7 +34,8 @@ class Request:
     those: prebuilt systems have no binary of a seed, and take part in its round all the same.  ``origins`` tells apart
     the systems whose images differ (see `layoutrand.usecases.prebuilt.origin_of`).  ``wait_s`` is how long
     to wait for another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
-    ``exehash_is_sha256`` names the systems whose suite is known to record the SHA-256 of executables.
+    ``exehash_is_sha256`` names the systems whose suite is known to record the SHA-256 of executables.  ``jvms`` has
+    what a JVM said of itself in each layout of a JDK that is taken as it is.
     """
 
     config: Config
@@ -48,6 +50,7 @@ class Request:
     rounds: Sequence[int] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     exehash_is_sha256: frozenset[str] = frozenset()
+    jvms: Mapping[tuple[str, LayoutName], JvmFacts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,21 @@ class Plan:
         needed = artefacts_of(self.benchmarks[slot.benchmark], self.request.config.build)
         return {artefact: self.binaries[slot.system, slot.layout][artefact] for artefact in needed}
 
-    def args(self, slot: Slot) -> tuple[str, ...]:
-        """What the word ``{args}`` of a command stands for."""
-        return tuple(shlex.split(self.request.config.systems[slot.system].args))
+    def files(self, slot: Slot) -> dict[str, Path]:
+        """What the slot's execution finds beside its working directory: its artefacts, or what a JDK's layout has."""
+        if self.jdk_factors(slot):
+            return {OWN_FILE: self.binary(slot).path}
+        return {binary.artefact: binary.path for binary in self.placed(slot).values()}
+
+    def jdk_factors(self, slot: Slot) -> tuple[str, ...]:
+        """The factors that options of a JDK express in this slot; none for stock."""
+        return () if slot.layout == STOCK else factors_of_a_jdk(self.request.config.layout.factors)
+
+    def args(self, slot: Slot, own_file: str) -> tuple[str, ...]:
+        """What the word ``{args}`` of a command stands for; ``own_file`` is where the file of a JDK's layout lies."""
+        factors = self.jdk_factors(slot)
+        layout = options(factors, slot.layout, own_file) if factors else ()
+        return (*layout, *shlex.split(self.request.config.systems[slot.system].args))
 
     def warmups(self, slot: Slot) -> dict[str, InForce]:
         """Metric -> iterations that are warm-up by now, for what the slot's program prints."""
@@ -170,7 +185,7 @@ def _design(request: Request, benchmarks: Mapping[str, Benchmark]) -> Design:
         repetitions=run.executions,
         schedule_seed=run.schedule_seed,
         order=run.order,
-        fixed=frozenset(name for name, system in request.config.systems.items() if system.prebuilt is not None),
+        fixed=request.config.in_one_layout(),
     )
 
 

@@ -150,7 +150,7 @@ def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
 
 def _in_one_layout(config: Config, systems: list[str]) -> list[str]:
     """What the intervals of prebuilt systems do not cover."""
-    fixed = [name for name in systems if config.systems[name].prebuilt is not None]
+    fixed = [name for name in systems if name in config.in_one_layout()]
     if not fixed:
         return []
     return [
@@ -279,7 +279,7 @@ def _samples(
     """One sample for each system, benchmark and metric, in the order of the configuration, the primary metric first."""
     names = [benchmark.name for benchmark in benchmarks]
     metrics = {benchmark.name: benchmark.metric for benchmark in benchmarks}
-    fixed = {name for name in systems if config.systems[name].prebuilt is not None}
+    fixed = config.in_one_layout()
     table: dict[_SampleKey, dict[BinaryName, list[tuple[float, ...]]]] = {}
     units: dict[_SampleKey, str] = {}
     for execution in sorted(executions, key=lambda e: (e.round, e.repetition)):

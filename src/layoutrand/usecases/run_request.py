@@ -1,0 +1,34 @@
+"""From what was built to what is to be executed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from layoutrand.core.config import Config
+from layoutrand.usecases.build import SystemBuild
+from layoutrand.usecases.images import image_key
+from layoutrand.usecases.prebuilt import origin_of, recorded_under
+from layoutrand.usecases.run_plan import Request
+
+
+def make_request(  # noqa: PLR0913 - one argument for each choice of the user
+    config: Config, project: Path, results: Sequence[SystemBuild], *, benchmarks: Sequence[str], rounds: Sequence[int],
+    retry_failed: bool, wait_s: float, share_machine: bool,
+) -> Request:  # fmt: skip
+    """The request to execute what ``results`` built; the arguments are fields of `Request`."""
+    image = image_key(config, project)
+    origins = {
+        r.system: origin_of(config, r.system, r.capture.id if r.capture else "", r.binaries, image) for r in results
+    }
+    return Request(
+        config=config, project=project, binaries=[binary for result in results for binary in result.binaries],
+        build_failures=[failure for result in results for failure in result.failures],
+        captures={system: recorded_under(config, system, origin) for system, origin in origins.items()},
+        benchmarks=benchmarks, retry_failed=retry_failed, wait_s=wait_s, share_machine=share_machine,
+        rounds=rounds, origins=origins,
+        jvms={(r.system, layout): facts for r in results for layout, facts in r.jvms.items()},
+        exehash_is_sha256=frozenset(
+            r.system for r in results if r.capture and r.capture.source.get("exehash") == "sha256"
+        ),
+    )  # fmt: skip

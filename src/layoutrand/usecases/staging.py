@@ -1,0 +1,101 @@
+"""The stage of one execution: its fresh directories, its command with the instrument in front, its environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from layoutrand.core import command as commands
+from layoutrand.core.jdk import OWN_FILE
+from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF, Slot
+from layoutrand.core.suites.generated import SuiteBenchmark
+from layoutrand.text import perf_stat
+from layoutrand.text.cachegrind import command_prefix
+from layoutrand.usecases.conditions import conditions_of
+from layoutrand.usecases.images import Images
+from layoutrand.usecases.jdk_proof import JdkProofs
+from layoutrand.usecases.run_plan import Plan, Request
+from layoutrand.world.counters import make_fifo
+from layoutrand.world.measure import Command
+from layoutrand.world.spec_root import write_files
+from layoutrand.world.workplace import Room, Workplace
+
+CACHEGRIND_SLOWDOWN: Final = 50
+"""``timeout_s`` is meant for the program as it is; simulated it takes 20 to 50 times as long."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where executions happen, the images that they happen in, and the proofs of JDKs in their layouts."""
+
+    workplace: Workplace
+    images: Images
+    jdks: JdkProofs
+
+    @classmethod
+    def of(cls, request: Request, workplace: Workplace, say: Callable[[str], None]) -> Stage:
+        """The stage of one call: nothing is made or proved yet."""
+        return cls(workplace, Images(request.config, request.project, request.origins, say), JdkProofs(request))
+
+
+def command_of(plan: Plan, slot: Slot, room: Room, padding: int | None) -> Command:
+    """What starts the slot's program in the room; ``padding`` is the size of an environment variable, None for none."""
+    benchmark = plan.benchmarks[slot.benchmark]
+    places = _places(plan, slot, room)
+    argv = commands.arguments(benchmark.command, places)
+    timeout_s = benchmark.timeout_s
+    if slot.instrument == CACHEGRIND:
+        argv = command_prefix(str(plan.valgrind), str(room.profile), str(room.profile_log)) + argv
+        timeout_s *= CACHEGRIND_SLOWDOWN
+    elif slot.instrument == PERF:
+        make_fifo(room.counts_control)
+        events = benchmark.metric.counters
+        argv = perf_stat.command_prefix(str(plan.perf), events, str(room.counts), str(room.counts_control)) + argv
+    return Command(
+        argv=argv, env=_loader(plan, room) | commands.environment(benchmark.env, places, padding), cwd=room.cwd,
+        stdin=None if benchmark.stdin is None else plan.request.project / benchmark.stdin,
+        stdout=room.stdout, stderr=room.stderr, timeout_s=timeout_s,
+        aslr=plan.request.config.run.aslr == "on",
+        merge_output=benchmark.merge_output and slot.instrument == NATIVE,  # the others have messages of their own
+        conditions=conditions_of(plan.request.config, plan.placement, slot, benchmark),
+    )  # fmt: skip
+
+
+def make_room(plan: Plan, slot: Slot, stage: Stage) -> Room:
+    """A new room for one execution, with the image of its layout where there is one."""
+    artefacts, benchmark = plan.placed(slot), plan.benchmarks[slot.benchmark]
+    files = [plan.request.project / name for name in benchmark.files]
+    while True:
+        room = stage.workplace.prepare(plan.files(slot), files)
+        if isinstance(benchmark, SuiteBenchmark):
+            write_files(room.cwd, benchmark.generated)
+        places = _places(plan, slot, room)
+        plain = _loader(plan, room) | commands.environment({}, places, None)
+        if stage.images.furnish(room, slot.system, artefacts, stage.workplace, plain):
+            continue
+        if not stage.jdks.prove(slot, plan.binary(slot), commands.arguments(benchmark.command, places), room.cwd):
+            return room
+
+
+def _places(plan: Plan, slot: Slot, room: Room) -> commands.Places:
+    artefact = room.bin / plan.binary(slot).artefact
+    return commands.Places(
+        artefact=str(artefact), artefact_dir=str(artefact.parent), project=str(plan.request.project.resolve()),
+        home=str(Path.home()), tmp=str(room.tmp), prebuilt=_home(plan, slot, room),
+        args=plan.args(slot, str(room.bin / OWN_FILE)),
+    )  # fmt: skip
+
+
+def _home(plan: Plan, slot: Slot, room: Room) -> str:
+    if plan.request.config.build.image is not None:
+        return str(room.home)
+    folder = plan.request.config.systems[slot.system].prebuilt
+    return "" if folder is None else str((plan.request.project / folder).resolve())
+
+
+def _loader(plan: Plan, room: Room) -> dict[str, str]:
+    """How the dynamic linker finds artefacts that others need: the build's tree, where they were linked, is gone."""
+    folders = [str(room.bin / folder) for folder in plan.libraries]
+    return {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}
