@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import t as t_distribution
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
@@ -127,3 +128,50 @@ def test_an_interval_that_misses_its_centre_is_taken_from_its_nearest_bound():
 def test_forecast_needs_a_count():
     with pytest.raises(AnalysisError, match="n_binaries must be an integer of at least 1, got 0"):
         stats.binaries_to_decide(_interval(0.9, 1.1), n_binaries=0)
+
+
+@pytest.mark.parametrize("half_width", [0.001, 0.01, 0.05])
+def test_the_forecast_number_is_the_first_that_reaches_the_half_width(half_width):
+    values = np.random.default_rng(1).normal(100, 5, 12)
+    interval = stats.mean_interval(values)
+    needed = stats.binaries_to_reach(interval, half_width, n_binaries=12)
+    deviation = values.std(ddof=1)
+
+    def reached(m):
+        return t_distribution.ppf(0.975, m - 1) * deviation / math.sqrt(m) / values.mean()
+
+    assert reached(needed) <= half_width
+    assert needed == 12 or reached(needed - 1) > half_width
+
+
+def test_the_forecast_agrees_with_the_plan():
+    values = np.random.default_rng(2).normal(100, 5, 30)
+    needed = stats.binaries_to_reach(stats.mean_interval(values), 0.01, n_binaries=30)
+    predicted = [
+        stats.predict((values.var(ddof=1),), (m,), costs=(1.0,), mean=values.mean()).relative_half_width
+        for m in (needed, needed - 1)
+    ]
+
+    assert predicted[0] <= 0.01 < predicted[1]
+
+
+def test_forecasts_are_about_right_on_average():
+    """As many binaries as forecast from 20 give about the half-width asked for."""
+    reached = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        needed = stats.binaries_to_reach(stats.mean_interval(rng.normal(100, 5, 20)), 0.01, n_binaries=20)
+        reached.append(stats.mean_interval(rng.normal(100, 5, needed)).relative_half_width)
+
+    assert np.mean(reached) == pytest.approx(0.01, rel=0.15)
+
+
+def test_what_allows_no_forecast_of_the_width():
+    assert stats.binaries_to_reach(_interval(99.9, 100.1), 0.01, n_binaries=7) == 7
+    assert stats.binaries_to_reach(_interval(-math.inf, math.inf, 1.0), n_binaries=1) is None
+    assert stats.binaries_to_reach(_interval(-1, 1), n_binaries=5) is None
+    assert stats.binaries_to_reach(_interval(1, 199), 1e-4, n_binaries=5) is None
+    with pytest.raises(AnalysisError, match="half_width must be a finite number above 0"):
+        stats.binaries_to_reach(_interval(1, 2), 0.0, n_binaries=5)
+    with pytest.raises(AnalysisError, match="n_binaries must be an integer of at least 1"):
+        stats.binaries_to_reach(_interval(1, 2), n_binaries=0)

@@ -111,3 +111,55 @@ def test_a_lucky_layout_feigns_more_than_the_interval_of_the_mean():
     spread, interval = stats.single_binary_ratios(a, b), stats.ratio_interval(a, b)
 
     assert math.log(spread.maximum / spread.minimum) > 4 * math.log(interval.high / interval.low)
+
+
+def test_the_share_of_layouts_by_hand():
+    """F = V / (v / e); shares (F - 1) / (F - 1 + e) at F and at F over its quantiles."""
+    rng = np.random.default_rng(2)
+    default, randomised = rng.normal(100, 1, (20, 5)), rng.normal(100, 1, (30, 4, 5)) + rng.normal(0, 2, (30, 1, 1))
+    a, b = default.mean(axis=1), randomised.mean(axis=(1, 2))
+    f = (b.var(ddof=1) / b.mean() ** 2) / (a.var(ddof=1) / a.mean() ** 2 / 4)
+    points = [1, *(scipy_stats.f.ppf(level, 29, 19) for level in (0.975, 0.025))]
+
+    found = stats.layout_effect(default, randomised).correlation
+
+    assert [found.centre, found.low, found.high] == pytest.approx([(f / p - 1) / (f / p - 1 + 4) for p in points])
+
+
+def test_the_share_agrees_with_that_of_repeated_executions():
+    """The same populations in the other design: each of 200 binaries executed ten times."""
+    rng = np.random.default_rng(3)
+    layouts = rng.normal(0, 2, (200, 1))
+    repeated = 100 + layouts + rng.normal(0, 1, (200, 10))
+    once, stock = 100 + layouts[:, 0] + rng.normal(0, 1, 200), rng.normal(100, 1, 200)
+
+    share = stats.layout_effect(stock, once).correlation
+
+    assert share.centre == pytest.approx(0.8, abs=0.05)
+    assert share.centre == pytest.approx(stats.intraclass_correlation(repeated, method="f").centre, abs=0.06)
+
+
+@pytest.mark.parametrize("layout_sd", [0.3, 2.0])
+def test_intervals_of_the_layouts_part_cover_it(layout_sd):
+    """95 %: at least 378 of 400 less 4 standard deviations; the true share is known."""
+    variance = layout_sd**2
+    hits = {"sd": 0, "share": 0}
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        found = stats.layout_effect(rng.normal(1000, 1, 15), 1000 + rng.normal(0, layout_sd, 20) + rng.normal(0, 1, 20))
+        hits["sd"] += layout_sd / 1000 in found.layout_sd_interval
+        hits["share"] += variance / (variance + 1) in found.correlation
+
+    assert min(hits.values()) >= 380 - 4 * math.sqrt(19)
+
+
+def test_layouts_that_vary_less_than_the_default_have_no_share():
+    found = stats.layout_effect([1.0, 1.2, 0.8, 1.1, 0.9], [2.0, 2.001, 2.0, 1.999, 2.0])
+
+    assert (found.correlation.centre, found.correlation.high, found.layout_sd_interval.high) == (0.0, 0.0, 0.0)
+
+
+def test_a_default_without_noise_leaves_all_to_the_layouts():
+    found = stats.layout_effect([1.0] * 5, [2.0, 2.1, 2.2, 2.0, 2.0])
+
+    assert (found.correlation.low, found.correlation.centre) == (1.0, 1.0)

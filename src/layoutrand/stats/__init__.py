@@ -25,19 +25,33 @@ LCP: Li, Chen and Peng, Precise Computer Performance Comparisons Via Statistical
 from __future__ import annotations
 
 from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
-from layoutrand.stats.decision import Forecast, binaries_to_decide, decide
+from layoutrand.stats.decision import Forecast, binaries_to_decide, binaries_to_reach, decide
 from layoutrand.stats.distribution import FiveNumberSummary, empirical_distribution, five_number_summary
 from layoutrand.stats.effect import LayoutEffect, layout_effect, single_binary_ratios
 from layoutrand.stats.false_alarms import FalseAlarmRow, false_alarm_study
 from layoutrand.stats.growth import SampleSize, grow_sample
 from layoutrand.stats.interval import Interval, mean_interval
+from layoutrand.stats.modality import dip_test
 from layoutrand.stats.multiple import adjust
+from layoutrand.stats.outliers import Outliers, outliers
 from layoutrand.stats.paired import Pairing, pairing
 from layoutrand.stats.planning import Plan, Prediction, optimal_counts, plan, predict
 from layoutrand.stats.power import PowerRow, power_study
 from layoutrand.stats.randomization import TestResult, randomization_test
 from layoutrand.stats.ratio import ratio_half_width, ratio_interval
+from layoutrand.stats.ratio_tests import decision_test, ratio_test
+from layoutrand.stats.screening import (
+    Screening,
+    ScreeningStep,
+    cross_validated_share,
+    detectable_share,
+    explained_share,
+    fitted_values,
+    screen_features,
+)
+from layoutrand.stats.serial import serial_test
 from layoutrand.stats.simulation import HierarchicalModel, published_models, simulate
+from layoutrand.stats.splitting import FactorSplit, split_factor
 from layoutrand.stats.steady import Autocorrelation, autocorrelation, lag_points, reordered
 from layoutrand.stats.studies import CoverageRow, Rate, coverage_study
 from layoutrand.stats.suite import suite_ratio
@@ -48,30 +62,41 @@ from layoutrand.stats.warmup import WarmupSuggestion, dacapo_warmup, georges_war
 __all__ = [
     "Autocorrelation",
     "CoverageRow",
+    "FactorSplit",
     "FalseAlarmRow",
     "FiveNumberSummary",
     "Forecast",
     "HierarchicalModel",
     "Interval",
     "LayoutEffect",
+    "Outliers",
     "Pairing",
     "Plan",
     "PowerRow",
     "Prediction",
     "Rate",
     "SampleSize",
+    "Screening",
+    "ScreeningStep",
     "TestResult",
     "VarianceComponents",
     "WarmupSuggestion",
     "adjust",
     "autocorrelation",
     "binaries_to_decide",
+    "binaries_to_reach",
     "component_intervals",
     "coverage_study",
+    "cross_validated_share",
     "dacapo_warmup",
     "decide",
+    "decision_test",
+    "detectable_share",
+    "dip_test",
     "empirical_distribution",
+    "explained_share",
     "false_alarm_study",
+    "fitted_values",
     "five_number_summary",
     "georges_warmup",
     "grow_sample",
@@ -82,6 +107,7 @@ __all__ = [
     "mann_whitney_test",
     "mean_interval",
     "optimal_counts",
+    "outliers",
     "pairing",
     "plan",
     "power_study",
@@ -90,9 +116,13 @@ __all__ = [
     "randomization_test",
     "ratio_half_width",
     "ratio_interval",
+    "ratio_test",
     "reordered",
+    "screen_features",
+    "serial_test",
     "simulate",
     "single_binary_ratios",
+    "split_factor",
     "suggest_warmup",
     "suite_ratio",
     "suite_t_test",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from layoutrand.stats import advice
-from layoutrand.stats.checks import check_count, check_fraction
+from layoutrand.stats.checks import check_count, check_fraction, check_positive
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.quantiles import first_count, t_quantile
 
@@ -119,6 +119,48 @@ def binaries_to_decide(interval: Interval, threshold: float = 0.0, *, n_binaries
         n_binaries=needed,
         n_more=needed - n_binaries,
         warnings=(),
+    )
+
+
+def binaries_to_reach(interval: Interval, half_width: float = 0.01, *, n_binaries: int) -> int | None:
+    """Forecast how many binaries would make an interval as narrow as wanted.
+
+    Parameters
+    ----------
+    interval
+        Interval of the mean of one system, or of a ratio.
+    half_width
+        Relative half-width wanted, a fraction such as 0.01.
+    n_binaries
+        Binaries behind the interval.
+
+    Returns
+    -------
+    int or None
+        Binaries in all, at least 2; those at hand where they are enough.  None where an interval without bounds, or
+        around 0, allows no forecast, or where more than 100,000 would be needed.
+
+    Raises
+    ------
+    AnalysisError
+        `n_binaries` below 1, or a half-width not above 0.
+
+    Notes
+    -----
+    It assumes that mean and variance stay as they are: the half-width shrinks by ``t_{m-1} / sqrt(m)`` over
+    ``t_{n-1} / sqrt(n)`` (ISMM 2013, equation 4).  With few binaries the forecast is as rough as the variance.
+    """
+    check_count(n_binaries, name="n_binaries")
+    check_positive(half_width, name="half_width")
+    if n_binaries < 2 or not math.isfinite(interval.half_width) or interval.centre == 0:
+        return None
+    now = interval.relative_half_width * math.sqrt(n_binaries) / t_quantile(interval.confidence, n_binaries - 1)
+    if interval.relative_half_width <= half_width:
+        return n_binaries
+    return first_count(
+        lambda m: now * t_quantile(interval.confidence, m - 1) / math.sqrt(m) <= half_width,
+        start=n_binaries,
+        limit=MOST_BINARIES,
     )
 
 

@@ -17,7 +17,7 @@ from layoutrand.stats.checks import check_confidence
 from layoutrand.stats.distribution import FiveNumberSummary, summarise
 from layoutrand.stats.interval import Interval, sample_variance
 from layoutrand.stats.levels import Measurements, Nested, nested
-from layoutrand.stats.quantiles import f_tail
+from layoutrand.stats.quantiles import chi2_quantile, f_quantile, f_tail
 from layoutrand.stats.ratio import log_means, ratio_interval
 
 
@@ -35,6 +35,10 @@ class LayoutEffect:
         Relative standard deviation of the means of the randomised binaries.
     layout_variance
         Variance that the layouts add, relative to the squared mean; may be negative.
+    layout_sd_interval
+        Interval of the standard deviation that the layouts add, relative to the mean; the centre is `layout_sd`.
+    correlation
+        Share of the variance of a single execution that is due to the layout (intraclass correlation), within [0, 1].
     p_value
         Of the hypothesis that layouts add no variance.
     warnings
@@ -45,6 +49,8 @@ class LayoutEffect:
     default_sd: float
     randomised_sd: float
     layout_variance: float
+    layout_sd_interval: Interval
+    correlation: Interval
     p_value: float
     warnings: tuple[str, ...]
 
@@ -78,7 +84,11 @@ def layout_effect(default: Measurements, randomised: Measurements, *, confidence
     The shift is a fieller-welch interval.  With e executions per randomised binary, relative variances V of the
     binaries' means and v of the default binary's executions, the layouts add ``V - v / e``, and
     ``F = V / (v / e)`` with (binaries - 1, executions - 1) degrees of freedom tests whether they add any (normal
-    data).  It takes the default binary's executions to be as noisy as the others'.
+    data).  It takes the default binary's executions to be as noisy as the others'.  The correlation is
+    ``(F - 1) / (F - 1 + e)``, and its bounds the same of F over its quantiles (Searle, Casella and McCulloch,
+    Variance Components, 1992, section 3.6, with the noise estimated from the default binary).  The interval of the
+    layouts' standard deviation is Williams's, ``d V (1 - F_q / F) / chi2_q`` with d = binaries - 1 (Biometrika 49,
+    1962), cut at 0; its confidence is at least nominal.
     """
     check_confidence(confidence)
     layouts = nested(randomised, name="randomised")
@@ -96,18 +106,44 @@ def layout_effect(default: Measurements, randomised: Measurements, *, confidence
     scaled_stock, _ = stock.scaled()
     variance = sample_variance(scaled.top_means) / scaled.mean**2
     noise = sample_variance(scaled_stock.top_means) / scaled_stock.mean**2
-    statistic = variance * executions / noise if noise > 0 else math.inf
+    statistic = variance * executions / noise if noise > 0 else (math.inf if variance > 0 else 0.0)
     return LayoutEffect(
         shift=shift,
         default_sd=math.sqrt(noise),
         randomised_sd=math.sqrt(variance),
         layout_variance=variance - noise / executions,
+        layout_sd_interval=_layout_sd(
+            variance, noise / executions, (layouts.n_top, stock.n_top), confidence, shift.warnings
+        ),
+        correlation=_correlation(statistic, executions, (layouts.n_top, stock.n_top), confidence, shift.warnings),
         p_value=1.0 if variance == 0 else f_tail(statistic, layouts.n_top - 1, stock.n_top - 1),
         warnings=tuple(
             warning.replace("binaries of the baseline", "executions of the default layout")
             for warning in shift.warnings
         ),
     )
+
+
+def _layout_sd(
+    variance: float, noise: float, counts: tuple[int, int], confidence: float, warnings: tuple[str, ...]
+) -> Interval:
+    degrees = (counts[0] - 1, counts[1] - 1)
+    low, high = (
+        degrees[0] * (variance - noise * f_quantile(tail, *degrees)) / chi2_quantile(tail, degrees[0])
+        for tail in ((1 + confidence) / 2, (1 - confidence) / 2)
+    )
+    centre, low, high = (math.sqrt(max(value, 0.0)) for value in (variance - noise, low, high))
+    return Interval(centre=centre, low=low, high=high, confidence=confidence, method="f", warnings=warnings)
+
+
+def _correlation(
+    statistic: float, executions: float, counts: tuple[int, int], confidence: float, warnings: tuple[str, ...]
+) -> Interval:
+    tails = ((1 + confidence) / 2, (1 - confidence) / 2)
+    points = [1.0, *(f_quantile(tail, counts[0] - 1, counts[1] - 1) for tail in tails)]
+    excess = [max(statistic / point - 1, 0.0) for point in points]
+    centre, low, high = (1.0 if math.isinf(value) else value / (value + executions) for value in excess)
+    return Interval(centre=centre, low=low, high=high, confidence=confidence, method="f", warnings=warnings)
 
 
 def single_binary_ratios(baseline: Measurements, candidate: Measurements) -> FiveNumberSummary:

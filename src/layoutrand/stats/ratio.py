@@ -18,7 +18,7 @@ from layoutrand.stats.bootstrap import Bounds, bca_bounds, check_resamples, perc
 from layoutrand.stats.checks import check_choice, check_confidence, check_seed
 from layoutrand.stats.interval import Interval, means_and_errors, sample_variance, sample_warnings
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
-from layoutrand.stats.quantiles import first_count, normal_quantile, t_quantile
+from layoutrand.stats.quantiles import first_count, t_quantile
 from layoutrand.stats.resample import Plan, level_pattern, replicate_means, resampling_plan
 
 FIELLER_METHODS = ("fieller", "fieller-welch", "fieller-normal")
@@ -165,12 +165,7 @@ def fieller_bounds(old: FloatArray, new: FloatArray, *, confidence: float, metho
     """Fieller's interval for mean(new) / mean(old), from the binaries' means; see `ratio_interval`."""
     y, y_new = float(old.mean()), float(new.mean())
     v, v_new = sample_variance(old) / old.size, sample_variance(new) / new.size
-    if method == "fieller-normal":
-        quantile = normal_quantile(confidence)
-    elif method == "fieller" and old.size == new.size:
-        quantile = t_quantile(confidence, old.size - 1)
-    else:
-        quantile = t_quantile(confidence, satterthwaite(((y_new / y) ** 2 * v, v_new), (old.size, new.size)))
+    quantile = t_quantile(confidence, fieller_degrees(old, new, method=method))
     ratio = y_new / y
     e2, f2 = quantile**2 * v / (y * y), quantile**2 * v_new / (y * y)  # h^2 / Y^2 and h'^2 / Y^2
     if e2 >= 1:
@@ -178,6 +173,17 @@ def fieller_bounds(old: FloatArray, new: FloatArray, *, confidence: float, metho
         return Bounds(low=-math.inf, high=math.inf, warnings=(advice.unbounded_ratio(old.size, needed),))
     root = math.sqrt(ratio * ratio * e2 + f2 * (1 - e2))
     return Bounds(low=(ratio - root) / (1 - e2), high=(ratio + root) / (1 - e2), warnings=())
+
+
+def fieller_degrees(old: FloatArray, new: FloatArray, *, method: str) -> float:
+    """Degrees of freedom of Fieller's t, from the binaries' means; infinite for the normal quantile."""
+    if method == "fieller-normal":
+        return math.inf
+    if method == "fieller" and old.size == new.size:
+        return float(old.size - 1)
+    ratio = float(new.mean()) / float(old.mean())
+    variances = (ratio**2 * sample_variance(old) / old.size, sample_variance(new) / new.size)
+    return satterthwaite(variances, (old.size, new.size))
 
 
 def satterthwaite(variances: tuple[float, ...], counts: tuple[int, ...]) -> float:

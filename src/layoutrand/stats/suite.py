@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from layoutrand.stats.resample import replicate_means, resampling_plan
 
 SUITE_MEANS = ("geometric", "arithmetic", "harmonic")
 SUITE_METHODS = ("log-t", "bootstrap", "bootstrap-t", "paired-log-t")
+SUITE_DRAWS = ("separate", "shared", "paired")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,7 @@ def suite_ratio(
     resampling: str = "RRR",
     n_resamples: int = 10_000,
     seed: int = 0,
+    draws: str = "separate",
 ) -> Interval:
     """Estimate the ratio candidate / baseline of the suite means, with a confidence interval.
 
@@ -72,6 +74,10 @@ def suite_ratio(
         ``"log-t"`` (default), ``"bootstrap"``, ``"bootstrap-t"``, or ``"paired-log-t"``; see Notes.
     resampling, n_resamples, seed
         Bootstrap only, as in `mean_interval`.
+    draws
+        Bootstrap only: whether each benchmark of each system draws its own binaries (``"separate"``), all benchmarks of
+        a system the same ones (``"shared"``), or both systems too (``"paired"``, by seed).  The last two need the same
+        binaries in the same order throughout.
 
     Returns
     -------
@@ -93,14 +99,15 @@ def suite_ratio(
     machines before resampling, which would centre the interval on 1; their results are those of resampling within
     each machine and benchmark, which is done here, through all levels of the hierarchy.
 
-    log-t and the bootstraps take benchmarks as independent.  When all benchmarks run from the same binaries (one
-    artefact, many workloads), a layout that is slow for one may be slow for others.  paired-log-t allows for that,
-    and for the two systems sharing seeds: for each seed it averages the logarithm of the ratio over benchmarks
-    and takes Student's t over seeds; geometric mean only.
+    log-t and the bootstraps with separate draws take benchmarks as independent.  When all benchmarks run from the
+    same binaries (one artefact, many workloads), a layout that is slow for one may be slow for others.  paired-log-t
+    allows for that, and for the two systems sharing seeds: for each seed it averages the logarithm of the ratio over
+    benchmarks and takes Student's t over seeds; geometric mean only.  So do the bootstraps with shared or paired draws.
     """
     check_confidence(confidence)
     check_choice(mean, SUITE_MEANS, name="mean")
     check_choice(method, SUITE_METHODS, name="method")
+    check_choice(draws, SUITE_DRAWS, name="draws")
     check_seed(seed)
     pair = pair_suites(baselines, candidates)
     log_old, log_new = (
@@ -118,7 +125,8 @@ def suite_ratio(
         estimate = (bounds.low + bounds.high) / 2
     else:
         check_resamples(n_resamples, confidence)
-        settings = _Resampling(resampling=resampling, n_resamples=n_resamples, seed=seed)
+        settings = _Resampling(resampling=resampling, n_resamples=n_resamples, seed=seed, draws=draws)
+        _check_draws(pair, draws)
         bounds = _bootstrap_bounds(
             pair, settings, mean=mean, confidence=confidence, estimate=estimate if method == "bootstrap-t" else None
         )
@@ -158,6 +166,7 @@ class _Resampling:
     resampling: str
     n_resamples: int
     seed: int
+    draws: str
 
 
 def _log_mean(sample: Nested, name: str) -> float:
@@ -251,6 +260,21 @@ def _bootstrap_bounds(
     return studentised_bounds(replicates - estimate, errors, estimate=estimate, error=error, confidence=confidence)
 
 
+def _check_draws(pair: SuitePair, draws: str) -> None:
+    groups = {
+        "separate": (),
+        "shared": (pair.baselines, pair.candidates),
+        "paired": (pair.baselines + pair.candidates,),
+    }
+    for group in groups[draws]:
+        counts = {sample.n_top for sample in group}
+        if len(counts) > 1:
+            raise AnalysisError(
+                f"{draws} draws: the benchmarks have from {min(counts)} to {max(counts)} binaries; "
+                "keep only the binaries that all of them have, in the same order"
+            )
+
+
 def _replicates(
     pair: SuitePair, who: str, settings: _Resampling, *, mean: str, is_studentised: bool
 ) -> tuple[FloatArray, FloatArray]:
@@ -259,6 +283,8 @@ def _replicates(
     for name, sample in zip(pair.names, pair.baselines if who == "baseline" else pair.candidates, strict=True):
         scaled, exponent = sample.scaled()
         plan = resampling_plan(settings.resampling, settings.n_resamples, seed=settings.seed, label=f"{who}\x1f{name}")
+        if settings.draws != "separate":
+            plan = replace(plan, top_label="both" if settings.draws == "paired" else who)
         if is_studentised:
             means, errors = means_and_errors(scaled, plan)
         else:

@@ -1,0 +1,27 @@
+"""A flat sample: one number for each unit, as the means of binaries are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from layoutrand.errors import AnalysisError
+from layoutrand.stats.levels import FloatArray
+
+Values: TypeAlias = Sequence[float] | FloatArray
+
+
+def sample_of(values: Values, what: str) -> FloatArray:
+    """The values as an array of shape ``(n,)``; raises `AnalysisError` where there are none or some are not finite."""
+    try:
+        sample = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise AnalysisError(f"{what}: the values must be numbers: {error}") from error
+    if sample.ndim != 1 or sample.size == 0:
+        raise AnalysisError(f"{what}: give a flat sequence of at least one number, not shape {sample.shape}")
+    if not np.isfinite(sample).all():
+        bad = int(np.flatnonzero(~np.isfinite(sample))[0])
+        raise AnalysisError(f"{what}: value {bad} is {sample[bad]}, but only finite numbers can be judged")
+    return sample
