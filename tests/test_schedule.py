@@ -137,9 +137,13 @@ def test_every_order_executes_exactly_the_same_slots(design):
 
 
 @given(designs(), st.sampled_from(["blocks", "interleaved"]))
-def test_a_round_is_complete_before_the_next_begins(design, order):
+def test_a_round_is_complete_before_the_next_begins_and_all_rounds_before_binaries_are_executed_again(design, order):
     slots = schedule(replace(design, order=order))
-    assert [key for key, _ in itertools.groupby(slots, key=lambda slot: slot.round)] == list(design.seeds)
+    found = [key for key, _ in itertools.groupby(slots, key=lambda slot: (slot.repetition, slot.round))]
+    first, *later = range(design.repetitions)
+    assert found[: len(design.seeds)] == [(first, seed) for seed in design.seeds]
+    repeated = [slot for slot in slots if slot.repetition > 0]
+    assert found[len(design.seeds) :] == [(n, seed) for n in later for seed in design.seeds if repeated]
 
 
 @given(designs(), st.sampled_from(ORDERS))

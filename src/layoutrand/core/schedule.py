@@ -5,6 +5,10 @@ each control, all in one order drawn from the schedule seed, so that drift of th
 systems alike.  A round is *named by its seed*, not by its position: asking for more seeds later adds rounds and
 leaves those already done what they were, and each round keeps its own executions of the controls.
 
+Further executions of a binary are made in further passes over all rounds, not one after the other: a drift of the
+machine that lasts longer than a round would otherwise be the same for all of them, and pass for a property of the
+binary.
+
 The other orders execute exactly the same slots.  ``interleaved``: round after round, but within each benchmark the
 systems alternate in the order of the configuration (A B A B), which is fair to slow drift and not to anything periodic.
 ``random``: all slots in one random order, so drift is noise rather than cancelled within a round; an experiment that
@@ -29,7 +33,11 @@ from layoutrand.model import STOCK, LayoutName
 NATIVE: Final = "native"
 CACHEGRIND: Final = "cachegrind"
 PERF: Final = "perf"
-SIMULATED: Final = frozenset({CACHEGRIND})
+CALLGRIND: Final = "callgrind"
+PERF_RECORD: Final = "perf-record"
+"""The last two are profilers (`layoutrand explain`): no schedule asks for them."""
+
+SIMULATED: Final = frozenset({CACHEGRIND, CALLGRIND})
 SIMULATED_CONTROL_ROUNDS: Final = 2
 
 Order = Literal["blocks", "interleaved", "random", "sequential"]
@@ -87,13 +95,14 @@ def _ordered(design: Design, rounds: list[list[_Cell]]) -> Iterable[_Cell]:
     """The cells of all rounds in the design's order; they come sorted by system, benchmark, layout, repetition."""
     everything = [cell for cells in rounds for cell in cells]
     benchmarks = [name for name, _ in design.benchmarks]
+    passes = [[cell for cell in cells if cell[5] == n] for n in range(design.repetitions) for cells in rounds]
     if design.order == "random":
         return _shuffled(design.schedule_seed, "schedule-random", everything)
     if design.order == "sequential":  # a stable sort: within each benchmark the rounds stay in turn
         return sorted(everything, key=lambda cell: (design.systems.index(cell[0]), benchmarks.index(cell[1])))
     if design.order == "interleaved":
-        return [cell for cells in rounds for cell in _alternating(design, cells)]
-    return [cell for cells in rounds for cell in _shuffled(design.schedule_seed, "schedule", cells)]
+        return [cell for cells in passes for cell in _alternating(design, cells)]
+    return [cell for cells in passes for cell in _shuffled(design.schedule_seed, "schedule", cells)]
 
 
 def _shuffled(seed: int, stream: str, cells: Sequence[_Cell]) -> list[_Cell]:

@@ -9,13 +9,13 @@ from typing import Final
 from layoutrand.core import command as commands
 from layoutrand.core.conditions import Conditions, draw_stack_offset
 from layoutrand.core.config import Benchmark, Config
-from layoutrand.core.schedule import PERF, SIMULATED, Slot
+from layoutrand.core.schedule import PERF, PERF_RECORD, SIMULATED, Slot
 from layoutrand.core.topology import Placement
 from layoutrand.errors import FeatureUnsupported, UsageError
 from layoutrand.world import pinning, stack
 
 STACK_OFFSET: Final = "stack-offset"
-_STARTED_BY_OTHERS: Final = SIMULATED | {PERF}
+_STARTED_BY_OTHERS: Final = SIMULATED | {PERF, PERF_RECORD}
 """Instruments that start the program themselves, so that its stack is not ours to move."""
 
 _LAUNCHERS: Final = frozenset({

@@ -92,6 +92,11 @@ class Workplace:
         path = self.room.profile.with_name(f"{self.room.profile.name}.{pid}")
         return path.read_text("utf-8", "surrogateescape") if path.exists() else None
 
+    def profiles(self) -> list[str]:
+        """As `profile`, of every process of the last execution."""
+        files = sorted(self.room.profile.parent.glob(f"{self.room.profile.name}.*"))
+        return [file.read_text("utf-8", "surrogateescape") for file in files]
+
     def stderr(self) -> bytes:
         """What the last execution printed as messages."""
         return self.room.stderr.read_bytes()

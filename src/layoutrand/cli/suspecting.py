@@ -1,0 +1,232 @@
+"""`layoutrand explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from layoutrand.cli import building, options
+from layoutrand.cli.analysis import interval, load_selection, show_selection_problems
+from layoutrand.cli.running import Benchmarks, run_message
+from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.text.quantities import percent
+
+if TYPE_CHECKING:
+    from layoutrand.core.config import Config
+    from layoutrand.model import LayoutName
+    from layoutrand.usecases.build import SystemBuild
+    from layoutrand.usecases.execute import Progress
+    from layoutrand.usecases.selection import Selection
+    from layoutrand.usecases.suspecting import Confirmed, Laboratory, Unexplained
+    from layoutrand.usecases.suspects import Explanation
+
+_SHOWN = 10
+
+
+def explain(  # noqa: PLR0913 - one parameter for each option
+    system: options.Systems = None,
+    benchmark: Benchmarks = None,
+    metric: Annotated[str | None, typer.Option(help="Explain this metric; default: each benchmark's main one.")] = None,
+    confirm: Annotated[
+        int | None,
+        typer.Option(
+            min=3,
+            help="Then build and execute so many new layouts with the worse placement of each suspect and as many with "
+            "the better one, and see whether the effect stands.",
+        ),
+    ] = None,
+    first_seed: Annotated[
+        int | None, typer.Option(min=0, help="First seed of the new layouts; default: after the largest recorded one.")
+    ] = None,
+    functions: Annotated[int, typer.Option(min=1, help="Look at so many hot functions at most.")] = 20,
+    profiler: Annotated[
+        str, typer.Option(help="What finds hot functions: perf, callgrind, or auto (perf where it has counters).")
+    ] = "auto",
+    confidence: options.Confidence = 0.95,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
+    share_machine: Annotated[
+        bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
+    ] = False,
+    jobs: options.Jobs = 0,
+    directory: options.Directory = Path(),
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Which functions' placement goes with the slow layouts, and whether that stands in new layouts."""
+    from layoutrand.errors import UsageError
+    from layoutrand.usecases.basis import basis, sentences
+    from layoutrand.usecases.suspecting import explain_selection
+    from layoutrand.usecases.suspects import Explanation
+    from layoutrand.usecases.suspects_document import explain_document
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    if first_seed is not None and confirm is None:
+        raise UsageError("--first-seed is about the new layouts of --confirm")
+    config = options.load_config(directory)
+    chosen = options.match_systems(config, system) if system else []
+    selection = load_selection(config, directory, chosen, benchmark or [], None)
+    laboratory = _laboratory(config, directory, profiler, wait, jobs, terminal, share_machine=share_machine)
+    explanations = explain_selection(
+        selection, metric, laboratory, most_functions=functions, level=round(1 - confidence, 12)
+    )
+    found: list[Explanation | Unexplained] = []
+    confirmed: dict[int, Confirmed] = {}
+    failed = False
+    for number, each in enumerate(explanations):
+        found.append(each)
+        failed = failed or not isinstance(each, Explanation)
+        show_explanation(each, terminal, hint=confirm is None)
+        if confirm is not None and isinstance(each, Explanation) and each.suspects:
+            made = _confirm(each, selection, laboratory, confirm, first_seed, confidence, terminal)
+            confirmed[number] = made
+            failed = failed or bool(made.problems) or bool(made.summary and made.summary.failures)
+            show_confirmations(each, made, terminal)
+        terminal.line()
+    if json:
+        terminal.document(explain_document(found, confirmed, confidence, selection.experiment))
+    for line in sentences(basis(selection)):
+        terminal.line(line)
+    show_selection_problems(selection, selection.warnings, terminal)
+    return 1 if failed else 0
+
+
+def _laboratory(  # noqa: PLR0913 - what it consists of
+    config: Config, directory: Path, profiler: str, wait: float, jobs: int, terminal: Terminal, *, share_machine: bool
+) -> Laboratory:
+    from typing import cast, get_args
+
+    from layoutrand.core.config import choose
+    from layoutrand.usecases.hot_functions import Studio
+    from layoutrand.usecases.suspecting import Laboratory
+    from layoutrand.world.cache import Cache, default_root
+    from layoutrand.world.measure import measure
+    from layoutrand.world.process import SubprocessRunner
+    from layoutrand.world.profilers import Wanted, choose_profiler
+
+    wanted = cast("Wanted", choose("profiler", [profiler], list(get_args(Wanted)))[0])
+    studio = Studio(choose_profiler(wanted), measure, SubprocessRunner(), terminal.say)
+
+    def build(system: str, layouts: Sequence[LayoutName]) -> SystemBuild:
+        return building.build_with_progress(
+            config, directory, [system], layouts, options.count_jobs(jobs), terminal
+        )[0]  # fmt: skip
+
+    return Laboratory(
+        config=config, project=directory, cache=Cache(default_root()), build=build, studio=studio, wait_s=wait,
+        share_machine=share_machine,
+    )  # fmt: skip
+
+
+def _confirm(  # noqa: PLR0913 - what to confirm, with how much, and where to report
+    explanation: Explanation, selection: Selection, laboratory: Laboratory, count: int, asked: int | None,
+    confidence: float, terminal: Terminal,
+) -> Confirmed:  # fmt: skip
+    """Confirm the suspects, and say what was executed for it."""
+    from layoutrand.cli.progress import show_progress
+    from layoutrand.core.disturbance import explanations
+    from layoutrand.usecases.confirming import first_seed
+    from layoutrand.usecases.suspecting import confirm
+
+    recorded = [e.layout for e in selection.executions if isinstance(e.layout, int)]
+    first = first_seed(recorded, asked)
+    terminal.say(f"confirming: new layouts from seed {first} on")
+    with show_progress(terminal, confidence) as update:
+
+        def advance(progress: Progress) -> None:
+            update(progress)
+            if progress.execution.status != "ok":
+                terminal.fail(f"seed {progress.execution.layout}: {progress.execution.reason}")
+
+        made = confirm(explanation, laboratory, count=count, first=first, confidence=confidence, progress=advance)
+    if made.summary is not None:
+        terminal.say(run_message(made.summary))
+        for line in (*(row.line() for row in made.summary.disturbed), *explanations(made.summary.disturbed)):
+            terminal.warn(line)
+    return made
+
+
+def show_explanation(found: Explanation | Unexplained, page: Page, *, hint: bool) -> None:
+    """What was looked at, the hottest functions, and the suspects, or that there are none; ``hint`` at --confirm."""
+    from layoutrand.usecases import suspect_words as words
+    from layoutrand.usecases.suspecting import Unexplained
+
+    if isinstance(found, Unexplained):
+        page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
+        return
+    page.line(words.looked_at(found))
+    page.line()
+    page.table(
+        "Hot functions",
+        ("function", "share of cost", "size"),
+        [(f.name, percent(f.share, 1), f"{f.size:,} B") for f in found.hotness.functions[:_SHOWN]],
+    )
+    if len(found.hotness.functions) > _SHOWN:
+        page.line(f"and {len(found.hotness.functions) - _SHOWN} more")
+    page.line()
+    if found.suspects:
+        _show_suspects(found, page, hint=hint)
+    else:
+        page.line(words.nothing_found(found))
+    said = found.closest is None and not found.suspects  # the first warning is why nothing could be found
+    for warning in found.warnings[said:]:
+        page.warn(f"{words.title(found)}: {warning}")
+
+
+def _show_suspects(found: Explanation, page: Page, *, hint: bool) -> None:
+    from layoutrand.usecases import suspect_words as words
+
+    page.table(
+        "Suspects: placements that go with worse layouts",
+        ("suspect", "worse", "layouts", "worse / better", "interval", "explains", "adjusted p"),
+        [
+            (
+                suspect.feature.words, words.worse_where(suspect.feature, suspect.split),
+                f"{suspect.n_worse} / {suspect.n_better}",
+                "-" if suspect.effect is None else f"{suspect.effect.centre:.4f}",
+                "-" if suspect.effect is None else interval(suspect.effect),
+                percent(suspect.share, 0), f"{suspect.p_value:.2g}",
+            )
+            for suspect in found.suspects
+        ],
+    )  # fmt: skip
+    page.line()
+    for suspect in found.suspects:
+        if suspect.alike:
+            more = f" and {len(suspect.alike) - 3} more" if len(suspect.alike) > 3 else ""
+            page.line(f"with {suspect.feature.words} go also: {'; '.join(suspect.alike[:3])}{more}")
+    page.line(words.predicted(found))
+    page.line(
+        "a suspect goes with worse layouts, which does not prove that it makes them worse; and what was chosen for "
+        "being large is too large on average" + (": --confirm 15 looks at it in new layouts" if hint else "")
+    )
+
+
+def show_confirmations(found: Explanation, confirmed: Confirmed, page: Page) -> None:
+    """What became of the suspects in new layouts."""
+    from layoutrand.usecases.suspect_words import of_confirmation
+
+    for problem in confirmed.problems:
+        page.fail(problem)
+    made = confirmed.confirmations
+    if not made:
+        return
+    page.line()
+    page.table(
+        "Confirming experiment: new layouts, chosen by the suspect's placement alone",
+        ("suspect", "layouts", "worse / better", "interval", "found before", "verdict"),
+        [
+            (
+                each.groups.suspect.feature.words, f"{each.n_worse} / {each.n_better}", f"{each.effect.centre:.4f}",
+                interval(each.effect),
+                "-" if each.groups.suspect.effect is None else f"{each.groups.suspect.effect.centre:.4f}",
+                each.verdict,
+            )
+            for each in made
+        ],
+    )  # fmt: skip
+    page.line()
+    for each in made:
+        page.line(of_confirmation(found, each))

@@ -1,0 +1,208 @@
+"""Hot functions: which placed sections a profile of the identity binary spends its time in, and who calls whom."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutrand.core import elf
+from layoutrand.model import Section
+
+SHARE: Final = 0.99
+"""Of the artefact's own cost: the functions that make it up together are hot.
+
+So much, because a function of a few instructions in a hot loop is as much in the way of others as a long one.
+"""
+
+OFTEN: Final = 0.01
+"""An instruction belongs to the hot part of its function if it is executed this often, by the most frequent one."""
+
+MOST_OFTEN: Final = 0.5
+"""It belongs to the hottest part, as a rule an inner loop, if it is executed this often."""
+
+_CLASSES = re.compile(r"\.text(\.(unlikely|hot|startup|exit|split))?\.(.+)")
+_LONGEST: Final = 60
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was executed: ``total`` cost, and in one file the ``cost`` by address, ``calls`` by (from, to) address.
+
+    The cost is counted in instructions or in samples.
+    """
+
+    total: float
+    cost: Mapping[int, float]
+    calls: Mapping[tuple[int, int], int]
+
+    def plus(self, other: Profile) -> Profile:
+        """Both together, such as of two processes."""
+        cost, calls = Counter(dict(self.cost)), Counter(dict(self.calls))
+        cost.update(dict(other.cost))
+        calls.update(dict(other.calls))
+        return Profile(self.total + other.total, cost, calls)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of a file that is loaded: where it begins in the file, at which address, and its size in bytes."""
+
+    offset: int
+    address: int
+    size: int
+
+
+@dataclass(frozen=True)
+class HotFunction:
+    """One placed section that is hot.
+
+    ``section`` is its index in the capture, ``share`` its part of all that was executed, ``size`` in bytes, and
+    ``hot`` the offsets of those of its instructions that are executed often, ``hottest`` of those that are most often,
+    both ascending.
+    """
+
+    section: int
+    name: str
+    share: float
+    size: int
+    hot: tuple[int, ...]
+    hottest: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Hotness:
+    """The hot functions, hottest first; ``calls`` maps pairs of their positions to how often one calls the other.
+
+    ``in_artefact`` is the share of the cost inside the artefact, ``covered`` that inside the hot functions; the rest
+    lies in shared libraries and in functions that were left out.
+    """
+
+    functions: tuple[HotFunction, ...]
+    calls: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    in_artefact: float = 1.0
+    covered: float = 1.0
+
+
+def segments(file: elf.Elf) -> tuple[Segment, ...]:
+    """The sections of the file that hold code."""
+    wanted = file.sections[(file.sections["flags"] & elf.SHF_EXECINSTR) != 0]
+    return tuple(Segment(int(row["offset"]), int(row["addr"]), int(row["size"])) for row in wanted)
+
+
+def hot_functions(
+    profile: Profile, sections: Sequence[Section], address: NDArray[np.int64], *, most: int, share: float = SHARE
+) -> Hotness:
+    """The functions that make up ``share`` of the cost in the artefact, but at most ``most``.
+
+    ``address`` has where each of the ``sections`` lies in the binary that was profiled, shape (n,).
+    """
+    size = np.array([section.size for section in sections], np.int64)
+    place = _Places(address, size)
+    cost: dict[int, float] = {}
+    inside: dict[int, dict[int, float]] = {}
+    for at, value in profile.cost.items():
+        owner = place.owner(at)
+        if owner is not None:
+            cost[owner] = cost.get(owner, 0.0) + value
+            inside.setdefault(owner, {})[at - int(address[owner])] = value
+    ranked = sorted(cost, key=lambda owner: (-cost[owner], owner))
+    in_artefact = sum(profile.cost.values())
+    chosen: list[int] = []
+    covered = 0.0
+    for owner in ranked[:most]:
+        if covered >= share * in_artefact:
+            break
+        chosen.append(owner)
+        covered += cost[owner]
+    names = function_names([sections[owner] for owner in chosen])
+    functions = tuple(
+        HotFunction(
+            section=owner, name=name, share=cost[owner] / profile.total, size=int(size[owner]),
+            hot=_often(inside[owner], OFTEN), hottest=_often(inside[owner], MOST_OFTEN),
+        )
+        for owner, name in zip(chosen, names, strict=True)
+    )  # fmt: skip
+    return Hotness(
+        functions, _calls(profile, place, chosen), in_artefact / profile.total if profile.total else 0.0,
+        covered / profile.total if profile.total else 0.0,
+    )  # fmt: skip
+
+
+def function_names(sections: Sequence[Section], readable: Mapping[str, str] | None = None) -> list[str]:
+    """A name for people for each section, no two alike: that of its function, where need be with its object.
+
+    ``readable`` maps symbols (`mangled`) to what their programming language calls them.
+    """
+    plain = [_plain(section, readable or {}) for section in sections]
+    counts = Counter(plain)
+    named = [
+        f"{name} ({section.object})" if counts[name] > 1 else name
+        for name, section in zip(plain, sections, strict=True)
+    ]
+    seen: Counter[str] = Counter()
+    for place, name in enumerate(named):
+        seen[name] += 1
+        if seen[name] > 1:
+            named[place] = f"{name} #{seen[name]}"
+    return named
+
+
+def renamed(hotness: Hotness, names: Sequence[str]) -> Hotness:
+    """The same with these names for its functions."""
+    functions = tuple(replace(f, name=name) for f, name in zip(hotness.functions, names, strict=True))
+    return replace(hotness, functions=functions)
+
+
+def mangled(sections: Sequence[Section]) -> list[str]:
+    """The symbols of these sections that are C++'s or Rust's."""
+    found = [match[3] for match in (_CLASSES.fullmatch(section.name) for section in sections) if match is not None]
+    return [name for name in found if name.startswith(("_Z", "_R"))]
+
+
+class _Places:
+    """Which section an address lies in."""
+
+    def __init__(self, address: NDArray[np.int64], size: NDArray[np.int64]) -> None:
+        self._size, self._address = size, address
+        self._order = np.lexsort((size, address))  # an empty section may have the address of the next one
+        self._begin = address[self._order]
+
+    def owner(self, at: int) -> int | None:
+        slot = int(np.searchsorted(self._begin, at, side="right")) - 1
+        if slot < 0:
+            return None
+        owner = int(self._order[slot])
+        return owner if at - int(self._address[owner]) < int(self._size[owner]) else None
+
+
+def _often(cost: Mapping[int, float], part: float) -> tuple[int, ...]:
+    limit = part * max(cost.values())
+    return tuple(sorted(offset for offset, value in cost.items() if value >= limit))
+
+
+def _calls(profile: Profile, place: _Places, chosen: Sequence[int]) -> dict[tuple[int, int], int]:
+    position = {owner: number for number, owner in enumerate(chosen)}
+    calls: dict[tuple[int, int], int] = {}
+    for (caller, callee), count in profile.calls.items():
+        pair = tuple(
+            position.get(owner, -1) for owner in (place.owner(caller), place.owner(callee)) if owner is not None
+        )
+        if len(pair) == 2 and -1 not in pair and pair[0] != pair[1]:
+            calls[pair[0], pair[1]] = calls.get((pair[0], pair[1]), 0) + count
+    return calls
+
+
+def _plain(section: Section, readable: Mapping[str, str]) -> str:
+    found = _CLASSES.fullmatch(section.name)
+    if found is None:
+        return f"{section.name} of {section.object}"
+    name = readable.get(found[3], found[3])
+    if len(name) > _LONGEST:
+        name = f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 + 1 :]}"
+    return f"{name} (cold part)" if found[2] == "unlikely" else name

@@ -1,0 +1,184 @@
+"""What is looked at of a layout: where its hot functions lie, as numbers that can be compared with how fast it is.
+
+Of each hot function:
+
+- *line*: its start within a 64-byte line, and so within the 32- and 16-byte blocks that code is fetched and decoded in;
+- *page*: its start within a 4 KiB page, which decides its sets in a first-level instruction cache of 64 sets;
+- *stride*: its start modulo 16 KiB, as tables of branch predictors are indexed by low bits of addresses;
+- *loop*: how many lines its hottest instructions lie on, as a rule an inner loop: a small one is faster on one line;
+- *pages*: how many pages its hot part lies on.
+
+Of each hot function with its hottest callees, and of the hottest functions with each other:
+
+- *distance*: the logarithm (base 2) of the distance between their starts;
+- *sets*: how many sets of the instruction cache hold hot lines of both;
+- *near*: whether hot code of both lies on one page;
+- *offset*: the distance modulo 16 KiB, as branches at such distances share entries of predictor tables.
+
+Of all of them together: *all pages*, how many pages hold hot code, and *overfull*, how many hot lines lie in sets with
+more than 8 of them.  "Hot" are the instructions that are executed often (`layoutrand.core.hotness`), not whole
+functions.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutrand.core.hotness import Hotness
+
+LINE: Final = 64
+PAGE: Final = 4096
+STRIDE: Final = 16384
+SETS: Final = 64
+WAYS: Final = 8
+CALLEES: Final = 2
+"""Of each hot function so many of its hottest callees are looked at."""
+
+HOTTEST: Final = 6
+"""So many of the hottest functions are looked at with each other."""
+
+FEWEST: Final = 3
+"""A feature is looked at where at least so many layouts differ from the most frequent value."""
+
+Scale = Literal["classes", "circle", "number"]
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One thing to look at, with its value in every layout, shape (layouts,).
+
+    ``scale`` says what the values are: ``classes`` (equal or not), ``circle`` (modulo ``period``), ``number``.
+    ``functions`` are the hot functions it is about, none for what is about all of them.
+    """
+
+    kind: str
+    functions: tuple[str, ...]
+    scale: Scale
+    period: int
+    values: Values
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others."""
+        return ":".join((self.kind, *self.functions))
+
+    @property
+    def words(self) -> str:
+        """What it is, for people."""
+        return _WORDS[self.kind].format(*self.functions)
+
+
+_WORDS: Final = {
+    "line": "start of {0} within its 64-byte line",
+    "page": "start of {0} within its 4 KiB page",
+    "stride": "start of {0} modulo 16 KiB",
+    "loop": "lines under the hottest instructions of {0}",
+    "pages": "pages that the hot part of {0} lies on",
+    "distance": "distance between {0} and {1}",
+    "sets": "L1I sets shared by {0} and {1}",
+    "near": "hot code of {0} and {1} on one page",
+    "offset": "distance from {0} to {1} modulo 16 KiB",
+    "all pages": "pages that hold hot code",
+    "overfull": "hot lines in L1I sets with more than 8 of them",
+}
+
+
+def pairs(hotness: Hotness) -> list[tuple[int, int]]:
+    """Which hot functions are looked at together, as positions: caller and callee, else the hotter one first."""
+    found: dict[frozenset[int], tuple[int, int]] = {}
+    for caller in range(len(hotness.functions)):
+        calls = {pair[1]: count for pair, count in hotness.calls.items() if pair[0] == caller}
+        for callee in sorted(calls, key=lambda position: (-calls[position], position))[:CALLEES]:
+            found.setdefault(frozenset((caller, callee)), (caller, callee))
+    for pair in itertools.combinations(range(min(HOTTEST, len(hotness.functions))), 2):
+        found.setdefault(frozenset(pair), pair)
+    return list(found.values())
+
+
+def features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
+    """Every feature that differs enough between layouts.
+
+    ``starts`` has the address of each hot function in each layout, shape (layouts, functions).
+    """
+    everything = all_features(hotness, starts)
+    return [feature for feature in everything if _differs(feature.values)]
+
+
+def all_features(hotness: Hotness, starts: NDArray[np.int64]) -> list[Feature]:
+    """As `features`, also those that hardly differ."""
+    names = [function.name for function in hotness.functions]
+    hot = [np.array(function.hot, np.int64) for function in hotness.functions]
+    hottest = [np.array(function.hottest, np.int64) for function in hotness.functions]
+    lines = [[np.unique((row[f] + hot[f]) // LINE) for f in range(len(names))] for row in starts]
+    on_pages = [[np.unique(line * LINE // PAGE) for line in row] for row in lines]
+    in_sets = [[np.unique(line % SETS) for line in row] for row in lines]
+    found = []
+    for f, name in enumerate(names):
+        start = starts[:, f]
+        found += [
+            Feature("line", (name,), "classes", LINE, (start % LINE).astype(float)),
+            Feature("page", (name,), "circle", PAGE, (start % PAGE).astype(float)),
+            Feature("stride", (name,), "circle", STRIDE, (start % STRIDE).astype(float)),
+            Feature("loop", (name,), "number", 0, _counts([np.unique((at + hottest[f]) // LINE) for at in start])),
+            Feature("pages", (name,), "number", 0, np.array([float(len(row[f])) for row in on_pages])),
+        ]
+    for f, g in pairs(hotness):
+        both = (names[f], names[g])
+        distance = starts[:, g] - starts[:, f]
+        found += [
+            Feature("distance", both, "number", 0, np.log2(np.abs(distance) + 1.0)),
+            Feature("sets", both, "number", 0, _common(in_sets, f, g)),
+            Feature("near", both, "number", 0, np.minimum(_common(on_pages, f, g), 1.0)),
+            Feature("offset", both, "circle", STRIDE, (distance % STRIDE).astype(float)),
+        ]
+    if names:
+        everywhere = [np.unique(np.concatenate(row)) for row in lines]
+        found += [
+            Feature("all pages", (), "number", 0, _counts([np.unique(row * LINE // PAGE) for row in everywhere])),
+            Feature("overfull", (), "number", 0, np.array([_overfull(row) for row in everywhere])),
+        ]
+    return found
+
+
+def values_of(wanted: Sequence[Feature], hotness: Hotness, starts: NDArray[np.int64]) -> dict[str, Values]:
+    """The same features in other layouts, by name."""
+    known: Mapping[str, Feature] = {feature.name: feature for feature in all_features(hotness, starts)}
+    return {feature.name: known[feature.name].values for feature in wanted}
+
+
+def design(feature: Feature) -> Values:
+    """The feature as columns to regress on, shape (layouts, columns): dummies, cosine and sine, or itself."""
+    if feature.scale == "classes":
+        known, place, counts = np.unique(feature.values, return_inverse=True, return_counts=True)
+        # One layout of a class of its own would be fitted whatever it measured: it counts with the largest class.
+        place = np.where(counts[place] < FEWEST, int(np.argmax(counts)), place)
+        return np.asarray(place[:, None] == np.arange(len(known))[None, :], np.float64)
+    if feature.scale == "circle":
+        angle = 2 * np.pi * feature.values / feature.period
+        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return feature.values[:, None]
+
+
+def _differs(values: Values) -> bool:
+    _, counts = np.unique(values, return_counts=True)
+    return len(values) - int(counts.max()) >= FEWEST
+
+
+def _common(sets: Sequence[Sequence[NDArray[np.int64]]], f: int, g: int) -> Values:
+    return np.array([float(len(np.intersect1d(row[f], row[g], assume_unique=True))) for row in sets])
+
+
+def _counts(sets: Sequence[NDArray[np.int64]]) -> Values:
+    return np.array([float(len(row)) for row in sets])
+
+
+def _overfull(lines: NDArray[np.int64]) -> float:
+    held = np.bincount(lines % SETS, minlength=SETS)
+    return float(held[held > WAYS].sum())

@@ -1,0 +1,67 @@
+"""Callgrind as a profiler: the command line that starts it, and costs and calls in the files that it writes.
+
+It counts the instructions that are executed at each address and the calls between addresses, to the digit, whatever
+else the machine does.  An instruction is not a unit of time; as a measure of what is executed often it is good enough.
+The format is that of the Valgrind manual, "Callgrind Format Specification", without compression of names or positions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from layoutrand.core.hotness import Profile
+from layoutrand.errors import NoMeasurement
+
+OPTIONS: Final = (
+    "--tool=callgrind", "--dump-instr=yes", "--dump-line=no", "--compress-strings=no", "--compress-pos=no",
+    "--cache-sim=no", "--branch-sim=no", "--quiet", "--trace-children=yes", "--vgdb=no",
+)  # fmt: skip
+"""Children are followed, so that a script may start the program."""
+
+_COST = re.compile(r"0x([0-9a-f]+) (\d+)")
+_CALLS = re.compile(r"calls=(\d+) 0x([0-9a-f]+)")
+
+
+def command_prefix(valgrind: str, out_file: str, log_file: str) -> tuple[str, ...]:
+    """Words to put before a command so that it is profiled; each process writes ``out_file``.pid."""
+    quoted = [path.replace("%", "%%") for path in (out_file, log_file)]
+    return (valgrind, *OPTIONS, f"--callgrind-out-file={quoted[0]}.%p", f"--log-file={quoted[1]}.%p")
+
+
+def parse_profile(text: str, artefact: Collection[str]) -> Profile:
+    """What one process executed: instructions, and by address those in the file with one of the names ``artefact``.
+
+    Addresses are those of the file, not of where it was loaded.  Raises `NoMeasurement` for a file that is truncated
+    or garbled.
+    """
+    if "\npositions: instr\n" not in text or "\nevents: Ir" not in text:
+        raise NoMeasurement(
+            "callgrind's out-file does not have instruction counts by address; it is no profile of ours"
+        )
+    if "\ntotals:" not in text or not text.endswith("\n"):
+        raise NoMeasurement("callgrind's out-file is truncated: it does not end with its line 'totals:'")
+    total = 0.0
+    cost: dict[int, float] = {}
+    calls: dict[tuple[int, int], int] = {}
+    here = there = False  # whether the code, and the code that is called, is in the artefact
+    call: tuple[int, int] | None = None
+    for line in text[text.index("\nevents: Ir") :].splitlines():
+        if found := _COST.match(line):
+            address, count = int(found[1], 16), int(found[2])
+            if call is not None:  # the line after calls= has what the callee cost, which its own lines have too
+                if here and there:
+                    calls[address, call[1]] = calls.get((address, call[1]), 0) + call[0]
+                call, there = None, here
+                continue
+            total += count
+            if here:
+                cost[address] = cost.get(address, 0.0) + count
+        elif found := _CALLS.match(line):
+            call = int(found[1]), int(found[2], 16)
+        elif line.startswith("ob="):
+            here = there = line[3:] in artefact
+        elif line.startswith("cob="):
+            there = line[4:] in artefact
+    return Profile(total, cost, calls)

@@ -1,0 +1,193 @@
+"""Which functions of a program are hot: one profile of its identity binary, kept for the next time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from layoutrand.core import elf
+from layoutrand.core.command import SYSTEM_PATH
+from layoutrand.core.hotness import Profile, segments
+from layoutrand.core.schedule import CALLGRIND, PERF_RECORD, Slot
+from layoutrand.core.suites.readings import SpecReading
+from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
+from layoutrand.model import IDENTITY, Binary
+from layoutrand.text import callgrind, perf_script
+from layoutrand.text.program_output import first_difference
+from layoutrand.usecases.execute import Executor
+from layoutrand.usecases.run_plan import Plan, Request, make_plan
+from layoutrand.usecases.staging import Stage, command_of, make_room
+from layoutrand.world.disk import canonical_json, sha256_bytes, write_atomically
+from layoutrand.world.measure import Outcome
+from layoutrand.world.process import Runner
+from layoutrand.world.profilers import Profiler
+from layoutrand.world.results_file import exclusive_use, results_path
+from layoutrand.world.workplace import Room, Workplace, end_leftovers
+
+SLOWDOWN: Final = 100
+"""``timeout_s`` is meant for the program as it is; profiled by callgrind it takes 30 to 100 times as long."""
+
+_FOLDER: Final = Path(".layoutrand") / "explain"
+
+
+@dataclass(frozen=True)
+class Studio:
+    """What profiling is done with: the profiler, what starts the program, what starts perf, and who is told."""
+
+    profiler: Profiler
+    executor: Executor
+    runner: Runner
+    say: Callable[[str], None]
+
+    def readable(self, symbols: Sequence[str]) -> dict[str, str]:
+        """What C++ and Rust call these symbols; empty, and said so, without c++filt."""
+        if not symbols:
+            return {}
+        try:
+            done = self.runner.run(["c++filt", "-p", *symbols], cwd=Path.cwd(), env={"PATH": SYSTEM_PATH})
+        except ToolNotFound as error:
+            self.say(f"names of functions are as in the symbol table: {error} (package binutils)")
+            return {}
+        lines = done.stdout.decode("utf-8", "replace").splitlines()
+        return dict(zip(symbols, lines, strict=True)) if len(lines) == len(symbols) else {}
+
+
+def profile_of(request: Request, system: str, benchmark: str, studio: Studio) -> Profile:
+    """The profile of the identity binary of one system on one benchmark, from an earlier call or made now.
+
+    ``request`` has that binary and those of everything that is executed with it.  Raises `AnalysisError` where the
+    program fails under the profiler or leaves no profile, and what `make_plan` raises.
+    """
+    run = request.config.run.model_copy(update={"controls": [IDENTITY], "executions": 1})
+    request = replace(
+        request, config=request.config.model_copy(update={"run": run}), benchmarks=[benchmark], rounds=[1]
+    )
+    plan = make_plan(request)
+    if isinstance(plan.benchmarks[benchmark].metric.suite, SpecReading):
+        raise FeatureUnsupported(
+            f"{benchmark} is executed by SPEC's own tools, from a copy that they make, so it cannot be profiled here; "
+            "give its program and inputs as a benchmark of its own"
+        )
+    name = PERF_RECORD if studio.profiler.kind == "perf" else CALLGRIND
+    slot = Slot(system, benchmark, IDENTITY, name, round=1, repetition=0, order=0)
+    project = request.project.resolve()
+    kept = project / _FOLDER / f"profile-{_key(plan, slot, studio.profiler)[:32]}.json"
+    known = _load(kept)
+    if known is not None:
+        return known
+    with exclusive_use(_results(project), wait_s=request.wait_s, on_wait=studio.say):
+        workplace = Workplace(project / ".layoutrand" / "work")
+        end_leftovers(workplace.root)
+        with contextlib.ExitStack() as cleanup:
+            cleanup.callback(workplace.clear)
+            studio.say(f"profiling {system} on {benchmark}: {studio.profiler.words}")
+            made = _profile(plan, slot, workplace, studio)
+    write_atomically(kept, json.dumps(_as_json(made)).encode())
+    return made
+
+
+def _results(project: Path) -> Path:
+    path = results_path(project)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultsError(f"cannot create {path.parent}: {error.strerror}; check owner and permissions") from error
+    return path
+
+
+def _key(plan: Plan, slot: Slot, profiler: Profiler) -> str:
+    placed = sorted((artefact, binary.sha256) for artefact, binary in plan.placed(slot).items())
+    definition = sorted(
+        digest for (benchmark, _instrument), digest in plan.definitions.items() if benchmark == slot.benchmark
+    )
+    options = callgrind.OPTIONS if profiler.kind == "callgrind" else ()
+    return sha256_bytes(
+        canonical_json([placed, definition, plan.request.captures[slot.system], profiler.kind, profiler.event, options])
+    )
+
+
+def _profile(plan: Plan, slot: Slot, workplace: Workplace, studio: Studio) -> Profile:
+    binary = plan.binary(slot)
+    stage = Stage.of(plan.request, workplace, studio.say)
+    room = make_room(plan, slot, stage)
+    command = command_of(plan, slot, room, None)
+    profiler = studio.profiler
+    if profiler.kind == "perf":
+        prefix = perf_script.command_prefix(profiler.program, profiler.event, str(room.profile))
+        slower = 2
+    else:
+        prefix = callgrind.command_prefix(profiler.program, str(room.profile), str(room.profile_log))
+        slower = SLOWDOWN
+    free = replace(command.conditions, output_limit=None)  # the profile is a file, too
+    limit_s = command.timeout_s * slower
+    outcome = studio.executor(
+        replace(command, argv=prefix + command.argv, timeout_s=limit_s, aslr=True, conditions=free)
+    )
+    _check(outcome, plan, slot, workplace, studio.profiler)
+    files = _places(plan, room, binary)
+    try:
+        if profiler.kind == "perf":
+            made = _sampled(room, files, binary, studio)
+        else:
+            parts = [callgrind.parse_profile(text, files) for text in workplace.profiles()]
+            made = Profile(0.0, {}, {})
+            for part in parts:
+                made = made.plus(part)
+    except NoMeasurement as error:
+        raise AnalysisError(str(error)) from error
+    if not made.cost:
+        raise AnalysisError(
+            f"the profile has nothing in {binary.artefact}: it was not executed, or not for long enough to be seen"
+        )
+    return made
+
+
+def _check(outcome: Outcome, plan: Plan, slot: Slot, workplace: Workplace, profiler: Profiler) -> None:
+    reason = outcome.reason
+    reference = plan.references.get(slot.benchmark)
+    if outcome.status == "ok" and reference is not None:
+        reason = first_difference(reference, workplace.stdout()) or ""
+    if reason:
+        said = workplace.stderr().decode("utf-8", "backslashreplace").strip()[-1000:]
+        raise AnalysisError(
+            f"under {profiler.kind} the identity binary failed ({reason})" + (f":\n{said}" if said else "")
+        )
+
+
+def _places(plan: Plan, room: Room, binary: Binary) -> tuple[str, ...]:
+    """Under which names the artefact may be executed."""
+    image = plan.request.config.build.image
+    inside = () if image is None else (str(room.home / image.path),)
+    return (str(room.bin / binary.artefact), *inside)
+
+
+def _sampled(room: Room, files: Sequence[str], binary: Binary, studio: Studio) -> Profile:
+    words = perf_script.script_command(studio.profiler.program, str(room.profile))
+    done = studio.runner.run(words, cwd=room.cwd, env={"PATH": SYSTEM_PATH, "LC_ALL": "C"})
+    if done.returncode != 0:
+        raise NoMeasurement(f"perf script failed: {done.text().strip()[-500:]}")
+    file = elf.read(binary.path.read_bytes(), name=str(binary.path))
+    return perf_script.parse_samples(done.stdout.decode("utf-8", "surrogateescape"), files, segments(file))
+
+
+def _as_json(profile: Profile) -> dict[str, Any]:
+    return {
+        "total": profile.total, "cost": sorted(profile.cost.items()),
+        "calls": [[*pair, count] for pair, count in sorted(profile.calls.items())],
+    }  # fmt: skip
+
+
+def _load(path: Path) -> Profile | None:
+    """A profile kept by an earlier call; None where there is none that can be read, and then it is made again."""
+    try:
+        table = json.loads(path.read_bytes())
+        return Profile(
+            float(table["total"]), {int(at): float(value) for at, value in table["cost"]},
+            {(int(a), int(b)): int(count) for a, b, count in table["calls"]},
+        )  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,119 @@
+"""What `layoutrand explain` found, in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from layoutrand.core.placement import Feature
+from layoutrand.core.seeds import format_seeds
+from layoutrand.stats import FactorSplit, Interval
+from layoutrand.text.quantities import percent
+from layoutrand.usecases.confirming import Confirmation
+from layoutrand.usecases.suspects import POWER, Explanation
+
+TWICE: Final = 2.0
+
+
+def title(explanation: Explanation) -> str:
+    """Which benchmark it is."""
+    sample = explanation.subject.sample
+    return f"{sample.benchmark}, {sample.system}, {sample.metric}"
+
+
+def looked_at(explanation: Explanation) -> str:
+    """What was looked at."""
+    hotness, n = explanation.hotness, len(explanation.hotness.functions)
+    functions = "1 hot function" if n == 1 else f"{n} hot functions"
+    return (
+        f"{title(explanation)}: {len(explanation.seeds)} layouts (seeds {format_seeds(explanation.seeds)}), standard "
+        f"deviation "
+        f"{percent(explanation.relative_sd)}; {functions} of {explanation.subject.artefact} with "
+        f"{percent(hotness.covered, 0)} of the cost "
+        f"({explanation.profiled}); {explanation.n_features} features of where they lie"
+    )
+
+
+def nothing_found(explanation: Explanation) -> str:
+    """That nothing was found, what came closest, and what could have been found."""
+    if explanation.closest is None:
+        return f"nothing found: {explanation.warnings[0]}"
+    name, p_value = explanation.closest
+    metric = explanation.subject.sample.metric
+    return (
+        f"nothing found: none of the {explanation.n_features} features goes with {metric} by more "
+        f"than chance gives. Closest: {name} (adjusted p = {p_value:.2g}). {could_be_found(explanation)}"
+    )
+
+
+def could_be_found(explanation: Explanation) -> str:
+    """How strong an effect must be to be found."""
+    n, share = len(explanation.seeds), explanation.detectable
+    if share >= 1:
+        return f"{n} layouts are too few for anything to be found"
+    return (
+        f"With {n} layouts a feature is found with a chance of {percent(POWER, 0)} if it explains "
+        f"{percent(share, 0)} of the variance between binaries (a difference of "
+        f"{100 * (explanation.detectable_ratio - 1):.2g} % between its worse half and its better half)"
+    )
+
+
+def predicted(explanation: Explanation) -> str:
+    """How much the suspects predict of layouts that took no part in finding them."""
+    if explanation.predicted is None:
+        return "too few layouts to tell how much the suspects predict of others (cross-validation)"
+    share = explanation.predicted
+    if share <= 0:
+        return "the suspects predict nothing of layouts that took no part in finding them (cross-validation)"
+    return (
+        f"cross-validated: {percent(share, 0)} of the variance of layouts that took no part in finding the suspects "
+        "is predicted by them"
+    )
+
+
+def worse_where(feature: Feature, split: FactorSplit | None) -> str:
+    """Which placements go with slow layouts."""
+    if split is None:
+        return "-"
+    if split.scale == "classes":
+        return "at " + ", ".join(f"{value:g}" for value in sorted(split.large))
+    if split.scale == "circle":
+        quarter = split.period / 4
+        return f"around {split.centre:.0f} ± {quarter:.0f}"
+    if feature.kind == "distance":
+        return f"{'above' if split.above else 'below'} {_bytes(split.limit)}"
+    whole = math.floor(split.limit)
+    return f"{whole + 1} or more" if split.above else f"{whole} or less"
+
+
+def _bytes(logarithm: float) -> str:
+    size = 2**logarithm
+    return f"{size / 1024:.3g} KiB" if size >= 1024 else f"{size:.0f} bytes"
+
+
+def _change(effect: Interval) -> str:
+    """A ratio as a change in percent, or as a factor where it is large."""
+    confidence = f"{100 * effect.confidence:.4g} % interval"
+    if effect.centre >= TWICE:
+        return f"{effect.centre:.3g} times as much ({confidence} {effect.low:.3g} to {effect.high:.3g})"
+    low, high = sorted((abs(effect.low - 1), abs(effect.high - 1)))
+    more = "more" if effect.centre > 1 else "less"
+    return f"{percent(abs(effect.centre - 1))} {more} ({confidence} {percent(low)} to {percent(high)})"
+
+
+def of_confirmation(explanation: Explanation, confirmation: Confirmation) -> str:
+    """What became of a suspect, in a sentence that can be quoted."""
+    effect, groups = confirmation.effect, confirmation.groups
+    sample = explanation.subject.sample
+    ratio = f"in new layouts the ratio is {effect.centre:.4f} [{effect.low:.4f}, {effect.high:.4f}]"
+    if confirmation.verdict == "confirmed":
+        finding = f"confirmed: with the worse placement {sample.metric} is {_change(effect)}"
+    elif confirmation.verdict == "not confirmed":
+        finding = f"not confirmed: {ratio}, which leaves no room for half of what was found"
+    else:
+        finding = f"undecided: {ratio}; a larger --confirm narrows it"
+    lost = f"; {confirmation.missing} more have no measurement" if confirmation.missing else ""
+    return (
+        f"{groups.suspect.feature.words}: {finding}; {confirmation.n_worse} + {confirmation.n_better} new layouts, "
+        f"chosen among {groups.tried} by this placement alone{lost}"
+    )

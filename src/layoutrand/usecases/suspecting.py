@@ -1,0 +1,173 @@
+"""What `layoutrand explain` does, step by step: from results to suspects, and from suspects to their confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutrand.core.config import Config
+from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
+from layoutrand.model import IDENTITY, Binary, LayoutName
+from layoutrand.usecases import experiment as experiments
+from layoutrand.usecases.analyse import choose_metrics
+from layoutrand.usecases.build import SystemBuild
+from layoutrand.usecases.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
+from layoutrand.usecases.execute import Progress, Summary, execute
+from layoutrand.usecases.hot_functions import Studio, profile_of
+from layoutrand.usecases.run_plan import Request
+from layoutrand.usecases.run_request import make_request
+from layoutrand.usecases.selection import Sample, Selection
+from layoutrand.usecases.suspects import Explanation, Subject, explain, hot_starts
+from layoutrand.world import results_file
+from layoutrand.world.cache import Cache
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Where and with what is looked for suspects; ``build`` makes layouts of a system."""
+
+    config: Config
+    project: Path
+    cache: Cache
+    build: Callable[[str, Sequence[LayoutName]], SystemBuild]
+    studio: Studio
+    wait_s: float
+    share_machine: bool = False
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """A benchmark of a system that could not be looked at, and why."""
+
+    system: str
+    benchmark: str
+    metric: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """What became of suspects: confirmations, why there are none of some, and what was executed, if anything was."""
+
+    confirmations: tuple[Confirmation, ...]
+    problems: tuple[str, ...]
+    summary: Summary | None
+
+
+def explain_selection(
+    selection: Selection, metric: str | None, laboratory: Laboratory, *, most_functions: int, level: float
+) -> Iterator[Explanation | Unexplained]:
+    """Look for suspects in each benchmark's main metric, or in the one that is named, one after the other.
+
+    One that cannot be looked at is no reason to leave out the others.  Raises `AnalysisError` for a metric that was
+    never measured.
+    """
+    samples = choose_metrics(selection, [metric] if metric else [])
+    for sample in samples:
+        if sample.is_primary or metric:
+            try:
+                yield _explain(sample, selection, laboratory, most_functions, level)
+            except LayoutrandError as error:
+                yield Unexplained(sample.system, sample.benchmark, sample.metric, str(error))
+
+
+def _explain(
+    sample: Sample, selection: Selection, laboratory: Laboratory, most_functions: int, level: float
+) -> Explanation:
+    config = laboratory.config
+    if config.systems[sample.system].prebuilt is not None:
+        raise AnalysisError(
+            f"system {sample.system} is prebuilt: its files have one layout, so there is nothing to explain"
+        )
+    seeds = [name for name, _ in sample.binaries if isinstance(name, int)]
+    built = laboratory.build(sample.system, [IDENTITY, *seeds])
+    benchmark = next(b for b in config.benchmarks if b.name == sample.benchmark)
+    artefact = experiments.artefact_of(benchmark, config)
+    binaries = {binary.layout: binary for binary in built.binaries if binary.artefact == artefact}
+    if built.capture is None or IDENTITY not in binaries:
+        reasons = dict.fromkeys(failure.error for failure in built.failures)
+        raise BuildFailed(f"{artefact} cannot be built: {'; '.join(reasons)}")
+    subject = Subject(
+        sample=sample, artefact=artefact, link=built.capture.link(artefact), identity=binaries[IDENTITY],
+        binaries=_measured(sample, selection, binaries),
+    )  # fmt: skip
+    request = _request(laboratory, config, built, sample.benchmark, [1])
+    profile = profile_of(request, sample.system, sample.benchmark, laboratory.studio)
+    words = laboratory.studio.profiler.words
+    return explain(
+        subject, profile, words, laboratory.cache, most_functions=most_functions, level=level,
+        readable=laboratory.studio.readable,
+    )  # fmt: skip
+
+
+def _measured(sample: Sample, selection: Selection, binaries: dict[LayoutName, Binary]) -> dict[int, Binary]:
+    """The binaries that were measured; raises `AnalysisError` where what is built now are others."""
+    measured = {
+        e.layout: e.binary_sha256
+        for e in selection.executions
+        if (e.system, e.benchmark) == (sample.system, sample.benchmark) and isinstance(e.layout, int)
+    }
+    same = {
+        seed: binary
+        for seed, binary in binaries.items()
+        if isinstance(seed, int) and measured.get(seed) == binary.sha256
+    }
+    others = [seed for seed in measured if seed in binaries and seed not in same]
+    if others:
+        raise AnalysisError(
+            f"the binaries of {len(others)} layouts are not those that were measured (the source, the toolchain or the "
+            "flags have changed since); `layoutrand run` measures these"
+        )
+    return same
+
+
+def _request(
+    laboratory: Laboratory, config: Config, built: SystemBuild, benchmark: str, rounds: Sequence[int]
+) -> Request:
+    return make_request(
+        config, laboratory.project, [built], benchmarks=[benchmark], rounds=rounds, retry_failed=False,
+        wait_s=laboratory.wait_s, share_machine=laboratory.share_machine,
+    )  # fmt: skip
+
+
+def confirm(  # noqa: PLR0913 - what to confirm, with how much, and who is told
+    explanation: Explanation, laboratory: Laboratory, *, count: int, first: int,
+    confidence: float, progress: Callable[[Progress], None],
+) -> Confirmed:  # fmt: skip
+    """Execute ``count`` new layouts on each side of each suspect, from seed ``first`` on, and compare.
+
+    Raises what `execute` and `conclude` raise.
+    """
+    sample, config = explanation.subject.sample, in_random_order(laboratory.config)
+
+    def build(seeds: Sequence[LayoutName]) -> SystemBuild:
+        return laboratory.build(sample.system, seeds)
+
+    def locate(binaries: Sequence[Binary]) -> NDArray[np.int64]:
+        return hot_starts(laboratory.cache, explanation.subject.link, explanation.hotness, binaries)
+
+    suspects = [suspect for suspect in explanation.suspects if suspect.split is not None]
+    groups, problems = choose_groups(explanation, suspects, count, first, build, locate)
+    problems += [
+        f"{suspect.feature.words}: too few layouts on one side, so it is not known which placement is the worse one"
+        for suspect in explanation.suspects
+        if suspect.split is None
+    ]
+    if not groups:
+        return Confirmed((), tuple(problems), None)
+    seeds = sorted({seed for group in groups for seed in (*group.worse, *group.better)})
+    request = _request(laboratory, config, build(seeds), sample.benchmark, seeds)
+    studio, project = laboratory.studio, laboratory.project.resolve()
+    target = results_path(laboratory.project)
+    ordinary = results_file.results_path(project)
+    with (
+        results_file.exclusive_use(ordinary, wait_s=laboratory.wait_s, on_wait=studio.say),
+        results_file.open_for_writing(target) as store,
+    ):
+        summary = execute(request, store=store, executor=studio.executor, progress=progress, say=studio.say)
+    made, more = conclude(explanation, groups, config, laboratory.project, confidence=confidence)
+    return Confirmed(tuple(made), (*problems, *more), summary)

@@ -1,0 +1,284 @@
+"""`layoutrand explain`: which functions' placement goes with the slow layouts.
+
+The placement of the hot functions in every measured binary (`layoutrand.core.placement`) is held against what was
+measured of it (`layoutrand.stats.screening`).  What comes out are suspects: that something goes with slow layouts does
+not prove that it makes them slow, and a difference that was chosen for being large is too large on average.  Both are
+what the confirming experiment is for (`layoutrand.usecases.confirming`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutrand.core import codecheck, descent, elf
+from layoutrand.core.capture import CapturedLink
+from layoutrand.core.hotness import Hotness, Profile, function_names, hot_functions, mangled, renamed
+from layoutrand.core.metric import Better
+from layoutrand.core.placement import Feature, design, features
+from layoutrand.errors import AnalysisError, FeatureUnsupported
+from layoutrand.model import Binary
+from layoutrand.stats import (
+    FactorSplit,
+    Interval,
+    Screening,
+    cross_validated_share,
+    detectable_share,
+    explained_share,
+    fitted_values,
+    ratio_interval,
+    screen_features,
+    split_factor,
+)
+from layoutrand.stats.levels import nested
+from layoutrand.stats.screening import FEWEST
+from layoutrand.usecases.analyse import measurements
+from layoutrand.usecases.binaries import kept_addresses
+from layoutrand.usecases.selection import Sample
+from layoutrand.world.cache import Cache
+
+FEW: Final = 20
+"""With fewer binaries only an effect that outweighs everything else can be found, which is said."""
+
+POWER: Final = 0.8
+
+PERMUTATIONS: Final = 2999
+
+SIDE: Final = 3
+"""Layouts that each side of a suspect needs, for a difference between them."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One benchmark of one system: what was measured of it, and where its code lies.
+
+    ``binaries`` maps each seed to the binary that was measured, ``identity`` is the one that was profiled.
+    """
+
+    sample: Sample
+    artefact: str
+    link: CapturedLink
+    identity: Binary
+    binaries: Mapping[int, Binary]
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A feature of the placement that goes with slow layouts.
+
+    ``p_value`` is adjusted for all features; ``share`` is the part of the variance between binaries that it explains
+    beyond the suspects before it.  ``split`` says which placements are the worse ones and ``effect`` is worse / better,
+    with what the suspects before it explain taken out; None where too few layouts lie on one side.  ``n_worse`` and
+    ``n_better`` count them.  ``alike`` names features that stand out by themselves and go with this one.
+    """
+
+    feature: Feature
+    p_value: float
+    share: float
+    split: FactorSplit | None
+    effect: Interval | None
+    n_worse: int
+    n_better: int
+    alike: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What was looked at, and the suspects, none where nothing was found.
+
+    ``means`` are those of the binaries and ``starts`` the addresses of their hot functions, shape (seeds, functions).
+    ``relative_sd`` is the standard deviation over the binaries' means by their mean.  ``predicted`` is the part of
+    their variance that the whole procedure predicts of binaries it has not seen.  ``detectable`` is the part that a
+    feature must explain to be found with a chance of 80 %, and ``detectable_ratio`` the ratio between its worse and
+    better half that this comes to.  ``closest`` is what came closest where nothing (more) was found, with its adjusted
+    p-value.
+    """
+
+    subject: Subject
+    profiled: str
+    hotness: Hotness
+    seeds: tuple[int, ...]
+    means: tuple[float, ...]
+    starts: tuple[tuple[int, ...], ...]
+    relative_sd: float
+    n_features: int
+    level: float
+    suspects: tuple[Suspect, ...]
+    predicted: float | None
+    detectable: float
+    detectable_ratio: float
+    closest: tuple[str, float] | None
+    warnings: tuple[str, ...]
+
+
+def explain(  # noqa: PLR0913 - what to look at, and two choices of the user
+    subject: Subject, profile: Profile, profiled: str, cache: Cache, *, most_functions: int, level: float,
+    readable: Callable[[Sequence[str]], Mapping[str, str]],
+) -> Explanation:  # fmt: skip
+    """Look for suspects; ``profiled`` says in words what the profile counted, ``level`` is the chance of a false alarm.
+
+    ``readable`` maps symbols to what their programming language calls them.
+
+    Raises `AnalysisError` for too few binaries or means that are not above 0, and `FeatureUnsupported` for binaries
+    whose sections cannot be found.
+    """
+    seeds, means = means_of(subject.sample, subject.binaries)
+    if len(seeds) < FEWEST:
+        raise AnalysisError(
+            f"{len(seeds)} measured binaries; to look for suspects takes at least {FEWEST}, and {FEW} or more to find "
+            "anything but the grossest: `layoutrand run --seeds 60`"
+        )
+    sign = 1 if subject.sample.better == "less" else -1
+    response = np.log(means) * sign  # large is bad
+    address = addresses(cache, subject.identity, subject.link)
+    hotness = hot_functions(profile, subject.link.sections, address, most=most_functions)
+    hot = [subject.link.sections[function.section] for function in hotness.functions]
+    hotness = renamed(hotness, function_names(hot, readable(mangled(hot))))
+    starts = hot_starts(cache, subject.link, hotness, [subject.binaries[seed] for seed in seeds])
+    found = features(hotness, starts)
+    sd = float(means.std(ddof=1) / means.mean())
+    nothing = Explanation(
+        subject=subject, profiled=profiled, hotness=hotness, seeds=seeds, means=tuple(means.tolist()),
+        starts=tuple(map(tuple, starts.tolist())), relative_sd=sd, n_features=len(found), level=level, suspects=(),
+        predicted=None, detectable=1.0, detectable_ratio=math.inf, closest=None,
+        warnings=tuple(_warnings(subject, seeds, hotness, profiled_by_samples=not profile.calls)),
+    )  # fmt: skip
+    if sd == 0 or not found:
+        return _nothing(nothing)
+    designs = [design(feature) for feature in found]
+    priority = [0 if feature.functions else 1 for feature in found]
+    count = max(PERMUTATIONS, round(10 / level))
+    result = screen_features(designs, response, priority=priority, level=level, n_permutations=count)
+    predicted = None
+    if len(seeds) * 0.9 >= FEWEST:  # what is left when a tenth is put aside
+        fewer = max(PERMUTATIONS // 6, round(2 / level))
+        predicted = cross_validated_share(designs, response, priority=priority, level=level, n_permutations=fewer)
+    share = detectable_share(len(seeds), result.critical, power=POWER)
+    ratio = math.exp(2 * float(response.std(ddof=1)) * math.sqrt(share))
+    return replace(
+        nothing, suspects=suspects_of(found, result, response, sign, level), predicted=predicted, detectable=share,
+        detectable_ratio=ratio, closest=_closest(found, result),
+    )  # fmt: skip
+
+
+def means_of(sample: Sample, seeds: Mapping[int, object]) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    """Those seeds that were measured, and the means of their binaries, which must be above 0 (`AnalysisError`)."""
+    data = measurements(sample)
+    names = [name for name, _ in sample.binaries]
+    means = nested(data, name=sample.metric).top_means if names else np.empty(0)
+    kept = [(name, mean) for name, mean in zip(names, means.tolist(), strict=True) if name in seeds]
+    if any(mean <= 0 for _, mean in kept):
+        raise AnalysisError(
+            f"some binaries' means of {sample.metric} are not above 0, and ratios are looked at; --metric names another"
+        )
+    return tuple(int(name) for name, _ in kept), np.array([mean for _, mean in kept])
+
+
+def addresses(cache: Cache, binary: Binary, link: CapturedLink) -> NDArray[np.int64]:
+    """Where each section of the capture lies in the binary, shape (sections,); -1 for one that is not in it."""
+    proof = binary.verification
+    kept = None
+    if proof is not None and proof.post_processed != descent.AS_LINKED:
+        kept = kept_addresses(cache, binary)
+    where = np.full(len(link.sections), -1, np.int64)
+    if kept is not None:
+        where[: len(kept)] = kept
+        return where
+    number, address, _ = codecheck.placed_addresses(elf.read(binary.path.read_bytes(), name=str(binary.path)))
+    where[number] = address
+    return where
+
+
+def hot_starts(cache: Cache, link: CapturedLink, hotness: Hotness, binaries: Sequence[Binary]) -> NDArray[np.int64]:
+    """The address of each hot function in each binary, shape (binaries, functions)."""
+    wanted = [function.section for function in hotness.functions]
+    starts = np.array([addresses(cache, binary, link)[wanted] for binary in binaries], np.int64)
+    if (starts < 0).any():
+        row, column = np.argwhere(starts < 0)[0].tolist()
+        raise FeatureUnsupported(
+            f"{hotness.functions[column].name} is hot, but cannot be found in layout {binaries[row].layout} of "
+            f"{binaries[row].artefact}: the layouts of this project do not keep its section"
+        )
+    return starts
+
+
+def suspects_of(
+    found: Sequence[Feature], result: Screening, response: NDArray[np.float64], sign: int, level: float
+) -> tuple[Suspect, ...]:  # fmt: skip
+    """What the screening of the features ``found`` took, each with its effect.
+
+    ``response`` is the logarithm of the binaries' means times ``sign``, so that large is bad.
+    """
+    chosen = [found[step.index] for step in result.steps]
+    standing_out = [f for f, p in zip(found, result.p_values.tolist(), strict=True) if p <= level and f not in chosen]
+    curves = [fitted_values(design(feature), response) for feature in chosen]
+    alike: dict[str, list[str]] = {feature.name: [] for feature in chosen}
+    for other in standing_out:
+        near = max(range(len(chosen)), key=lambda number: explained_share(design(other), curves[number]))
+        alike[chosen[near].name].append(other.words)
+    suspects = []
+    for number, (feature, step) in enumerate(zip(chosen, result.steps, strict=True)):
+        # Without what the suspects before it explain: their difference would hide its own.
+        beyond = response
+        if number:
+            before = np.concatenate([design(other) for other in chosen[:number]], axis=1)
+            beyond = response - fitted_values(before, response) + response.mean()
+        division = split_factor(
+            feature.values, beyond, scale=feature.scale, period=float(feature.period), fewest=SIDE
+        )  # fmt: skip
+        worse = np.array([division is not None and division.side(value) is True for value in feature.values.tolist()])
+        effect = None
+        if division is not None:
+            means = np.exp(sign * beyond)
+            sides = means[~worse].tolist(), means[worse].tolist()
+            effect = ratio_interval(*sides, confidence=1 - level, method="log-t")
+        suspect = Suspect(
+            feature=feature, p_value=step.p_value, share=step.share, split=division, effect=effect,
+            n_worse=int(worse.sum()), n_better=int((~worse).sum()), alike=tuple(alike[feature.name]),
+        )  # fmt: skip
+        suspects.append(suspect)
+    return tuple(suspects)
+
+
+def _closest(found: Sequence[Feature], result: Screening) -> tuple[str, float] | None:
+    if result.steps:
+        return None
+    best = int(np.argmin(result.p_values))
+    return found[best].words, float(result.p_values[best])
+
+
+def _warnings(subject: Subject, seeds: Sequence[int], hotness: Hotness, *, profiled_by_samples: bool) -> list[str]:
+    lines = []
+    if len(seeds) < FEW:
+        lines.append(
+            f"{len(seeds)} binaries: only what outweighs everything else can be found; {FEW} or more are better"
+        )
+    if profiled_by_samples:
+        lines.append(
+            "samples tell nothing of calls, so distances are looked at between the hottest functions alone; "
+            "--profiler callgrind counts calls"
+        )
+    if hotness.in_artefact < 0.5:
+        lines.append(
+            f"{100 * (1 - hotness.in_artefact):.0f} % of the cost lies outside {subject.artefact}, in code that no "
+            "layout moves"
+        )
+    return lines
+
+
+def _nothing(explanation: Explanation) -> Explanation:
+    """No two binaries differ in what was measured, or in where their hot functions lie."""
+    reason = "the hot functions lie alike in all layouts: nothing of what is looked at differs"
+    if explanation.relative_sd == 0:
+        reason = f"{explanation.subject.sample.metric} is the same in all layouts"
+    return replace(explanation, warnings=(reason, *explanation.warnings))
+
+
+def is_worse(effect: Interval, better: Better) -> bool:
+    """Whether the whole interval of worse / better says what its name says."""
+    return effect.low > 1 if better == "less" else effect.high < 1

@@ -1,0 +1,109 @@
+"""The JSON document of `layoutrand explain`: ``layoutrand/explain/1``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from layoutrand.model import Experiment
+from layoutrand.stats import FactorSplit, Interval
+from layoutrand.usecases.confirming import Confirmation
+from layoutrand.usecases.suspecting import Confirmed, Unexplained
+from layoutrand.usecases.suspects import Explanation, Suspect
+
+
+def explain_document(
+    found: Sequence[Explanation | Unexplained],
+    confirmed: Mapping[int, Confirmed],
+    confidence: float,
+    experiment: Experiment,
+) -> dict[str, Any]:
+    """What is ``confirmed`` belongs to the explanations at these positions."""
+    return {
+        "schema": "layoutrand/explain/1",
+        "confidence": confidence,
+        "policy": json.loads(experiment.policy),
+        "randomise": json.loads(experiment.randomise),
+        "host": experiment.hostname,
+        "benchmarks": [
+            _explanation(each, confirmed.get(number, Confirmed((), (), None)))
+            for number, each in enumerate(found)
+            if isinstance(each, Explanation)
+        ],
+        "failures": [
+            {"system": each.system, "benchmark": each.benchmark, "metric": each.metric, "error": each.reason}
+            for each in found
+            if isinstance(each, Unexplained)
+        ],
+    }
+
+
+def _explanation(explanation: Explanation, confirmed: Confirmed) -> dict[str, Any]:
+    sample, hotness = explanation.subject.sample, explanation.hotness
+    by_name = {each.groups.suspect.feature.name: each for each in confirmed.confirmations}
+    names = [function.name for function in hotness.functions]
+    return {
+        "system": sample.system, "benchmark": sample.benchmark, "metric": sample.metric, "unit": sample.unit,
+        "better": sample.better, "artefact": explanation.subject.artefact, "profiled": explanation.profiled,
+        "in_artefact": hotness.in_artefact, "covered": hotness.covered,
+        "functions": [
+            {"name": f.name, "share": f.share, "size": f.size, "section": f.section} for f in hotness.functions
+        ],
+        "calls": [
+            {"caller": names[pair[0]], "callee": names[pair[1]], "count": count}
+            for pair, count in sorted(hotness.calls.items())
+        ],
+        "n_binaries": len(explanation.seeds), "binaries": [
+            {"seed": seed, "mean": mean, "starts": list(starts)}
+            for seed, mean, starts in zip(explanation.seeds, explanation.means, explanation.starts, strict=True)
+        ],
+        "relative_sd": explanation.relative_sd, "n_features": explanation.n_features, "level": explanation.level,
+        "suspects": [_suspect(suspect, by_name.get(suspect.feature.name)) for suspect in explanation.suspects],
+        "not_tried": list(confirmed.problems),
+        "cross_validated_share": explanation.predicted,
+        "detectable": {"share": explanation.detectable, "ratio": _finite(explanation.detectable_ratio)},
+        "closest": None if explanation.closest is None else {
+            "feature": explanation.closest[0], "p_value": explanation.closest[1],
+        },
+        "warnings": list(explanation.warnings),
+    }  # fmt: skip
+
+
+def _suspect(suspect: Suspect, confirmation: Confirmation | None) -> dict[str, Any]:
+    return {
+        "feature": suspect.feature.words, "kind": suspect.feature.kind, "functions": list(suspect.feature.functions),
+        "p_value": suspect.p_value, "share": suspect.share, "worse": _split(suspect.split),
+        "ratio": None if suspect.effect is None else suspect.effect.centre, "interval": _interval(suspect.effect),
+        "n_worse": suspect.n_worse, "n_better": suspect.n_better, "alike": list(suspect.alike),
+        "confirmation": None if confirmation is None else _confirmation(confirmation),
+    }  # fmt: skip
+
+
+def _confirmation(confirmation: Confirmation) -> dict[str, Any]:
+    groups = confirmation.groups
+    return {
+        "verdict": confirmation.verdict, "ratio": confirmation.effect.centre,
+        "interval": _interval(confirmation.effect), "confidence": confirmation.effect.confidence,
+        "n_worse": confirmation.n_worse, "n_better": confirmation.n_better, "missing": confirmation.missing,
+        "seeds_worse": list(groups.worse), "seeds_better": list(groups.better), "candidates": groups.tried,
+    }  # fmt: skip
+
+
+def _split(split: FactorSplit | None) -> dict[str, Any] | None:
+    if split is None:
+        return None
+    if split.scale == "classes":
+        return {"scale": "classes", "values": list(split.large)}
+    if split.scale == "circle":
+        return {"scale": "circle", "centre": split.centre, "within": split.period / 4, "period": split.period}
+    return {"scale": "number", "limit": split.limit, "above": split.above}
+
+
+def _interval(interval: Interval | None) -> list[float | None] | None:
+    return None if interval is None else [_finite(interval.low), _finite(interval.high)]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

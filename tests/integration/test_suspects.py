@@ -1,0 +1,164 @@
+"""`layoutrand explain` on a program with a planted conflict, and on one in which nothing is to be found.
+
+The conflict: one function fills seven of the eight ways of the simulated instruction cache, and two small ones are
+called after it, again and again.  Where they share sets, nine lines take turns in eight places, and all miss.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from workshop import require
+
+SEEDS = 24
+CONFIG = """\
+[project]
+name = "planted"
+[build]
+source = "src"
+commands = ["make"]
+artefacts = ["prog"]
+[systems.O1]
+toolchain = "gcc"
+cflags = "-O1"
+[[benchmarks]]
+name = "b"
+command = ["{artefact}"]
+metric = %s
+"""
+PRINTED = """{ printed = [
+  { name = "hash", regex = 'hash ([0-9.]+)' }, { name = "rounds", regex = 'rounds ([0-9]+)' }
+] }"""
+
+
+def source(rounds):
+    """The program; it prints a hash of where its functions lie, which depends on the layout and on no single place."""
+    rng = random.Random(7)
+    sizes = {"bulk": 7 * 4096 - 64, "ping": 1008, "pong": 1008}
+    sizes |= {f"cold{k}": rng.randrange(16, 900) for k in range(100)}
+    names = ", ".join(f"(long) {name}" for name in sizes)
+    return "\n".join(
+        [
+            "#include <stdio.h>",
+            "volatile unsigned sink;",
+            *(
+                f'__attribute__((noinline)) void {name}(void) {{ __asm__ volatile (".fill {size}, 1, 0x90"); sink++; }}'
+                for name, size in sizes.items()
+            ),
+            f"static long at(int k) {{ long all[] = {{{names}}}; return all[k] - (long) bulk; }}",
+            "int main(void) {",
+            "  unsigned long hash = 1469598103934665603UL;",
+            f"  for (int k = 0; k < {rounds}; k++) {{ bulk(); ping(); pong(); }}",
+            f"  for (int k = 0; k < {len(sizes)}; k++) hash = (hash ^ at(k)) * 1099511628211UL;",
+            '  printf("hash %.6f\\n", 1 + (hash >> 40) / 167772160.0);',
+            f'  puts("rounds {rounds}");',
+            "  return 0;",
+            "}",
+            "",
+        ]
+    )
+
+
+@pytest.fixture
+def layoutrand(tmp_path):
+    """A function that makes the program and calls the command line on it."""
+    require("gcc", "gcc")
+    require("valgrind", "valgrind")
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
+    (project / "src" / "prog.c").write_text(source(rounds=200))
+
+    def call(*arguments, status=0):
+        done = subprocess.run(
+            [sys.executable, "-m", "layoutrand", *arguments, "-C", project],
+            env={**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == status, done.stderr
+        return done
+
+    def make(metric, seeds=SEEDS):
+        (project / "layoutrand.toml").write_text(CONFIG % metric)
+        call("run", "--seeds", str(seeds), "--no-controls", "-q")
+        return call
+
+    return make
+
+
+def explained(call, *arguments):
+    document = json.loads(call("explain", "--profiler", "callgrind", *arguments, "--json").stdout)
+    assert document["schema"] == "layoutrand/explain/1"
+    (found,) = document["benchmarks"]
+    return found
+
+
+@pytest.mark.slow
+def test_a_planted_conflict_is_found_and_confirmed_in_layouts_that_took_no_part(layoutrand, tmp_path):
+    call = layoutrand("{ cachegrind = true }")
+    found = explained(call, "--metric", "i1_misses", "--confirm", "5")
+
+    assert found["functions"][0]["name"] == "bulk"
+    assert {function["name"] for function in found["functions"]} >= {"bulk", "ping", "pong"}
+    first = found["suspects"][0]
+    assert (first["kind"], set(first["functions"])) == ("sets", {"ping", "pong"})
+    assert first["worse"]["above"] is True
+    assert first["p_value"] <= 0.01
+    assert first["ratio"] > 2
+    assert found["cross_validated_share"] > 0.5
+    assert len(found["binaries"]) == SEEDS
+    assert all(len(binary["starts"]) == len(found["functions"]) for binary in found["binaries"])
+
+    confirmation = first["confirmation"]
+    assert confirmation["verdict"] == "confirmed"
+    assert confirmation["interval"][0] > 1
+    chosen = [*confirmation["seeds_worse"], *confirmation["seeds_better"]]
+    assert len(set(chosen)) == 10
+    assert min(chosen) > SEEDS
+
+    # What was executed to confirm is a biased sample of layouts: no other command sees it.
+    (analysis,) = json.loads(call("analyse", "--metric", "i1_misses", "--json").stdout)["benchmarks"]
+    assert analysis["n_binaries"] == SEEDS
+    own = sqlite3.connect(tmp_path / "project" / ".layoutrand" / "explain.sqlite")
+    (recorded,) = own.execute("SELECT count(DISTINCT layout) FROM executions").fetchone()
+    assert recorded >= 10
+
+    again = call("explain", "--profiler", "callgrind", "--metric", "i1_misses", "--confirm", "5")
+    assert "L1I sets shared by ping and pong: confirmed" in again.stdout
+    assert "profiling" not in again.stderr  # neither profiled
+    assert own.execute("SELECT count(*) FROM executions").fetchone() == (recorded,)  # nor executed anew
+    refused = call("explain", "--profiler", "callgrind", "--metric", "i1_misses", "--confirm", "5", "--first-seed", "9",
+                   status=2)  # fmt: skip
+    assert "only others can confirm" in refused.stderr
+
+
+def test_nothing_is_found_where_no_place_matters(layoutrand):
+    call = layoutrand(PRINTED)
+    found = explained(call, "--confirm", "5")
+
+    assert found["suspects"] == []
+    assert found["closest"]["p_value"] > 0.05
+    assert 0 < found["detectable"]["share"] < 1
+    text = call("explain", "--profiler", "callgrind").stdout
+    assert "nothing found: none of the" in text
+    assert "is found with a chance of 80 %" in text
+    (same,) = json.loads(call("explain", "--profiler", "callgrind", "--metric", "rounds", "--json").stdout)[
+        "benchmarks"
+    ]
+    assert same["suspects"] == []
+    assert same["warnings"][0] == "rounds is the same in all layouts"
+
+
+def test_too_few_layouts_are_said_to_be_so(layoutrand):
+    call = layoutrand(PRINTED, seeds=5)
+    found = call("explain", "--profiler", "callgrind", status=1)
+
+    assert "5 measured binaries; to look for suspects takes at least 8" in found.stderr
+    assert "--first-seed is about the new layouts of --confirm" in call("explain", "--first-seed", "9", status=2).stderr
+    assert "no profiler called 'gprof'" in call("explain", "--profiler", "gprof", status=2).stderr

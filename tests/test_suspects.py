@@ -1,0 +1,251 @@
+"""Suspects and their confirmation without a single process: layouts as addresses, measurements as numbers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from fakes import make_binary, make_config
+from layoutrand.core.hotness import HotFunction, Hotness
+from layoutrand.core.placement import Feature, all_features, design
+from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.model import Experiment
+from layoutrand.stats import Interval, screen_features, split_factor
+from layoutrand.usecases.build import SystemBuild
+from layoutrand.usecases.confirming import (
+    Confirmation,
+    Groups,
+    choose_groups,
+    first_seed,
+    in_random_order,
+    verdict,
+)
+from layoutrand.usecases.selection import Sample
+from layoutrand.usecases.suspect_words import nothing_found, of_confirmation, predicted, worse_where
+from layoutrand.usecases.suspecting import Confirmed, Unexplained
+from layoutrand.usecases.suspects import Explanation, Subject, Suspect, means_of, suspects_of
+from layoutrand.usecases.suspects_document import explain_document
+
+EXPERIMENT = Experiment("p", 1, '{"factors":["function-order"]}', '["env-size"]', "key", "box")
+HOTNESS = Hotness(
+    (HotFunction(0, "f", 0.7, 64, (0,), (0,)), HotFunction(1, "g", 0.2, 64, (0,), (0,))), {(0, 1): 9}, 0.95, 0.9
+)
+
+
+def interval(low, centre, high):
+    return Interval(centre=centre, low=low, high=high, confidence=0.95, method="log-t", warnings=())
+
+
+def sample(values, better="less"):
+    return Sample(
+        system="O2", benchmark="b", instrument="native", metric="wall_s", unit="s", is_primary=True,
+        binaries=tuple((seed, ((value,),)) for seed, value in values.items()), controls={}, better=better,
+    )  # fmt: skip
+
+
+def suspect(starts, response, name="line:f"):
+    feature = next(f for f in all_features(HOTNESS, starts) if f.name == name)
+    division = split_factor(feature.values, response, scale=feature.scale, period=float(feature.period))
+    return Suspect(feature, 0.001, 0.8, division, interval(1.2, 1.3, 1.4), 10, 20, ())
+
+
+def explanation(tmp_path, suspects=(), **changes):
+    identity = make_binary(tmp_path, "O2", "identity", "x")
+    fields = {
+        "subject": Subject(sample({1: 1.0}), "prog", None, identity, {}), "profiled": "instructions", "hotness": HOTNESS,
+        "seeds": (1,), "means": (1.0,), "starts": ((0, 64),), "relative_sd": 0.1, "n_features": 12, "level": 0.05,
+        "suspects": tuple(suspects), "predicted": 0.5, "detectable": 0.4, "detectable_ratio": 1.2, "closest": None,
+        "warnings": (),
+    }  # fmt: skip
+    return Explanation(**{**fields, **changes})
+
+
+@pytest.fixture
+def planted():
+    """Sixty layouts in which starting at 32 is worse."""
+    starts = np.stack([16 * (np.arange(60) % 4), 4096 + 16 * np.arange(60)], axis=1)
+    return suspect(starts, 1.0 + (starts[:, 0] % 64 == 32))
+
+
+class Layouts:
+    """A builder whose layouts put f at 16 times the seed."""
+
+    def __init__(self, folder, fails=()):
+        self.folder, self.fails, self.asked = folder, fails, []
+
+    def build(self, seeds):
+        self.asked += seeds
+        made = tuple(make_binary(self.folder, "O2", seed, str(seed)) for seed in seeds if seed not in self.fails)
+        return SystemBuild("O2", None, cached=False, binaries=made, failures=(), notes=())
+
+    def locate(self, binaries):
+        return np.array([[16 * binary.layout, 1 << 20] for binary in binaries])
+
+
+def test_new_layouts_are_chosen_by_the_suspects_placement_alone(planted, tmp_path):
+    layouts = Layouts(tmp_path)
+    (groups,), _ = choose_groups(explanation(tmp_path), [planted], 4, 31, layouts.build, layouts.locate)
+
+    assert groups.worse == (34, 38, 42, 46)  # those that start at 32, the first ones from seed 31 on
+    assert groups.better == (31, 32, 33, 35)
+    assert groups.tried == len(layouts.asked) == 16
+    assert min(layouts.asked) == 31
+
+
+def test_a_layout_that_cannot_be_built_is_no_candidate(planted, tmp_path):
+    layouts = Layouts(tmp_path, fails=(31, 34))
+    (groups,), _ = choose_groups(explanation(tmp_path), [planted], 4, 31, layouts.build, layouts.locate)
+
+    assert groups.worse == (38, 42, 46, 50)
+    assert groups.better == (32, 33, 35, 36)
+
+
+def test_a_placement_that_is_too_rare_keeps_no_other_from_being_tried(planted, tmp_path):
+    layouts = Layouts(tmp_path)
+    starts = np.stack([4096 + 64 * np.arange(60), 64 * (np.arange(60) % 4)], axis=1)
+    rare = suspect(starts, 1.0 + (np.arange(60) % 4 == 3), "page:g")  # g stays where it is in all candidates
+
+    groups, problems = choose_groups(explanation(tmp_path), [rare, planted], 4, 31, layouts.build, layouts.locate)
+    assert [group.suspect for group in groups] == [planted]
+    (problem,) = problems
+    assert problem.startswith("start of g within its 4 KiB page: among 160 candidates are")
+    assert "4 of each were to be found" in problem
+    assert len(layouts.asked) == 160  # forty for each
+
+
+def test_a_place_that_was_never_seen_is_on_neither_side(planted, tmp_path):
+    layouts = Layouts(tmp_path)
+
+    def odd(binaries):
+        return np.array([[16 * b.layout + (8 if b.layout < 40 else 0), 1 << 20] for b in binaries])
+
+    (groups,), _ = choose_groups(explanation(tmp_path), [planted], 4, 31, layouts.build, odd)
+    assert min((*groups.worse, *groups.better)) == 40
+
+
+def test_seeds_that_found_a_suspect_never_confirm_it():
+    assert first_seed([1, 2, 30], None) == 31
+    assert first_seed([1, 2, 30], 1000) == 1000
+    with pytest.raises(UsageError, match="found with seeds up to 30"):
+        first_seed([1, 2, 30], 30)
+
+
+def test_executions_of_chosen_layouts_know_no_groups():
+    config = in_random_order(make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'))
+
+    assert config.run.order == "random"
+    assert config.run.controls == []
+
+
+@pytest.mark.parametrize(
+    ("low", "centre", "high", "better", "expected"),
+    [
+        (1.1, 1.2, 1.3, "less", "confirmed"),
+        (0.9, 1.1, 1.3, "less", "undecided"),
+        (0.95, 1.0, 1.09, "less", "not confirmed"),  # half of what was found would be 1.1
+        (0.95, 1.0, 1.11, "less", "undecided"),
+        (0.7, 0.8, 0.9, "more", "confirmed"),
+        (0.97, 1.0, 1.05, "more", "not confirmed"),
+        (0.85, 0.95, 1.05, "more", "undecided"),
+        (0.7, 0.8, 0.9, "less", "not confirmed"),
+    ],
+)
+def test_verdicts(low, centre, high, better, expected):
+    found = interval(1.1, 1.2, 1.3) if better == "less" else interval(0.7, 0.8, 0.9)
+
+    assert verdict(interval(low, centre, high), found, better) == expected
+
+
+def test_means_must_be_above_zero():
+    assert means_of(sample({1: 2.0, 2: 4.0, 3: 8.0}), {1: None, 3: None})[0] == (1, 3)
+    with pytest.raises(AnalysisError, match=r"means of wall_s are not above 0.*--metric"):
+        means_of(sample({1: 0.0}), {1: None})
+
+
+def planted_features():
+    """Two causes of which the weaker one lies, by chance, where the stronger is not; and 30 that are none."""
+    rng = np.random.default_rng(5)
+    strong = np.array([0.0, 1.0] * 30)
+    weak = np.where(rng.uniform(size=60) < 0.25, strong, 1 - strong)
+    noise = [rng.integers(0, 3, 60).astype(float) for _ in range(30)]
+    made = [Feature("near", (f"f{k}", "g"), "number", 0, v) for k, v in enumerate([strong, weak, *noise])]
+    return made, np.log(1.3) * strong + np.log(1.1) * weak + 0.01 * rng.normal(size=60)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_effect_of_a_second_suspect_is_not_hidden_by_the_first(sign):
+    made, response = planted_features()
+    result = screen_features([design(f) for f in made], response)
+    first, second = suspects_of(made, result, response, sign, 0.05)
+    weak = made[1].values == 1
+
+    assert [first.feature.functions[0], second.feature.functions[0]] == ["f0", "f1"]
+    assert response[weak].mean() < response[~weak].mean()  # looked at by itself it would seem to do good
+    assert second.effect.centre == pytest.approx(1.1**sign, rel=0.05)
+    assert (second.effect.low > 1) == (sign == 1)
+    assert second.n_worse == int(weak.sum())
+    assert second.split.above
+
+
+def feature(kind, scale, period=0):
+    return Feature(kind, ("f", "g"), scale, period, np.zeros(1))
+
+
+def test_where_it_is_worse_in_words(planted):
+    numbers = np.arange(20.0)
+    above = split_factor(numbers, numbers, scale="number")
+    below = split_factor(numbers, -numbers, scale="number")
+    circle = split_factor(numbers * 200, np.cos(numbers * 200 / 4096 * 2 * np.pi), scale="circle", period=4096)
+
+    assert worse_where(planted.feature, planted.split) == "at 32"
+    assert worse_where(feature("sets", "number"), above) == "10 or more"
+    assert worse_where(feature("sets", "number"), below) == "9 or less"
+    assert worse_where(feature("distance", "number"), above) == "above 724 bytes"
+    assert worse_where(feature("distance", "number"), split_factor(numbers + 10, -numbers, scale="number")) == (
+        "below 724 KiB"
+    )
+    assert worse_where(feature("page", "circle", 4096), circle).endswith("± 1024")
+    assert worse_where(planted.feature, None) == "-"
+
+
+def test_sentences(planted, tmp_path):
+    groups = Groups(planted, (31,), (32,), 9)
+    found = explanation(tmp_path, [planted])
+
+    def said(low, centre, high, verdict, missing=0):
+        return of_confirmation(found, Confirmation(groups, interval(low, centre, high), verdict, 15, 14, missing))
+
+    assert said(1.1, 1.2, 1.3, "confirmed") == (
+        "start of f within its 64-byte line: confirmed: with the worse placement wall_s is 20.00 % more (95 % interval "
+        "10.00 % to 30.00 %); 15 + 14 new layouts, chosen among 9 by this placement alone"
+    )
+    assert "is 3 times as much (95 % interval 2 to 4)" in said(2, 3, 4, "confirmed")
+    assert "20.00 % less (95 % interval 10.00 % to 30.00 %)" in said(0.7, 0.8, 0.9, "confirmed")
+    assert "leaves no room for half of what was found" in said(0.9, 1, 1.05, "not confirmed")
+    assert said(0.9, 1, 1.2, "undecided", missing=1).endswith("; 1 more have no measurement")
+    assert predicted(found).startswith("cross-validated: 50 % of the variance")
+    assert "predict nothing" in predicted(explanation(tmp_path, predicted=-0.1))
+    nothing = nothing_found(explanation(tmp_path, closest=("start of g", 0.4)))
+    assert "none of the 12 features" in nothing
+    assert "Closest: start of g (adjusted p = 0.4)" in nothing
+    assert "explains 40 % of the variance between binaries (a difference of 20 % between" in nothing
+
+
+def test_the_document(planted, tmp_path):
+    confirmation = Confirmation(Groups(planted, (31,), (32,), 9), interval(1.1, 1.2, 1.3), "confirmed", 1, 1, 0)
+    found = [explanation(tmp_path, [planted]), Unexplained("O3", "b", "wall_s", "too few"), explanation(tmp_path)]
+    document = explain_document(found, {0: Confirmed((confirmation,), ("g: rare",), None)}, 0.95, EXPERIMENT)
+    json.dumps(document, allow_nan=False)
+
+    assert document["schema"] == "layoutrand/explain/1"
+    assert (document["policy"], document["host"]) == ({"factors": ["function-order"]}, "box")
+    first, second = document["benchmarks"]
+    assert first["suspects"][0]["worse"] == {"scale": "classes", "values": [32.0]}
+    assert first["suspects"][0]["confirmation"]["verdict"] == "confirmed"
+    assert first["calls"] == [{"caller": "f", "callee": "g", "count": 9}]
+    assert first["binaries"] == [{"seed": 1, "mean": 1.0, "starts": [0, 64]}]
+    assert first["not_tried"] == ["g: rare"]
+    assert second["suspects"] == []
+    assert document["failures"] == [{"system": "O3", "benchmark": "b", "metric": "wall_s", "error": "too few"}]
