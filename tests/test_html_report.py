@@ -13,18 +13,23 @@ import pytest
 from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.cli import run as layoutrand
+from layoutrand.core.capture import Capture
+from layoutrand.core.seeds import format_seeds
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import BuildFailure, Context, Measurement
 from layoutrand.text.figures import canvas, plot, rows
 from layoutrand.text.html_report import render
 from layoutrand.text.quantities import quantity
-from layoutrand.usecases import report_figures
+from layoutrand.usecases import report_course
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare
 from layoutrand.usecases.experiment import current_context
 from layoutrand.usecases.importing import ImportQuestion, import_selection
+from layoutrand.usecases.prebuilt import recorded_under
 from layoutrand.usecases.report import report
-from layoutrand.usecases.report_facts import ranges
+from layoutrand.usecases.report_host import captures_of
+from layoutrand.usecases.sentences import of_ratio, of_suite
+from layoutrand.world.cache import Cache
 from layoutrand.world.results_file import open_for_reading, results_path
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -141,8 +146,10 @@ def test_numbers_are_those_of_the_analysis(tmp_path):
 
     for pair in ratios.benchmarks:
         assert f"{pair.ratio.centre:.4f} [{pair.ratio.low:.4f}, {pair.ratio.high:.4f}]" in words
-        assert f"{pair.benchmark}: b takes {100 * (pair.ratio.centre - 1):+.2f} % wall_s against a" in words
-    assert f"geometric mean of 2 benchmarks: {ratios.suite.ratio.centre:.4f}" in words
+        assert of_ratio(ratios, pair) in words
+    suite = ratios.suite.ratio
+    assert f"geometric mean of 2 {suite.centre:.4f} [{suite.low:.4f}, {suite.high:.4f}]" in " ".join(words.split())
+    assert of_suite(ratios) in words
     for analysis in analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses:
         assert all(quantity(mean, "s") in words for _, mean in analysis.binary_means)
         assert f"{100 * analysis.levels[0].relative_sd:.2f} %" in words
@@ -212,7 +219,7 @@ def test_one_binary_says_that_layouts_cannot_be_seen(tmp_path):
 def test_one_system_has_no_ratios_but_findings(tmp_path):
     selection = recorded(tmp_path, systems=("a",))
     page = page_of(selection)
-    assert [section.title for section in page.sections][:2] == ["fib", "sort"]
+    assert [section.title for section in page.sections][:3] == ["All benchmarks", "fib", "sort"]
     assert any(sentence.startswith("fib, a, wall_s: one binary could have shown") for sentence in page.findings)
 
 
@@ -277,13 +284,6 @@ def test_how_to_make_it_again_is_told_as_recorded(tmp_path):
     assert "2001-09-09 01:46 UTC" in words
     assert "schedule seed 1 " in words
     assert "'<b>&x'" in words
-
-
-@pytest.mark.parametrize(
-    ("seeds", "text"), [([], ""), ([7], "7"), ([3, 1, 2, 9], "1..3,9"), ([5, 4, 7, 8], "4..5,7..8")]
-)
-def test_seeds_are_written_as_they_are_asked_for(seeds, text):
-    assert ranges(seeds) == text
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_what_was_recorded_beside_the_executions_is_read_back(tmp_path):
 
 
 def test_no_system_vanishes_when_executions_are_thinned(tmp_path, monkeypatch):
-    monkeypatch.setattr(report_figures, "_MOST_PLOTTED", 10)
+    monkeypatch.setattr(report_course, "_MOST_PLOTTED", 10)
     config = make_config(table_of(["fib"]))
     pairs = zip(*(measured(config, tmp_path, s, "fib", noise(k, 10)) for k, s in enumerate("ab")), strict=True)
     items = [dataclasses.replace(e, started_at=float(n)) for n, e in enumerate(e for pair in pairs for e in pair)]
@@ -381,3 +381,173 @@ def test_benchmarks_without_the_metric_are_named(tmp_path):
     write(config, tmp_path, items)
     words = Reader(html_of(selected(config, tmp_path))).text
     assert "sort: no execution measured its main metric, so it is not in this report" in words
+
+
+@pytest.mark.parametrize(
+    ("seeds", "text"), [([], ""), ([7], "7..7"), ([3, 1, 2, 9], "1..3,9"), ([5, 4, 7, 8], "4..5,7..8")]
+)
+def test_seeds_are_written_as_they_are_asked_for(seeds, text):
+    assert format_seeds(seeds) == text
+
+
+def capture_of(system, *, source, cc="gcc (Debian) 12.2.0", ld="GNU ld 2.40"):
+    tools = {"cc": {"version": cc}, "cxx": {"version": "g++ 12"}, "ld": {"version": ld}}
+    return Capture(f"capture-of-{system}", system, "gcc", True, tools, source, 1.0, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ({"commit": "ab" * 20, "repo": "/r.git"}, "commit abababababab of /r.git"),
+        ({"digest": "cd" * 32, "git": None}, "files cdcdcdcdcdcd"),
+        ({"digest": "cd" * 32, "git": {"commit": "ef" * 20, "dirty": True}}, "files cdcdcdcdcdcd, commit efefefefefef with changes"),
+        ({}, "not recorded"),
+    ],
+)  # fmt: skip
+def test_compiler_linker_and_source_are_told_where_they_are_known(tmp_path, source, text):
+    selection = recorded(tmp_path)
+    known = contexts(tmp_path, selection)
+    page = report(
+        selection, known, "a", confidence=0.9, threshold=0.02, captures={"capture-of-a": capture_of("a", source=source)}
+    )
+    (host,) = [section for section in page.sections if section.anchor == "host"]
+    (tools,) = [table for table in host.tables if "linkers" in table.caption]
+
+    assert tools.rows == [("a", "gcc (Debian) 12.2.0; g++ 12", "GNU ld 2.40", text)]
+    assert list(host.paragraphs) == [
+        "Compiler, linker and source of b are not known: the cache of this machine has no record of the build."
+    ]
+    assert "--threshold 2% --confidence 0.9" in Reader(render(page)).text
+
+
+def test_what_the_numbers_rest_on_and_what_they_leave_out_is_told(tmp_path):
+    metric = "metric = {regex = '(x)', name = 'op', unit = 'ms', wall = false, warmup = 3}"
+    config = make_config(f'[[benchmarks]]\nname = "fib"\ncommand = ["x"]\n{metric}\n', systems=("a",))
+    items = [
+        execution(config, tmp_path, "a", "fib", seed, capture=capture, measurements=tuple(
+            Measurement("op", "ms", k, 5.0 + seed + k, warmup=k < 3) for k in range(5)
+        ), started_at=seed + (capture == "new") * 100.0, binary_sha256=f"{capture}{seed}")
+        for capture in ("old", "new") for seed in (1, 2, 4)
+    ]  # fmt: skip
+    write(config, tmp_path, items)
+
+    page = page_of(selected(config, tmp_path))
+
+    basis, _, warnings = (
+        next(s for s in page.sections if s.anchor == name) for name in ("basis", "failures", "warnings")
+    )
+    assert basis.tables[0].rows == [("a", "1..2,4", "3", "0", "0", "new")]
+    assert "left out 3 executions of 1 other capture(s)" in basis.paragraphs[0]
+    assert "fib: warm-up left out, the first 3 of 5 iterations of each execution" in warnings.sentences
+
+
+def test_verdicts_of_many_benchmarks_are_counted_named_and_adjusted(tmp_path):
+    names = [f"bench-{k}" for k in range(10)]
+    selection = recorded(tmp_path, names=names, n=8)
+    result = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
+
+    page = page_of(selection)
+
+    counted = page.findings[1]
+    slower = [pair for pair in result.benchmarks if pair.verdict == "slower"]
+    assert len(slower) >= 2
+    assert f"{len(slower)} slower (" in counted
+    assert all(f"{pair.benchmark} {100 * (pair.ratio.centre - 1):+.1f} %" in counted for pair in slower)
+    table = page.sections[0].tables[0]
+    adjusted = {pair.benchmark: pair.sureness.verdict for pair in result.benchmarks}
+    assert {row[0]: row[3] for row in table.rows[:-1]} == adjusted
+    assert table.rows[-1][0] == "geometric mean of 10"
+    assert [row[0] for row in page.sections[0].tables[1].rows] == ["a", "b"]
+
+
+def test_a_layout_far_from_the_others_is_marked_and_kept(tmp_path):
+    config = make_config(table_of(["fib"]), systems=("a",))
+    data = noise(1, 12) | {5: [[9.0]]}
+    write(config, tmp_path, measured(config, tmp_path, "a", "fib", data))
+
+    text = html_of(selected(config, tmp_path))
+
+    strip = figures_in(text)[0]
+    drawn = {p.get("class"): p.get("d").count("M") for p in strip.findall("s:path", SVG)}
+    assert drawn["dot s0"] == 12
+    assert 'd="M' in text and "m0-7l7 7l-7 7l-7-7z" in text
+    assert Reader(text).words.count("far from the others") == 1
+
+
+def test_letters_of_controls_that_are_alike_stand_apart():
+    for values in ([1.0, 1.0], [0.0, 1e-9], [2.0, 2.0], [0.5, 1.5]):
+        flags = list(zip(values, "SI", strict=True))
+        chart = rows.RowChart("t", "d", "x", [rows.Row("r", "v", 0, points=[0.0, 2.0], flags=flags)])
+        letters = [t for t in ET.fromstring(rows.draw(chart)).findall("s:text", SVG) if t.text in {"S", "I"}]
+        places = sorted(float(t.get("x")) for t in letters)
+        assert places[1] - places[0] >= 9.9
+        assert 4 <= places[0] and places[1] <= canvas.WIDTH - 4
+
+
+@pytest.mark.parametrize(
+    ("most", "text"), [(20, "main-clang-lld-O2"), (17, "main-clang-lld-O2"), (10, "main-…d-O2"), (3, "m…2"), (1, "m…2")]
+)
+def test_long_names_are_cut_where_they_differ_least(most, text):
+    assert canvas.cut("main-clang-lld-O2", most) == text
+
+
+def test_facts_of_the_host_are_told_for_people(tmp_path):
+    facts = {"smt": False, "turbo": None, "memory_bytes": 2**33, "isolated_cpus": [], "cpus_allowed": [2, 3], "cpus": 4}
+    selection = recorded(tmp_path)
+    page = page_of(selection, known=[Context("0", {}, "d", 1, facts, {}), Context("0", {}, "d", 1, {"cpus": 2}, {})])
+    (host,) = [section for section in page.sections if section.anchor == "host"]
+    assert dict(host.tables[0].rows) == {
+        "smt": "no", "turbo": "not known", "memory_bytes": "8 GiB", "isolated_cpus": "none",
+        "cpus_allowed": "2, 3", "cpus": "4; then 2",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("args", ["", "-Xmx1g"])
+def test_captures_are_found_by_what_executions_are_recorded_under(tmp_path, args):
+    config = make_config(table_of(["fib"]))
+    systems = {name: system.model_copy(update={"args": args}) for name, system in config.systems.items()}
+    config = config.model_copy(update={"systems": systems})
+    items = [
+        dataclasses.replace(e, capture=recorded_under(config, s, "1" * 64 if s == "a" else "2" * 64))
+        for s in "ab"
+        for e in measured(config, tmp_path, s, "fib", noise(1, 3))
+    ]
+    write(config, tmp_path, items)
+    cache = Cache(tmp_path / "cache")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    cache.commit_capture(scratch, dataclasses.replace(capture_of("a", source={}), id="1" * 64))
+
+    found = captures_of(config, tmp_path, selected(config, tmp_path), cache)
+
+    assert {name: capture.id for name, capture in found.items()} == {items[0].capture: "1" * 64}
+
+
+def test_prebuilt_systems_have_no_compiler_to_tell(tmp_path):
+    selection = recorded(tmp_path)
+    config = {"systems": {"a": {"prebuilt": "/jdk"}, "b": {"toolchain": "gcc", "cflags": "-O2 -g", "args": "-x"}}}
+    page = page_of(selection, known=[Context("0", config, "d", 1, {}, {})])
+    (host,) = [section for section in page.sections if section.anchor == "host"]
+    assert [table.caption for table in host.tables] == ["Systems"]
+    assert host.tables[0].rows == [("a", "", "prebuilt=/jdk"), ("b", "gcc", "cflags='-O2 -g' args=-x")]
+    assert host.paragraphs[0].startswith("Compiler, linker and source of b are not known")
+
+
+def test_a_warning_of_many_is_told_once(tmp_path):
+    names = [f"bench-{k}" for k in range(7)]
+    page = page_of(recorded(tmp_path, names=names, n=3))
+    (warnings,) = [section for section in page.sections if section.anchor == "warnings"]
+    (line,) = [line for line in warnings.sentences if "3 binaries hardly support an interval" in line]
+    assert line.startswith("bench-0 with a, bench-0 with b, bench-1 with a, bench-1 with b and 10 more: 3 binaries")
+
+
+def test_the_place_of_stock_has_an_interval(tmp_path):
+    selection = recorded(tmp_path, systems=("a",), names=("fib",), n=6)
+    (analysis,) = analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses
+    summary = next(section for section in page_of(selection).sections if section.anchor == "summary").tables[0]
+    row = dict(zip(summary.columns, summary.rows[0], strict=True))
+    stock, centre = analysis.stock, analysis.mean.centre
+    low, high = (100 * (1 / bound - 1) for bound in (stock.shift.high, stock.shift.low))
+    assert row["stock"] == f"{100 * (stock.mean / centre - 1):+.1f} % [{low:+.1f}, {high:+.1f}]"
+    assert low < 100 * (stock.mean / centre - 1) < high
+    assert (row["benchmark"], row["binaries"], row["executions"]) == ("fib", "6", "6")

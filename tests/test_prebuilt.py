@@ -68,9 +68,10 @@ def test_compare_says_that_one_binary_each_says_nothing_of_layouts(project):
     document(project, "run", "--seeds", "4", "--share-machine")
     done = layoutrand(project, "compare", "old", "new")
     assert done.returncode == 0, done.stderr
-    assert (
-        "new takes -33.33 % t against old (95 % interval -33.33 to -33.33 %, 4 and 4 executions): faster" in done.stdout
+    sentence = (
+        "new is 33.3 % faster than old by t (95 % interval 33.3 to 33.3 %, 4 executions each); one layout alone, so"
     )
+    assert sentence in done.stdout
     assert "old, new: prebuilt, in one layout: intervals cover executions of these files" in done.stderr
     assert "4 executions of the baseline hardly support an interval" in done.stderr
 

@@ -78,6 +78,9 @@ def test_the_help_lists_every_format():
     assert set(importing.FORMATS.split(", ")) == set(formats.FORMATS)
 
 
-def test_a_system_is_not_compared_with_itself(layoutrand, table):
-    done = layoutrand("compare", "A", "A", "--import", "t.csv")
-    assert (done.returncode, done.stderr) == (2, "layoutrand: A would be compared with itself\n")
+def test_a_system_compared_with_itself_is_divided_into_halves(layoutrand, table):
+    done = layoutrand("compare", "A", "A", "--import", "t.csv", "--json")
+    assert done.returncode == 0, done.stderr
+    aa = json.loads(done.stdout)["aa"]
+    assert sorted(int(seed) for side in ("baseline_seeds", "candidate_seeds") for seed in aa[side]) == list(range(1, 9))
+    assert aa["noise_floor"][0]["n_each"] == 4

@@ -30,6 +30,7 @@ def make_app() -> typer.Typer:
         running,
         showing,
         simulating,
+        suspecting,
         warming,
     )
 
@@ -50,7 +51,9 @@ def make_app() -> typer.Typer:
     app.command("analyze", hidden=True)(analysis.analyse)
     app.command()(analysis.compare)
     app.command()(reporting.report)
+    app.command()(reporting.figures)
     app.command()(exporting.export)
+    app.command()(suspecting.explain)
     app.command()(planning.plan)
     app.command()(warming.warmup)
     app.command()(showing.inspect)

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from layoutrand.cli import importing, options
+from layoutrand.cli import formats, importing, options
+from layoutrand.cli.comparing import show_comparison, show_comparisons, show_halves
 from layoutrand.cli.running import Benchmarks
-from layoutrand.cli.terminal import Page
+from layoutrand.cli.tables import interval, show_analysis, show_selection_problems
+from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
-from layoutrand.text.quantities import NO_BOUNDS, percent, quantity
+from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
 
 if TYPE_CHECKING:
     from layoutrand.core.config import Config
-    from layoutrand.stats import Interval
-    from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
-    from layoutrand.usecases.compare import BenchmarkRatio, Comparison
+    from layoutrand.usecases.basis import Basis
+    from layoutrand.usecases.compare import Comparison
     from layoutrand.usecases.selection import Selection
+
+__all__ = [
+    "Host",
+    "analyse",
+    "compare",
+    "interval",
+    "load_selection",
+    "parse_threshold",
+    "show_analysis",
+    "show_comparison",
+    "show_selection_problems",
+]
 
 FAIL_IF_MET = 3
 
@@ -42,13 +55,17 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     host: Host = None,
     directory: options.Directory = Path(),
     json: options.Json = False,
+    csv: formats.Csv = False,
+    markdown: formats.Markdown = False,
     quiet: options.Quiet = False,
 ) -> int:
     """Variance at each level, layout against execution noise, and where stock lies among the layouts."""
     from layoutrand.usecases.analyse import analyse as analyse_selection
+    from layoutrand.usecases.basis import basis
     from layoutrand.usecases.documents import analyse_document
 
-    terminal = options.terminal(json=json, quiet=quiet)
+    terminal = formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
+    every = all_metrics or bool(metric)
     foreign = importing.Request(imports, format_name, names_are, warmup)
     if imports:
         selection = foreign.select(system or [], benchmark or [], host, directory)
@@ -60,7 +77,11 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     report = analyse_selection(selection, confidence=confidence, metrics=metric or [])
     if json:
         terminal.document(analyse_document(report))
-    show_analysis(report, terminal, every=all_metrics or bool(metric))
+    elif csv:
+        sys.stdout.write(to_csv(analysis_rows(analyse_document(report), every=every)))
+        _say_basis(basis(report.selection), terminal)
+    show_analysis(report, terminal, every=every)
+    _finish(terminal)
     return 0
 
 
@@ -81,110 +102,6 @@ def load_selection(
         return select(question, store)
 
 
-def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
-    """Three tables: means, variance by level, controls; then one sentence for each benchmark."""
-    from layoutrand.usecases.sentences import of_analysis
-
-    importing.show_sources(report.selection.sources, page)
-    shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
-    confidence = f"{100 * report.confidence:g} %"
-    page.table(
-        f"Mean over layouts, {confidence} interval",
-        ("benchmark", "system", "metric", "binaries", "mean", "interval", "±", "range over binaries"),
-        [_mean_row(analysis) for analysis in shown],
-    )
-    page.line()
-    page.table(
-        "Variation at each level (relative standard deviation)",
-        (
-            "benchmark",
-            "system",
-            "metric",
-            "layout alone",
-            *(f"{level} (T)" for level in ("binary", "execution", "iteration")),
-        ),
-        [_level_row(analysis) for analysis in shown],
-    )
-    page.line()
-    controls = [row for analysis in shown for row in _control_rows(analysis)]
-    if controls:
-        page.table(
-            "Controls: where they lie among the layouts",
-            ("benchmark", "system", "metric", "control", "executions", "mean", "sd", "percentile", "layouts / control"),
-            controls,
-        )
-        page.line()
-    for analysis in shown:
-        page.line(of_analysis(analysis))
-    for analysis in shown:
-        for warning in analysis.warnings:
-            page.warn(f"{analysis.system}, {analysis.benchmark}, {analysis.metric}: {warning}")
-    show_selection_problems(report.selection, report.warnings, page)
-
-
-def _mean_row(analysis: Analysis) -> tuple[str, ...]:
-    means = [mean for _, mean in analysis.binary_means]
-    middle = analysis.mean
-    spread = f"{quantity(min(means), analysis.unit)} ... {quantity(max(means), analysis.unit)}"
-    return (
-        analysis.benchmark, analysis.system, analysis.metric, str(analysis.n_binaries),
-        quantity(middle.centre, analysis.unit), interval(middle, analysis.unit),
-        "-" if math.isinf(middle.half_width) else percent(middle.relative_half_width), spread,
-    )  # fmt: skip
-
-
-def _level_row(analysis: Analysis) -> tuple[str, ...]:
-    sds = {level.level: level.relative_sd for level in analysis.levels}
-    layout = analysis.layout
-    return (
-        analysis.benchmark, analysis.system, analysis.metric,
-        "-" if layout is None else percent(layout.relative_sd),
-        *(percent(sds.get(level)) for level in ("binary", "execution", "iteration")),
-    )  # fmt: skip
-
-
-def _control_rows(analysis: Analysis) -> list[tuple[str, ...]]:
-    rows = []
-    for name, control in (("stock", analysis.stock), ("identity", analysis.identity)):
-        if control is not None:
-            rows.append((analysis.benchmark, analysis.system, analysis.metric, name, *_control(control, analysis.unit)))
-    return rows
-
-
-def _control(control: Control, unit: str) -> tuple[str, ...]:
-    shift = control.shift
-    return (
-        str(control.n_executions),
-        quantity(control.mean, unit),
-        "-" if control.sd is None else quantity(control.sd, unit),
-        f"{control.percentile:.0f}",
-        "-" if shift is None else f"{shift.centre:.4f} [{shift.low:.4f}, {shift.high:.4f}]",
-    )
-
-
-def interval(value: Interval, unit: str | None = None) -> str:
-    """An interval with its unit."""
-    if math.isinf(value.low) and math.isinf(value.high):
-        return NO_BOUNDS
-    low, high = (f"{x:.4f}" if unit is None else quantity(x, unit) for x in (value.low, value.high))
-    return f"[{low}, {high}]"
-
-
-def show_selection_problems(selection: Selection, warnings: Sequence[str], page: Page) -> None:
-    """What was left out, and what failed."""
-    for warning in dict.fromkeys(warnings):
-        page.warn(warning)
-    if selection.sources:
-        for failure in selection.failures:
-            page.fail(f"{failure.system}, {failure.benchmark}: {failure.reason}; not in the numbers")
-    elif selection.failures:
-        page.warn(
-            f"{len(selection.failures)} executions failed and are not in the numbers; `layoutrand run` lists them"
-        )
-    if selection.build_failures:
-        page.warn(f"{len(selection.build_failures)} binaries could not be built and are not in the numbers")
-
-
 def parse_threshold(text: str) -> float:
     """``1%`` or ``0.01`` as a fraction; raises `UsageError`."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
@@ -197,14 +114,23 @@ def parse_threshold(text: str) -> float:
 
 
 def compare(  # noqa: PLR0913 - one parameter for each option
-    base: Annotated[str, typer.Argument(help="The system divided by.")],
-    candidate: Annotated[str, typer.Argument(help="The system judged.")],
+    base: Annotated[str, typer.Argument(metavar="BASE", help="The system divided by.")],
+    candidates: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CANDIDATE",
+            help="The systems judged, each against BASE. BASE itself: two halves of its seeds, to see the noise floor.",
+        ),
+    ],
     benchmark: Benchmarks = None,
     metric: Annotated[str | None, typer.Option(help="Compare this metric; default: each benchmark's main one.")] = None,
     threshold: Annotated[str, typer.Option(help="Differences within this count as equivalent.")] = "1%",
     fail_if: Annotated[
         str | None, typer.Option(help="Exit with status 3 if any verdict is this: slower, faster, undecided.")
     ] = None,
+    holm: Annotated[
+        bool, typer.Option("--holm", help="--fail-if looks at the verdicts that stand beside all others.")
+    ] = False,
     confidence: options.Confidence = 0.95,
     imports: importing.Imports = None,
     format_name: importing.Format = None,
@@ -213,72 +139,74 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     host: Host = None,
     directory: options.Directory = Path(),
     json: options.Json = False,
+    csv: formats.Csv = False,
+    markdown: formats.Markdown = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """The ratio of two systems with its interval, for each benchmark and for the suite."""
-    from layoutrand.usecases.compare import compare as compare_systems
-    from layoutrand.usecases.documents import compare_document
+    """The ratio of each candidate to the baseline with its interval, for each benchmark and for the suite."""
+    from layoutrand.usecases.aa import compare_halves
+    from layoutrand.usecases.basis import basis
+    from layoutrand.usecases.compare import compare_several
+    from layoutrand.usecases.documents import comparisons_document, halves_document
 
-    terminal = options.terminal(json=json, quiet=quiet)
+    terminal = formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     limit = parse_threshold(threshold)
-    if fail_if not in (None, "slower", "faster", "undecided"):
-        raise UsageError(f"--fail-if {fail_if}: choose slower, faster or undecided")
-    if base == candidate:
-        raise UsageError(f"{base} would be compared with itself")
+    _check_comparison(base, candidates, fail_if, holm=holm)
+    names = list(dict.fromkeys([base, *candidates]))
     foreign = importing.Request(imports, format_name, names_are, warmup)
     if imports:
-        selection = foreign.select([base, candidate], benchmark or [], host, directory)
+        selection = foreign.select(names, benchmark or [], host, directory)
     else:
         foreign.check_unused()
         config = options.load_config(directory)
-        options.choose_systems(config, [base, candidate])
-        selection = load_selection(config, directory, [base, candidate], benchmark or [], host)
-    result = compare_systems(selection, base, candidate, confidence=confidence, threshold=limit, metric=metric)
+        options.choose_systems(config, names)
+        selection = load_selection(config, directory, names, benchmark or [], host)
+    if candidates == [base]:
+        halves = compare_halves(selection, base, confidence=confidence, threshold=limit, metric=metric)
+        results, document = [halves.comparison], halves_document(halves)
+        show_halves(halves, terminal)
+    else:
+        results = compare_several(selection, base, candidates, confidence=confidence, threshold=limit, metric=metric)
+        document = comparisons_document(results)
+        show_comparisons(results, terminal)
     if json:
-        terminal.document(compare_document(result))
-    show_comparison(result, terminal)
-    show_selection_problems(selection, result.warnings, terminal)
-    verdicts = {pair.verdict for pair in result.benchmarks}
-    return FAIL_IF_MET if fail_if in verdicts else 0
+        terminal.document(document)
+    elif csv:
+        sys.stdout.write(to_csv(comparison_rows(document)))
+        _say_basis(basis(selection, set(names)), terminal)
+    show_selection_problems(selection, [warning for each in results for warning in each.warnings], terminal)
+    _finish(terminal)
+    return FAIL_IF_MET if fail_if in _verdicts(results, holm=holm) else 0
 
 
-def show_comparison(result: Comparison, page: Page) -> None:
-    """One row a benchmark, the suite, and a sentence that can be quoted."""
-    from layoutrand.usecases.sentences import of_ratio
-
-    importing.show_sources(result.sources, page)
-    rows = [_ratio_row(pair) for pair in result.benchmarks]
-    suite = result.suite
-    if suite is not None and suite.n_benchmarks > 1:
-        rows.append((
-            f"geometric mean of {suite.n_benchmarks}", "", "", f"{suite.ratio.centre:.4f}",
-            interval(suite.ratio), "-" if suite.paired is None else interval(suite.paired),
-            suite.verdict,
-        ))  # fmt: skip
-    page.table(
-        f"{result.candidate} / {result.baseline}, {100 * result.confidence:g} % intervals, "
-        f"threshold {100 * result.threshold:g} %",
-        ("benchmark", "metric", "binaries", "ratio", "interval", "paired by seed", "verdict"),
-        rows,
-    )
-    page.line()
-    for pair in result.benchmarks:
-        page.line(of_ratio(result, pair))
-        for warning in pair.warnings:
-            page.warn(f"{pair.benchmark}: {warning}")
-    for system, names in ((result.baseline, result.only_baseline), (result.candidate, result.only_candidate)):
-        if names:
-            page.warn(f"only {system} has results of {', '.join(names)}: left out of the suite")
+def _check_comparison(base: str, candidates: Sequence[str], fail_if: str | None, *, holm: bool) -> None:
+    if fail_if not in (None, "slower", "faster", "undecided"):
+        raise UsageError(f"--fail-if {fail_if}: choose slower, faster or undecided")
+    if holm and fail_if is None:
+        raise UsageError("--holm is about --fail-if; the tables and documents have both verdicts")
+    if len(set(candidates)) < len(candidates):
+        raise UsageError("a candidate is named twice")
+    if base in candidates and len(candidates) > 1:
+        raise UsageError(
+            f"{base} would be compared with itself among others; `layoutrand compare {base} {base}` alone does that"
+        )
 
 
-def _ratio_row(pair: BenchmarkRatio) -> tuple[str, ...]:
-    ratio, paired = pair.ratio, pair.paired
-    return (
-        pair.benchmark,
-        pair.metric,
-        f"{pair.n_baseline} / {pair.n_candidate}" + ("" if pair.counted == "binaries" else f" {pair.counted}"),
-        "-" if ratio is None else f"{ratio.centre:.4f}",
-        "-" if ratio is None else interval(ratio),
-        "-" if paired is None else interval(paired),
-        pair.verdict,
-    )
+def _verdicts(results: Sequence[Comparison], *, holm: bool) -> set[str]:
+    pairs = [pair for each in results for pair in each.benchmarks]
+    if holm:
+        return {"undecided" if pair.sureness is None else pair.sureness.verdict for pair in pairs}
+    return {pair.verdict for pair in pairs}
+
+
+def _say_basis(of: Basis, terminal: Terminal) -> None:
+    """A flat table has no place for what all its rows rest on."""
+    from layoutrand.usecases.basis import sentences
+
+    for sentence in sentences(of):
+        terminal.say(sentence)
+
+
+def _finish(terminal: Terminal) -> None:
+    if isinstance(terminal, formats.MarkdownPage):
+        terminal.finish()

@@ -33,7 +33,8 @@ def explain_build(
     built = [name for name in systems if config.systems[name].prebuilt is None]
     for name in systems:
         if name not in built:
-            terminal.say(f"{name}: prebuilt, so there is nothing to build")
+            own = "" if name in config.in_one_layout() else "; its layouts are options and archives of classes"
+            terminal.say(f"{name}: prebuilt, so there is nothing to build{own}")
     found = explain(
         config, directory, Cache(default_root()), SubprocessRunner(), systems=built, layouts=layouts,
         progress=Progress(terminal.say, lambda: None),

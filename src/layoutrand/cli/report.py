@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from layoutrand import __version__
 from layoutrand.cli import analysis, building
+from layoutrand.text import markdown
 from layoutrand.world.disk import write_atomically
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ class Markdown:
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table under a heading of its own."""
-        head = "| " + " | ".join(columns) + " |\n|---" + "|---:" * (len(columns) - 1) + "|\n"
-        body = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
-        self.text.write(f"### {title}\n\n{head}{body}\n")
+        self.text.write(markdown.table(title, columns, rows))
 
 
 def write_report(  # noqa: PLR0913 - the parts of a report

@@ -1,7 +1,8 @@
-"""`layoutrand report`."""
+"""`layoutrand report` and `layoutrand figures`: the same results as one page, or as files for papers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,29 +11,52 @@ import typer
 from layoutrand.cli import importing, options
 from layoutrand.cli.analysis import Host, load_selection, parse_threshold
 from layoutrand.cli.running import Benchmarks
+from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from layoutrand.core.capture import Capture
+    from layoutrand.core.config import Config
     from layoutrand.model import Context
+    from layoutrand.text.html_report import Page
     from layoutrand.usecases.selection import Selection
 
 _NAME = "report.html"
+
+Baseline = Annotated[str | None, typer.Option(help="The system that the others are compared with; default: the first.")]
+Metric = Annotated[str | None, typer.Option(help="Report on this metric; default: each benchmark's main one.")]
+Threshold = Annotated[str, typer.Option(help="Differences within this count as equivalent.")]
+ImportFormat = Annotated[
+    str | None,
+    typer.Option("--import-format", help=f"Format of the files to import: {importing.FORMATS}. Default: by content."),
+]
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What to report on, as the options have it."""
+
+    systems: Sequence[str]
+    benchmarks: Sequence[str]
+    baseline: str | None
+    metric: str | None
+    threshold: str
+    confidence: float
+    host: str | None
+    directory: Path
+    foreign: importing.Request
 
 
 def report(  # noqa: PLR0913 - one parameter for each option
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write this file; default: .layoutrand/report.html.")
     ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="The system that the others are compared with; default: the first.")
-    ] = None,
+    baseline: Baseline = None,
     system: options.Systems = None,
     benchmark: Benchmarks = None,
-    metric: Annotated[
-        str | None, typer.Option(help="Report on this metric; default: each benchmark's main one.")
-    ] = None,
-    threshold: Annotated[str, typer.Option(help="Differences within this count as equivalent.")] = "1%",
+    metric: Metric = None,
+    threshold: Threshold = "1%",
     confidence: options.Confidence = 0.95,
     imports: importing.Imports = None,
     format_name: importing.Format = None,
@@ -43,31 +67,112 @@ def report(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """One HTML file with all results: figures, findings, failures, how it was measured. It needs no network."""
-    from layoutrand.core.config import choose
     from layoutrand.text.html_report import render
-    from layoutrand.usecases.report import report as make_report
     from layoutrand.world.foreign import write_text
 
     terminal = options.terminal(json=False, quiet=quiet)
-    limit = parse_threshold(threshold)
     foreign = importing.Request(imports, format_name, names_are, warmup)
-    contexts: Sequence[Context] = ()
-    if imports:
-        selection = foreign.select(system or [], benchmark or [], host, directory)
-        systems = list(dict.fromkeys(sample.system for sample in selection.samples))
-        target = output or Path(_NAME)
-    else:
-        foreign.check_unused()
-        config = options.load_config(directory)
-        systems = options.match_systems(config, system)
-        selection = load_selection(config, directory, systems if system else [], benchmark or [], host)
-        contexts = _contexts(directory, selection)
-        target = output or directory / ".layoutrand" / _NAME
-    base = choose("system", [baseline], systems)[0] if baseline is not None else systems[0]
-    page = make_report(selection, contexts, base, confidence=confidence, threshold=limit, metric=metric)
+    page = _page(
+        _Question(
+            system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign
+        )
+    )  # fmt: skip
+    target = output or (Path(_NAME) if imports else directory / ".layoutrand" / _NAME)
     write_text(target, render(page))
     terminal.say(f"wrote {target}")
     return 0
+
+
+def figures(  # noqa: PLR0913 - one parameter for each option
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write into this directory; default: figures.")
+    ] = None,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format", help="svg, pdf, png, or tex (tables for LaTeX); several as in pdf,tex. Default: svg,tex."
+        ),
+    ] = None,
+    width: Annotated[
+        float,
+        typer.Option("--width", min=20, max=1000, help="Width of a figure in mm; 88 is a column of most journals."),
+    ] = 88.0,
+    dpi: Annotated[int, typer.Option(min=36, max=2400, help="Pixels per inch of PNG.")] = 300,
+    font: Annotated[
+        str | None, typer.Option(help="TrueType font to embed in PDF and PNG; default: Bitstream Vera Sans.")
+    ] = None,
+    baseline: Baseline = None,
+    system: options.Systems = None,
+    benchmark: Benchmarks = None,
+    metric: Metric = None,
+    threshold: Threshold = "1%",
+    confidence: options.Confidence = 0.95,
+    imports: importing.Imports = None,
+    import_format: ImportFormat = None,
+    names_are: importing.NamesAre = None,
+    warmup: importing.Warmup = None,
+    host: Host = None,
+    directory: options.Directory = Path(),
+    quiet: options.Quiet = False,
+) -> int:
+    """The figures of the report as SVG, PDF or PNG, and its tables as LaTeX: one file each, for papers."""
+    from layoutrand.usecases.figure_files import Look, figure_files
+    from layoutrand.world.foreign import write_bytes
+
+    terminal = options.terminal(json=False, quiet=quiet)
+    wanted = _formats(formats)
+    if import_format is not None and not imports:
+        raise UsageError("--import-format is about files to import; name them with --import")
+    foreign = importing.Request(imports, import_format, names_are, warmup)
+    page = _page(
+        _Question(
+            system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign
+        )
+    )  # fmt: skip
+    target = output or (Path("figures") if imports else directory / "figures")
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target} is a file; --output names the directory to write into")
+    files = figure_files(page, wanted, Look(width, dpi, font))
+    for file in files:
+        write_bytes(target / file.name, file.data)
+    counts = ", ".join(f"{sum(file.name.endswith(f'.{kind}') for file in files)} {kind}" for kind in wanted)
+    terminal.say(f"wrote {len(files)} files into {target}: {counts}")
+    return 0
+
+
+def _formats(given: Sequence[str] | None) -> list[str]:
+    from layoutrand.core.config import choose
+    from layoutrand.usecases.figure_files import FORMATS
+
+    asked = [name.strip() for text in given or ["svg,tex"] for name in text.split(",")]
+    return choose("format", list(dict.fromkeys(asked)), list(FORMATS))
+
+
+def _page(question: _Question) -> Page:
+    """The results in question as a page; raises what reading and analysing them does."""
+    from layoutrand.core.config import choose
+    from layoutrand.usecases.report import report as make_report
+
+    limit = parse_threshold(question.threshold)
+    foreign, directory = question.foreign, question.directory
+    contexts: Sequence[Context] = ()
+    captures: Mapping[str, Capture] = {}
+    if foreign.files:
+        selection = foreign.select(question.systems, question.benchmarks, question.host, directory)
+        systems = list(dict.fromkeys(sample.system for sample in selection.samples))
+    else:
+        foreign.check_unused()
+        config = options.load_config(directory)
+        systems = options.match_systems(config, question.systems)
+        chosen = systems if question.systems else []
+        selection = load_selection(config, directory, chosen, question.benchmarks, question.host)
+        contexts = _contexts(directory, selection)
+        captures = _captures(config, directory, selection)
+    base = choose("system", [question.baseline], systems)[0] if question.baseline is not None else systems[0]
+    return make_report(
+        selection, contexts, base, confidence=question.confidence, threshold=limit, metric=question.metric,
+        captures=captures,
+    )  # fmt: skip
 
 
 def _contexts(directory: Path, selection: Selection) -> list[Context]:
@@ -75,3 +180,13 @@ def _contexts(directory: Path, selection: Selection) -> list[Context]:
 
     with open_for_reading(results_path(directory)) as store:
         return store.contexts(selection.experiment)
+
+
+def _captures(config: Config, directory: Path, selection: Selection) -> Mapping[str, Capture]:
+    """Those of the executions that are still in the cache: they say which tools made the binaries."""
+    from layoutrand.usecases.report_host import captures_of
+    from layoutrand.world.cache import Cache, default_root
+
+    if not default_root().is_dir():
+        return {}
+    return captures_of(config, directory, selection, Cache(default_root()))

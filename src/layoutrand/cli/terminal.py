@@ -10,11 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 _PLAIN_INTERVAL_S = 10.0
+_WIDTH_ELSEWHERE = 200
+_LONGEST_NAMES = (20, 32)
+"""Longest name in one line, on a narrow terminal and on a wide one; longer ones go on below."""
+
+_GAP = 2
+_KEYS = frozenset({"benchmark", "system", "metric", "control"})
+"""Columns of names, which every part of a table that is too wide repeats."""
 
 
 class Page(Protocol):
@@ -53,15 +61,15 @@ class Terminal:
     def say(self, text: str) -> None:
         """A remark, unless quiet."""
         if not self.quiet:
-            self.err.print(escape(text))
+            self.err.print(_shown(text))
 
     def warn(self, text: str) -> None:
         """A warning; it is shown even when quiet, because nothing may go wrong silently."""
-        self.err.print(f"[yellow]warning:[/] {escape(text)}")
+        self.err.print(f"[yellow]warning:[/] {_shown(text)}")
 
     def fail(self, text: str) -> None:
         """A recorded failure."""
-        self.err.print(f"[red]failed:[/] {escape(text)}")
+        self.err.print(f"[red]failed:[/] {_shown(text)}")
 
     def document(self, value: Mapping[str, Any]) -> None:
         """The one JSON document on stdout."""
@@ -71,19 +79,32 @@ class Terminal:
     def line(self, text: str = "") -> None:
         """A line of results."""
         if not self.json:
-            self.out.print(escape(text))
+            self.out.print(_shown(text))
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A table of results; all columns but the first are right-aligned."""
+        """A table of results; all columns but the first are right-aligned.
+
+        What is wider than the terminal goes on below, under the same names of benchmarks and systems.
+        """
         if self.json:
             return
-        table = Table(title=escape(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
-        for number, column in enumerate(columns):
-            table.add_column(escape(column), justify="left" if number == 0 else "right", no_wrap=True)
-        for row in rows:
-            table.add_row(*(escape(cell) for cell in row))
-        console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
-        console.print(table)
+        console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_ELSEWHERE)
+        cells = [[printable(cell) for cell in row] for row in rows]
+        keys = max(1, next((n for n, name in enumerate(columns) if name not in _KEYS), len(columns)))
+        longest = min(max(_LONGEST_NAMES[0], console.width // 4), _LONGEST_NAMES[1])
+        for number, block in enumerate(_blocks(columns, cells, keys, console.width, longest)):
+            if number == 0:  # by itself: above a narrow table it would be broken to the table's width
+                console.print(escape(printable(title)), style="bold")
+            table = Table(box=None, pad_edge=False)
+            for place in block:
+                is_name = place < keys
+                table.add_column(
+                    escape(columns[place]), justify="left" if is_name else "right", no_wrap=not is_name,
+                    overflow="fold", max_width=longest if is_name else None,
+                )  # fmt: skip
+            for row in cells:
+                table.add_row(*(escape(row[place]) for place in block))
+            console.print(table)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Callable[[int, int], None]]:
@@ -110,6 +131,34 @@ class Terminal:
                 bar.refresh()
 
             yield update
+
+
+def printable(text: str, keep: str = "") -> str:
+    """The text with what would move the cursor or colour the terminal shown as an escape, but for ``keep``."""
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+
+
+def _shown(text: str) -> str:
+    """Lines as they are printed: no markup, nothing but line ends and tabs that is not visible."""
+    return escape(printable(text, keep="\n\t"))
+
+
+def _blocks(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width: int, longest: int
+) -> Iterator[list[int]]:
+    """Which columns stand beside each other: those of names in every block, the others as far as there is room."""
+    widths = [max(cell_len(cell) for cell in (column, *(row[n] for row in rows))) for n, column in enumerate(columns)]
+    names = list(range(keys))
+    fixed = sum(min(widths[n], longest) + _GAP for n in names)
+    block: list[int] = []
+    used = fixed
+    for place in range(keys, len(columns)):
+        if block and used + widths[place] > width:
+            yield names + block
+            block, used = [], fixed
+        block.append(place)
+        used += widths[place] + _GAP
+    yield names + block
 
 
 def _plain(label: str) -> Callable[[int, int], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from layoutrand.errors import UsageError
 from layoutrand.model import IDENTITY, MAX_SEED, STOCK, LayoutName
@@ -37,6 +38,19 @@ def _checked(seeds: range, text: str) -> list[int]:
     if seeds[-1] > MAX_SEED:
         raise UsageError(f"--seeds {text}: seeds are 0 to 2^64-1")
     return list(seeds)
+
+
+def format_seeds(seeds: Iterable[int]) -> str:
+    """Seeds as `parse_seeds` takes them, such as ``1..30,35``; a single one as ``7..7``, since ``7`` is a count."""
+    parts: list[list[int]] = []
+    for seed in sorted(set(seeds)):
+        if parts and seed == parts[-1][1] + 1:
+            parts[-1][1] = seed
+        else:
+            parts.append([seed, seed])
+    if len(parts) == 1:
+        return f"{parts[0][0]}..{parts[0][1]}"
+    return ",".join(str(first) if first == last else f"{first}..{last}" for first, last in parts)
 
 
 def parse_layout(text: str) -> LayoutName:

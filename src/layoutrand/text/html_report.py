@@ -15,7 +15,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from layoutrand.text.figures.canvas import plain
+from layoutrand.text.figures import style
+from layoutrand.text.figures.canvas import cut, plain
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Page:
 
 def render(page: Page) -> str:
     """The HTML file."""
-    return _environment().get_template("report.html.j2").render(page=page, svg=_as_it_is)
+    sheet = Markup(style.style_sheet())  # noqa: S704 - our own constants, kept on their lines
+    return _environment().get_template("report.html.j2").render(page=page, svg=_as_it_is, style=style, sheet=sheet)
 
 
 def _as_it_is(figure: Figure) -> Markup:
@@ -84,6 +86,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["prose"] = _prose
+    environment.filters["cut"] = cut
     return environment
 
 

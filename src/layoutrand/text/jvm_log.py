@@ -7,9 +7,9 @@ from typing import Final
 
 from layoutrand.core.jdk import JvmFacts
 
-_HEAP: Final = re.compile(r"^Heap address: (0x[0-9a-f]+), size: .*?Compressed Oops mode: ([^,]+)", re.M)
-_LOADED: Final = re.compile(r"^(\S+) source: shared objects file(?: \(top\))?\n klass: (0x[0-9a-f]+)", re.M)
-_FLAG: Final = re.compile(r"^\s*\w+ (StressLCM|StressGCM|StressSeed)\s+:?= (\S+)", re.M)
+_HEAP: Final = re.compile(r"^Heap address: (0x[0-9a-f]+), size: .*?Compressed Oops mode: ([^,]+)", re.MULTILINE)
+_LOADED: Final = re.compile(r"^(\S+) source: shared objects file(?: \(top\))?\n klass: (0x[0-9a-f]+)", re.MULTILINE)
+_FLAG: Final = re.compile(r"^\s*\w+ (StressLCM|StressGCM|StressSeed)\s+:?= (\S+)", re.MULTILINE)
 
 
 def jvm_facts(log: str, printed: str) -> JvmFacts:

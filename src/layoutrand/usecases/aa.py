@@ -1,4 +1,4 @@
-"""`layoutrand run --aa`: a system compared with itself, to see the noise floor and how often it raises an alarm.
+"""`run --aa`, `compare X X`: a system compared with itself, to see the noise floor and how often it raises an alarm.
 
 The binaries of a system are divided at random into two halves, which differ in nothing but chance, and the halves are
 compared as two systems would be.  Over many divisions about 1 - confidence of the intervals should miss 1; a share
@@ -8,14 +8,18 @@ far above that says that this set-up would find differences that are not there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
+from layoutrand.core.disturbance import summary
 from layoutrand.core.keyed import keyed_order
 from layoutrand.errors import AnalysisError
+from layoutrand.model import BinaryName
 from layoutrand.stats import Interval, ratio_interval
-from layoutrand.usecases.analyse import collapse
+from layoutrand.usecases.analyse import choose_metrics, collapse
+from layoutrand.usecases.basis import basis
+from layoutrand.usecases.compare import Comparison, compare
 from layoutrand.usecases.selection import Sample, Selection
 
 SPLITS: Final = 200
@@ -40,12 +44,64 @@ class SelfComparison:
     n_splits: int
 
 
-def compare_with_itself(selection: Selection, *, confidence: float, splits: int = SPLITS) -> list[SelfComparison]:
-    """One row for each benchmark's main metric.
+@dataclass(frozen=True)
+class Halves:
+    """One division: two halves of a system's seeds compared as two systems would be, and the noise floor over many.
+
+    ``first`` and ``second`` are the seeds of the comparison's baseline and candidate, the same for every benchmark.
+    """
+
+    system: str
+    first: tuple[BinaryName, ...]
+    second: tuple[BinaryName, ...]
+    comparison: Comparison
+    noise: tuple[SelfComparison, ...]
+
+
+def compare_halves(
+    selection: Selection, system: str, *, confidence: float, threshold: float, metric: str | None
+) -> Halves:
+    """Compare a system with itself, over disjoint seeds.
 
     Raises `AnalysisError` where no benchmark has the binaries to divide.
     """
-    samples = [sample for sample in selection.samples if sample.is_primary and len(sample.binaries) >= FEWEST]
+    own = [sample for sample in choose_metrics(selection, [metric] if metric else []) if sample.system == system]
+    own = [sample for sample in own if metric or sample.is_primary]
+    noise = compare_with_itself(replace(selection, samples=tuple(own)), confidence=confidence, metric=metric)
+    binaries = list(dict.fromkeys(binary for sample in own for binary, _ in sample.binaries))
+    order = keyed_order(0, "aa", [str(binary).encode() for binary in binaries])
+    parts = [sorted(order[: len(order) // 2]), sorted(order[len(order) // 2 : len(order) // 2 * 2])]
+    names = [f"{system}, half {number}" for number in (1, 2)]
+    seeds = [tuple(binaries[place] for place in part) for part in parts]
+    samples = [_restricted(sample, name, kept) for sample in own for name, kept in zip(names, seeds, strict=True)]
+    found = compare(
+        replace(selection, samples=tuple(samples)), *names, confidence=confidence, threshold=threshold, metric=metric
+    )
+    found = replace(
+        found, basis=basis(selection, {system}),
+        failures=tuple(e for e in selection.failures if e.system == system),
+        build_failures=tuple(f for f in selection.build_failures if f.system == system),
+        disturbed=summary(e for e in selection.executions if e.system == system),
+    )  # fmt: skip
+    return Halves(system, seeds[0], seeds[1], found, tuple(noise))
+
+
+def _restricted(sample: Sample, name: str, kept: Sequence[BinaryName]) -> Sample:
+    return replace(sample, system=name, binaries=tuple(item for item in sample.binaries if item[0] in set(kept)))
+
+
+def compare_with_itself(
+    selection: Selection, *, confidence: float, splits: int = SPLITS, metric: str | None = None
+) -> list[SelfComparison]:
+    """One row for each benchmark's main metric, or for ``metric``.
+
+    Raises `AnalysisError` where no benchmark has the binaries to divide.
+    """
+    samples = [
+        sample
+        for sample in selection.samples
+        if (sample.metric == metric if metric else sample.is_primary) and len(sample.binaries) >= FEWEST
+    ]
     if not samples:
         raise AnalysisError(f"A/A needs at least {FEWEST} binaries per benchmark: `layoutrand run --aa --seeds 10`")
     return [_compare(sample, confidence, splits) for sample in samples]

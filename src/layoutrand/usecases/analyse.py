@@ -11,6 +11,7 @@ from layoutrand.core.schedule import NATIVE
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName, LayoutName
 from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components
+from layoutrand.usecases.findings import Findings, findings
 from layoutrand.usecases.selection import Executions, Sample, Selection
 
 LEVELS: Final = ("binary", "execution", "iteration")
@@ -61,7 +62,10 @@ class Control:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One metric of one system on one benchmark; ``binary_means`` holds (seed, mean)."""
+    """One metric of one system on one benchmark; ``binary_means`` holds (seed, mean).
+
+    ``findings`` is what stands out: how sure the variances are, whether layout matters, odd layouts.
+    """
 
     system: str
     benchmark: str
@@ -80,6 +84,7 @@ class Analysis:
     stock: Control | None
     identity: Control | None
     warnings: tuple[str, ...]
+    findings: Findings | None = None
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,8 @@ def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysi
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
     constant = sample.instrument != NATIVE and min(means) == max(means)
     unsure = in_executions(interval.warnings) if sample.one_layout else interval.warnings
-    warnings = [*(() if constant else unsure), *missing(sample, selection)]
+    found = findings(sample, data, names, interval, _started(sample, selection))
+    warnings = [*(() if constant else unsure), *missing(sample, selection), *found.warnings]
     return Analysis(
         system=sample.system, benchmark=sample.benchmark, instrument=sample.instrument,
         metric=sample.metric, unit=sample.unit, is_primary=sample.is_primary, n_binaries=sample.n_binaries,
@@ -164,8 +170,21 @@ def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysi
         mean=interval, levels=levels, collapsed=collapsed,
         binary_means=tuple((seed, _mean(executions)) for seed, executions in sample.binaries),
         layout=_layout_effect(levels, sample, interval.centre),
-        stock=controls["stock"], identity=controls["identity"], warnings=tuple(warnings),
+        stock=controls["stock"], identity=controls["identity"], findings=found,
+        warnings=tuple(dict.fromkeys(warnings)),
     )  # fmt: skip
+
+
+def _started(sample: Sample, selection: Selection) -> dict[BinaryName, float]:
+    """When each binary of the sample was first executed; nothing for imported results, which do not tell."""
+    if sample.one_layout:
+        return {}
+    of_sample = (sample.system, sample.benchmark, sample.instrument, "ok")
+    started: dict[BinaryName, float] = {}
+    for e in selection.executions:
+        if (e.system, e.benchmark, e.instrument, e.status) == of_sample:
+            started[e.layout] = min(e.started_at, started.get(e.layout, e.started_at))
+    return started
 
 
 def _levels(data: Any, names: tuple[str, ...]) -> tuple[LevelVariance, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from layoutrand.core.disturbance import Disturbed, summary
@@ -11,19 +11,29 @@ from layoutrand.core.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuildFailure, Execution
 from layoutrand.stats import (
+    FiveNumberSummary,
+    Forecast,
     Interval,
     Pairing,
+    binaries_to_decide,
     decide,
     mean_interval,
     pairing,
-    randomization_test,
     ratio_interval,
+    single_binary_ratios,
     suite_ratio,
 )
 from layoutrand.usecases.analyse import choose_metrics, in_executions, measurements, missing
+from layoutrand.usecases.basis import Basis, basis
 from layoutrand.usecases.selection import Executions, Sample, Selection, Source
+from layoutrand.usecases.sureness import Sureness, stands, sureness, together
+from layoutrand.usecases.whole_suite import bootstrap, by_binary, distributions, p_value, paired_suite
 
 UNDECIDED: Final = "undecided"
+INDEPENDENT: Final = (
+    "the suite's interval takes the benchmarks for independent, although one binary serves them all; "
+    "execute all benchmarks of a system with the same seeds to do without that"
+)
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 
 
@@ -35,6 +45,9 @@ class BenchmarkRatio:
     the ``n_pairs`` seeds that both systems have, None where pairing is impossible; ``variance_reduction`` is the share
     of the variance of the log-ratio that pairing takes away, ``correlation`` that of the systems' means by seed.
     ``counted`` says what ``n_baseline`` and ``n_candidate`` count: executions where a system has one layout alone.
+    ``sureness`` holds p-values and the verdict that stands beside all others; ``one_binary`` sums up the ratios that a
+    binary of each would have shown; ``forecast`` says how many binaries would decide what is undecided;
+    ``paired_verdict`` is that of ``paired``.  None where the data cannot tell.
     """
 
     benchmark: str
@@ -54,13 +67,20 @@ class BenchmarkRatio:
     warnings: tuple[str, ...]
     better: Better = "less"
     counted: Literal["binaries", "executions"] = "binaries"
+    sureness: Sureness | None = None
+    one_binary: FiveNumberSummary | None = None
+    forecast: Forecast | None = None
+    paired_verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
 class SuiteRatio:
-    """Geometric mean of the benchmarks' ratios; ``ratio`` is ``paired`` (seed by seed) where seeds are shared.
+    """Geometric mean of the benchmarks' ratios; ``ratio`` is ``paired`` (seed by seed) where systems share seeds.
 
-    ``p_value`` is that of the two-sided randomization test over the binaries.
+    ``p_value`` is that of the two-sided randomization test over the binaries.  ``bootstrap`` is the interval by
+    hierarchical resampling, in which all benchmarks of a seed are drawn together where seeds are shared.
+    ``distributions`` are of the suite mean of baseline and candidate when every benchmark is measured once, in ``unit``
+    (Li, Chen and Peng, section V).
     """
 
     ratio: Interval
@@ -68,6 +88,9 @@ class SuiteRatio:
     p_value: float | None
     n_benchmarks: int
     paired: Interval | None
+    bootstrap: Interval | None = None
+    distributions: tuple[FiveNumberSummary, FiveNumberSummary] | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +110,7 @@ class Comparison:
     warnings: tuple[str, ...]
     disturbed: tuple[Disturbed, ...] = ()
     sources: tuple[Source, ...] = ()
+    basis: Basis | None = None
 
 
 def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
@@ -111,15 +135,49 @@ def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
     suite, suite_warnings = _suite(pairs, confidence, threshold)
     return Comparison(
         baseline=baseline, candidate=candidate, confidence=confidence, threshold=threshold,
-        benchmarks=tuple(_ratio(a, b, selection, confidence, threshold) for a, b in pairs), suite=suite,
+        benchmarks=adjusted([_ratio(a, b, selection, confidence, threshold) for a, b in pairs], confidence),
+        suite=suite,
         only_baseline=tuple(dict.fromkeys(name[0] for name in old if name not in new)),
         only_candidate=tuple(dict.fromkeys(name[0] for name in new if name not in old)),
         failures=tuple(e for e in selection.failures if e.system in {baseline, candidate}),
         build_failures=tuple(f for f in selection.build_failures if f.system in {baseline, candidate}),
         warnings=(*selection.warnings, *suite_warnings),
         disturbed=summary(e for e in selection.executions if e.system in {baseline, candidate}),
-        sources=selection.sources,
+        sources=selection.sources, basis=basis(selection, {baseline, candidate}),
     )  # fmt: skip
+
+
+def adjusted(
+    pairs: Sequence[BenchmarkRatio], confidence: float, *, family: Sequence[BenchmarkRatio] = ()
+) -> tuple[BenchmarkRatio, ...]:
+    """The same benchmarks with p-values and verdicts adjusted to how many are judged at once.
+
+    ``family`` are all that are, where they are more than ``pairs``.
+    """
+    everything = list(family or pairs)
+    found = together([each.sureness for each in everything])
+    by_identity = {id(each): sure for each, sure in zip(everything, found, strict=True)}
+    judged = []
+    for each in pairs:
+        sure = by_identity[id(each)]
+        if sure is not None:
+            verdict: Verdict = each.verdict if stands(sure, confidence) else UNDECIDED
+            sure = replace(sure, verdict=verdict)
+        judged.append(replace(each, sureness=sure))
+    return tuple(judged)
+
+
+def compare_several(  # noqa: PLR0913 - what to compare, and three keyword-only options
+    selection: Selection, baseline: str, candidates: Sequence[str], *, confidence: float, threshold: float,
+    metric: str | None,
+) -> list[Comparison]:  # fmt: skip
+    """Every candidate against the baseline; all verdicts are one family, since any of them may be quoted."""
+    found = [
+        compare(selection, baseline, name, confidence=confidence, threshold=threshold, metric=metric)
+        for name in candidates
+    ]
+    family = [pair for each in found for pair in each.benchmarks]
+    return [replace(each, benchmarks=adjusted(each.benchmarks, confidence, family=family)) for each in found]
 
 
 def _name(sample: Sample) -> tuple[str, str, str]:
@@ -143,6 +201,7 @@ def _ratio(
     old_by_seed, new_by_seed = dict(baseline.binaries), dict(candidate.binaries)
     seeds = [seed for seed in old_by_seed if seed in new_by_seed]
     paired = _paired([old_by_seed[seed] for seed in seeds], [new_by_seed[seed] for seed in seeds], confidence)
+    fewest = min(len(baseline.binaries), len(candidate.binaries))
     return BenchmarkRatio(
         benchmark=baseline.benchmark, instrument=baseline.instrument, metric=baseline.metric, unit=baseline.unit,
         ratio=ratio, verdict=verdict, n_baseline=len(baseline.binaries), n_candidate=len(candidate.binaries),
@@ -152,7 +211,17 @@ def _ratio(
         correlation=paired.correlation.centre if paired else None,
         variance_reduction=paired.variance_reduction if paired else None, warnings=tuple(dict.fromkeys(warnings)),
         better=baseline.better, counted="executions" if one_layout else "binaries",
+        sureness=sureness(old, new, threshold), one_binary=_one_binary(old, new),
+        forecast=None if ratio is None else binaries_to_decide(ratio, threshold, n_binaries=fewest),
+        paired_verdict=decide(paired.paired, threshold, better=baseline.better) if paired else None,
     )  # fmt: skip
+
+
+def _one_binary(old: Any, new: Any) -> FiveNumberSummary | None:
+    try:
+        return single_binary_ratios(old, new)
+    except AnalysisError:  # a mean not above 0: there is no ratio of these two binaries
+        return None
 
 
 def _paired(old: Sequence[Executions], new: Sequence[Executions], confidence: float) -> Pairing | None:
@@ -187,42 +256,19 @@ def _suite(
     # All benchmarks of a seed are executed from one binary, so their ratios rise and fall together. Where seeds are
     # shared the mean over benchmarks is therefore taken seed by seed: an interval that took the benchmarks for
     # independent would be too narrow.
-    paired = _paired_suite(pairs, confidence)
-    leading = paired or ratio
+    paired = paired_suite(pairs, confidence)
+    shared = None if paired else by_binary(pairs, confidence)
+    leading = paired or shared or ratio
     suite = SuiteRatio(
         ratio=leading, verdict=decide(leading, threshold, better=pairs[0][0].better),
-        p_value=_p_value(baselines, candidates),
-        n_benchmarks=len(pairs), paired=paired,
+        p_value=p_value(baselines, candidates),
+        n_benchmarks=len(pairs), paired=paired, bootstrap=bootstrap(pairs, confidence) if len(pairs) > 1 else None,
+        distributions=distributions(baselines, candidates) if len(pairs) > 1 else None, unit=pairs[0][0].unit,
     )  # fmt: skip
     warnings = []
-    if paired is None and len(pairs) > 1:
-        warnings.append(
-            "the suite's interval takes the benchmarks for independent, although one binary serves them all; "
-            "build both systems with the same seeds to do without that"
-        )
+    if paired is None and shared is None and len(pairs) > 1:
+        warnings.append(INDEPENDENT)
     return suite, warnings
-
-
-def _p_value(baselines: Mapping[str, Any], candidates: Mapping[str, Any]) -> float | None:
-    """None where a single binary measured 0, whose share in a geometric mean cannot be dealt anew."""
-    try:
-        return randomization_test(baselines, candidates).p_value
-    except AnalysisError:
-        return None
-
-
-def _paired_suite(pairs: Sequence[tuple[Sample, Sample]], confidence: float) -> Interval | None:
-    """Over the seeds that all samples share; None where there are fewer than two."""
-    samples = [dict(sample.binaries) for pair in pairs for sample in pair]
-    seeds = [seed for seed in samples[0] if all(seed in sample for sample in samples)]
-    if len(seeds) < 2:
-        return None
-    old = {_name(a)[0] + _name(a)[2]: [dict(a.binaries)[seed] for seed in seeds] for a, _ in pairs}
-    new = {_name(b)[0] + _name(b)[2]: [dict(b.binaries)[seed] for seed in seeds] for _, b in pairs}
-    try:
-        return suite_ratio(old, new, confidence=confidence, method="paired-log-t")
-    except AnalysisError:
-        return None
 
 
 def _nothing_common(

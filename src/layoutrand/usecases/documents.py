@@ -13,9 +13,12 @@ from layoutrand.core.disturbance import Disturbed
 from layoutrand.core.disturbance import summary as disturbed_benchmarks
 from layoutrand.model import BuildFailure, Execution
 from layoutrand.stats import Interval
+from layoutrand.usecases.aa import Halves, aa_document
 from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
-from layoutrand.usecases.compare import BenchmarkRatio, Comparison
+from layoutrand.usecases.basis import basis, basis_json
+from layoutrand.usecases.compare import BenchmarkRatio, Comparison, SuiteRatio
 from layoutrand.usecases.execute import Summary
+from layoutrand.usecases.findings import Findings
 from layoutrand.usecases.selection import Source
 
 
@@ -77,6 +80,7 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
     return {
         "schema": "layoutrand/analyse/1",
         "source": source_json(report.selection.sources),
+        "basis": basis_json(basis(report.selection)),
         "confidence": report.confidence,
         "benchmarks": [_analysis_json(analysis) for analysis in report.analyses],
         "failures": [failure_json(execution) for execution in report.selection.failures],
@@ -87,25 +91,80 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
 
 
 def compare_document(comparison: Comparison) -> dict[str, Any]:
-    """``layoutrand/compare/1``."""
+    """``layoutrand/compare/1``: two systems."""
     suite = comparison.suite
     return {
         "schema": "layoutrand/compare/1",
         "baseline": comparison.baseline, "candidate": comparison.candidate,
         "source": source_json(comparison.sources),
+        "basis": None if comparison.basis is None else basis_json(comparison.basis),
         "confidence": comparison.confidence, "threshold": comparison.threshold,
         "benchmarks": [_pair_json(pair) for pair in comparison.benchmarks],
         "suite": None if suite is None else {
             "ratio": suite.ratio.centre, **interval_json(suite.ratio), "p_value": suite.p_value,
             "verdict": suite.verdict, "n_benchmarks": suite.n_benchmarks,
             "paired": None if suite.paired is None else {"ratio": suite.paired.centre, **interval_json(suite.paired)},
-            "warnings": list(suite.ratio.warnings),
+            "warnings": list(suite.ratio.warnings), **_suite_json(suite),
         },
         "only_baseline": list(comparison.only_baseline), "only_candidate": list(comparison.only_candidate),
         "failures": [failure_json(execution) for execution in comparison.failures],
         "disturbed": [disturbed_json(row) for row in comparison.disturbed],
         "build_failures": [build_failure_json(failure) for failure in comparison.build_failures],
         "warnings": list(comparison.warnings),
+    }  # fmt: skip
+
+
+def comparisons_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """``layoutrand/compare/1`` for one comparison; for several ``comparisons`` holds such a document for each."""
+    if len(comparisons) == 1:
+        return compare_document(comparisons[0])
+    first = comparisons[0]
+    return {
+        "schema": "layoutrand/compare/1",
+        "baseline": first.baseline, "candidates": [each.candidate for each in comparisons],
+        "source": source_json(first.sources),
+        "confidence": first.confidence, "threshold": first.threshold,
+        "comparisons": [compare_document(each) for each in comparisons],
+    }  # fmt: skip
+
+
+def halves_document(halves: Halves) -> dict[str, Any]:
+    """``layoutrand/compare/1`` of two halves of a system, and the noise floor over many divisions."""
+    return {
+        **compare_document(halves.comparison),
+        "aa": {
+            "system": halves.system, "baseline_seeds": list(halves.first), "candidate_seeds": list(halves.second),
+            "noise_floor": aa_document(halves.noise),
+        },
+    }  # fmt: skip
+
+
+def _suite_json(suite: SuiteRatio) -> dict[str, Any]:
+    return {
+        "bootstrap": None if suite.bootstrap is None else {
+            "ratio": suite.bootstrap.centre, **interval_json(suite.bootstrap),
+            "warnings": list(suite.bootstrap.warnings),
+        },
+        "distribution": None if suite.distributions is None else {
+            "unit": suite.unit, "baseline": vars(suite.distributions[0]), "candidate": vars(suite.distributions[1]),
+        },
+    }  # fmt: skip
+
+
+def _sureness_json(pair: BenchmarkRatio) -> dict[str, Any]:
+    """p-values, the verdict beside all others, what one binary would have shown, and how many would decide."""
+    sure, forecast = pair.sureness, pair.forecast
+    return {
+        "p_value": None if sure is None else sure.no_difference,
+        "p_value_holm": None if sure is None else sure.no_difference_holm,
+        "verdict_p_value": None if sure is None else sure.decision,
+        "verdict_p_value_holm": None if sure is None else sure.decision_holm,
+        "verdict_holm": "undecided" if sure is None else sure.verdict,
+        "n_judged": None if sure is None else sure.n_judged,
+        "one_binary": None if pair.one_binary is None else vars(pair.one_binary),
+        "to_decide": None if forecast is None else {
+            "n_binaries": forecast.n_binaries, "n_more": forecast.n_more, "warnings": list(forecast.warnings),
+        },
     }  # fmt: skip
 
 
@@ -121,7 +180,9 @@ def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
         "paired": None if pair.paired is None else {
             "ratio": pair.paired.centre, **interval_json(pair.paired), "n_pairs": pair.n_pairs,
             "correlation": finite(pair.correlation), "variance_reduction": pair.variance_reduction,
+            "verdict": pair.paired_verdict,
         },
+        **_sureness_json(pair),
         "warnings": list(pair.warnings),
     }  # fmt: skip
 
@@ -154,11 +215,48 @@ def _analysis_json(analysis: Analysis) -> dict[str, Any]:
         "n_iterations": analysis.n_iterations, "mean": analysis.mean.centre, **interval_json(analysis.mean),
         "range": [min(means), max(means)],
         "binaries": [{"seed": seed, "mean": mean} for seed, mean in analysis.binary_means],
-        "levels": [vars(level) for level in analysis.levels],
+        "levels": _levels_json(analysis),
         "collapsed": list(analysis.collapsed),
         "layout": None if analysis.layout is None else vars(analysis.layout),
         "stock": _control_json(analysis.stock), "identity": _control_json(analysis.identity),
+        **_findings_json(analysis.findings),
         "warnings": list(analysis.warnings),
+    }  # fmt: skip
+
+
+def _levels_json(analysis: Analysis) -> list[dict[str, Any]]:
+    sds = analysis.findings.relative_sds if analysis.findings else (None,) * len(analysis.levels)
+    return [
+        {
+            **vars(level), "relative_sd_interval": None if sd is None else [finite(sd.low), finite(sd.high)],
+            "relative_sd_method": None if sd is None else sd.method,
+        }
+        for level, sd in zip(analysis.levels, sds, strict=True)
+    ]  # fmt: skip
+
+
+def _findings_json(found: Findings | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    share, shape, one = found.correlation, found.shape, found.one_binary
+    return {
+        "layout_relative_sd_interval": None if found.layout_sd is None else
+        [finite(found.layout_sd.low), finite(found.layout_sd.high)],
+        "intraclass_correlation": None if share is None else {
+            "value": share.centre, **interval_json(share), "warnings": list(share.warnings),
+        },
+        "layout_test": None if found.test is None else vars(found.test),
+        "outliers": [{"seed": o.binary, "mean": o.mean, "score": o.score} for o in shape.outliers],
+        "outlier_limit": shape.limit,
+        "modality": None if shape.dip is None else {
+            "dip": shape.dip, "p_value": shape.dip_p_value, "several_peaks": shape.has_several_peaks,
+        },
+        "drift": None if found.drift is None else {**vars(found.drift), "found": found.drift.is_found},
+        "one_binary": None if one is None else {
+            "lowest": one.lowest, "highest": one.highest,
+            "comparison": None if one.comparison is None else vars(one.comparison),
+        },
+        "needed": vars(found.needed),
     }  # fmt: skip
 
 

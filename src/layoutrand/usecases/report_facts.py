@@ -1,22 +1,23 @@
-"""What the report says beside its figures: how the numbers came about, how to make them again, what went wrong."""
+"""What the report says beside its figures: what the numbers rest on, what went wrong, what was left out."""
 
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from layoutrand.core.disturbance import explanations, summary
+from layoutrand.core.seeds import format_seeds
 from layoutrand.model import BinaryName, Context
 from layoutrand.text.html_report import Section, Table
 from layoutrand.usecases.analyse import AnalysisReport
+from layoutrand.usecases.basis import basis, policy_words
 from layoutrand.usecases.compare import Comparison
 from layoutrand.usecases.selection import Selection
 
 _MOST_LISTED: Final = 200
-_FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "rev")
+_MOST_NAMED: Final = 4
 
 
 def subtitle(selection: Selection) -> str:
@@ -36,7 +37,8 @@ def head(
     experiment = selection.experiment
     seeds = {seed for sample in selection.samples for seed, _ in sample.binaries}
     names = sorted(str(seed) for seed in seeds if not isinstance(seed, int))
-    shown = ", ".join([part for part in (ranges(s for s in seeds if isinstance(s, int)), *names) if part])
+    numbers = [seed for seed in seeds if isinstance(seed, int)]
+    shown = ", ".join([*([format_seeds(numbers)] if numbers else []), *names])
     facts = [
         ("Systems", ", ".join(dict.fromkeys(sample.system for sample in selection.samples)) or "none with results"),
         ("Benchmarks", str(len({sample.benchmark for sample in selection.samples}))),
@@ -45,15 +47,14 @@ def head(
     ]
     if selection.sources:
         return [*facts, ("Failed executions", str(len(selection.failures)))]
-    captures = {e.system: e.capture[:12] for e in selection.executions}
     disturbed = summary(selection.executions)
     return [
         ("Project", experiment.project), ("Host", experiment.hostname), *facts,
-        ("Layout policy", _policy(experiment.policy)),
+        ("Layout policy", policy_words(json.loads(experiment.policy))),
         ("Executions", f"{len(selection.executions)}, of which {len(selection.failures)} failed"),
         ("Disturbed executions", f"{sum(row.disturbed for row in disturbed)} (they are in the numbers)"),
         ("Binaries not built", str(len(selection.build_failures))),
-        ("Captures", "; ".join(f"{system} {capture}" for system, capture in captures.items())),
+        ("Randomised per execution", experiment_words(experiment.randomise)),
         ("layoutrand", ", ".join(dict.fromkeys(context.version for context in contexts)) or "version not recorded"),
     ]  # fmt: skip
 
@@ -70,24 +71,33 @@ def alerts(selection: Selection, problems: Sequence[str]) -> list[str]:
 
 
 def warnings(found: AnalysisReport, comparisons: Iterable[Comparison]) -> list[str]:
-    """Every warning of the analyses and comparisons, each once."""
-    lines = list(found.warnings)
+    """Every warning of the analyses and comparisons, each once, with all that it is about."""
+    about: dict[str, dict[str, None]] = {line: {} for line in found.warnings}
     for analysis in found.analyses:
         controls = [c for c in (analysis.stock, analysis.identity) if c is not None]
-        several = [*analysis.warnings, *(line for control in controls for line in control.warnings)]
-        lines += [f"{analysis.system}, {analysis.benchmark}, {analysis.metric}: {line}" for line in several]
+        name = f"{analysis.benchmark} with {analysis.system}"
+        for line in [*analysis.warnings, *(line for control in controls for line in control.warnings)]:
+            about.setdefault(line, {})[name] = None
+    said = {line for analysis in found.analyses for line in analysis.warnings}
     for result in comparisons:
-        lines += result.warnings
         name = f"{result.candidate} / {result.baseline}"
-        said = {line for analysis in found.analyses for line in analysis.warnings}
-        lines += [
-            f"{name}, {pair.benchmark}: {line}"
-            for pair in result.benchmarks
-            for line in pair.warnings
-            if line not in said
-        ]
-        lines += [f"{name}: {line}" for line in (result.suite.ratio.warnings if result.suite else ())]
-    return list(dict.fromkeys(lines))
+        for line in result.warnings:
+            about.setdefault(line, {})
+        for pair in result.benchmarks:
+            for line in pair.warnings:
+                if line not in said:
+                    about.setdefault(line, {})[f"{pair.benchmark} {name}"] = None
+        for line in result.suite.ratio.warnings if result.suite else ():
+            about.setdefault(line, {})[f"geometric mean {name}"] = None
+    return [f"{_listing(list(names))}{line}" for line, names in about.items()]
+
+
+def _listing(names: Sequence[str]) -> str:
+    """What a warning is about; of more than a few, how many there are."""
+    if not names:
+        return ""
+    more = len(names) - _MOST_NAMED
+    return f"{', '.join(names)}: " if more <= 1 else f"{', '.join(names[:_MOST_NAMED])} and {more} more: "
 
 
 def problems(selection: Selection, lines: Sequence[str]) -> list[Section]:
@@ -105,10 +115,58 @@ def problems(selection: Selection, lines: Sequence[str]) -> list[Section]:
             for f in selection.build_failures
         ]
         tables.append(_listed("Binaries not built", ("binary", "error", "log"), unbuilt))
-    sentences = [*lines, *explanations(summary(selection.executions))]
+    sentences = [*lines, *explanations(summary(selection.executions)), *_dropped(selection)]
     none = [] if sentences else ["There are none."]
-    sections = [Section("failures", "Failures", tables=tables)] if tables else []
-    return [*sections, Section("warnings", "Warnings", paragraphs=none, sentences=sentences)]
+    unfailing = [] if tables else ["No execution failed, and every binary was built."]
+    if selection.sources and not tables:
+        unfailing = ["The imported files record no failed execution."]
+    return [
+        _rests_on(selection),
+        Section("failures", "Failures", paragraphs=unfailing, tables=tables),
+        Section("warnings", "Warnings and exclusions", paragraphs=none, sentences=sentences),
+    ]
+
+
+def _rests_on(selection: Selection) -> Section:
+    """Counts of each system, and what was left out."""
+    found = basis(selection)
+    rows = [
+        (
+            row.system, ", ".join([*([row.seeds] if row.seeds else []), *_few(row.others)]) or "none",
+            str(row.n_executions), str(row.n_failed), str(row.n_unbuilt), (row.capture or "-")[:12],
+        )
+        for row in found.systems
+    ]  # fmt: skip
+    columns = ("system", "seeds or binaries", "executions", "failed", "binaries not built", "capture")
+    left = [f"Left out: {'; '.join(found.left_out) or 'nothing'}."]
+    return Section(
+        "basis",
+        "What the numbers rest on",
+        left,
+        tables=[Table("Counts, controls included", columns, rows, is_text=True)],
+    )
+
+
+def _few(names: Sequence[str]) -> list[str]:
+    return list(names) if len(names) <= 6 else [*names[:5], f"... {len(names)} in all"]
+
+
+def _dropped(selection: Selection) -> list[str]:
+    """What was measured as warm-up, for each benchmark."""
+    counts: dict[str, set[tuple[int, int]]] = {}
+    for execution in selection.executions:
+        marks = [m.warmup for m in execution.measurements]
+        if any(marks):
+            names = {m.metric for m in execution.measurements if m.warmup}
+            first = next(iter(sorted(names)))
+            own = [m.warmup for m in execution.measurements if m.metric == first]
+            counts.setdefault(execution.benchmark, set()).add((sum(own), len(own)))
+    return [
+        f"{name}: warm-up left out, the first "
+        + ", ".join(f"{dropped} of {total}" for dropped, total in sorted(found))
+        + " iterations of each execution"
+        for name, found in counts.items()
+    ]
 
 
 def _layout(name: BinaryName) -> str:
@@ -120,87 +178,9 @@ def _listed(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]])
     return Table(caption + more, columns, rows[:_MOST_LISTED], is_text=True)
 
 
-def environment(selection: Selection, contexts: Sequence[Context], baseline: str) -> list[Section]:
-    """Host and configuration as recorded, and the commands; nothing of this is known of imported results."""
-    if selection.sources:
-        files = [(source.file, source.format, ", ".join(source.systems)) for source in selection.sources]
-        return [Section(
-            "source", "Imported files", tables=[Table("Files", ("file", "format", "systems"), files, is_text=True)],
-            paragraphs=["The files do not say on which host and with which toolchain the binaries were made."],
-        )]  # fmt: skip
-    hosts = _merged([context.host_facts for context in contexts])
-    tables = [Table("Host, as recorded with the executions", ("fact", "value"), hosts, is_text=True)]
-    config = contexts[-1].config if contexts else {}
-    systems = [(name, *_system(settings)) for name, settings in config.get("systems", {}).items()]
-    tables.append(Table("Systems", ("system", "toolchain", "flags"), systems, is_text=True))
-    commands = [(b["name"], shlex.join(b["command"])) for b in config.get("benchmarks", ())]
-    tables.append(Table("Benchmarks", ("benchmark", "command"), commands, is_text=True))
-    tools = _merged([context.instruments for context in contexts])
-    tables.append(Table("Instruments", ("instrument", "how"), tools, is_text=True))
-    return [
-        Section("host", "Host and configuration", tables=[table for table in tables if table.rows]),
-        _again(selection, contexts, baseline),
-    ]
-
-
-def _again(selection: Selection, contexts: Sequence[Context], baseline: str) -> Section:
-    seeds = ranges(e.layout for e in selection.executions if isinstance(e.layout, int))
-    # A plain number would stand for that many seeds.
-    asked = seeds if not seeds.isdecimal() else f"{seeds}..{seeds}"
-    digests = ", ".join(dict.fromkeys(context.config_digest[:12] for context in contexts))
-    schedules = ", ".join(dict.fromkeys(str(context.schedule_seed) for context in contexts))
-    builds = [line for context in contexts[-1:] for line in context.config.get("build", {}).get("commands", ())]
-    text = (
-        f"With the same layoutrand.toml (digest {digests or 'not recorded'}) and toolchains the seeds give the same "
-        f"layouts; schedule seed {schedules or 'not recorded'} gives the same order of executions. "
-        "The program itself is built by the first command, with: " + ("; ".join(builds) or "commands not recorded")
-    )
-    seed_option = ["--seeds", asked] if asked else []
-    lines = [
-        ["layoutrand", "build", *seed_option], ["layoutrand", "run", *seed_option],
-        ["layoutrand", "report", "--baseline", baseline],
-    ]  # fmt: skip
-    return Section("again", "Making these numbers again", [text], commands=[shlex.join(line) for line in lines])
-
-
-def _merged(several: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Each key with every value that it had, in the order of appearance."""
-    keys = dict.fromkeys(key for facts in several for key in facts)
-    merged = []
-    for key in keys:
-        values = dict.fromkeys(_said(facts[key]) for facts in several if key in facts)
-        merged.append((key, "; then ".join(values)))
-    return merged
-
-
-def _said(value: Any) -> str:
-    if value is None:
-        return "not known"
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _system(settings: Mapping[str, Any]) -> tuple[str, str]:
-    flags = " ".join(f"{name}={shlex.quote(settings[name])}" for name in _FLAGS if settings.get(name))
-    return str(settings.get("toolchain", "")), flags
-
-
-def _policy(text: str) -> str:
-    """The canonical JSON of a layout policy, for people."""
-    policy = json.loads(text)
-    return "; ".join(
-        f"{key} {', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in policy.items()
-    )
-
-
-def ranges(seeds: Iterable[int]) -> str:
-    """Seeds as `--seeds` takes them, such as ``1..30,35``."""
-    parts: list[list[int]] = []
-    for seed in sorted(set(seeds)):
-        if parts and seed == parts[-1][1] + 1:
-            parts[-1][1] = seed
-        else:
-            parts.append([seed, seed])
-    return ",".join(str(first) if first == last else f"{first}..{last}" for first, last in parts)
+def experiment_words(text: str) -> str:
+    """The canonical JSON of what each execution had drawn or set, for people."""
+    return ", ".join(map(str, json.loads(text))) or "nothing"
 
 
 def _moment(started_at: float) -> str:

@@ -84,7 +84,8 @@ class Source:
 class Selection:
     """The samples of one experiment, their executions, the failures among these and among builds, what was left out.
 
-    ``sources`` are the files it was imported from; empty for what layoutrand executed itself.
+    ``sources`` are the files it was imported from; empty for what layoutrand executed itself.  ``left_out`` are those
+    of the warnings that name executions which were recorded but are not in the samples.
     """
 
     experiment: Experiment
@@ -94,6 +95,7 @@ class Selection:
     build_failures: tuple[BuildFailure, ...]
     warnings: tuple[str, ...]
     sources: tuple[Source, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 def select(question: Question, store: ResultsStore) -> Selection:
@@ -117,6 +119,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     kept = _current_binaries(kept, warnings)
     if not kept:
         raise _nothing_left(experiment, everything, systems, names, warnings)
+    left_out = tuple(warnings)
     warnings += all_warmup(kept, config, experiment.hostname)
     warnings += _confounding(config, systems)
     warnings += _in_one_layout(config, systems)
@@ -130,6 +133,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         failures=tuple(execution for execution in kept if execution.status != "ok"),
         build_failures=tuple(store.build_failures(experiment, captures)),
         warnings=tuple(warnings),
+        left_out=left_out,
     )
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
+from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, percent
 from layoutrand.usecases.analyse import Analysis
 from layoutrand.usecases.compare import BenchmarkRatio, Comparison
+
+_TIMES: Final = frozenset({"s", "ms", "us", "µs", "ns", "min", "h"})
 
 
 def of_analysis(analysis: Analysis) -> str:
@@ -20,9 +24,11 @@ def of_analysis(analysis: Analysis) -> str:
     centre = analysis.mean.centre
     if centre == 0:
         return f"{name}: the mean over {len(means)} layouts is 0, so nothing can be given in percent of it"
+    low, high = (100 * (end / centre - 1) for end in (min(means), max(means)))
+    digits = _telling(low, high, 1)
     parts = [
-        f"{name}: one binary could have shown anything from {100 * (min(means) / centre - 1):+.1f} "
-        f"to {100 * (max(means) / centre - 1):+.1f} % of the mean over {len(means)} layouts"
+        f"{name}: one binary could have shown anything from {low:+.{digits}f} to {high:+.{digits}f} % "
+        f"of the mean over {len(means)} layouts"
     ]
     if analysis.layout is not None and analysis.layout.relative_sd is not None:
         noise = ""
@@ -31,22 +37,160 @@ def of_analysis(analysis: Analysis) -> str:
         parts.append(
             f"the standard deviation of layout alone is estimated at {percent(analysis.layout.relative_sd)}{noise}"
         )
+    parts += _of_findings(analysis)
     if analysis.stock is not None:
         shift = 100 * (analysis.stock.mean / centre - 1)
         parts.append(f"your own build lies at {shift:+.1f} %, above {analysis.stock.percentile:.0f} % of the layouts")
     return "; ".join(parts)
 
 
+def _of_findings(analysis: Analysis) -> list[str]:
+    found = analysis.findings
+    if found is None:
+        return []
+    parts = []
+    if found.test is not None:
+        what = "layout, or drift of the machine," if found.drift is not None and found.drift.is_found else "layout"
+        matters = found.test.p_value <= 1 - analysis.mean.confidence
+        word = f"{what} matters" if matters else f"no sign that {what} matters"
+        parts.append(f"{word} ({p_words(found.test.p_value)})")
+    if found.shape.has_several_peaks:
+        assert found.shape.dip_p_value is not None
+        parts.append(
+            f"the layouts fall into groups (dip test, {p_words(found.shape.dip_p_value)}), "
+            "so their mean describes none of them"
+        )
+    if found.shape.outliers:
+        names = ", ".join(str(each.binary) for each in found.shape.outliers)
+        parts.append(f"far from the others, but in the numbers: {'seed ' if names.isdecimal() else ''}{names}")
+    return parts
+
+
+def p_value(value: float) -> str:
+    """A p-value for people: no more digits than it deserves."""
+    return "< 0.0001" if value < 0.0001 else f"{value:.2g}"
+
+
+def p_words(value: float) -> str:
+    """``p = 0.012`` or ``p < 0.0001``."""
+    said = p_value(value)
+    return f"p {said}" if said.startswith("<") else f"p = {said}"
+
+
 def of_ratio(result: Comparison, pair: BenchmarkRatio) -> str:
     """What the ratio of one benchmark says, in words."""
     if pair.ratio is None:
-        return f"{pair.benchmark}: no ratio can be given"
-    low, high = (100 * (bound - 1) for bound in (pair.ratio.low, pair.ratio.high))
-    change = 100 * (pair.ratio.centre - 1)
-    verb = "takes" if pair.better == "less" else "achieves"
-    bounds = NO_BOUNDS if math.isinf(low) and math.isinf(high) else f"{low:+.2f} to {high:+.2f} %"
-    return (
-        f"{pair.benchmark}: {result.candidate} {verb} {change:+.2f} % {pair.metric} against {result.baseline} "
-        f"({100 * result.confidence:g} % interval {bounds}, "
-        f"{pair.n_baseline} and {pair.n_candidate} {pair.counted}): {pair.verdict}"
-    )
+        return f"{pair.benchmark}: no ratio of {result.candidate} to {result.baseline} can be given"
+    said = _Words(pair, result)
+    if pair.verdict == "equivalent":
+        start = f"equivalent within {100 * result.threshold:g} %: {said.statement(pair.ratio.centre)}"
+    elif pair.verdict == "undecided":
+        start = f"undecided: {said.statement(pair.ratio.centre, measured=True)}"
+    else:
+        start = said.statement(pair.ratio.centre)
+    counts = said.counts()
+    interval = f"{100 * pair.ratio.confidence:g} % interval {said.interval(pair.ratio)}"
+    parts = [f"{pair.benchmark}: {start} ({interval}, {counts})"]
+    if pair.verdict == "undecided":
+        parts.append(_to_decide(pair))
+    elif pair.sureness is not None and pair.sureness.verdict == "undecided":
+        parts.append(f"not sure beside the {pair.sureness.n_judged} verdicts given at once (Holm)")
+    if pair.counted == "executions":
+        parts.append("one layout alone, so nothing is said of what other layouts would show")
+    elif pair.one_binary is not None and pair.one_binary.minimum < pair.one_binary.maximum:
+        ends = said.ends(pair.one_binary.minimum, pair.one_binary.maximum)
+        parts.append(f"one binary of each could have shown anything from {ends}")
+    return "; ".join(part for part in parts if part)
+
+
+def of_suite(result: Comparison) -> str:
+    """What the geometric mean over the benchmarks says; empty where there is none, or one benchmark."""
+    suite = result.suite
+    if suite is None or suite.n_benchmarks < 2:
+        return ""
+    said, is_open = _Words(result.benchmarks[0], result), suite.verdict == "undecided"
+    how = "paired by seed" if suite.paired is not None else "not paired"
+    statement = said.statement(suite.ratio.centre, measured=is_open)
+    parts = [
+        f"geometric mean of {suite.n_benchmarks} benchmarks: {suite.verdict}: {statement} "
+        f"({100 * result.confidence:g} % interval {said.interval(suite.ratio)}, {how})"
+    ]
+    if suite.bootstrap is not None:
+        parts.append(f"by hierarchical bootstrap {said.interval(suite.bootstrap)}")
+    if suite.p_value is not None:
+        parts.append(f"randomization test {p_words(suite.p_value)}")
+    return "; ".join(parts)
+
+
+def _to_decide(pair: BenchmarkRatio) -> str:
+    forecast = pair.forecast
+    if forecast is None or forecast.n_more is None or forecast.n_binaries is None:
+        return ""
+    return f"about {forecast.n_binaries:,} {pair.counted} each would decide it"
+
+
+class _Words:
+    """The words for one benchmark: faster and slower for times and what more is better of, less and more otherwise."""
+
+    def __init__(self, pair: BenchmarkRatio, result: Comparison) -> None:
+        self._pair = pair
+        is_speed = pair.unit in _TIMES or pair.better == "more"
+        self._below, self._above = ("faster", "slower") if is_speed else ("less", "more")
+        if pair.better == "more":
+            self._below, self._above = self._above, self._below
+        self._is_speed = is_speed
+        self._result = result
+
+    def statement(self, ratio: float, *, measured: bool = False) -> str:
+        """``O3 is 2.1 % faster than O2``; ``measured`` where that may be chance."""
+        new, old = self._result.candidate, self._result.baseline
+        if ratio == 1:
+            return f"{new} and {old} have the same {self._pair.metric}"
+        change = self._size(ratio, _digits(ratio))
+        if not self._is_speed:
+            return f"{new} {'took' if measured else 'takes'} {change} {self._pair.metric} than {old}"
+        by = "" if self._pair.metric == "wall_s" else f" by {self._pair.metric}"
+        return f"{new} {'measured' if measured else 'is'} {change} than {old}{by}"
+
+    def counts(self) -> str:
+        """How many binaries, or executions of one layout, of each."""
+        pair = self._pair
+        if pair.n_baseline == pair.n_candidate:
+            noun = pair.counted if pair.n_baseline != 1 else {"binaries": "binary"}.get(pair.counted, "execution")
+            return f"{pair.n_baseline} {noun} each"
+        return f"{pair.n_candidate} and {pair.n_baseline} {pair.counted}"
+
+    def _size(self, ratio: float, digits: int) -> str:
+        """``2.1 % faster``."""
+        change = round(100 * (ratio - 1), digits)
+        return f"{abs(change):.{digits}f} % {self._below if change < 0 else self._above}"
+
+    def interval(self, interval: Interval) -> str:
+        """``1.4 to 2.8 %`` in the direction of the centre, else with the direction of both ends."""
+        low, high = interval.low, interval.high
+        if math.isinf(low) or math.isinf(high):
+            return NO_BOUNDS
+        if low <= 1 <= high:
+            return self.ends(low, high)
+        near, far = (low, high) if low > 1 else (high, low)
+        digits = _telling(100 * (near - 1), 100 * (far - 1), _digits(far))
+        return f"{abs(100 * (near - 1)):.{digits}f} to {abs(100 * (far - 1)):.{digits}f} %"
+
+    def ends(self, low: float, high: float) -> str:
+        """``1.7 % slower to 5.9 % faster``, from the worse end to the better; ``0.8 to 0.9 % faster``."""
+        digits = max(_digits(low), _digits(high)) if max(abs(low - 1), abs(high - 1)) < 0.01 else 1
+        digits = _telling(100 * (low - 1), 100 * (high - 1), digits)
+        ends = [self._size(low, digits), self._size(high, digits)]
+        if ends[0].rpartition(" % ")[2] == ends[1].rpartition(" % ")[2]:
+            near, far = ends if abs(low - 1) < abs(high - 1) else ends[::-1]
+            return f"{near.partition(' % ')[0]} to {far}"
+        return " to ".join(ends if self._below == "slower" else ends[::-1])
+
+
+def _telling(low: float, high: float, digits: int) -> int:
+    """How many digits after the point, beginning with ``digits``, tell the two from each other; at most 4."""
+    return next((n for n in range(digits, 4) if f"{low:.{n}f}" != f"{high:.{n}f}"), 4) if low != high else digits
+
+
+def _digits(ratio: float) -> int:
+    return 1 if abs(ratio - 1) >= 0.00995 else 2

@@ -62,7 +62,11 @@ def read_text(path: str) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole, or not at all; a device or pipe is written to and not replaced.  Raises `UsageError`."""
-    data = text.encode("utf-8", "surrogateescape")
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """As `write_text`, for what is no text."""
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():

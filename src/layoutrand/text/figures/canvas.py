@@ -18,10 +18,11 @@ N_COLOURS: Final = 5
 _MOST_CHARACTERS: Final = 60
 _LARGEST: Final = 1e300  # beyond it, differences overflow
 
-# One path draws all marks of a series.  A line of length 0 with round caps is a disc, with square caps a square.
+# One path draws all marks of a series.  A line of length 0 with round caps is a disc.  With square caps it would be a
+# square, but where a page is printed to PDF not all readers draw that.
 _MARKS: Final = (
     ("dot", "h0"),
-    ("square", "h0"),
+    ("square", "m-2.2-2.2h4.4v4.4h-4.4z"),
     ("outline", "m0-3.2l3 5.4h-6z"),
     ("outline", "m0-3.4l3.2 3.4l-3.2 3.4l-3.2-3.4z"),
     ("outline", "m-2.6-2.6l5.2 5.2m-5.2 0l5.2-5.2"),
@@ -81,6 +82,12 @@ def marks(points: Sequence[tuple[float, float]], series: int) -> str:
     return f'<path class="{kind} {colour(series)}" d="{path}"/>' if path else ""
 
 
+def rings(points: Sequence[tuple[float, float]]) -> str:
+    """A diamond around each mark that something is to be said of."""
+    path = "".join(f"M{x:.1f} {y:.1f}m0-7l7 7l-7 7l-7-7z" for x, y in points)
+    return f'<path class="axis" d="{path}"/>' if path else ""
+
+
 def line(x1: float, y1: float, x2: float, y2: float, style: str = "axis") -> str:
     """A straight line; ``style`` is its class."""
     return f'<path class="{style}" d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"/>'
@@ -112,8 +119,11 @@ def plain(words: str) -> str:
 
 
 def cut(words: str, most: int) -> str:
-    """At most so many characters; an ellipsis says that there were more."""
-    return words if len(words) <= most else words[: max(most - 1, 1)] + "…"
+    """At most so many characters; an ellipsis in the middle says that there were more, since names often end apart."""
+    if len(words) <= most:
+        return words
+    kept = max(most - 1, 2)
+    return f"{words[: (kept + 1) // 2]}…{words[-(kept // 2) :]}"
 
 
 def legend(names: Sequence[tuple[str, int]], y: float) -> tuple[list[str], float]:

@@ -27,7 +27,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """One plot; ``horizontals`` are dashed lines, ``verticals`` (place, series) lines in a series' colour."""
+    """One plot; ``horizontals`` are dashed lines, ``verticals`` (place, series) lines in a series' colour.
+
+    ``counts_x`` says that x counts something: only whole numbers are written below.
+    """
 
     title: str
     description: str
@@ -37,6 +40,7 @@ class Plot:
     horizontals: Sequence[float] = ()
     verticals: Sequence[tuple[float, int]] = ()
     from_zero: bool = False
+    counts_x: bool = False
 
 
 def draw(plot: Plot) -> str:
@@ -57,12 +61,15 @@ def draw(plot: Plot) -> str:
         parts += [canvas.line(left, y(place), WIDTH - _RIGHT, y(place), "grid")]
         parts += [canvas.text(left - 5, y(place) + 4, label, anchor="end")]
     for place, label in canvas.labelled_ticks(x.low, x.high):
+        if plot.counts_x and place != round(place):
+            continue
         parts += [canvas.line(x(place), bottom, x(place), bottom + 4)]
-        parts += [canvas.text(x(place), bottom + 17, label, anchor="middle")]
+        parts += [canvas.text(x(place), bottom + 17, f"{place:.0f}" if plot.counts_x else label, anchor="middle")]
     parts.append(canvas.line(left, bottom, WIDTH - _RIGHT, bottom))
     parts += [canvas.line(left, y(at), WIDTH - _RIGHT, y(at), "reference") for at in plot.horizontals]
     for place, number in plot.verticals:
         parts.append(canvas.line(x(place), _TOP + 14, x(place), bottom, f"flag {canvas.colour(number)}"))
+        parts.append(canvas.marks([(x(place), _TOP + 14)], number))
     for series in plot.series:
         parts += _series(series, x, y)
     parts.append(canvas.text(WIDTH / 2, bottom + 34, plot.x_label, anchor="middle", style="quiet"))
@@ -77,7 +84,8 @@ def draw(plot: Plot) -> str:
 def _series(series: Series, x: Scale, y: Scale) -> list[str]:
     style = canvas.colour(series.number)
     if series.kind == "bars":
-        return [canvas.line(x(a), y(0.0), x(a), y(b), f"bar {style}") for a, b in series.points]
+        bars = [canvas.line(x(a), y(0.0), x(a), y(b), f"bar {style}") for a, b in series.points]
+        return [*bars, canvas.marks([(x(a), y(b)) for a, b in series.points], series.number)]
     places = [(x(a), y(b)) for a, b in series.points]
     if series.kind == "points":
         return [canvas.marks(places, series.number)]

@@ -10,6 +10,7 @@ from layoutrand.text.figures import canvas
 from layoutrand.text.figures.canvas import WIDTH, Scale
 
 _LEFT, _RIGHT, _ROW, _ROW_WITH_POINTS = 8, 8, 40, 60
+_LETTER = 10.0
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,8 @@ class Row:
     """One row: its name, what is written at its right end, its series (colour and mark), and what is drawn.
 
     ``points`` are single values, ``bar`` a bar from the left edge, ``interval`` (low, centre, high) with bounds that
-    may be infinite, ``flags`` (value, letter) vertical marks such as stock.  Bars begin at 0.
+    may be infinite, ``flags`` (value, letter) vertical marks such as stock.  Bars begin at 0.  Points that are among
+    ``ringed`` are.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Row:
     interval: tuple[float, float, float] | None = None
     flags: Sequence[tuple[float, str]] = ()
     strong: bool = False
+    ringed: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -84,21 +87,37 @@ def _tick(x: float, y: float, label: str) -> str:
 
 def _row(row: Row, top: float, scale: Scale) -> list[str]:
     style = "strong" if row.strong else ""
-    room = int((WIDTH - 2 * _LEFT) / 6.4) - len(row.value) - 1
+    room = int((WIDTH - 2 * _LEFT) / (7.4 if row.strong else 6.4)) - len(row.value) - 1
     parts = [canvas.text(_LEFT, top + 12, row.name, style=style, most=max(room, 6))]
     parts.append(canvas.text(WIDTH - _RIGHT, top + 12, row.value, anchor="end", style=style or "quiet"))
     middle = top + 26.0
     if row.bar is not None:
         parts.append(canvas.box(_LEFT, middle - 5, scale(row.bar) - _LEFT, 10, f"fill {canvas.colour(row.series)}"))
     if row.points:
-        parts.append(canvas.marks(_spread(row.points, scale, middle), row.series))
-    for value, letter in row.flags:
-        x = scale(value)
-        parts.append(canvas.line(x, middle - 8, x, middle + 14, "flag"))
-        parts.append(canvas.text(min(max(x, 6), WIDTH - 6), middle + 24, letter, anchor="middle", style="small"))
+        placed = _spread(row.points, scale, middle)
+        parts.append(canvas.marks(placed, row.series))
+        ringed = set(row.ringed)
+        parts.append(canvas.rings([p for p, value in zip(placed, sorted(row.points), strict=True) if value in ringed]))
+    parts += [canvas.line(scale(value), middle - 8, scale(value), middle + 14, "flag") for value, _ in row.flags]
+    for x, letter in _apart([(scale(value), letter) for value, letter in row.flags]):
+        parts.append(canvas.text(x, middle + 24, letter, anchor="middle", style="small"))
     if row.interval is not None:
         parts += _interval(row, middle, scale)
     return parts
+
+
+def _apart(letters: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Letters near their places, none over another: stock and identity are often alike."""
+    placed: list[tuple[float, str]] = []
+    for x, letter in sorted(letters):
+        before = placed[-1][0] if placed else -math.inf
+        placed.append((max(x, before + _LETTER), letter))
+    moved = [x - wanted for (x, _), (wanted, _) in zip(placed, sorted(letters), strict=True)]
+    back = max(moved, default=0.0) / 2
+    over = max([x - back for x, _ in placed], default=0.0) - (WIDTH - _LETTER)
+    under = _LETTER - min([x - back for x, _ in placed], default=_LETTER)
+    shift = back + max(over, 0.0) - max(under, 0.0)
+    return [(x - shift, letter) for x, letter in placed]
 
 
 def _interval(row: Row, middle: float, scale: Scale) -> list[str]:

@@ -1,0 +1,154 @@
+"""The tables and sentences of `compare`, on any `Page`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from layoutrand.cli import importing
+from layoutrand.cli.tables import interval, show, show_grouped
+from layoutrand.cli.terminal import Page
+from layoutrand.text.quantities import percent, quantity
+
+if TYPE_CHECKING:
+    from layoutrand.usecases.aa import Halves
+    from layoutrand.usecases.compare import BenchmarkRatio, Comparison
+
+
+def show_comparison(result: Comparison, page: Page) -> None:
+    """Ratios and verdicts, how sure they are, what pairing won, the suite; sentences that can be quoted."""
+    show_comparisons([result], page)
+
+
+def show_comparisons(results: Sequence[Comparison], page: Page) -> None:
+    """One comparison after the other, then what all of them rest on."""
+    from layoutrand.usecases.basis import sentences
+
+    importing.show_sources(results[0].sources, page)
+    for result in results:
+        _show_ratios(result, page)
+        _show_sureness(result, page)
+        _show_pairing(result, page)
+        _show_suite(result, page)
+        _show_sentences(result, page)
+    bases = [result.basis for result in results if result.basis is not None]
+    said = [sentences(of) for of in bases]
+    own = [line for of, lines in zip(bases, said, strict=True) for line in lines[: len(of.systems)]]
+    shared = [line for of, lines in zip(bases, said, strict=True) for line in lines[len(of.systems) :]]
+    for sentence in dict.fromkeys([*own, *shared]):
+        page.line(sentence)
+
+
+def show_halves(halves: Halves, page: Page) -> None:
+    """A system against itself: the comparison of two halves of its seeds, and the noise floor over many divisions."""
+    from layoutrand.cli.running import show_aa
+    from layoutrand.usecases.basis import seed_words
+
+    page.line(
+        f"A/A: {halves.system} against itself, over disjoint seeds; whatever differs is noise. "
+        f"Half 1: {seed_words(halves.first)}. Half 2: {seed_words(halves.second)}."
+    )
+    page.line()
+    show_comparison(halves.comparison, page)
+    page.line()
+    show_aa(halves.noise, halves.comparison.confidence, page)
+
+
+def _show_ratios(result: Comparison, page: Page) -> None:
+    suite = result.suite
+    rows = [
+        (
+            pair.benchmark, pair.metric, _counts(pair), "-" if pair.ratio is None else f"{pair.ratio.centre:.4f}",
+            "-" if pair.ratio is None else interval(pair.ratio), pair.verdict, _beside_others(pair),
+        )
+        for pair in result.benchmarks
+    ]  # fmt: skip
+    metric = rows[0][1]
+    if suite is not None and suite.n_benchmarks > 1:
+        rows.append((
+            f"geometric mean of {suite.n_benchmarks}", metric, "-", f"{suite.ratio.centre:.4f}", interval(suite.ratio),
+            suite.verdict, "-",
+        ))  # fmt: skip
+    family = next((pair.sureness.n_judged for pair in result.benchmarks if pair.sureness), len(result.benchmarks))
+    beside = f"; Holm: does the verdict stand beside all {family}" if family > 1 else ""
+    show(
+        page,
+        f"{result.candidate} / {result.baseline}, {100 * result.confidence:g} % intervals, "
+        f"threshold {100 * result.threshold:g} %{beside}",
+        ("benchmark", "metric", "binaries", "ratio", "interval", "verdict", "Holm"),
+        rows,
+    )
+
+
+def _counts(pair: BenchmarkRatio) -> str:
+    count = f"{pair.n_baseline} / {pair.n_candidate}"
+    return count if pair.counted == "binaries" else f"{count} {pair.counted}"
+
+
+def _beside_others(pair: BenchmarkRatio) -> str:
+    if pair.verdict == "undecided" or pair.sureness is None or pair.sureness.n_judged == 1:
+        return "-"
+    return "stands" if pair.sureness.verdict == pair.verdict else "undecided"
+
+
+def _show_sureness(result: Comparison, page: Page) -> None:
+    from layoutrand.usecases.sentences import p_value
+
+    rows = []
+    for pair in result.benchmarks:
+        sure, one, forecast = pair.sureness, pair.one_binary, pair.forecast
+        needed = "-" if forecast is None else "out of reach" if forecast.n_binaries is None else "decided"
+        if forecast is not None and forecast.n_more:
+            needed = f"{forecast.n_binaries:,} each"
+        rows.append((
+            pair.benchmark, pair.metric, "-" if sure is None else p_value(sure.no_difference),
+            "-" if sure is None or sure.n_judged == 1 else p_value(sure.no_difference_holm),
+            "-" if one is None or pair.counted == "executions" else f"{one.minimum:.4f} to {one.maximum:.4f}", needed,
+        ))  # fmt: skip
+    show(
+        page, "How sure: p of no difference, what one binary of each would have shown, binaries to decide",
+        ("benchmark", "metric", "p", "p, Holm", "one binary of each", "to decide"), rows,
+    )  # fmt: skip
+
+
+def _show_pairing(result: Comparison, page: Page) -> None:
+    rows = [
+        (
+            pair.benchmark, pair.metric, str(pair.n_pairs), f"{pair.paired.centre:.4f}", interval(pair.paired),
+            pair.paired_verdict or "-", "-" if pair.correlation is None else f"{pair.correlation:+.2f}",
+            percent(pair.variance_reduction, 0),
+        )
+        for pair in result.benchmarks
+        if pair.paired is not None
+    ]  # fmt: skip
+    show(
+        page, "Paired by seed, and what that won: correlation of the systems, variance taken away",
+        ("benchmark", "metric", "seeds", "ratio", "interval", "verdict", "corr.", "won"), rows,
+    )  # fmt: skip
+
+
+def _show_suite(result: Comparison, page: Page) -> None:
+    suite = result.suite
+    if suite is None or suite.distributions is None:
+        return
+    rows = []
+    for name, five in zip((result.baseline, result.candidate), suite.distributions, strict=True):
+        values = (five.minimum, five.lower_quartile, five.median, five.upper_quartile, five.maximum)
+        rows.append((name, *(quantity(value, suite.unit) for value in values)))
+    show(
+        page, f"Geometric mean of the {suite.n_benchmarks} benchmarks, each measured once: its distribution",
+        ("system", "minimum", "lower quartile", "median", "upper quartile", "maximum"), rows,
+    )  # fmt: skip
+
+
+def _show_sentences(result: Comparison, page: Page) -> None:
+    from layoutrand.usecases.sentences import of_ratio, of_suite
+
+    for sentence in [*(of_ratio(result, pair) for pair in result.benchmarks), of_suite(result)]:
+        if sentence:
+            page.line(sentence)
+    show_grouped([(pair.benchmark, warning) for pair in result.benchmarks for warning in pair.warnings], page)
+    for system, names in ((result.baseline, result.only_baseline), (result.candidate, result.only_candidate)):
+        if names:
+            page.warn(f"only {system} has results of {', '.join(names)}: left out of the suite")
+    page.line()

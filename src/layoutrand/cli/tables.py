@@ -1,0 +1,204 @@
+"""The tables and sentences of `analyse` and `compare`, on any `Page`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from layoutrand.cli import importing
+from layoutrand.cli.terminal import Page
+from layoutrand.text.quantities import NO_BOUNDS, percent, quantity
+
+if TYPE_CHECKING:
+    from layoutrand.stats import Interval
+    from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
+    from layoutrand.usecases.basis import Basis
+    from layoutrand.usecases.selection import Selection
+
+MOST_SENTENCES: Final = 12
+"""Of more benchmarks the tables say enough; JSON, CSV and the report have the rest."""
+
+Rows = Sequence[tuple[str, ...]]
+
+
+def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
+    """Four tables: means, variation by level, single binaries, controls; then one sentence for each benchmark."""
+    from layoutrand.usecases.basis import basis
+    from layoutrand.usecases.sentences import of_analysis
+
+    importing.show_sources(report.selection.sources, page)
+    shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
+    keys = ("benchmark", "system", "metric")
+    names = [(each.benchmark, each.system, each.metric) for each in shown]
+    confidence = f"{100 * report.confidence:g} %"
+    show(
+        page,
+        f"Mean over layouts, {confidence} interval; n: binaries, executions, iterations; for 1 %: binaries to add",
+        (*keys, "n", "mean", "interval", "±", "for 1 %"),
+        [(*name, *_mean_row(each)) for name, each in zip(names, shown, strict=True)],
+    )  # fmt: skip
+    show(
+        page,
+        f"Variation at each level (T), relative standard deviation, {confidence} interval; p: of no effect of layout",
+        (*keys, "layout alone", "p", "share", "binary", "execution", "iteration"),
+        [(*name, *_level_row(each)) for name, each in zip(names, shown, strict=True)],
+    )  # fmt: skip
+    show(
+        page, "What one binary would have shown, and layouts that stand out (all are in the numbers)",
+        (*keys, "against the mean", "against another", "outliers", "groups (p)"),
+        [(*name, *_single_row(each)) for name, each in zip(names, shown, strict=True)],
+    )  # fmt: skip
+    show(
+        page, "Controls: where they lie among the layouts",
+        (*keys, "control", "executions", "mean", "sd", "percentile", "layouts / control"),
+        [(*name, *row) for name, each in zip(names, shown, strict=True) for row in _control_rows(each)],
+    )  # fmt: skip
+    for analysis in shown[: MOST_SENTENCES if len(shown) <= MOST_SENTENCES else 0]:
+        page.line(of_analysis(analysis))
+    if len(shown) > MOST_SENTENCES:
+        page.line(f"{len(shown)} rows: a sentence on each with --system or --benchmark, or all numbers with --json")
+    page.line()
+    show_basis(basis(report.selection), page)
+    several = [(f"{a.system}, {a.benchmark}, {a.metric}", warning) for a in shown for warning in a.warnings]
+    show_grouped(several, page)
+    show_selection_problems(report.selection, report.warnings, page)
+
+
+def show(page: Page, title: str, columns: Sequence[str], rows: Rows) -> None:
+    """A table without the columns that say nothing: a metric that is always the same goes into the title."""
+    if not rows:
+        return
+    kept = []
+    for place, column in enumerate(columns):
+        values = {row[place] for row in rows}
+        if column == "metric" and len(values) == 1:
+            title = f"{title} ({values.pop()})"
+        elif place == 0 or values != {"-"}:
+            kept.append(place)
+    page.table(title, [columns[place] for place in kept], [tuple(row[place] for place in kept) for row in rows])
+    page.line()
+
+
+def show_basis(of: Basis | None, page: Page) -> None:
+    """Seeds, counts, layout policy, failures and what was left out."""
+    from layoutrand.usecases.basis import sentences
+
+    for sentence in sentences(of) if of is not None else ():
+        page.line(sentence)
+
+
+def show_grouped(several: Sequence[tuple[str, str]], page: Page) -> None:
+    """Warnings about samples, each sentence once, with the names of those it is about."""
+    groups: dict[str, list[str]] = {}
+    for name, warning in several:
+        groups.setdefault(warning, []).append(name)
+    for warning, names in groups.items():
+        listed = "; ".join(names) if len(names) <= 3 else f"{names[0]}; {names[1]} and {len(names) - 2} more"
+        page.warn(f"{listed}: {warning}")
+
+
+def _mean_row(analysis: Analysis) -> tuple[str, ...]:
+    middle = analysis.mean
+    counts = [analysis.n_binaries, analysis.n_executions, analysis.n_iterations]
+    while len(counts) > 1 and counts[-1] == counts[-2]:
+        counts.pop()
+    needed = analysis.findings.needed if analysis.findings else None
+    more = "-"
+    if needed is not None and not math.isinf(middle.half_width) and middle.centre:
+        more = "> 100,000" if needed.n_more is None else f"+{needed.n_more:,}" if needed.n_more else "none"
+    return (
+        ", ".join(f"{count:,}" for count in counts), quantity(middle.centre, analysis.unit),
+        interval(middle, analysis.unit), "-" if math.isinf(middle.half_width) else percent(middle.relative_half_width),
+        more,
+    )  # fmt: skip
+
+
+def _level_row(analysis: Analysis) -> tuple[str, ...]:
+    from layoutrand.usecases.sentences import p_value
+
+    found, layout = analysis.findings, analysis.layout
+    bounds = found.relative_sds if found else (None,) * len(analysis.levels)
+    sds = {level.level: _sd(level.relative_sd, bound) for level, bound in zip(analysis.levels, bounds, strict=True)}
+    share = found.correlation if found else None
+    return (
+        _sd(None if layout is None else layout.relative_sd, found.layout_sd if found else None),
+        "-" if found is None or found.test is None else p_value(found.test.p_value),
+        "-" if share is None else f"{share.centre:.2f} [{share.low:.2f}, {share.high:.2f}]",
+        *(sds.get(level, "-") for level in ("binary", "execution", "iteration")),
+    )  # fmt: skip
+
+
+def _sd(value: float | None, bounds: Interval | None) -> str:
+    if value is None:
+        return "-"
+    if bounds is None or math.isinf(bounds.high):
+        return percent(value)
+    return f"{percent(value)} [{100 * bounds.low:.2f}, {100 * bounds.high:.2f}]"
+
+
+def _single_row(analysis: Analysis) -> tuple[str, ...]:
+    from layoutrand.usecases.sentences import p_value
+
+    found = analysis.findings
+    if found is None or len(analysis.binary_means) < 2:
+        return ("-",) * 4
+    one, shape = found.one_binary, found.shape
+    pairs = None if one is None else one.comparison
+    far = [str(each.binary) for each in shape.outliers]
+    listed = ", ".join(far) if len(far) <= 3 else f"{', '.join(far[:2])} and {len(far) - 2} more"
+    peaks = shape.dip_p_value
+    return (
+        "-" if one is None else _change(one.lowest, one.highest),
+        "-" if pairs is None else _change(pairs.minimum, pairs.maximum),
+        "not tested" if shape.limit is None else listed or "none",
+        "not tested" if peaks is None else f"{'yes' if shape.has_several_peaks else 'no'} ({p_value(peaks)})",
+    )  # fmt: skip
+
+
+def _change(low: float, high: float) -> str:
+    digits = 1 if max(abs(low - 1), abs(high - 1)) >= 0.01 else 2
+    return f"{100 * (low - 1):+.{digits}f} to {100 * (high - 1):+.{digits}f} %"
+
+
+def _control_rows(analysis: Analysis) -> Rows:
+    pairs = (("stock", analysis.stock), ("identity", analysis.identity))
+    return [(name, *_control(control, analysis.unit)) for name, control in pairs if control is not None]
+
+
+def _control(control: Control, unit: str) -> tuple[str, ...]:
+    shift = control.shift
+    return (
+        str(control.n_executions),
+        quantity(control.mean, unit),
+        "-" if control.sd is None else quantity(control.sd, unit),
+        f"{control.percentile:.0f}",
+        "-" if shift is None else f"{shift.centre:.4f} {interval(shift)}",
+    )
+
+
+def interval(value: Interval, unit: str | None = None) -> str:
+    """An interval with its unit."""
+    if math.isinf(value.low) and math.isinf(value.high):
+        return NO_BOUNDS
+    if unit is None:
+        return f"[{value.low:.4f}, {value.high:.4f}]"
+    low, high = (quantity(x, unit).partition(" ") for x in (value.low, value.high))
+    if low[2] == high[2]:  # the unit once, behind
+        return f"[{low[0]}, {high[0]}]{high[1]}{high[2]}"
+    return f"[{''.join(low)}, {''.join(high)}]"
+
+
+def show_selection_problems(selection: Selection, warnings: Sequence[str], page: Page) -> None:
+    """What was left out, and what failed."""
+    for warning in dict.fromkeys(warnings):
+        page.warn(warning)
+    if selection.sources:
+        for failure in selection.failures:
+            page.fail(f"{failure.system}, {failure.benchmark}: {failure.reason}; not in the numbers")
+    elif selection.failures:
+        page.warn(
+            f"{len(selection.failures)} executions failed and are not in the numbers; `layoutrand run` lists them"
+        )
+    if selection.build_failures:
+        page.warn(f"{len(selection.build_failures)} binaries could not be built and are not in the numbers")

@@ -1,0 +1,80 @@
+"""JSON documents as flat tables: the same numbers under joined names, one row for each benchmark."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+_BOUNDS: Final = ("low", "high")
+_PAIRS: Final = frozenset({"interval", "relative_sd_interval", "layout_relative_sd_interval", "range"})
+
+
+def flat(record: Mapping[str, Any], skip: Sequence[str] = ()) -> dict[str, Any]:
+    """One row: nested keys joined by ``_``; intervals as ``_low`` and ``_high``; levels under their names.
+
+    Lists of sentences become one cell, joined by ``; ``.  ``skip`` are keys to leave out.
+    """
+    row: dict[str, Any] = {}
+    for key, value in record.items():
+        if key in skip:
+            continue
+        if isinstance(value, Mapping):
+            row |= {f"{key}_{inner}": cell for inner, cell in flat(value).items()}
+        elif key in _PAIRS:
+            row |= {f"{key}_{end}": None if value is None else value[place] for place, end in enumerate(_BOUNDS)}
+        elif key == "levels":
+            for level in value:
+                name = level["level"]
+                row |= {f"{name}_{inner}": cell for inner, cell in flat(level, ["level"]).items()}
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            row[key] = "; ".join(map(_words, value))
+        else:
+            row[key] = value
+    return row
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):  # an outlier: what it is called is enough to find it
+        return str(next(iter(value.values())))
+    return str(value)
+
+
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """RFC 4180 with line feeds alone; columns in the order of their appearance; empty for what is not known.
+
+    Numbers have all their digits, truth is ``true`` or ``false``.
+    """
+    every = dict.fromkeys(key for row in rows for key in row)
+    known = {key for row in rows for key, value in row.items() if value is not None}
+    # What is not known of one row may be several columns of another.
+    columns = [key for key in every if key in known or not any(other.startswith(f"{key}_") for other in every)]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_cell(row.get(column)) for column in columns])
+    return out.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def analysis_rows(document: Mapping[str, Any], *, every: bool) -> list[dict[str, Any]]:
+    """Of ``layoutrand/analyse/1``: main metrics, or every metric; without the means of each binary."""
+    return [flat(row, ["binaries"]) for row in document["benchmarks"] if every or row["primary"]]
+
+
+def comparison_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Of ``layoutrand/compare/1``: one row for each benchmark and one for each suite, told apart by ``row``."""
+    rows: list[dict[str, Any]] = []
+    for part in document.get("comparisons", [document]):
+        names = {"baseline_system": part["baseline"], "candidate_system": part["candidate"]}
+        rows += [{"row": "benchmark", **names, **flat(each)} for each in part["benchmarks"]]
+        if part["suite"] is not None:
+            rows.append({"row": "suite", **names, **flat(part["suite"])})
+    return rows

@@ -1,0 +1,147 @@
+"""What numbers rest on: seeds, counts, layout policy, failures and what was left out.  Every result states it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from layoutrand.core.seeds import format_seeds
+from layoutrand.model import BinaryName
+from layoutrand.usecases.selection import Selection
+
+
+@dataclass(frozen=True)
+class SystemBasis:
+    """Of one system: its seeds as the command line takes them, and how much of it there is.
+
+    ``others`` names what has no seed: imported binaries, or rounds of a prebuilt system.
+    """
+
+    system: str
+    seeds: str
+    n_seeds: int
+    others: tuple[str, ...]
+    n_executions: int
+    n_failed: int
+    n_unbuilt: int
+    capture: str | None
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Of a selection; ``policy`` and what follows it are None for imported results, which do not tell."""
+
+    systems: tuple[SystemBasis, ...]
+    left_out: tuple[str, ...]
+    project: str | None
+    host: str | None
+    policy: dict[str, Any] | None
+    randomise: Any
+    protocol: int | None
+
+
+def basis(selection: Selection, systems: Collection[str] = ()) -> Basis:
+    """What a selection consists of, of these systems or all; counts are of all its executions, controls included."""
+    names = dict.fromkeys(sample.system for sample in selection.samples)
+    names |= dict.fromkeys(e.system for e in selection.failures)
+    rows = tuple(_of_system(selection, name) for name in names if not systems or name in systems)
+    experiment = selection.experiment
+    own = not selection.sources
+    return Basis(
+        systems=rows, left_out=selection.left_out,
+        project=experiment.project if own else None, host=experiment.hostname if own else None,
+        policy=json.loads(experiment.policy) if own else None,
+        randomise=json.loads(experiment.randomise) if own else None,
+        protocol=experiment.protocol if own else None,
+    )  # fmt: skip
+
+
+def _of_system(selection: Selection, name: str) -> SystemBasis:
+    binaries = dict.fromkeys(
+        binary for sample in selection.samples if sample.system == name for binary, _ in sample.binaries
+    )
+    seeds = [binary for binary in binaries if isinstance(binary, int)]
+    executions = [e for e in selection.executions if e.system == name]
+    failed = [e for e in selection.failures if e.system == name]
+    counted = len(executions) if executions else _measured(selection, name)
+    return SystemBasis(
+        system=name, seeds=format_seeds(seeds) if seeds else "", n_seeds=len(seeds),
+        others=tuple(str(binary) for binary in binaries if not isinstance(binary, int)),
+        n_executions=counted, n_failed=len(failed),
+        n_unbuilt=len([f for f in selection.build_failures if f.system == name]),
+        capture=executions[-1].capture if executions else None,
+    )  # fmt: skip
+
+
+def _measured(selection: Selection, name: str) -> int:
+    """Executions of an imported system: the most that any one metric has, for each benchmark."""
+    most: dict[str, int] = {}
+    for sample in selection.samples:
+        if sample.system == name:
+            count = sum(len(executions) for _, executions in sample.binaries)
+            most[sample.benchmark] = max(most.get(sample.benchmark, 0), count)
+    return sum(most.values())
+
+
+def seed_words(binaries: Sequence[BinaryName]) -> str:
+    """Seeds as ranges, then names; how many there are."""
+    seeds = [binary for binary in binaries if isinstance(binary, int)]
+    names = [str(binary) for binary in binaries if not isinstance(binary, int)]
+    return f"{', '.join([*([format_seeds(seeds)] if seeds else []), *names])} ({len(binaries)})"
+
+
+def policy_words(policy: dict[str, Any]) -> str:
+    """A layout policy for people: ``function-order; classes keep``."""
+    factors = policy.get("factors")
+    parts = [", ".join(map(str, factors))] if isinstance(factors, list) else []
+    parts += [
+        f"{key} {', '.join(map(str, value)) if isinstance(value, list) else value}"
+        for key, value in policy.items()
+        if key != "factors" or not parts
+    ]
+    return "; ".join(parts)
+
+
+def sentences(of: Basis) -> list[str]:
+    """The basis in words, one sentence for each system and one for what they share."""
+    lines = []
+    for row in of.systems:
+        names = f"seeds {row.seeds} ({row.n_seeds})" if row.n_seeds else "no seeds"
+        if row.others:
+            names = f"{len(row.others)} without a seed" if not row.n_seeds else f"{names}, {len(row.others)} without"
+        failed = f"{row.n_failed} failed" if row.n_failed else "none failed"
+        unbuilt = f", {row.n_unbuilt} binaries not built" if row.n_unbuilt else ""
+        lines.append(f"{row.system}: {names}, {row.n_executions:,} executions, {failed}{unbuilt}")
+    if of.policy is not None:
+        lines.append(f"layout policy: {policy_words(of.policy)}; randomised per execution: {_words(of.randomise)}")
+        lines.append(f"host {of.host}, project {of.project}; left out: {'; '.join(of.left_out) or 'nothing'}")
+    elif of.left_out:
+        lines.append(f"left out: {'; '.join(of.left_out)}")
+    return lines
+
+
+def _words(randomise: Any) -> str:
+    if isinstance(randomise, list):
+        return ", ".join(map(str, randomise)) or "nothing"
+    if isinstance(randomise, dict):
+        return "; ".join(f"{key} {_words(value)}" for key, value in randomise.items()) or "nothing"
+    return str(randomise)
+
+
+def basis_json(of: Basis) -> dict[str, Any]:
+    """As JSON values; null for what imported results do not tell."""
+    return {
+        "project": of.project, "host": of.host, "layout_policy": of.policy, "randomise": of.randomise,
+        "protocol": of.protocol,
+        "systems": [
+            {
+                "system": row.system, "seeds": row.seeds, "n_seeds": row.n_seeds, "others": list(row.others),
+                "n_executions": row.n_executions, "n_failed": row.n_failed, "n_unbuilt": row.n_unbuilt,
+                "capture": row.capture,
+            }
+            for row in of.systems
+        ],
+        "left_out": list(of.left_out),
+    }  # fmt: skip

@@ -1,0 +1,153 @@
+"""Figures of one benchmark in the report on how the numbers came about: drift, convergence, dependence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from layoutrand.core.schedule import SIMULATED
+from layoutrand.errors import AnalysisError
+from layoutrand.model import Execution
+from layoutrand.stats import autocorrelation, mean_interval
+from layoutrand.text.figures import plot
+from layoutrand.text.html_report import Figure, Table
+from layoutrand.text.quantities import percent, quantity
+from layoutrand.usecases.analyse import Analysis
+from layoutrand.usecases.report_members import Axis, Member, remarks_of
+from layoutrand.usecases.selection import Selection
+
+_MOST_PLOTTED: Final = 1500
+_CONVERGENCE_POINTS: Final = 25
+_FEWEST_ITERATIONS: Final = 10
+_PARTS: Final = 6
+
+
+def run_order(members: Sequence[Member], selection: Selection, axis: Axis) -> tuple[list[Figure], str]:
+    """Value against the order of execution; or why there is no such plot."""
+    first = members[0].analysis
+    if first.instrument in SIMULATED:
+        return [], "The processor is simulated here, so the order of the executions cannot matter: it is not plotted."
+    if selection.sources:
+        return [], "The imported files do not say in which order the executions were made: it is not plotted."
+    systems = {member.analysis.system: number for number, member in enumerate(members)}
+    chosen = [
+        execution
+        for execution in selection.executions
+        if (execution.benchmark, execution.instrument, execution.status) == (first.benchmark, first.instrument, "ok")
+        and execution.system in systems
+    ]
+    values = [(e.system, _value(e, first.metric)) for e in sorted(chosen, key=lambda e: (e.started_at, e.order))]
+    points = [(system, k, value / axis.factor) for k, (system, value) in enumerate(values, 1) if value is not None]
+    if not points:
+        return [], "No execution is recorded from which an order could be plotted."
+    # Each system is thinned by itself: one in two of an alternating order would be one system alone.
+    every = math.ceil(len(points) / _MOST_PLOTTED) or 1
+    series = [
+        plot.Series(system, number, "points", [(float(k), v) for s, k, v in points if s == system][::every])
+        for system, number in systems.items()
+    ]
+    chart = plot.Plot(
+        title=f"{first.benchmark}: order of execution",
+        description=f"{len(points)} executions of {len(systems)} system(s) in the order in which they were made.",
+        x_label="execution, in the order of their starts", counts_x=True, y_label=axis.label, series=series,
+    )  # fmt: skip
+    thinned = f" One in {every} of the {len(points)} executions is shown, of each system." if every > 1 else ""
+    controls = " Stock and identity are included." if any(not isinstance(e.layout, int) for e in chosen) else ""
+    caption = f"A slope or a step that all systems share is drift of the machine.{controls}{thinned}"
+    return [Figure("Order of execution", plot.draw(chart), caption, _by_part(first, list(systems), points, axis))], ""
+
+
+def _by_part(first: Analysis, systems: Sequence[str], points: Sequence[tuple[str, int, float]], axis: Axis) -> Table:
+    """Means over parts of the run, which show a drift in numbers."""
+    parts = min(_PARTS, len(points))
+    cells = []
+    for part in range(parts):
+        start, end = len(points) * part // parts, len(points) * (part + 1) // parts
+        means = [[value for s, _, value in points[start:end] if s == system] for system in systems]
+        shown = [quantity(math.fsum(v) / len(v) * axis.factor, first.unit) if v else "-" for v in means]
+        cells.append((f"{start + 1} to {end}", *shown))
+    return Table(f"{first.benchmark}: means in the order of execution", ("executions", *systems), cells)
+
+
+def _value(execution: Execution, metric: str) -> float | None:
+    values = [m.value for m in execution.measurements if m.metric == metric and not m.warmup]
+    return math.fsum(values) / len(values) if values else None
+
+
+def convergence(members: Sequence[Member], confidence: float) -> list[Figure]:
+    """Half-width of the mean with the number of binaries; none where no system has enough of them."""
+    series: list[plot.Series] = []
+    cells = []
+    for number, member in enumerate(members):
+        means = [mean for _, mean in member.analysis.binary_means]
+        widths = []
+        for n in _some(3, len(means)):
+            try:
+                width = mean_interval(means[:n], confidence=confidence).relative_half_width
+            except AnalysisError:  # the first binaries alone cannot be analysed; with all of them it was possible
+                continue
+            if math.isfinite(width):
+                widths.append((float(n), 100 * width))
+                cells.append((member.analysis.system, str(n), percent(width)))
+        if len(widths) < 2 or not any(width for _, width in widths):
+            continue
+        last, end = widths[-1]
+        ideal = [(n, end * math.sqrt(last / n)) for n, _ in widths]
+        series += [
+            plot.Series(member.analysis.system, number, "line", widths),
+            plot.Series("", number, "dashed", ideal),
+        ]
+    if not series:
+        return []
+    benchmark = members[0].analysis.benchmark
+    chart = plot.Plot(
+        title=f"{benchmark}: half-width with the number of binaries",
+        description="Half-width of the interval of the mean over the first n binaries; the numbers are in the table.",
+        x_label="binaries n, by seed", counts_x=True, y_label="half-width of the interval [% of the mean]",
+        series=series, from_zero=True,
+    )  # fmt: skip
+    caption = (
+        "How precise the mean was with the first n binaries. Dashed: 1/√n, drawn through the last point, which is how "
+        "it goes on if further layouts are like these."
+    )
+    table = Table(f"{benchmark}: half-widths", ("system", "binaries", "half-width"), cells)
+    return [Figure("Convergence", plot.draw(chart), caption, table)]
+
+
+def _some(first: int, last: int) -> list[int]:
+    """Whole numbers from first to last, at most `_CONVERGENCE_POINTS`, further apart the larger they are."""
+    if last < first:
+        return []
+    steps = _CONVERGENCE_POINTS - 1
+    return sorted({round(first * (last / first) ** (k / steps)) for k in range(steps + 1)})
+
+
+def dependence(member: Member, number: int) -> list[Figure]:
+    """Autocorrelations of the first binary's first execution; none where it has too few iterations."""
+    seed, executions = member.sample.binaries[0]
+    iterations = executions[0]
+    if len(iterations) < _FEWEST_ITERATIONS:
+        return []
+    found = autocorrelation(iterations)
+    lags = range(1, len(found.values))
+    series = [
+        plot.Series("in a random order", 4, "bars", [(k + 0.3, found.reordered[k]) for k in lags]),
+        plot.Series("as recorded", number % 4, "bars", [(float(k), found.values[k]) for k in lags]),
+    ]
+    system = member.analysis.system
+    chart = plot.Plot(
+        title=f"{member.analysis.benchmark}, {system}: autocorrelation of iterations",
+        description=f"Autocorrelation at lags 1 to {len(lags)}; the numbers are in the table.",
+        x_label="lag in iterations", counts_x=True, y_label="correlation", series=series,
+        horizontals=(-found.band, found.band),
+    )  # fmt: skip
+    caption = (
+        f"{len(iterations)} iterations of the first execution of seed {seed}, warm-up left out. Independent iterations "
+        f"lie within the dashed lines ({100 * found.confidence:g} % of them, each lag). Permutation test of "
+        f"independence: p = {found.p_value:.3g}.{remarks_of(found.warnings)}"
+    )
+    table = Table(f"{system}: autocorrelation", ("lag", "as recorded", "in a random order"), [
+        (str(k), f"{found.values[k]:.3f}", f"{found.reordered[k]:.3f}") for k in lags
+    ])  # fmt: skip
+    return [Figure(f"Dependence of iterations, {system}", plot.draw(chart), caption, table)]

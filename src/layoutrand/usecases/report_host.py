@@ -1,0 +1,165 @@
+"""The end of the report: the host, the tools and the configuration as recorded, and how to make the numbers again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from layoutrand.core.capture import Capture
+from layoutrand.core.config import Config
+from layoutrand.core.seeds import format_seeds
+from layoutrand.errors import LayoutrandError
+from layoutrand.model import Context
+from layoutrand.text.html_report import Section, Table
+from layoutrand.text.quantities import quantity
+from layoutrand.usecases.images import image_key
+from layoutrand.usecases.prebuilt import origin_of, recorded_under
+from layoutrand.usecases.selection import Selection
+from layoutrand.world.cache import Cache
+
+_FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "args", "prebuilt", "rev")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of the report, for its command line; ``threshold`` and ``confidence`` are fractions."""
+
+    baseline: str
+    confidence: float
+    threshold: float
+    metric: str | None
+
+
+def captures_of(config: Config, project: Path, selection: Selection, cache: Cache) -> dict[str, Capture]:
+    """The captures in the cache that executions were made from, by what these are recorded under.
+
+    That is the capture's id, or where the system has words of its own or an image a digest with it in.
+    """
+    wanted = {(e.system, e.capture) for e in selection.executions}
+    try:
+        image = image_key(config, project)
+    except LayoutrandError:  # the image's template has gone: it can no longer be said what it was made of
+        return {}
+    found: dict[str, Capture] = {}
+    for name in cache.capture_ids():
+        for system, recorded in wanted:
+            if config.systems[system].prebuilt is None and recorded not in found:
+                origin = origin_of(config, system, name, (), image)
+                capture = cache.load_capture(name) if recorded_under(config, system, origin) == recorded else None
+                found |= {} if capture is None else {recorded: capture}
+    return found
+
+
+def environment(
+    selection: Selection, contexts: Sequence[Context], captures: Mapping[str, Capture], asked: Asked
+) -> list[Section]:
+    """Host and configuration as recorded, and the commands; nothing of this is known of imported results."""
+    if selection.sources:
+        files = [(source.file, source.format, ", ".join(source.systems)) for source in selection.sources]
+        return [Section(
+            "source", "Imported files", tables=[Table("Files", ("file", "format", "systems"), files, is_text=True)],
+            paragraphs=["The files do not say on which host and with which toolchain the binaries were made."],
+        )]  # fmt: skip
+    hosts = _merged([context.host_facts for context in contexts])
+    tables = [Table("Host, as recorded with the executions", ("fact", "value"), hosts, is_text=True)]
+    config = contexts[-1].config if contexts else {}
+    systems = [(name, *_system(settings)) for name, settings in config.get("systems", {}).items()]
+    tables.append(Table("Systems", ("system", "toolchain", "flags"), systems, is_text=True))
+    prebuilt = {name for name, settings in config.get("systems", {}).items() if settings.get("prebuilt")}
+    made, unknown = _tools(selection, captures, prebuilt)
+    tables.append(made)
+    commands = [(b["name"], shlex.join(b["command"])) for b in config.get("benchmarks", ())]
+    tables.append(Table("Benchmarks", ("benchmark", "command"), commands, is_text=True))
+    tools = _merged([context.instruments for context in contexts])
+    tables.append(Table("Instruments", ("instrument", "how"), tools, is_text=True))
+    return [
+        Section("host", "Host and configuration", unknown, tables=[table for table in tables if table.rows]),
+        _again(selection, contexts, asked),
+    ]
+
+
+def _tools(selection: Selection, captures: Mapping[str, Capture], prebuilt: Container[str]) -> tuple[Table, list[str]]:
+    """With what each system's binaries were built and linked, from the records of the builds; and what is not known."""
+    rows, unknown = [], []
+    order = list(dict.fromkeys(sample.system for sample in selection.samples))
+    pairs = sorted({(e.system, e.capture) for e in selection.executions})
+    for system, name in sorted(pairs, key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order)):
+        capture = captures.get(name)
+        if capture is None and system in prebuilt:
+            continue
+        if capture is None:
+            unknown.append(system)
+            continue
+        versions = {role: facts.get("version", "") for role, facts in capture.tools.items()}
+        compilers = dict.fromkeys(versions[role] for role in ("cc", "cxx", "fc") if versions.get(role))
+        rows.append((system, "; ".join(compilers), versions.get("ld", ""), _source(capture.source)))
+    columns = ("system", "compilers", "linker", "source")
+    lines = [
+        f"Compiler, linker and source of {', '.join(dict.fromkeys(unknown))} are not known: "
+        "the cache of this machine has no record of the build."
+    ]
+    return Table("Compilers, linkers and source, as recorded at the build", columns, rows, is_text=True), (
+        lines if unknown else []
+    )
+
+
+def _source(source: Mapping[str, Any]) -> str:
+    """A commit, or the digest of the files and what git said of them."""
+    if source.get("commit"):
+        return f"commit {source['commit'][:12]} of {source.get('repo', 'a repository')}"
+    files = f"files {source['digest'][:12]}" if source.get("digest") else "not recorded"
+    git = source.get("git") or {}
+    if not git.get("commit"):
+        return files
+    return f"{files}, commit {git['commit'][:12]}{' with changes' if git.get('dirty') else ''}"
+
+
+def _again(selection: Selection, contexts: Sequence[Context], asked: Asked) -> Section:
+    seeds = [e.layout for e in selection.executions if isinstance(e.layout, int)]
+    digests = ", ".join(dict.fromkeys(context.config_digest[:12] for context in contexts))
+    schedules = ", ".join(dict.fromkeys(str(context.schedule_seed) for context in contexts))
+    builds = [line for context in contexts[-1:] for line in context.config.get("build", {}).get("commands", ())]
+    text = (
+        f"With the same layoutrand.toml (digest {digests or 'not recorded'}) and toolchains the seeds give the same "
+        f"layouts; schedule seed {schedules or 'not recorded'} gives the same order of executions. "
+        "The program itself is built by the first command, with: " + ("; ".join(builds) or "commands not recorded")
+    )
+    seed_option = ["--seeds", format_seeds(seeds)] if seeds else []
+    options = ["--baseline", asked.baseline, "--threshold", f"{100 * asked.threshold:g}%"]
+    options += ["--confidence", f"{asked.confidence:g}", *(["--metric", asked.metric] if asked.metric else [])]
+    lines = [
+        ["layoutrand", "build", *seed_option], ["layoutrand", "run", *seed_option],
+        ["layoutrand", "report", *options],
+    ]  # fmt: skip
+    return Section("again", "Making these numbers again", [text], commands=[shlex.join(line) for line in lines])
+
+
+def _merged(several: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Each key with every value that it had, in the order of appearance."""
+    keys = dict.fromkeys(key for facts in several for key in facts)
+    merged = []
+    for key in keys:
+        values = dict.fromkeys(_said(key, facts[key]) for facts in several if key in facts)
+        merged.append((key, "; then ".join(values)))
+    return merged
+
+
+def _said(key: str, value: Any) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if key.endswith("_bytes") and isinstance(value, int):
+        return quantity(value, "B") if value < 2**30 else f"{value / 2**30:.4g} GiB"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _system(settings: Mapping[str, Any]) -> tuple[str, str]:
+    flags = " ".join(f"{name}={shlex.quote(settings[name])}" for name in _FLAGS if settings.get(name))
+    return str(settings.get("toolchain", "")), flags

@@ -1,0 +1,180 @@
+"""The report's overview: the baseline against every other system, as forest plots, tables and findings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from layoutrand.errors import AnalysisError
+from layoutrand.stats import Interval
+from layoutrand.text.figures import rows
+from layoutrand.text.figures.canvas import cut
+from layoutrand.text.html_report import Figure, Section, Table
+from layoutrand.text.quantities import NO_BOUNDS, quantity
+from layoutrand.usecases import sentences
+from layoutrand.usecases.compare import UNDECIDED, BenchmarkRatio, Comparison, adjusted, compare
+from layoutrand.usecases.selection import Selection
+
+_MOST_IN_FINDINGS: Final = 8
+_LONGEST_NAME: Final = 40
+
+
+def compare_all(
+    selection: Selection, baseline: str, confidence: float, threshold: float, metric: str | None
+) -> tuple[list[Comparison], list[str]]:
+    """The baseline against every other system with results, and why some could not be compared.
+
+    All verdicts are one family, as in `compare_several`.
+    """
+    done: list[Comparison] = []
+    missing: list[str] = []
+    for system in dict.fromkeys(sample.system for sample in selection.samples):
+        if system == baseline:
+            continue
+        try:
+            done.append(compare(selection, baseline, system, confidence=confidence, threshold=threshold, metric=metric))
+        except AnalysisError as error:
+            missing.append(f"{system} could not be compared with {baseline}: {str(error).splitlines()[0]}")
+    family = [pair for each in done for pair in each.benchmarks]
+    return [replace(e, benchmarks=adjusted(e.benchmarks, confidence, family=family)) for e in done], missing
+
+
+def findings(comparisons: Sequence[Comparison]) -> list[str]:
+    """What the comparisons say: of few benchmarks each, of many those with a verdict, and the suite."""
+    lines: list[str] = []
+    few = sum(len(result.benchmarks) for result in comparisons) <= _MOST_IN_FINDINGS
+    for result in comparisons:
+        name = f"{result.candidate} against {result.baseline}"
+        if suite := sentences.of_suite(result):
+            lines.append(f"{name}, {suite}.")
+        count = len(result.benchmarks)
+        lines.append(
+            f"{name}, {count} benchmark{'' if count == 1 else 's'}: {_counts(result, named=not few)} "
+            f"(threshold {100 * result.threshold:g} %, {100 * result.confidence:g} % intervals)."
+        )
+    if few:
+        said = [sentences.of_ratio(result, pair) for result in comparisons for pair in result.benchmarks]
+        lines += [f"{sentence}." for sentence in said]
+    return lines
+
+
+def _counts(result: Comparison, *, named: bool) -> str:
+    """How many benchmarks have which verdict; ``named`` tells those that have one, the largest difference first."""
+    parts = []
+    for verdict in ("faster", "slower", "equivalent", UNDECIDED):
+        chosen = [pair for pair in result.benchmarks if pair.verdict == verdict]
+        if not chosen:
+            continue
+        chosen.sort(key=_difference, reverse=True)
+        shown = f" ({', '.join(map(_named, chosen))})" if named and verdict != UNDECIDED else ""
+        parts.append(f"{len(chosen)} {verdict}{shown}")
+    return ", ".join(parts)
+
+
+def _difference(pair: BenchmarkRatio) -> float:
+    return abs(math.log(pair.ratio.centre)) if pair.ratio is not None and pair.ratio.centre > 0 else math.inf
+
+
+def _named(pair: BenchmarkRatio) -> str:
+    change = "" if pair.ratio is None else f" {100 * (pair.ratio.centre - 1):+.1f} %"
+    return f"{cut(pair.benchmark, _LONGEST_NAME)}{change}"
+
+
+def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Section:
+    """Forest plots with their numbers, and which benchmarks only one system has."""
+    only = [
+        f"Only {system} has results of {', '.join(names)}: not compared."
+        for result in comparisons
+        for system, names in ((result.baseline, result.only_baseline), (result.candidate, result.only_candidate))
+        if names
+    ]
+    judged = max((p.sureness.n_judged for result in comparisons for p in result.benchmarks if p.sureness), default=0)
+    text = (
+        f'{judged} verdicts are given at once, so some may be wrong by chance: "beside the others" is the verdict '
+        f"that stands when this is allowed for (Holm), with its p-value of no difference at all."
+    )
+    tables = [*map(_ratios, comparisons), *_suites(comparisons)]
+    return Section(
+        "overview", "Ratios", [text] if judged > 1 else [], [*missing, *only],
+        figures=[_forest(each) for each in comparisons], tables=tables,
+    )  # fmt: skip
+
+
+def _forest(result: Comparison) -> Figure:
+    drawn = [_row(pair) for pair in result.benchmarks if pair.ratio is not None]
+    suite = result.suite
+    if suite is not None and suite.n_benchmarks > 1:
+        bounds = (suite.ratio.low, suite.ratio.centre, suite.ratio.high)
+        drawn.append(rows.Row("geometric mean", _short(suite.ratio, suite.verdict), 1, interval=bounds, strong=True))
+    directions = {pair.better for pair in result.benchmarks}
+    meaning = {"less": ", below 1 is better", "more": ", above 1 is better"}
+    name = f"{result.candidate} / {result.baseline}"
+    chart = rows.RowChart(
+        title=f"Ratios {name}",
+        description=f"{len(drawn)} ratios with {100 * result.confidence:g} % intervals; the numbers are in the table.",
+        axis=f"ratio {name}{meaning[directions.pop()] if len(directions) == 1 else ''}",
+        rows=drawn, band=(1 - result.threshold, 1 + result.threshold), reference=1.0,
+    )  # fmt: skip
+    caption = (
+        f"Means over layouts, with {100 * result.confidence:g} % intervals. Shaded: within the threshold of "
+        f"{100 * result.threshold:g} %, where two systems count as equivalent."
+    )
+    return Figure(name, rows.draw(chart), caption)
+
+
+def _row(pair: BenchmarkRatio) -> rows.Row:
+    assert pair.ratio is not None
+    bounds = (pair.ratio.low, pair.ratio.centre, pair.ratio.high)
+    return rows.Row(pair.benchmark, _short(pair.ratio, pair.verdict), 0, interval=bounds)
+
+
+def _short(ratio: Interval, verdict: str) -> str:
+    if math.isinf(ratio.low) and math.isinf(ratio.high):
+        return f"{ratio.centre:.3f} {NO_BOUNDS}, {verdict}"
+    return f"{ratio.centre:.3f} [{ratio.low:.3f}, {ratio.high:.3f}] {verdict}"
+
+
+def _ratios(result: Comparison) -> Table:
+    """The numbers of the forest plot, with the means that they are ratios of."""
+    cells = [_cells(pair) for pair in result.benchmarks]
+    suite = result.suite
+    if suite is not None and suite.n_benchmarks > 1:
+        p_value = "" if suite.p_value is None else sentences.p_value(suite.p_value)
+        name = f"geometric mean of {suite.n_benchmarks}"
+        cells.append((name, _ratio(suite.ratio), suite.verdict, "", p_value, "", "", ""))
+    columns = (
+        "benchmark", "ratio", "verdict", "beside the others", "p", f"mean {result.baseline}",
+        f"mean {result.candidate}", "metric",
+    )  # fmt: skip
+    return Table(f"Ratios {result.candidate} / {result.baseline}", columns, cells)
+
+
+def _cells(pair: BenchmarkRatio) -> tuple[str, ...]:
+    sure = pair.sureness
+    return (
+        pair.benchmark, "-" if pair.ratio is None else _ratio(pair.ratio), pair.verdict,
+        "-" if sure is None else sure.verdict, "-" if sure is None else sentences.p_value(sure.no_difference_holm),
+        quantity(pair.baseline_mean, pair.unit), quantity(pair.candidate_mean, pair.unit), pair.metric,
+    )  # fmt: skip
+
+
+def _suites(comparisons: Sequence[Comparison]) -> list[Table]:
+    """How each system's geometric mean is distributed when every benchmark is measured once, in one binary."""
+    cells: dict[tuple[str, ...], None] = {}  # the baseline has a row for each set of benchmarks that it shares
+    for result in comparisons:
+        suite = result.suite
+        if suite is None or suite.distributions is None:
+            continue
+        for system, five in zip((result.baseline, result.candidate), suite.distributions, strict=True):
+            values = (five.minimum, five.lower_quartile, five.median, five.upper_quartile, five.maximum)
+            cells[system, str(suite.n_benchmarks), *(quantity(value, suite.unit) for value in values)] = None
+    columns = ("system", "benchmarks", "lowest", "lower quartile", "median", "upper quartile", "highest")
+    return [Table("Geometric mean with each benchmark measured once", columns, list(cells))] if cells else []
+
+
+def _ratio(interval: Interval) -> str:
+    if math.isinf(interval.low) and math.isinf(interval.high):
+        return f"{interval.centre:.4f} {NO_BOUNDS}"
+    return f"{interval.centre:.4f} [{interval.low:.4f}, {interval.high:.4f}]"

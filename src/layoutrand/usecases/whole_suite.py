@@ -1,0 +1,117 @@
+"""The geometric mean over a suite: paired by seed, by resampling, as a test, and as a distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from layoutrand.errors import AnalysisError
+from layoutrand.model import BinaryName
+from layoutrand.stats import (
+    FiveNumberSummary,
+    Interval,
+    five_number_summary,
+    randomization_test,
+    ratio_interval,
+    suite_ratio,
+)
+from layoutrand.usecases.analyse import measurements
+from layoutrand.usecases.selection import Executions, Sample
+
+Pairs = Sequence[tuple[Sample, Sample]]
+"""(Baseline, candidate) of each benchmark."""
+
+
+def paired_suite(pairs: Pairs, confidence: float) -> Interval | None:
+    """Over the seeds that all samples share; None where there are fewer than two."""
+    common = _of_common_seeds(pairs)
+    if common is None:
+        return None
+    try:
+        return suite_ratio(*common, confidence=confidence, method="paired-log-t")
+    except AnalysisError:
+        return None
+
+
+def by_binary(pairs: Pairs, confidence: float) -> Interval | None:
+    """Where the seeds of the systems differ, but each system's benchmarks share its binaries: a mean for each binary.
+
+    The geometric mean over benchmarks is taken binary by binary, and Student's t (Welch) over these, so that what a
+    binary does to all benchmarks at once widens the interval as it should.  None where benchmarks lack binaries that
+    others have, and where a mean is not above 0.
+    """
+    if len(pairs) < 2 or not _is_shared(pairs):
+        return None
+    logs: list[list[float]] = []
+    for side in (0, 1):
+        means = [[_mean(runs) for _, runs in pair[side].binaries] for pair in pairs]
+        if min(map(min, means)) <= 0:
+            return None
+        logs.append([math.fsum(map(math.log, binary)) / len(pairs) for binary in zip(*means, strict=True)])
+    if min(map(len, logs)) < 2:
+        return None
+    # The unit of the means is that of no quantity; centred, their exponentials cannot overflow.
+    centre = math.fsum(logs[0]) / len(logs[0])
+    old, new = ([math.exp(value - centre) for value in side] for side in logs)
+    return ratio_interval(old, new, confidence=confidence, method="log-t")
+
+
+def _mean(runs: Executions) -> float:
+    return math.fsum(math.fsum(run) / len(run) for run in runs) / len(runs)
+
+
+def _is_shared(pairs: Pairs) -> bool:
+    """Whether the benchmarks of each system have the same binaries, in the same order."""
+    return all(len({tuple(name for name, _ in pair[side].binaries) for pair in pairs}) == 1 for side in (0, 1))
+
+
+def bootstrap(pairs: Pairs, confidence: float) -> Interval | None:
+    """By hierarchical resampling: of the common seeds where there are some, which all benchmarks then share.
+
+    One binary serves all benchmarks, so their measurements of a seed rise and fall together: resampling each benchmark
+    by itself, as Li, Chen and Peng do for benchmarks that have nothing in common, would give too narrow an interval.
+    """
+    common = _of_common_seeds(pairs)
+    try:
+        if common is not None:
+            return suite_ratio(*common, confidence=confidence, method="bootstrap", draws="paired")
+        baselines = {_name(old): measurements(old) for old, _ in pairs}
+        candidates = {_name(new): measurements(new) for _, new in pairs}
+        draws = "shared" if _is_shared(pairs) else "separate"
+        return suite_ratio(baselines, candidates, confidence=confidence, method="bootstrap", draws=draws)
+    except AnalysisError:  # replicates around 0: the ratio by t says what it can
+        return None
+
+
+def p_value(baselines: Mapping[str, Any], candidates: Mapping[str, Any]) -> float | None:
+    """None where a single binary measured 0, whose share in a geometric mean cannot be dealt anew."""
+    try:
+        return randomization_test(baselines, candidates).p_value
+    except AnalysisError:
+        return None
+
+
+def distributions(
+    baselines: Mapping[str, Any], candidates: Mapping[str, Any]
+) -> tuple[FiveNumberSummary, FiveNumberSummary] | None:
+    """Of the suite means of both; None where a measurement is not above 0."""
+    try:
+        return five_number_summary(baselines), five_number_summary(candidates)
+    except AnalysisError:
+        return None
+
+
+def _of_common_seeds(pairs: Pairs) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Baselines and candidates over the seeds that all samples share, in one order; None for fewer than two."""
+    samples = [dict(sample.binaries) for pair in pairs for sample in pair]
+    seeds: list[BinaryName] = [seed for seed in samples[0] if all(seed in sample for sample in samples)]
+    if len(seeds) < 2:
+        return None
+    old = {_name(a): [dict(a.binaries)[seed] for seed in seeds] for a, _ in pairs}
+    new = {_name(b): [dict(b.binaries)[seed] for seed in seeds] for _, b in pairs}
+    return old, new
+
+
+def _name(sample: Sample) -> str:
+    return f"{sample.benchmark} {sample.metric}"

@@ -1,0 +1,239 @@
+"""What `analyse` finds in a sample: how sure variances are, whether layout matters, odd layouts, what is still needed."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from experiments import execution, measured, selected, write
+from fakes import make_config
+from layoutrand import stats
+from layoutrand.model import BuildFailure, Measurement
+from layoutrand.usecases.analyse import analyse
+from layoutrand.usecases.basis import basis, policy_words, sentences
+from layoutrand.usecases.documents import analyse_document
+from layoutrand.usecases.sentences import of_analysis
+
+CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
+
+
+def analysed(tmp_path, data, **options):
+    write(CONFIG, tmp_path, measured(CONFIG, tmp_path, "a", "b", data, **options))
+    (analysis,) = analyse(selected(CONFIG, tmp_path), confidence=0.95, metrics=[]).analyses
+    return analysis
+
+
+def document_of(tmp_path):
+    document = analyse_document(analyse(selected(CONFIG, tmp_path), confidence=0.95, metrics=[]))
+    json.dumps(document, allow_nan=False)
+    return document
+
+
+def layouts(sd, *, seed=1, n=20, executions=1, noise=0.1):
+    chance = random.Random(seed)
+    return {
+        k: [[100 + place + chance.gauss(0, noise)] for _ in range(executions)]
+        for k in range(1, n + 1)
+        for place in [chance.gauss(0, sd)]
+    }
+
+
+def test_every_level_has_an_interval_of_its_relative_standard_deviation(tmp_path):
+    data = layouts(2, executions=3)
+    values = np.array([[x for (x,) in runs] for runs in data.values()])
+    found = analysed(tmp_path, data).findings
+    binary, execution_level = found.relative_sds
+
+    assert (binary.method, execution_level.method) == ("f", "f")
+    within = values.var(axis=1, ddof=1).mean()
+    bounds = [math.sqrt(40 * within / scipy_stats.chi2.ppf(q, 40)) / values.mean() for q in (0.975, 0.025)]
+    assert [execution_level.low, execution_level.high] == pytest.approx(bounds)
+    levels = document_of(tmp_path)["benchmarks"][0]["levels"]
+    assert levels[1]["relative_sd_interval"] == pytest.approx(bounds)
+    assert levels[0]["relative_sd_interval"][0] < levels[0]["relative_sd"] < levels[0]["relative_sd_interval"][1]
+
+
+def test_unbalanced_executions_get_bootstrap_intervals_and_a_permutation_test(tmp_path):
+    data = layouts(2, executions=3)
+    data[1] = data[1][:1]
+    found = analysed(tmp_path, data).findings
+
+    assert {each.method for each in found.relative_sds} == {"bootstrap"}
+    assert (found.test.method, found.correlation.method) == ("permutation", "bootstrap")
+    assert found.test.p_value < 0.001
+
+
+def test_repeated_executions_are_tested_by_f_with_the_share_of_layouts(tmp_path):
+    data = layouts(2, executions=3)
+    values = [[x for (x,) in runs] for runs in data.values()]
+    analysis = analysed(tmp_path, data)
+    found = analysis.findings
+
+    assert found.test.method == "f"
+    assert found.test.p_value == pytest.approx(scipy_stats.f_oneway(*values).pvalue)
+    assert found.correlation == stats.intraclass_correlation(values, method="f")
+    assert found.layout_sd == found.relative_sds[0]
+    assert "layout matters (p < 0.0001)" in of_analysis(analysis)
+
+
+def in_order(tmp_path, values):
+    """Layouts whose seeds have nothing to do with the order of execution, executed twice each."""
+    seeds = random.Random(1).sample(range(1, len(values) + 1), len(values))
+    rows = measured(CONFIG, tmp_path, "a", "b", {k: [[v], [v + 0.01]] for k, v in zip(seeds, values, strict=True)})
+    write(CONFIG, tmp_path, [replace(row, started_at=float(number)) for number, row in enumerate(rows)])
+    (analysis,) = analyse(selected(CONFIG, tmp_path), confidence=0.95, metrics=[]).analyses
+    return analysis
+
+
+def test_a_machine_that_drifted_is_not_taken_for_layout_without_a_word(tmp_path):
+    """Executions of a binary are made in one round, so repeating them does not tell drift from layout."""
+    analysis = in_order(tmp_path, [100 + 5 * math.sin(k / 5) for k in range(30)])
+
+    assert analysis.findings.test.p_value < 0.001
+    assert analysis.findings.drift.is_found
+    assert any("the machine drifted" in warning for warning in analysis.warnings)
+    assert "layout, or drift of the machine, matters (p < 0.0001)" in of_analysis(analysis)
+    assert document_of(tmp_path)["benchmarks"][0]["drift"]["found"] is True
+
+
+def test_layouts_that_differ_in_no_order_are_no_drift(tmp_path):
+    chance = random.Random(2)
+    analysis = in_order(tmp_path, [100 + chance.gauss(0, 5) for _ in range(30)])
+
+    assert not analysis.findings.drift.is_found
+    assert "layout matters (p < 0.0001)" in of_analysis(analysis)
+
+
+def test_binaries_executed_once_are_tested_against_stock(tmp_path):
+    chance = random.Random(5)
+    stock = [[100 + chance.gauss(0, 0.5)] for _ in range(20)]
+    data = layouts(2, noise=0.5)
+    analysis = analysed(tmp_path, data | {"stock": stock})
+    effect = stats.layout_effect([x for (x,) in stock], [x for ((x,),) in data.values()])
+
+    assert (analysis.findings.test.method, analysis.findings.test.p_value) == ("stock", effect.p_value)
+    assert analysis.findings.correlation == effect.correlation
+    assert analysis.findings.layout_sd == effect.layout_sd_interval
+    row = document_of(tmp_path)["benchmarks"][0]
+    assert row["layout_test"] == {"p_value": effect.p_value, "statistic": None, "method": "stock"}
+    low, high = row["layout_relative_sd_interval"]
+    assert low < row["layout"]["relative_sd"] < high
+
+
+def test_without_repetition_and_stock_it_is_said_that_nothing_tells_layout_from_noise(tmp_path):
+    analysis = analysed(tmp_path, layouts(2))
+
+    assert (analysis.findings.test, analysis.findings.correlation, analysis.findings.layout_sd) == (None, None, None)
+    assert any("set run.executions = 2, or execute stock" in warning for warning in analysis.warnings)
+
+
+def test_simulated_counts_in_two_groups_are_told_from_rounding_and_need_no_noise(tmp_path):
+    """Counts come in steps of one, so equal ones are no accident of rounding; a simulator has no noise to miss."""
+    metric = "metric = {wall = false, cachegrind = true}\n"
+    config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n' + metric, systems=("a",))
+    rows = [
+        execution(
+            config, tmp_path, "a", "b", seed, instrument="cachegrind",
+            measurements=(Measurement("estimated_cycles", "1", 0, 1000.0 + seed % 2 * 500, warmup=False),),
+        )
+        for seed in range(1, 31)
+    ]  # fmt: skip
+    write(config, tmp_path, rows)
+    (analysis,) = analyse(selected(config, tmp_path), confidence=0.95, metrics=[]).analyses
+
+    assert analysis.findings.shape.has_several_peaks
+    assert analysis.warnings == ()
+
+
+def test_stock_that_varies_more_than_the_layouts_gives_no_interval_but_a_warning(tmp_path):
+    chance = random.Random(6)
+    stock = [[100 + chance.gauss(0, 9)] for _ in range(20)]
+    analysis = analysed(tmp_path, layouts(0, noise=0.5) | {"stock": stock})
+
+    assert (analysis.findings.layout_sd, analysis.findings.correlation) == (None, None)
+    assert analysis.findings.test.p_value > 0.99
+    assert any("stock vary more than the layouts do" in warning for warning in analysis.warnings)
+    assert "no sign that layout matters" in of_analysis(analysis)
+
+
+def test_an_outlier_is_flagged_and_stays_in_the_mean(tmp_path):
+    data = layouts(1) | {21: [[150.0]]}
+    analysis = analysed(tmp_path, data)
+    (odd,) = analysis.findings.shape.outliers
+
+    assert (odd.binary, odd.mean) == (21, 150.0)
+    assert odd.score > analysis.findings.shape.limit
+    assert analysis.mean.centre == pytest.approx(sum(runs[0][0] for runs in data.values()) / 21)
+    assert "far from the others, but in the numbers: seed 21" in of_analysis(analysis)
+    (row,) = document_of(tmp_path)["benchmarks"]
+    assert [each["seed"] for each in row["outliers"]] == [21]
+    assert row["n_binaries"] == 21
+
+
+def test_two_groups_of_layouts_are_flagged(tmp_path):
+    chance = random.Random(7)
+    data = {k: [[100 + 20 * (k % 2) + chance.gauss(0, 1)]] for k in range(1, 31)}
+    analysis = analysed(tmp_path, data)
+
+    assert analysis.findings.shape.has_several_peaks
+    assert "the layouts fall into groups (dip test, p" in of_analysis(analysis)
+    assert document_of(tmp_path)["benchmarks"][0]["modality"]["several_peaks"] is True
+
+
+def test_few_layouts_are_not_judged_by_their_shape(tmp_path):
+    shape = analysed(tmp_path, {1: [[1.0]], 2: [[1.1]], 3: [[9.0]]}).findings.shape
+
+    assert (shape.outliers, shape.limit, shape.dip_p_value, shape.has_several_peaks) == ((), None, None, False)
+
+
+def test_what_one_binary_would_have_shown(tmp_path):
+    one = analysed(tmp_path, {1: [[9.0]], 2: [[10.0]], 3: [[11.0]]}).findings.one_binary
+
+    assert (one.lowest, one.highest) == pytest.approx((0.9, 1.1))
+    assert (one.comparison.minimum, one.comparison.maximum) == pytest.approx((9 / 11, 11 / 9))
+
+
+def test_binaries_still_needed_for_one_percent(tmp_path):
+    data = layouts(3)
+    analysis = analysed(tmp_path, data)
+    needed = analysis.findings.needed
+
+    assert (needed.half_width, needed.n_more) == (0.01, needed.n_binaries - 20)
+    sd = np.std([runs[0][0] for runs in data.values()], ddof=1)
+    half = scipy_stats.t.ppf(0.975, needed.n_binaries - 1) * sd / math.sqrt(needed.n_binaries)
+    assert half / analysis.mean.centre <= 0.01
+    assert needed.n_more > 0
+
+
+def test_the_basis_states_seeds_counts_policy_failures_and_what_was_left_out(tmp_path):
+    rows = measured(CONFIG, tmp_path, "a", "b", {1: [[1.0]], 2: [[1.1]], 3: [[1.2]], 7: [[1.3]], "stock": [[1.0]]})
+    rows.append(execution(CONFIG, tmp_path, "a", "b", 8, status="exit", reason="r", log="l"))
+    earlier = execution(CONFIG, tmp_path, "a", "b", 1, definition="earlier", repetition=5)
+    write(CONFIG, tmp_path, [*rows, earlier], [BuildFailure("a", "prog", 9, "e", None)])
+    selection = selected(CONFIG, tmp_path)
+    of = basis(selection)
+    (row,) = of.systems
+
+    assert (row.seeds, row.n_seeds, row.n_executions, row.n_failed, row.n_unbuilt) == ("1..3,7", 4, 6, 1, 1)
+    (left_out,) = of.left_out
+    assert "left out 1 executions of an earlier definition" in left_out
+    said = "\n".join(sentences(of))
+    assert "a: seeds 1..3,7 (4), 6 executions, 1 failed, 1 binaries not built" in said
+    assert "layout policy: function-order" in said
+    assert "left out: b: left out 1 executions" in said
+    found = document_of(tmp_path)["basis"]
+    assert found["systems"][0]["seeds"] == "1..3,7"
+    assert found["layout_policy"]["factors"] == ["function-order"]
+    assert found["left_out"] == list(of.left_out)
+
+
+def test_a_policy_in_words():
+    assert policy_words({"factors": ["padding", "function-order"], "classes": "keep", "padding_bytes": 8}) == (
+        "padding, function-order; classes keep; padding_bytes 8"
+    )

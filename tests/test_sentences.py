@@ -1,0 +1,141 @@
+"""The plain words for a comparison: the direction, the counts, and nothing that the interval does not bear out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from layoutrand.stats import FiveNumberSummary, Forecast, Interval
+from layoutrand.usecases.compare import BenchmarkRatio, Comparison
+from layoutrand.usecases.sentences import of_ratio, p_words
+from layoutrand.usecases.sureness import Sureness
+
+
+def interval(centre, low, high):
+    return Interval(centre=centre, low=low, high=high, confidence=0.95, method="fieller", warnings=())
+
+
+def one_binary(low, high):
+    return FiveNumberSummary(minimum=low, lower_quartile=low, median=1.0, upper_quartile=high, maximum=high)
+
+
+PAIR = BenchmarkRatio(
+    benchmark="fib", instrument="native", metric="wall_s", unit="s", ratio=interval(0.979, 0.972, 0.986),
+    verdict="faster", n_baseline=30, n_candidate=30, baseline_mean=1.0, candidate_mean=0.979, paired=None, n_pairs=0,
+    correlation=None, variance_reduction=None, warnings=(),
+    sureness=Sureness(0.001, 0.001, 0.001, 0.001, 1, "faster"), one_binary=one_binary(0.941, 1.017),
+    forecast=Forecast(verdict="faster", n_binaries=30, n_more=0, warnings=()),
+)  # fmt: skip
+RESULT = Comparison(
+    baseline="O2", candidate="O3", confidence=0.95, threshold=0.01, benchmarks=(PAIR,), suite=None, only_baseline=(),
+    only_candidate=(), failures=(), build_failures=(), warnings=(),
+)  # fmt: skip
+
+
+def said(**changes):
+    return of_ratio(RESULT, replace(PAIR, **changes))
+
+
+def test_a_decided_ratio():
+    assert said() == (
+        "fib: O3 is 2.1 % faster than O2 (95 % interval 1.4 to 2.8 %, 30 binaries each); "
+        "one binary of each could have shown anything from 1.7 % slower to 5.9 % faster"
+    )
+
+
+def test_slower_with_different_counts_and_only_one_direction():
+    sentence = said(
+        ratio=interval(1.2, 1.15, 1.25), verdict="slower", n_baseline=28, one_binary=one_binary(1.05, 1.4),
+        sureness=replace(PAIR.sureness, verdict="slower"),
+    )  # fmt: skip
+    assert sentence == (
+        "fib: O3 is 20.0 % slower than O2 (95 % interval 15.0 to 25.0 %, 30 and 28 binaries); "
+        "one binary of each could have shown anything from 5.0 to 40.0 % slower"
+    )
+
+
+def test_undecided():
+    sentence = said(
+        ratio=interval(0.995, 0.98, 1.01), verdict="undecided",
+        forecast=Forecast(verdict="equivalent", n_binaries=1200, n_more=1170, warnings=()),
+    )  # fmt: skip
+    assert sentence.startswith(
+        "fib: undecided: O3 measured 0.50 % faster than O2 (95 % interval 1.0 % slower to 2.0 % faster, "
+        "30 binaries each); about 1,200 binaries each would decide it; one binary of each"
+    )
+
+
+def test_undecided_for_ever():
+    forecast = Forecast(verdict="undecided", n_binaries=None, n_more=None, warnings=("w",))
+    assert "would decide" not in said(ratio=interval(0.99, 0.98, 1.01), verdict="undecided", forecast=forecast)
+
+
+def test_equivalent():
+    sentence = said(ratio=interval(1.001, 0.998, 1.004), verdict="equivalent", one_binary=None,
+                    sureness=replace(PAIR.sureness, verdict="equivalent"))  # fmt: skip
+    assert sentence == (
+        "fib: equivalent within 1 %: O3 is 0.10 % slower than O2 "
+        "(95 % interval 0.40 % slower to 0.20 % faster, 30 binaries each)"
+    )
+
+
+def test_a_verdict_that_does_not_stand_beside_the_others():
+    sure = Sureness(0.01, 0.2, 0.02, 0.24, 12, "undecided")
+    assert "; not sure beside the 12 verdicts given at once (Holm); one binary" in said(sureness=sure)
+
+
+def test_one_layout():
+    sentence = said(counted="executions")
+    assert "30 executions each" in sentence
+    assert sentence.endswith("one layout alone, so nothing is said of what other layouts would show")
+    assert "one binary of each" not in sentence
+
+
+def test_a_single_binary_each():
+    sentence = said(
+        ratio=interval(1.5, float("-inf"), float("inf")), verdict="undecided", n_baseline=1, n_candidate=1,
+        one_binary=one_binary(1.5, 1.5), forecast=None,
+    )  # fmt: skip
+    assert sentence == "fib: undecided: O3 measured 50.0 % slower than O2 (95 % interval without bounds, 1 binary each)"
+
+
+def test_more_is_better():
+    sentence = said(
+        metric="rate", unit="1/s", better="more", ratio=interval(1.05, 1.03, 1.07), one_binary=one_binary(0.9, 1.2)
+    )
+    assert sentence == (
+        "fib: O3 is 5.0 % faster than O2 by rate (95 % interval 3.0 to 7.0 %, 30 binaries each); "
+        "one binary of each could have shown anything from 10.0 % slower to 20.0 % faster"
+    )
+
+
+def test_what_is_no_time_is_less_or_more():
+    sentence = said(metric="instructions", unit="1", one_binary=one_binary(0.97, 0.99))
+    assert sentence.startswith("fib: O3 takes 2.1 % less instructions than O2 (")
+    assert sentence.endswith("anything from 1.0 to 3.0 % less")
+
+
+def test_nothing_differs():
+    sentence = said(
+        metric="instructions", unit="1", verdict="equivalent", ratio=interval(1.0, 1.0, 1.0),
+        one_binary=one_binary(1.0, 1.0), sureness=replace(PAIR.sureness, verdict="equivalent"),
+    )  # fmt: skip
+    assert sentence.startswith("fib: equivalent within 1 %: O3 and O2 have the same instructions (")
+    assert "one binary of each" not in sentence
+
+
+def test_no_ratio():
+    assert said(ratio=None) == "fib: no ratio of O3 to O2 can be given"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(0.0123, "p = 0.012"), (0.00001, "p < 0.0001"), (1.0, "p = 1"), (0.5, "p = 0.5")]
+)
+def test_p_values(value, words):
+    assert p_words(value) == words
+
+
+def test_a_narrow_range_is_given_in_as_many_digits_as_tell_its_ends_apart():
+    assert "could have shown anything from 5.001 to 5.003 % slower" in said(one_binary=one_binary(1.050013, 1.050031))
+    assert "interval 1.8212 to 1.8213 %" in said(ratio=interval(0.98178, 0.981787, 0.981788), verdict="faster")
