@@ -60,7 +60,7 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
 
     Captures come first (each system's instrumented and stock builds, as many at a time as there are jobs), then all
     missing binaries are linked and verified, ``jobs`` at a time. In rebuild mode each layout is a build of its own.
-    Prebuilt systems have their stock binaries, whatever the ``layouts``; and these where factors of a JDK are asked for.
+    Prebuilt systems have their stock binaries, whatever the ``layouts``, and these with factors of a JDK.
     """
     everything = list(systems)
     systems = [name for name in everything if config.systems[name].prebuilt is None]
