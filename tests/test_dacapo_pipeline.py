@@ -104,7 +104,8 @@ def test_iterations_until_they_converge(project, version):
     assert run(root)["failures"] == []
     [row] = document(root, "analyse", "--metric", "iteration_s")["benchmarks"]
     assert row["n_iterations"] == 1
-    root = project(version, ["sized"], iterations=None, converge=True, options=[variance, "0.0000001", most, "4"])
+    # No more iterations than it takes to look for convergence: it never converges, however equal they are.
+    root = project(version, ["sized"], iterations=None, converge=True, options=[most, "3"])
     status, reason, output = failed(root, "sized")
     assert status == "no-measurement"
     assert "did not converge within" in reason
