@@ -17,6 +17,7 @@
         CodeChanged                a binary differs from identity in more than layout
       StoreError *               exit status 1
         CacheError                 the cache cannot be written or read
+        BundleError                a capture cannot be brought to another machine, or what arrived is damaged
         ResultsError               the results file cannot be used
       NoMeasurement              output that holds no usable number; becomes a failed execution, so it is no exit status
       AnalysisError              exit status 1: the numbers asked for cannot be computed from the data
@@ -106,6 +107,10 @@ class StoreError(LayoutrandError):
 
 class CacheError(StoreError):
     """The cache cannot be written or read."""
+
+
+class BundleError(StoreError):
+    """What travels between machines cannot be written or read, or is not what it should be."""
 
 
 class ResultsError(StoreError):
