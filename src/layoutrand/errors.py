@@ -9,6 +9,7 @@
       HostError *                exit status 1: this machine cannot do it
         ToolNotFound               a compiler, linker or measuring tool is absent
         FeatureUnsupported         the toolchain cannot do what was asked; names what can
+        ClusterError               the engine that [cluster] names is not there, or lost what it was given
       BuildError *               exit status 1: carries the system, the log and what to do next
         BuildFailed                the user's build commands failed
         CaptureFailed              the build worked, but a link of it cannot be captured
@@ -69,6 +70,10 @@ class ToolNotFound(HostError):
 
 class FeatureUnsupported(HostError):
     """The toolchain cannot do what was asked."""
+
+
+class ClusterError(HostError):
+    """The engine that ``[cluster]`` names cannot be used, or a task that it was given came to nothing."""
 
 
 class BuildError(LayoutrandError):

@@ -16,15 +16,16 @@ the size at 124 MB/s and back at 312 MB/s.  lzma (preset 0) made 0.14 of a part 
 
 from __future__ import annotations
 
+import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from layoutrand.errors import BundleError
-from layoutrand.world.disk import sha256_bytes, write_atomically
+from layoutrand.world.disk import canonical_json, sha256_bytes, write_atomically
 
 _LEVEL: Final = 1
 _SLACK: Final = 1 << 12  # bytes: zlib makes what it cannot compress longer by 5 for every 16 KiB, and 6
@@ -92,19 +93,60 @@ class Staging:
             raise BundleError(f"{path} is damaged: its content is not what its name says. Delete it and build again")
         return data
 
+    def result_path(self, key: str) -> Path:
+        """Where the binary with this key waits to be taken home."""
+        return self.root / "results" / key[:2] / key
+
+    def put_result(self, key: str, meta: Mapping[str, Any], data: bytes) -> None:
+        """Put a binary there with its record, of which ``sha256`` is the binary's."""
+        path = self.result_path(key)
+        head = canonical_json({**meta, "key": key, "size": len(data)})
+        with staging_errors("write", path):
+            write_atomically(path, sha256_bytes(head).encode() + b"\n" + head + b"\n" + zlib.compress(data, _LEVEL))
+
+    def result(self, key: str) -> tuple[dict[str, Any], bytes] | None:
+        """The binary with this key and its record, or None if it is not there; raises `BundleError` if damaged."""
+        path = self.result_path(key)
+        with staging_errors("read", path):
+            try:
+                stored = path.read_bytes()
+            except FileNotFoundError:
+                return None
+        seal, _, rest = stored.partition(b"\n")
+        head, _, packed = rest.partition(b"\n")
+        if sha256_bytes(head).encode() != seal:
+            raise _damaged(path)
+        meta: dict[str, Any] = json.loads(head)
+        if meta["key"] != key:
+            raise _damaged(path)
+        return meta, _unpacked(path, packed, meta["sha256"], meta["size"])
+
+    def drop_result(self, key: str) -> None:
+        """Forget a binary that is home, or damaged."""
+        path = self.result_path(key)
+        with staging_errors("delete", path):
+            path.unlink(missing_ok=True)
+
     def _read(self, path: Path, digest: str, size: int) -> tuple[bytes, int]:
         """A content, never more of it than ``size`` says: what is stored may unpack to far more than it should."""
         with path.open("rb") as file:
             length = os.fstat(file.fileno()).st_size
             packed = file.read(length) if length <= size + size // 1000 + _SLACK else b""
-        unpacker = zlib.decompressobj()
-        try:
-            data = unpacker.decompress(packed, size + 1)
-        except zlib.error:
-            data = b""
-        if len(data) != size or not unpacker.eof or unpacker.unused_data or sha256_bytes(data) != digest:
-            raise BundleError(
-                f"{path} is damaged: its content is not what its name says. The same `layoutrand build` puts it there "
-                "again"
-            )
-        return data, length
+        return _unpacked(path, packed, digest, size), length
+
+
+def _unpacked(path: Path, packed: bytes, digest: str, size: int) -> bytes:
+    unpacker = zlib.decompressobj()
+    try:
+        data = unpacker.decompress(packed, size + 1)
+    except zlib.error:
+        data = b""
+    if len(data) != size or not unpacker.eof or unpacker.unused_data or sha256_bytes(data) != digest:
+        raise _damaged(path)
+    return data
+
+
+def _damaged(path: Path) -> BundleError:
+    return BundleError(
+        f"{path} is damaged: its content is not what its name says. The same `layoutrand build` puts it there again"
+    )
