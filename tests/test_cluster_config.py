@@ -1,7 +1,6 @@
 """[cluster]: what is accepted, every message about what is not, and what happens without the engine."""
 
 import sys
-from concurrent.futures import Future
 
 import pytest
 
@@ -12,7 +11,6 @@ from layoutrand.core.config import parse
 from layoutrand.errors import ClusterError, ConfigError, UsageError
 from layoutrand.usecases.farming import farm_of
 from layoutrand.world.executors import opened
-from layoutrand.world.slurm_jobs import SlurmJobs
 
 MINIMAL = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'
 
@@ -123,23 +121,3 @@ def test_a_machine_without_slurm_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ClusterError, match="sbatch is not on PATH"), opened(config("slurm").cluster, tmp_path):
         pass
-
-
-class Sbatch:
-    """A submitter that refuses."""
-
-    def batch(self):
-        """As submitit's context that collects jobs."""
-        raise RuntimeError("sbatch: error: invalid partition specified: nowhere")
-
-
-def test_what_sbatch_refuses_is_every_waiting_futures_error():
-    """With sbatch's words."""
-    jobs = SlurmJobs(Sbatch(), poll_s=0.01)
-    futures: list[Future[None]] = [jobs.submit(print), jobs.submit(print)]
-    for future in futures:
-        with pytest.raises(ClusterError, match="sbatch took no jobs: sbatch: error: invalid partition"):
-            future.result(timeout=30)
-    jobs.shutdown()
-    with pytest.raises(ClusterError, match="shut down"):
-        jobs.submit(print)

@@ -25,7 +25,7 @@ from layoutrand.usecases.site import Progress
 from layoutrand.world.cache import Cache
 from layoutrand.world.process import Completed, SubprocessRunner
 from layoutrand.world.staging import Staging
-from workshop import Workshop, main_calling, many_functions, only_error, whole
+from workshop import Workshop, main_calling, many_functions, only_error, require, whole
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
 LAYOUTS = all_layouts(list(range(1, 8)), controls=True)
@@ -43,14 +43,16 @@ class Home:
     farm: Farm | None = None
     advanced: list[None] = field(default_factory=list)
 
-    def build(self, executor: Executor, *, layouts: Sequence[LayoutName] = LAYOUTS, **changes: Any) -> SystemBuild:
+    def build(
+        self, executor: Executor, *, layouts: Sequence[LayoutName] = LAYOUTS, commands: str = BUILD, **changes: Any
+    ) -> SystemBuild:
         """Build with this executor."""
         settings = Dask(
             kind="dask", scheduler="none", shared=str(self.shared), cache=str(self.node), chunk=self.chunk,
             retries=self.retries,
         )  # fmt: skip
         self.farm = Farm(executor, Staging(self.shared), settings, self.shop.said.append)
-        config = self.shop.config(BUILD, **changes)
+        config = self.shop.config(commands, **changes)
         progress = Progress(self.shop.said.append, lambda: self.advanced.append(None))
         (result,) = build(
             config, self.shop.project, Cache(self.shop.cache), self.shop.runner, systems=list(config.systems),
@@ -396,3 +398,33 @@ def test_a_program_with_one_layout_is_not_given_out(home: Home) -> None:
     assert only_error(result) == "prog has 1 placeable section: there is only one layout"
     assert executor.chunks == []
     assert {binary.layout for binary in result.binaries} == {STOCK, IDENTITY}
+
+
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "gcc-lld": ("ld.lld-14", {}),
+    "gcc-gold": ("ld.gold", {}),
+    "gcc-mold": ("mold", {"layout": {"factors": ["linker-shuffle"]}}),
+    "gcc-lto": ("gcc", {}),
+    "clang-lto": ("clang-19", {}),
+    "clang-thinlto": ("clang-19", {}),
+    "gcc": ("gcc", {"layout": {"factors": ["link-order"]}}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("toolchain", list(KINDS))
+def test_every_way_of_linking_travels(home: Home, tmp_path: Path, toolchain: str) -> None:
+    """Plugins, bitcode and lines that are rearranged: the same bytes from the bundle alone, in other processes."""
+    program, changes = KINDS[toolchain]
+    require(program, program)
+    home.shop.chosen = toolchain
+    for number in range(5):
+        home.shop.write_named({f"v{number}.c": many_functions(3, prefix=f"v{number}_")})
+    commands = "$CC -O2 -c *.c && $CC -O2 -o prog main.o u.o v0.o v1.o v2.o v3.o v4.o"
+    home.shop.write(main__c=main_calling("u3", *(f"v{number}_2" for number in range(5))))
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        result = home.build(pool, commands=commands, **changes)
+    alone = Workshop(home.shop.project, tmp_path / "alone", home.shop.linker, chosen=toolchain)
+    assert digests(result) == digests(alone.build(commands, layouts=LAYOUTS, **changes))
+    assert not result.failures
+    assert len(list((home.node / "binaries").iterdir())) == len(LAYOUTS) - 1

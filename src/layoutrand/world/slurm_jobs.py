@@ -19,9 +19,14 @@ from layoutrand.errors import ClusterError
 from layoutrand.world.disk import tail
 
 _LOG_LINES: Final = 40
+_LONGEST_ARRAY: Final = 1000
+"""Jobs in one array: Slurm's own default for MaxArraySize is 1001."""
 
 
-@dataclass
+_Outcome = tuple[Any, BaseException | None]
+
+
+@dataclass(eq=False)
 class _Job:
     """A job of submitit's, the future that stands for it, and when it was first missed (s, monotonic)."""
 
@@ -33,7 +38,7 @@ class _Job:
 class SlurmJobs(Executor):
     """Functions executed as jobs of Slurm; those submitted within a moment of each other become one job array."""
 
-    def __init__(self, submitter: Any, *, poll_s: float = 1.0, grace_s: float = 15.0) -> None:
+    def __init__(self, submitter: Any, *, poll_s: float = 2.0, grace_s: float = 15.0) -> None:
         """Submit through submitit's executor, look every ``poll_s``, and wait ``grace_s`` for a file to be seen."""
         self._submitter = submitter
         self._poll_s = poll_s
@@ -41,7 +46,7 @@ class SlurmJobs(Executor):
         self._waiting: list[tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = []
         self._jobs: list[_Job] = []
         self._nodes: dict[str, str] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -66,12 +71,11 @@ class SlurmJobs(Executor):
                 for future, *_ in self._waiting:
                     future.cancel()
                 self._waiting.clear()
-                ids = [str(entry.job.job_id) for entry in self._jobs]
-                if ids:
-                    _command(["scancel", *ids])
+                arrays = sorted({str(entry.job.job_id).split("_", maxsplit=1)[0] for entry in self._jobs})
+                if arrays:
+                    _command(["scancel", *arrays])
                 for entry in self._jobs:
-                    if entry.future.set_running_or_notify_cancel():
-                        entry.future.set_exception(ClusterError("its job was cancelled"))
+                    _settle(entry.future, None, ClusterError("its job was cancelled"))
                 self._jobs.clear()
             thread = self._thread
         self._wake.set()
@@ -90,7 +94,8 @@ class SlurmJobs(Executor):
 
     def _submit_waiting(self) -> None:
         with self._lock:
-            waiting, self._waiting = [row for row in self._waiting if not row[0].cancelled()], []
+            self._waiting = [row for row in self._waiting if not row[0].cancelled()]
+            waiting, self._waiting = self._waiting[:_LONGEST_ARRAY], self._waiting[_LONGEST_ARRAY:]
             if not waiting:
                 return
             try:
@@ -98,31 +103,34 @@ class SlurmJobs(Executor):
                     jobs = [self._submitter.submit(fn, *args, **kwargs) for _, fn, args, kwargs in waiting]
             except Exception as error:  # noqa: BLE001 - whatever submitit or sbatch says, the waiting ones must hear it
                 for future, *_ in waiting:
-                    if future.set_running_or_notify_cancel():
-                        future.set_exception(ClusterError(f"sbatch took no jobs: {error}"))
+                    _settle(future, None, ClusterError(f"sbatch took no jobs: {error}"))
                 return
             self._jobs += [_Job(job, row[0]) for job, row in zip(jobs, waiting, strict=True)]
 
     def _settle_ended(self) -> None:
+        """Settle the jobs that have left a result, and those that Slurm has done with and that have left none.
+
+        Only jobs that ``squeue`` does not list are looked at: a look is a question to the shared directory's server.
+        """
         with self._lock:
             jobs = list(self._jobs)
-        done = [entry for entry in jobs if entry.job.paths.result_pickle.exists()]
-        active = self._active() if len(done) < len(jobs) else {}
-        lost = []
+        if not jobs:
+            return
+        active = self._active()
+        ended: dict[int, _Outcome] = {}
         for entry in jobs:
-            if entry in done or active is None or entry.job.job_id in active:
+            if active is not None and entry.job.job_id in active:
                 entry.missed_at = None
-                continue
-            entry.missed_at = entry.missed_at or time.monotonic()
-            if time.monotonic() - entry.missed_at >= self._grace_s:
-                lost.append(entry)
+            elif entry.job.paths.result_pickle.exists():
+                ended[id(entry)] = _outcome(entry.job)
+            elif active is not None:
+                entry.missed_at = entry.missed_at or time.monotonic()
+                if time.monotonic() - entry.missed_at >= self._grace_s:
+                    ended[id(entry)] = (None, ClusterError(self._words(entry.job)))
         with self._lock:
-            self._jobs = [entry for entry in self._jobs if entry not in done and entry not in lost]
-        for entry in done:
-            _settle(entry)
-        for entry in lost:
-            if entry.future.set_running_or_notify_cancel():
-                entry.future.set_exception(ClusterError(self._words(entry.job)))
+            for entry in [entry for entry in self._jobs if id(entry) in ended]:  # others were cancelled meanwhile
+                self._jobs.remove(entry)
+                _settle(entry.future, *ended[id(entry)])
 
     def _active(self) -> Mapping[str, str] | None:
         """Node by id of the jobs that Slurm has not done with, or None if it does not answer."""
@@ -145,15 +153,21 @@ class SlurmJobs(Executor):
         return f"{words}; the end of {log}:\n{said}" if said else f"{words}; {log} is empty"
 
 
-def _settle(entry: _Job) -> None:
-    if not entry.future.set_running_or_notify_cancel():
-        return
+def _outcome(job: Any) -> _Outcome:
+    """What the function returned or raised."""
     try:
-        result = entry.job.result()
-    except Exception as error:  # noqa: BLE001 - what the function raised is the future's
-        entry.future.set_exception(error)
+        return job.result(), None
+    except Exception as error:  # noqa: BLE001 - it is the future's
+        return None, error
+
+
+def _settle(future: Future[Any], result: Any, error: BaseException | None) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    if error is not None:
+        future.set_exception(error)
     else:
-        entry.future.set_result(result)
+        future.set_result(result)
 
 
 def _command(argv: list[str]) -> str | None:

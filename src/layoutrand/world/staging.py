@@ -9,7 +9,7 @@
 Nothing in it is believed: whatever is read is checked against the SHA-256 under which it was asked for.  Files are
 renamed into place whole, so that any number of machines may write the same one.
 
-Contents are compressed by zlib at its fastest level.  Tried on a capture of HotSpot, 147 MB, on one core: to 0.26 of
+Contents are compressed by zlib at its fastest level.  Tried on a capture of HotSpot, 155 MB, on one core: to 0.26 of
 the size at 124 MB/s and back at 312 MB/s.  lzma (preset 0) made 0.14 of a part of it, at 48 and 136 MB/s; zstd (level
 1) 0.22 of the whole at 580 and 863 MB/s, but would be one more thing to install on every node, to save a second each.
 """
