@@ -421,7 +421,7 @@ def test_every_way_of_linking_travels(home: Home, tmp_path: Path, toolchain: str
     for number in range(5):
         home.shop.write_named({f"v{number}.c": many_functions(3, prefix=f"v{number}_")})
     commands = "$CC -O2 -c *.c && $CC -O2 -o prog main.o u.o v0.o v1.o v2.o v3.o v4.o"
-    home.shop.write(main__c=main_calling("u3", *(f"v{number}_2" for number in range(5))))
+    home.shop.write(main__c=main_calling("u8", *(f"v{number}_2" for number in range(5))))
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         result = home.build(pool, commands=commands, **changes)
     alone = Workshop(home.shop.project, tmp_path / "alone", home.shop.linker, chosen=toolchain)

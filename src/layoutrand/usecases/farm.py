@@ -11,7 +11,7 @@ import os
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -33,12 +33,16 @@ _WAKE_S = 0.5
 
 @dataclass
 class Farm:
-    """Nodes behind an ``executor``, which share the ``staging`` directory; ``say`` takes what the user should know."""
+    """Nodes behind an ``executor``, which share the ``staging`` directory; ``say`` takes what the user should know.
+
+    ``takers`` are the threads that bring home what is finished.
+    """
 
     executor: Executor
     staging: Staging
     settings: Remote
     say: Say
+    takers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(len(os.sched_getaffinity(0))))
     _bundles: dict[str, str] = field(default_factory=dict)
     _exporting: threading.Lock = field(default_factory=threading.Lock)
     _stopped: threading.Event = field(default_factory=threading.Event)
@@ -113,22 +117,28 @@ class _Batch:
 
     def take(self, layouts: Iterable[LayoutName]) -> list[LayoutName]:
         """Take home what waits in the staging directory; those layouts of which nothing (whole) does."""
+        wanted = list(layouts)
         left = []
-        for layout in layouts:
-            try:
-                binary = take_linked(
-                    self._linking.cache, self._farm.staging, key=self._linking.key(layout),
-                    system=self._linking.capture.system, artefact=self._linking.link.artefact, layout=layout,
-                )  # fmt: skip
-            except BundleError as error:
-                self._farm.say(str(error))
-                self._farm.staging.drop_result(self._linking.key(layout))
-                binary = None
+        # Unpacking, hashing and writing need no lock of the interpreter.
+        for layout, binary in zip(wanted, self._farm.takers.map(self._taken, wanted), strict=True):
             if binary is None:
                 left.append(layout)
             else:
                 self._settle(layout, binary)
         return left
+
+    def _taken(self, layout: LayoutName) -> Binary | None:
+        linking, staging = self._linking, self._farm.staging
+        key = linking.key(layout)
+        try:
+            return take_linked(
+                linking.cache, staging, key=key, system=linking.capture.system, artefact=linking.link.artefact,
+                layout=layout,
+            )  # fmt: skip
+        except BundleError as error:
+            self._farm.say(str(error))
+            staging.drop_result(key)
+            return None
 
     def give_up(self, layouts: Iterable[LayoutName], error: StoreError) -> None:
         """Record as failed what has no result yet."""
