@@ -18,6 +18,7 @@ from layoutrand.core.cluster import Dask
 from layoutrand.errors import ClusterError
 from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.usecases import node as nodes
+from layoutrand.usecases.binaries import binary_key, take_linked
 from layoutrand.usecases.build import SystemBuild, all_layouts, build
 from layoutrand.usecases.farm import Farm
 from layoutrand.usecases.node import Answer, Chunk, link_chunk
@@ -344,6 +345,27 @@ def test_what_a_killed_home_had_given_out_is_taken_by_the_next(home: Home, tmp_p
     assert digests(home.build(executor)) == at_home(home, tmp_path)
     assert waiting.isdisjoint(layout for chunk in executor.chunks for layout in chunk.layouts)
     assert home.waiting() == []
+
+
+def test_two_builds_at_once_share_what_arrives(home: Home, tmp_path: Path) -> None:
+    """What the other one has taken into the cache that they share is there for both; nothing is given out again."""
+
+    def meddle(_number: int, chunk: Chunk, link: Callable[[Chunk], Answer]) -> Answer:
+        answer = link(chunk)
+        capture = Cache(home.shop.cache).load_capture(next((home.shop.cache / "captures").iterdir()).name)
+        assert capture is not None
+        for layout in chunk.layouts:
+            key = binary_key(capture.id, "prog", chunk.policy, layout)
+            taken = take_linked(
+                Cache(home.shop.cache), Staging(home.shared), key=key, system="sys", artefact="prog", layout=layout
+            )
+            assert taken is not None
+        return answer
+
+    executor = Nodes(meddle)
+    assert digests(home.build(executor)) == at_home(home, tmp_path)
+    assert len(executor.chunks) == 4
+    assert home.told("given out again") == []
 
 
 class FailsOnce(SubprocessRunner):

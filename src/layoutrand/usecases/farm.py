@@ -20,7 +20,7 @@ from layoutrand.core.capture import Capture
 from layoutrand.core.cluster import Remote
 from layoutrand.errors import BundleError, ClusterError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName
-from layoutrand.usecases.binaries import take_linked
+from layoutrand.usecases.binaries import cached_binary, take_linked
 from layoutrand.usecases.bundle import export_capture
 from layoutrand.usecases.linking import Linking
 from layoutrand.usecases.node import VERSION, Answer, Chunk, Reference, link_chunk
@@ -131,10 +131,12 @@ class _Batch:
         linking, staging = self._linking, self._farm.staging
         key = linking.key(layout)
         try:
-            return take_linked(
+            taken = take_linked(
                 linking.cache, staging, key=key, system=linking.capture.system, artefact=linking.link.artefact,
                 layout=layout,
             )  # fmt: skip
+            # Another build of the same may have been quicker.
+            return taken or cached_binary(linking.cache, linking.capture.system, linking.link.artefact, layout, key)
         except BundleError as error:
             self._farm.say(str(error))
             staging.drop_result(key)
