@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from layoutrand.core.cluster import Slurm
 from layoutrand.errors import ClusterError
 from layoutrand.world.executors import opened
 from slurmkit import SlurmCluster, slurm, wait_until
-from workshop import Workshop, hashes, main_calling, many_functions
+from workshop import Workshop, absent, hashes, main_calling, many_functions
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
@@ -26,7 +27,8 @@ BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlurmCluster]:
     """Two idle nodes."""
-    pytest.importorskip("submitit") if os.environ.get("CI") != "true" else __import__("submitit")
+    if importlib.util.find_spec("submitit") is None:
+        absent('submitit is not installed (pip install "layoutrand[slurm]")')
     with slurm(tmp_path / "slurm") as running:
         for name, value in running.environment.items():
             monkeypatch.setenv(name, value)
