@@ -127,7 +127,7 @@ WRONG = {
         "systems.-a: use letters, digits and . _ + - only, beginning with a letter or digit (given: '-a')",
     ),
     "unknown table, near": (MINIMAL + "[layuot]\n", "layuot: unknown key; did you mean 'layout'?"),
-    "unknown table, far": (MINIMAL + "[xyz]\n", "xyz: unknown key; known here: project, build, suite, layout, systems, benchmarks, run, warmup, matrix"),
+    "unknown table, far": (MINIMAL + "[xyz]\n", "xyz: unknown key; known here: project, build, suite, layout, systems, benchmarks, run, cluster, warmup, matrix"),
     "unknown key, near": (changed("build", 'comands = ["x"]'), "build.comands: unknown key; did you mean 'commands'?"),
     "unknown key, far": (changed("project", "zzz = 1"), "project.zzz: unknown key; known here: name"),
     "unknown key of a system": (changed("systems.a", 'cflag = ""'), "systems.a.cflag: unknown key; did you mean 'cflags'?"),

@@ -13,6 +13,7 @@ from typing import get_args
 import pytest
 
 from layoutrand.core import config, matrix
+from layoutrand.core.cluster import Dask, Slurm
 from layoutrand.core.schedule import Order
 from layoutrand.text import exports
 from layoutrand.text.importers import formats as importable
@@ -93,6 +94,17 @@ def test_the_spec_example_in_the_readme_is_valid():
     assert (parsed.suite.kind, parsed.suite.size, list(parsed.systems)) == ("spec-cpu", "ref", ["O2", "O3"])
 
 
+def test_the_cluster_in_the_readme_is_valid():
+    """The README's table for Slurm is accepted as it stands."""
+    block = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[cluster]" in block)
+    rest = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["p"]\n[systems.a]\n'
+
+    parsed = config.parse(rest + block, path="README.md").cluster
+
+    assert (parsed.kind, parsed.partition, parsed.minutes, parsed.at_once) == ("slurm", "batch", 60, 256)
+    assert (parsed.chunk, parsed.cpus, parsed.retries) == (8, 1, 2)
+
+
 def test_the_matrix_in_the_readme_is_the_systems_it_says():
     """The README's matrix expands to six systems, named as the text does."""
     block = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[matrix]" in block)
@@ -162,6 +174,8 @@ TABLES = {
     "warmup": config.ChosenWarmup,
     "dacapo": config.DacapoSuite,
     "spec-cpu": config.SpecSuite,
+    "slurm": Slurm,
+    "dask": Dask,
 }
 
 

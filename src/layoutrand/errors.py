@@ -9,6 +9,7 @@
       HostError *                exit status 1: this machine cannot do it
         ToolNotFound               a compiler, linker or measuring tool is absent
         FeatureUnsupported         the toolchain cannot do what was asked; names what can
+        ClusterError               the engine that [cluster] names is not there, or lost what it was given
       BuildError *               exit status 1: carries the system, the log and what to do next
         BuildFailed                the user's build commands failed
         CaptureFailed              the build worked, but a link of it cannot be captured
@@ -17,6 +18,7 @@
         CodeChanged                a binary differs from identity in more than layout
       StoreError *               exit status 1
         CacheError                 the cache cannot be written or read
+        BundleError                a capture cannot be brought to another machine, or what arrived is damaged
         ResultsError               the results file cannot be used
       NoMeasurement              output that holds no usable number; becomes a failed execution, so it is no exit status
       AnalysisError              exit status 1: the numbers asked for cannot be computed from the data
@@ -70,6 +72,10 @@ class FeatureUnsupported(HostError):
     """The toolchain cannot do what was asked."""
 
 
+class ClusterError(HostError):
+    """The engine that ``[cluster]`` names cannot be used, or a task that it was given came to nothing."""
+
+
 class BuildError(LayoutrandError):
     """A build, capture or link failed; ``log`` is where the whole output is."""
 
@@ -106,6 +112,10 @@ class StoreError(LayoutrandError):
 
 class CacheError(StoreError):
     """The cache cannot be written or read."""
+
+
+class BundleError(StoreError):
+    """What travels between machines cannot be written or read, or is not what it should be."""
 
 
 class ResultsError(StoreError):

@@ -22,6 +22,7 @@ def build(  # noqa: PLR0913 - one parameter for each option
     system: options.Systems = None,
     controls: options.Controls = True,
     mode: options.Mode = None,
+    executor: options.Executor = None,
     jobs: options.Jobs = 0,
     explain: Annotated[
         bool, typer.Option("--explain", help="Build nothing; say what would be reused or made, and why.")
@@ -39,7 +40,7 @@ def build(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.usecases.build_document import build_document
 
     terminal = options.terminal(json=json, quiet=quiet)
-    config = options.in_mode(options.load_config(directory), mode)
+    config = options.on_executor(options.in_mode(options.load_config(directory), mode), executor)
     layouts = all_layouts(parse_seeds(seeds), controls=controls)
     systems = options.match_systems(config, system)
     if list_systems:
@@ -63,16 +64,17 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
 ) -> list[SystemBuild]:
     """Build, with a progress bar."""
     from layoutrand.usecases.build import build as build_systems
+    from layoutrand.usecases.farming import farm_of
     from layoutrand.usecases.site import Progress
     from layoutrand.world.cache import Cache, default_root
     from layoutrand.world.process import SubprocessRunner
 
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
-    with terminal.progress("binaries") as update:
+    with terminal.progress("binaries") as update, farm_of(config, directory, terminal.say) as farm:
         return build_systems(
             config, directory, Cache(default_root()), SubprocessRunner(), systems=systems, layouts=layouts, jobs=jobs,
-            progress=Progress(terminal.say, _counter(update, total)),
+            progress=Progress(terminal.say, _counter(update, total)), farm=farm,
         )  # fmt: skip
 
 

@@ -44,6 +44,12 @@ Order = Annotated[
         "sequential. Default: run.order."
     ),
 ]
+Executor = Annotated[
+    str | None,
+    typer.Option(
+        help="Where layouts are linked: local (here), or slurm or dask as [cluster] says. Default: cluster.kind."
+    ),
+]
 Confidence = Annotated[float, typer.Option(min=0.5, max=0.9999, help="Confidence of the intervals.")]
 
 
@@ -97,6 +103,30 @@ def in_mode(config: Config, mode: str | None) -> Config:
         return config
     chosen = choose("mode", [mode], ["relink", "rebuild"])[0]
     return config.model_copy(update={"build": config.build.model_copy(update={"mode": chosen})})
+
+
+def on_executor(config: Config, executor: str | None) -> Config:
+    """The configuration with the engine that the command line has, if it has one; raises `UsageError`."""
+    from layoutrand.core.cluster import KINDS, Local
+    from layoutrand.core.config import choose
+
+    if executor is None or choose("executor", [executor], list(KINDS)) == [config.cluster.kind]:
+        return config
+    if executor != "local":
+        raise UsageError(
+            f'--executor {executor} needs to be told of the cluster: write [cluster] with kind = "{executor}" into '
+            f"{CONFIG_NAME}, where kind is {config.cluster.kind!r} now"
+        )
+    return config.model_copy(update={"cluster": Local()})
+
+
+def must_execute_here(config: Config) -> None:
+    """Raise `UsageError` where the configuration has a cluster: executions are made by this machine alone."""
+    if config.cluster.kind != "local":
+        raise UsageError(
+            f'[cluster] kind = "{config.cluster.kind}" is for `layoutrand build`; `run` executes on the machine that '
+            "it is started on. Start it on the one that is to be measured, with --executor local"
+        )
 
 
 def in_order(config: Config, order: str | None, terminal: Terminal) -> Config:

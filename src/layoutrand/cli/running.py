@@ -31,6 +31,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
     controls: options.Controls = True,
     retry_failed: Annotated[bool, typer.Option(help="Execute again what failed; the failures stay recorded.")] = False,
     mode: options.Mode = None,
+    executor: options.Executor = None,
     order: options.Order = None,
     until: Annotated[
         str | None,
@@ -60,6 +61,8 @@ def run(  # noqa: PLR0913 - one parameter for each option
     terminal = options.terminal(json=json, quiet=quiet)
     with notifying(notify, directory, terminal) as ending:
         config = options.in_order(options.in_mode(options.load_config(directory), mode), order, terminal)
+        config = options.on_executor(config, executor)
+        options.must_execute_here(config)
         wanted = None if until is None else options.share(until, "--until-half-width")
         systems, benchmarks, numbers = options.match_systems(config, system), list(benchmark or []), parse_seeds(seeds)
 

@@ -40,7 +40,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.world.cache import Cache, default_root
 
     terminal = options.terminal(json=json, quiet=quiet)
-    config = options.in_mode(options.load_config(directory), mode)
+    config = options.on_executor(options.in_mode(options.load_config(directory), mode), "local")
     options.choose_systems(config, [system])
     options.must_be_built(config, system)
     name = choose("artefact", [artefact] if artefact else [], config.build.artefacts)[0]

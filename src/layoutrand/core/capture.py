@@ -77,6 +77,15 @@ class Capture:
         """The link of the artefact."""
         return next(link for link in self.links if link.artefact == artefact)
 
+    def contents(self) -> dict[str, str]:
+        """SHA-256 of each captured file, by its path relative to the capture's directory."""
+        wanted: dict[str, str] = {}
+        for number, link in enumerate(self.links):
+            wanted |= {f"{number}/root/{name}": digest for name, digest in link.files.items()}
+            wanted |= {f"{number}/edited/{name}": digest for name, digest in {**link.files, **link.edited}.items()}
+            wanted[f"{number}/code.npz"] = link.code_sha256
+        return wanted
+
 
 def identity_facts(links: Sequence[CapturedLink], tools: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     """What makes two captures the same: the link lines, the files' contents, and the linker."""

@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from layoutrand.core import matrix
+from layoutrand.core.cluster import Cluster, Local
 from layoutrand.core.command import ARGS
 from layoutrand.core.cross_checks import across, table_at
 from layoutrand.core.disturbance import Disturbance
@@ -226,6 +227,7 @@ class Config(_Table):
     systems: Annotated[dict[Name, System], Field(min_length=1)]
     benchmarks: list[Benchmark] = []
     run: Run = Run()
+    cluster: Annotated[Cluster, Field(discriminator="kind")] = Local()
     warmup: list[ChosenWarmup] = []
 
     def in_one_layout(self) -> frozenset[str]:

@@ -13,6 +13,7 @@ from layoutrand.model import STOCK, Binary, LayoutName, Verification
 from layoutrand.usecases.relink import Linked
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes
+from layoutrand.world.staging import Staging
 
 
 def binary_key(capture_id: str, artefact: str, policy: LayoutPolicy, layout: LayoutName) -> str:
@@ -50,6 +51,30 @@ def store_linked(  # noqa: PLR0913 - the parts of one entry
     cache.commit_binary(entry, key, meta)
     path = cache.binary_path(key, os.path.basename(artefact))
     return _binary(path, meta, system, artefact, layout, cached=False)
+
+
+def take_linked(  # noqa: PLR0913 - what names one entry
+    cache: Cache, staging: Staging, *, key: str, system: str, artefact: str, layout: LayoutName
+) -> Binary | None:
+    """The binary that another machine linked under the key, taken from the staging directory; None if not there.
+
+    Raises `BundleError` if it is not what its record says.
+    """
+    found = staging.result(key)
+    if found is None:
+        return None
+    meta, data = found
+    name = os.path.basename(artefact)
+    with cache.scratch("take") as scratch:
+        entry = scratch / "entry"
+        with cache_errors("write", entry):
+            entry.mkdir()
+            (entry / name).write_bytes(data)
+            (entry / name).chmod(0o755)
+        meta = {**meta, "system": system}
+        cache.commit_binary(entry, key, meta)
+    staging.drop_result(key)
+    return _binary(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
 
 
 def store_stock(cache: Cache, system: str, artefact: str, key: str, data: bytes) -> Binary:

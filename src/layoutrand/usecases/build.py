@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import gc
-import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from layoutrand.core.capture import Capture, CapturedLink
-from layoutrand.core.code import Code
 from layoutrand.core.config import Config, System
 from layoutrand.core.jdk import JvmFacts
-from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.core.recipe import Recipe, Variant
-from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
+from layoutrand.errors import LayoutrandError
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.usecases import prebuilt
-from layoutrand.usecases.binaries import binary_key, cached_binary, stock_key, store_linked, store_stock
+from layoutrand.usecases.binaries import cached_binary, stock_key, store_stock
 from layoutrand.usecases.capture import Order, build_stock, capture, make_order
+from layoutrand.usecases.farm import Farm
 from layoutrand.usecases.jdk_layouts import make_jdk_layouts
 from layoutrand.usecases.libraries import companions
+from layoutrand.usecases.linking import Linking
 from layoutrand.usecases.memory import recall_capture, remember_build
+from layoutrand.usecases.node import Reference
 from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.rebuild import Rebuilt, rebuild
-from layoutrand.usecases.relink import Linked, link_layout, verify
 from layoutrand.usecases.site import Progress, Site, as_failure, refuse_twins, threads
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors, remove_tree
+from layoutrand.world.disk import cache_errors
 from layoutrand.world.process import InTurn, Runner
 from layoutrand.world.workspace import end_abandoned_builds
-
-MIN_SECTIONS = 2
 
 
 @dataclass(frozen=True)
@@ -55,18 +51,20 @@ class SystemBuild:
 def build(  # noqa: PLR0913 - one argument for each choice of the user
     config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str],
     layouts: Sequence[LayoutName], jobs: int, progress: Progress,
+    farm: Farm | None = None,
 ) -> list[SystemBuild]:  # fmt: skip
     """Build the layouts of the systems; failures are returned, not raised, and never stop the others.
 
     Captures come first (each system's instrumented and stock builds, as many at a time as there are jobs), then all
     missing binaries are linked and verified, ``jobs`` at a time. In rebuild mode each layout is a build of its own.
     Prebuilt systems have their stock binaries, whatever the ``layouts``, and these with factors of a JDK.
+    With a ``farm`` its nodes link the layouts.
     """
     everything = list(systems)
     systems = [name for name in everything if config.systems[name].prebuilt is None]
     relinking = config.build.mode == "relink"
     at_once = max(1, min(jobs, len(systems) * (relinking + (STOCK in layouts))))
-    site = Site(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say))
+    site = Site(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say), farm)
     if ended := end_abandoned_builds(cache):
         progress.say(f"ended {ended} process(es) of a build whose layoutrand was killed")
     share = replace(site, jobs=max(1, jobs // at_once))
@@ -84,7 +82,12 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
     for _ in [result for stock in controls.values() for result in stock.results]:
         progress.advance()
     nothing = _Stock([], [])
-    if relinking:
+    if relinking and farm is not None:  # all systems at a time: who waits for nodes takes nothing from this machine
+        with threads(site, max(1, len(systems))) as pool:
+            results = list(
+                pool.map(lambda name: _layouts(site, name, bases[name], controls.get(name, nothing), layouts), systems)
+            )
+    elif relinking:
         results = [_layouts(site, name, bases[name], controls.get(name, nothing), layouts) for name in systems]
     else:
         results = [_rebuilt(site, name, controls.get(name, nothing), layouts) for name in systems]
@@ -188,7 +191,12 @@ def _layouts(site: Site, name: str, base: _Base, stock: _Stock, layouts: Sequenc
             for layout in wanted
         ]
     elif base.capture is not None and base.order is not None:
-        tasks = [_Task(site, base.capture, base.order, *numbered) for numbered in enumerate(base.capture.links)]
+        ld, policy = base.order.toolbox.tools["ld"], site.config.layout
+        linkings = [
+            Linking(site.cache, site.runner, site.jobs, policy, ld, base.capture, number)
+            for number in range(len(base.capture.links))
+        ]
+        tasks = [_Task(site, linking) for linking in linkings]
         known = [task.cached(wanted) for task in tasks]
         if base.cached and any(len(found) < len(wanted) for found, _ in known):
             damaged = site.cache.damaged_files(base.capture)
@@ -254,10 +262,30 @@ def _artefact_layouts(
         task.site.progress.advance()
     # One thread more than linkers, so that none of these waits while layouts are drawn and binaries verified.
     jobs = task.site.jobs
-    task = replace(task, site=replace(task.site, runner=InTurn(task.site.runner, jobs)))
+    task = replace(task, linking=replace(task.linking, runner=InTurn(task.site.runner, jobs)))
     with task.site.cache.desks("link") as desk, threads(task.site, jobs + (jobs > 1)) as pool:
-        results |= dict(zip(missing, pool.map(lambda layout: task.make(layout, desk), missing), strict=True))
+        if task.site.farm is not None:
+            results |= _farmed(task, task.site.farm, missing, found, desk)
+        else:
+            results |= dict(zip(missing, pool.map(lambda layout: task.make(layout, desk), missing), strict=True))
     return [results[layout] for layout in layouts]
+
+
+def _farmed(
+    task: _Task, farm: Farm, missing: Sequence[LayoutName], found: Mapping[LayoutName, Binary], desk: Callable[[], Path]
+) -> dict[LayoutName, Binary | BuildFailure]:
+    """The missing layouts, linked by nodes: all but the first that can be, which is linked here for them to repeat."""
+    results: dict[LayoutName, Binary | BuildFailure] = dict(found)
+    for layout in missing:
+        if not task.linking.few() and any(isinstance(result, Binary) for result in results.values()):
+            break
+        results[layout] = task.make(layout, desk)
+    left = [layout for layout in missing if layout not in results]
+    first = next((result for result in results.values() if isinstance(result, Binary)), None)
+    if left and first is not None:
+        reference = Reference(first.layout, first.sha256)
+        results |= farm.link(task.linking, left, reference, task.site.progress.advance)
+    return {layout: results[layout] for layout in missing}
 
 
 def _refuse_immovable(
@@ -265,7 +293,7 @@ def _refuse_immovable(
 ) -> dict[str, list[Binary | BuildFailure]]:
     """A program with nothing to move has no layouts, unless it needs artefacts that have some."""
     needs = companions(rows)
-    few = {task.link.artefact: task.few() for task in tasks if not needs[task.link.artefact]}
+    few = {task.link.artefact: task.linking.few() for task in tasks if not needs[task.link.artefact]}
     return {
         artefact: [
             BuildFailure(result.system, artefact, result.layout, reason, None)
@@ -279,105 +307,34 @@ def _refuse_immovable(
 
 @dataclass(frozen=True)
 class _Task:
-    """Linking one artefact of one capture."""
+    """Linking one artefact of one capture, for this build."""
 
     site: Site
-    capture: Capture
-    order: Order
-    number: int
-    link: CapturedLink
+    linking: Linking
 
     @property
-    def base(self) -> Path:
-        """The artefact's directory in the capture."""
-        return self.site.cache.capture_path(self.capture.id) / str(self.number)
-
-    def key(self, layout: LayoutName) -> str:
-        """The key of one binary in the cache."""
-        return binary_key(self.capture.id, self.link.artefact, self.site.config.layout, layout)
+    def link(self) -> CapturedLink:
+        """The captured link."""
+        return self.linking.link
 
     def cached(self, layouts: Sequence[LayoutName]) -> tuple[dict[LayoutName, Binary], list[LayoutName]]:
         """Those layouts that are in the cache, whole; and those that are there damaged."""
         # Before they are read: another process may be making them at this moment.
-        there = [layout for layout in layouts if self.site.cache.has_entry(self.key(layout))]
-        names = (self.capture.system, self.link.artefact)
+        key, cache = self.linking.key, self.site.cache
+        there = [layout for layout in layouts if cache.has_entry(key(layout))]
+        names = (self.linking.capture.system, self.link.artefact)
         # Most of it is hashing, which needs no lock of the interpreter.
         with threads(self.site, self.site.jobs) as pool:
-            found = pool.map(lambda layout: cached_binary(self.site.cache, *names, layout, self.key(layout)), layouts)
+            found = pool.map(lambda layout: cached_binary(cache, *names, layout, key(layout)), layouts)
             whole = {layout: binary for layout, binary in zip(layouts, found, strict=True) if binary is not None}
         return whole, [layout for layout in there if layout not in whole]
 
     def make(self, layout: LayoutName, desk: Callable[[], Path]) -> Binary | BuildFailure:
         """Link, verify and store one layout on the thread's ``desk``; an error becomes a record that names it."""
         try:
-            scratch = desk()
-            with cache_errors("use", scratch):
-                try:
-                    linked = self._link(layout, scratch)
-                except BuildError as error:
-                    return self._failure(layout, self._kept(error, layout))
-                return store_linked(
-                    self.site.cache, scratch / "entry", linked, key=self.key(layout), system=self.capture.system,
-                    artefact=self.link.artefact, layout=layout,
-                )  # fmt: skip
-        except LayoutrandError as error:
-            return self._failure(layout, error)
+            return self.linking.make(layout, desk)
         finally:
             self.site.progress.advance()
-
-    def few(self) -> str:
-        """Why there is nothing to move, or ""."""
-        movable = self.link.movable()
-        few = f"{self.link.artefact} has {movable} placeable section: there is only one layout"
-        return few if movable < MIN_SECTIONS else ""
-
-    def _failure(self, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
-        return as_failure(self.capture.system, self.link.artefact, layout, error)
-
-    def _link(self, layout: LayoutName, scratch: Path) -> Linked:
-        if layout != IDENTITY and len(self.capture.links) == 1 and (reason := self.few()):
-            raise CaptureFailed(reason)
-        policy = self.site.config.layout
-        wanted = draw(
-            self.link.sections, self.link.identity, name=layout, factors=tuple(policy.factors), classes=policy.classes,
-            padding=policy.padding_bytes,
-        )  # fmt: skip
-        ld = self.order.toolbox.tools["ld"]
-        threads = max(1, len(os.sched_getaffinity(0)) // self.site.jobs) if self.site.jobs > 1 else 0
-        binary, seconds, output = link_layout(
-            self.site.runner, ld, self.link, self.base, wanted, scratch=scratch, threads=threads
-        )
-        entry = scratch / "entry"
-        with cache_errors("make", entry):
-            if entry.exists():  # of a layout that failed
-                remove_tree(entry)
-            entry.mkdir()
-            os.rename(output, entry / os.path.basename(self.link.artefact))
-        return verify(binary, self.link, wanted, self._code(), seconds)
-
-    def _code(self) -> Code:
-        """Identity's code, read once per process: every seed of a capture is compared with the same arrays."""
-        whole = LINK_ORDER in self.site.config.layout.factors
-        key = (self.link.code_sha256, whole)
-        with _reading:  # one thread reads it, the others wait for that
-            if key not in _codes:
-                with (self.base / "code.npz").open("rb") as file:
-                    code = Code.load(file)
-                _codes[key] = code if whole else code.compact()
-            return _codes[key]
-
-    def _kept(self, error: BuildError, layout: LayoutName) -> BuildError:
-        """The error with its log moved to where it stays."""
-        if error.log is None:
-            return error
-        name = os.path.basename(self.link.artefact)
-        log = self.site.cache.logs() / f"link-{self.capture.system}-{name}-{layout}-{self.capture.id[:12]}.log"
-        log.write_bytes(error.log.read_bytes())
-        return type(error)(error.message, log=log)
-
-
-_codes: dict[tuple[str, bool], Code] = {}
-_reading = threading.Lock()
 
 
 def all_layouts(seeds: Sequence[int], *, controls: bool) -> list[LayoutName]:

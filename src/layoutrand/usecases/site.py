@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layoutrand.core import descent
 from layoutrand.core.config import Config
@@ -17,6 +18,9 @@ from layoutrand.usecases.origin import Origins, Say
 from layoutrand.world.cache import Cache
 from layoutrand.world.interrupts import prompt_interrupts
 from layoutrand.world.process import Runner
+
+if TYPE_CHECKING:
+    from layoutrand.usecases.farm import Farm
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Site:
-    """Where and with what everything is built."""
+    """Where and with what everything is built; with a ``farm``, layouts are linked on its nodes."""
 
     config: Config
     project: Path
@@ -38,6 +42,7 @@ class Site:
     jobs: int
     progress: Progress
     origins: Origins
+    farm: Farm | None = None
 
 
 @contextmanager
@@ -50,6 +55,8 @@ def threads(site: Site, workers: int) -> Iterator[ThreadPoolExecutor]:
         except BaseException:
             site.runner.stop()
             site.origins.stop()
+            if site.farm is not None:
+                site.farm.stop()
             pool.shutdown(cancel_futures=True)
             raise
         pool.shutdown()

@@ -147,19 +147,15 @@ class Cache:
 
     def damaged_files(self, capture: Capture) -> list[str]:
         """Captured files that are missing or whose content is not what was captured."""
+        base = self.capture_path(capture.id)
         damaged = []
-        for number, link in enumerate(capture.links):
-            base = self.capture_path(capture.id) / str(number)
-            wanted = {f"root/{name}": digest for name, digest in link.files.items()}
-            wanted |= {f"edited/{name}": digest for name, digest in {**link.files, **link.edited}.items()}
-            wanted["code.npz"] = link.code_sha256
-            for name, digest in wanted.items():
-                try:
-                    intact = sha256_file(base / name) == digest
-                except OSError:
-                    intact = False
-                if not intact:
-                    damaged.append(str(base / name))
+        for name, digest in capture.contents().items():
+            try:
+                intact = sha256_file(base / name) == digest
+            except OSError:
+                intact = False
+            if not intact:
+                damaged.append(str(base / name))
         return damaged
 
     def drop_capture(self, capture_id: str) -> None:
@@ -233,6 +229,17 @@ def unsealed(data: bytes) -> dict[str, Any]:
         raise ValueError("the record is damaged")
     value: dict[str, Any] = json.loads(b"{" + body)
     return value
+
+
+def captured_contents(cache: Cache) -> Iterator[tuple[str, Path]]:
+    """SHA-256 and place of every captured file here, unchecked; looking at them does not count as use."""
+    for record in sorted((cache.root / "captures").glob("*/capture.json")):
+        try:
+            capture = captures.from_json(unsealed(record.read_bytes()), where=str(record))
+        except (OSError, ValueError, KeyError, TypeError, CacheError):
+            continue  # damaged: who uses it is told
+        for path, digest in capture.contents().items():
+            yield digest, record.parent / path
 
 
 @dataclass(frozen=True)

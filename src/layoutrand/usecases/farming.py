@@ -1,0 +1,36 @@
+"""The farm that ``[cluster]`` asks for, opened for one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from layoutrand.core.cluster import Local
+from layoutrand.core.config import Config
+from layoutrand.errors import UsageError
+from layoutrand.usecases.farm import Farm
+from layoutrand.usecases.origin import Say
+from layoutrand.world.executors import opened
+from layoutrand.world.staging import Staging
+
+
+@contextmanager
+def farm_of(config: Config, project: Path, say: Say) -> Iterator[Farm | None]:
+    """The nodes that link the configuration's layouts, or None for this machine alone.
+
+    Raises `UsageError` in rebuild mode, where there is no capture that could travel, and `ClusterError` where the
+    engine cannot be had.
+    """
+    settings = config.cluster
+    if isinstance(settings, Local):
+        yield None
+        return
+    if config.build.mode == "rebuild":
+        raise UsageError(
+            f'[cluster] kind = "{settings.kind}" spreads links of a capture, and in rebuild mode there is none: give '
+            "--executor local"
+        )
+    staging = Staging(project / settings.shared)
+    with opened(settings, staging.root) as executor:
+        yield Farm(executor, staging, settings, say)

@@ -1,0 +1,126 @@
+"""Linking the layouts of one captured artefact in one cache: at home or on a node, the same steps."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutrand.core.capture import Capture, CapturedLink
+from layoutrand.core.code import Code
+from layoutrand.core.config import LayoutPolicy
+from layoutrand.core.order import LINK_ORDER, draw
+from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
+from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
+from layoutrand.usecases.binaries import binary_key, store_linked
+from layoutrand.usecases.relink import Linked, link_layout, verify
+from layoutrand.usecases.site import as_failure
+from layoutrand.world.cache import Cache
+from layoutrand.world.disk import cache_errors, remove_tree
+from layoutrand.world.process import Runner
+from layoutrand.world.toolbox import Tool
+
+MIN_SECTIONS = 2
+
+
+@dataclass(frozen=True)
+class Linking:
+    """One artefact of a capture, the ``number``-th, and what linking it takes; ``jobs`` links happen at once."""
+
+    cache: Cache
+    runner: Runner
+    jobs: int
+    policy: LayoutPolicy
+    ld: Tool
+    capture: Capture
+    number: int
+
+    @property
+    def link(self) -> CapturedLink:
+        """The captured link."""
+        return self.capture.links[self.number]
+
+    @property
+    def base(self) -> Path:
+        """The artefact's directory in the capture."""
+        return self.cache.capture_path(self.capture.id) / str(self.number)
+
+    def key(self, layout: LayoutName) -> str:
+        """The key of one binary in the cache."""
+        return binary_key(self.capture.id, self.link.artefact, self.policy, layout)
+
+    def make(self, layout: LayoutName, desk: Callable[[], Path]) -> Binary | BuildFailure:
+        """Link, verify and store one layout on the thread's ``desk``; an error becomes a record that names it."""
+        try:
+            scratch = desk()
+            with cache_errors("use", scratch):
+                try:
+                    linked = self._link(layout, scratch)
+                except BuildError as error:
+                    return self.failure(layout, self._kept(error, layout))
+                return store_linked(
+                    self.cache, scratch / "entry", linked, key=self.key(layout), system=self.capture.system,
+                    artefact=self.link.artefact, layout=layout,
+                )  # fmt: skip
+        except LayoutrandError as error:
+            return self.failure(layout, error)
+
+    def few(self) -> str:
+        """Why there is nothing to move, or ""."""
+        movable = self.link.movable()
+        few = f"{self.link.artefact} has {movable} placeable section: there is only one layout"
+        return few if movable < MIN_SECTIONS else ""
+
+    def failure(self, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
+        """The record of an error that left a layout without a binary."""
+        return as_failure(self.capture.system, self.link.artefact, layout, error)
+
+    def log(self, layout: LayoutName) -> Path:
+        """Where the log of a failed link is kept."""
+        name = os.path.basename(self.link.artefact)
+        return self.cache.logs() / f"link-{self.capture.system}-{name}-{layout}-{self.capture.id[:12]}.log"
+
+    def _link(self, layout: LayoutName, scratch: Path) -> Linked:
+        if layout != IDENTITY and len(self.capture.links) == 1 and (reason := self.few()):
+            raise CaptureFailed(reason)
+        policy = self.policy
+        wanted = draw(
+            self.link.sections, self.link.identity, name=layout, factors=tuple(policy.factors), classes=policy.classes,
+            padding=policy.padding_bytes,
+        )  # fmt: skip
+        threads = max(1, len(os.sched_getaffinity(0)) // self.jobs) if self.jobs > 1 else 0
+        binary, seconds, output = link_layout(
+            self.runner, self.ld, self.link, self.base, wanted, scratch=scratch, threads=threads
+        )
+        entry = scratch / "entry"
+        with cache_errors("make", entry):
+            if entry.exists():  # of a layout that failed
+                remove_tree(entry)
+            entry.mkdir()
+            os.rename(output, entry / os.path.basename(self.link.artefact))
+        return verify(binary, self.link, wanted, self._code(), seconds)
+
+    def _code(self) -> Code:
+        """Identity's code, read once per process: every seed of a capture is compared with the same arrays."""
+        whole = LINK_ORDER in self.policy.factors
+        key = (self.link.code_sha256, whole)
+        with _reading:  # one thread reads it, the others wait for that
+            if key not in _codes:
+                with (self.base / "code.npz").open("rb") as file:
+                    code = Code.load(file)
+                _codes[key] = code if whole else code.compact()
+            return _codes[key]
+
+    def _kept(self, error: BuildError, layout: LayoutName) -> BuildError:
+        """The error with its log moved to where it stays."""
+        if error.log is None:
+            return error
+        log = self.log(layout)
+        log.write_bytes(error.log.read_bytes())
+        return type(error)(error.message, log=log)
+
+
+_codes: dict[tuple[str, bool], Code] = {}
+_reading = threading.Lock()

@@ -1,0 +1,190 @@
+"""What happens on a node: the capture is fetched once, its linker proved to be the home's, and layouts are linked.
+
+`link_chunk` is what an executor is given. It raises nothing on purpose: what went wrong with the node is an answer,
+so that the layouts can be given to another one; what went wrong with a layout would go wrong anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import layoutrand
+from layoutrand.core.capture import Capture
+from layoutrand.core.config import LayoutPolicy
+from layoutrand.core.recipe import BUILD_VERSION
+from layoutrand.errors import ClusterError, LayoutrandError
+from layoutrand.model import Binary, BuildFailure, LayoutName
+from layoutrand.usecases.binaries import cached_binary
+from layoutrand.usecases.bundle import import_capture
+from layoutrand.usecases.linking import Linking
+from layoutrand.world.cache import Cache, default_root
+from layoutrand.world.disk import sha256_file, tail
+from layoutrand.world.process import SubprocessRunner
+from layoutrand.world.staging import Staging
+from layoutrand.world.toolbox import Tool
+
+VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}"
+"""Of layoutrand and of how it links: home and nodes must agree."""
+
+_LOG_LINES: Final = 200
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A layout that the home has linked, and the SHA-256 that it has there."""
+
+    layout: LayoutName
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """What one task is asked for: some layouts of the ``number``-th artefact of a capture.
+
+    ``bundle`` is the SHA-256 of the manifest in the directory ``staging``; ``cache`` the node's cache, in which
+    variables of the node's environment are replaced, or "" for its default.
+    """
+
+    version: str
+    staging: str
+    cache: str
+    bundle: str
+    system: str
+    number: int
+    policy: LayoutPolicy
+    ld: Tool
+    reference: Reference
+    layouts: tuple[LayoutName, ...]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A layout that came to nothing: why, and the last lines of the log if there is one."""
+
+    layout: LayoutName
+    error: str
+    log: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a chunk on a node: what is ``made`` waits in the staging directory.
+
+    ``refused`` says why the node could not do it (then nothing else is certain), or is "".
+    """
+
+    node: str
+    made: tuple[LayoutName, ...]
+    failed: tuple[Failed, ...]
+    read: int
+    refused: str
+
+
+def link_chunk(chunk: Chunk) -> Answer:
+    """Link the layouts of the chunk and put the binaries into the staging directory."""
+    node = node_name()
+    try:
+        return _link(chunk, node)
+    except LayoutrandError as error:
+        return Answer(node, (), (), 0, str(error))
+
+
+def node_name() -> str:
+    """What this node is called by Slurm, else by itself."""
+    return os.environ.get("SLURMD_NODENAME") or platform.node()
+
+
+def _link(chunk: Chunk, node: str) -> Answer:
+    if chunk.version != VERSION:
+        raise ClusterError(f"layoutrand is {VERSION} there and {chunk.version} here: install the same one on all nodes")
+    staging = Staging(Path(chunk.staging))
+    with _fetching:  # one thread fetches, the others find it fetched
+        linking, read = _linking(chunk, staging)
+    made, failed = [], []
+    with linking.cache.desks("link") as desk:
+        _prove(linking, chunk.reference, desk, node)
+        for layout in chunk.layouts:
+            result = _made(linking, layout, desk)
+            if isinstance(result, BuildFailure):
+                _require_whole(linking)
+                log = "" if result.log is None else tail(result.log, _LOG_LINES)
+                failed.append(Failed(layout, result.error, log))
+            else:
+                found = linking.cache.load_binary(linking.key(layout), result.path.name)
+                if found is None:
+                    raise ClusterError(f"the binary of layout {layout} vanished from {linking.cache.root}")
+                staging.put_result(linking.key(layout), {**found.meta, "node": node}, found.path.read_bytes())
+                made.append(layout)
+    return Answer(node, tuple(made), tuple(failed), read, "")
+
+
+_fetching = threading.Lock()
+
+
+def _linking(chunk: Chunk, staging: Staging) -> tuple[Linking, int]:
+    """The capture in this node's cache, ready to be linked, and how many bytes were read for it."""
+    cache = Cache(Path(os.path.expandvars(chunk.cache)) if chunk.cache else default_root())
+    ld = _same_linker(chunk.ld)
+    before = _imported.cache_info().misses
+    capture, read = _imported(cache.root, staging.root, chunk.bundle)
+    capture = replace(capture, system=chunk.system)
+    fresh = _imported.cache_info().misses > before
+    return Linking(cache, SubprocessRunner(), 1, chunk.policy, ld, capture, chunk.number), read if fresh else 0
+
+
+@lru_cache(maxsize=8)
+def _imported(cache: Path, staging: Path, bundle: str) -> tuple[Capture, int]:
+    """Once per process: to check a capture's files takes longer than a link."""
+    capture, travelled = import_capture(Cache(cache), Staging(staging), bundle)
+    return capture, travelled.moved
+
+
+@lru_cache(maxsize=8)
+def _same_linker(wanted: Tool) -> Tool:
+    """The linker that the capture was proved with, on this node; raises `ClusterError` if there is another or none."""
+    found = shutil.which(wanted.path.name)
+    for path in dict.fromkeys([wanted.path, *([Path(found)] if found else [])]):
+        if path.is_file() and sha256_file(path) == wanted.sha256:
+            return replace(wanted, path=path)
+    what = "is another one there" if wanted.path.exists() else "is not there"
+    raise ClusterError(f"the linker {wanted.path} ({wanted.version}) {what}: install the same package on all nodes")
+
+
+def _prove(linking: Linking, reference: Reference, desk: Callable[[], Path], node: str) -> None:
+    """Raise `ClusterError` unless a layout that the home has linked comes out with the same bytes here.
+
+    The linker's file may be the same and the libraries that it loads another version.
+    """
+    result = _made(linking, reference.layout, desk)
+    if isinstance(result, BuildFailure):
+        _require_whole(linking)
+        raise ClusterError(f"layout {reference.layout}, which was linked at home, fails there: {result.error}")
+    if result.sha256 != reference.sha256:
+        raise ClusterError(
+            f"layout {reference.layout} linked on {node} has SHA-256 {result.sha256}, and {reference.sha256} at home: "
+            "the node's linker or its libraries differ"
+        )
+
+
+def _require_whole(linking: Linking) -> None:
+    """Raise `ClusterError` where a link may have failed for want of a captured file; the next task fetches it again."""
+    damaged = linking.cache.damaged_files(linking.capture)
+    if damaged:
+        _imported.cache_clear()
+        raise ClusterError(f"{damaged[0]} is damaged or gone")
+
+
+def _made(linking: Linking, layout: LayoutName, desk: Callable[[], Path]) -> Binary | BuildFailure:
+    """The layout's binary from this node's cache, or linked now."""
+    found = cached_binary(
+        linking.cache, linking.capture.system, linking.link.artefact, layout, linking.key(layout)
+    )  # fmt: skip
+    return found or linking.make(layout, desk)

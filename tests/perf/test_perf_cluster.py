@@ -1,0 +1,196 @@
+"""What a cluster does for a large experiment: what the home can take in, measured, and the schedule, simulated.
+
+The experiment is 2 systems x 5,000 seeds = 10,000 binaries, 20 benchmarks each, on 100 nodes.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutrand.core.cluster import Dask
+from layoutrand.core.config import LayoutPolicy
+from layoutrand.model import IDENTITY, Binary
+from layoutrand.usecases.farm import Farm
+from layoutrand.usecases.linking import Linking
+from layoutrand.usecases.node import Answer, Reference
+from layoutrand.world.cache import Cache
+from layoutrand.world.disk import sha256_bytes
+from layoutrand.world.staging import Staging
+from layoutrand.world.toolbox import Tool
+from workshop import Workshop, main_calling, many_functions
+
+pytestmark = pytest.mark.perf
+
+BINARIES = 1000
+CHUNK = 8
+NODES, SEEDS, SYSTEMS, BENCHMARKS = 100, 5000, 2, 20
+BUNDLE_BYTES = 41.1e6  # a capture of HotSpot in a staging directory: 156 MB packed by zlib
+BINARY_BYTES = 6.0e6  # its libjvm.so, packed
+SHARED_BYTES_PER_S = 1e9  # what the shared file system gives to all nodes together
+LINK_S = 0.95  # GNU ld, one layout of HotSpot
+
+
+class Linked(Executor):
+    """Nodes that answer at once: the binaries of a chunk appear in the staging directory as they are asked for."""
+
+    def __init__(self, prepared: Path, staging: Staging, linking: Linking) -> None:
+        self.prepared, self.staging, self.linking = prepared, staging, linking
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Rename into place what was prepared."""
+        (chunk,) = args
+        for layout in chunk.layouts:
+            path = self.staging.result_path(self.linking.key(layout))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(self.prepared / str(layout), path)
+        future: Future[Answer] = Future()
+        future.set_result(Answer("n", chunk.layouts, (), 0, ""))
+        return future
+
+
+@pytest.mark.parametrize("size", [20_000, 2_000_000])
+def test_binaries_per_second_that_a_home_takes_in(tmp_path: Path, size: int) -> None:
+    """From the answer of a node to the binary in the home's cache: read, unpacked, checked, written, renamed."""
+    shop = Workshop(tmp_path / "project", tmp_path / "cache")
+    shop.write(main__c=main_calling("u3"), u__c=many_functions(9, prefix="u"))
+    built = shop.built("$CC -c *.c && $CC -o prog main.o u.o", seeds=[])
+    capture = built.result.capture
+    assert capture is not None
+    ld = Tool(Path(capture.tools["ld"]["path"]), capture.tools["ld"]["version"], capture.tools["ld"]["sha256"])
+    cache, staging = Cache(shop.cache), Staging(tmp_path / "shared")
+    linking = Linking(cache, shop.runner, 1, LayoutPolicy(), ld, capture, 0)
+    seeds = list(range(1, BINARIES + 1 if size < 1_000_000 else BINARIES // 4 + 1))
+    (tmp_path / "prepared").mkdir()
+    rng = np.random.default_rng(1)
+    code = rng.integers(0, 16, size, np.uint8).tobytes()  # packs to about a half, as programs do at worst
+    proof = vars(built.by_layout[IDENTITY].verification)
+    for seed in seeds:
+        data = seed.to_bytes(8, "big") + code
+        meta = {
+            "system": "sys", "artefact": "prog", "layout": seed, "sha256": sha256_bytes(data), "verification": proof,
+            "text_sha256": sha256_bytes(data), "link_s": 0.1,
+        }  # fmt: skip
+        staging.put_result(linking.key(seed), meta, data)
+        os.rename(staging.result_path(linking.key(seed)), tmp_path / "prepared" / str(seed))
+    settings = Dask(kind="dask", scheduler="none", shared="x", chunk=CHUNK)
+    farm = Farm(Linked(tmp_path / "prepared", staging, linking), staging, settings, shop.said.append)
+    farm.link(linking, [], Reference(IDENTITY, ""), lambda: None)
+    begin = time.perf_counter()
+    results = farm.link(linking, seeds, Reference(IDENTITY, built.by_layout[IDENTITY].sha256), lambda: None)
+    seconds = time.perf_counter() - begin
+    assert all(isinstance(results[seed], Binary) for seed in seeds)
+    report({
+        "perf": "binaries that a home takes in", "size": size, "binaries": len(seeds), "chunk": CHUNK,
+        "binaries / s": round(len(seeds) / seconds), "answers / s": round(len(seeds) / CHUNK / seconds),
+        "MB / s": round(len(seeds) * size / seconds / 1e6, 1),
+    })  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of a simulated schedule: seconds, tasks begun, and how often each task counted."""
+
+    makespan: float
+    begun: int
+    counted: np.ndarray[Any, np.dtype[np.int64]]
+
+
+def simulate(
+    work: np.ndarray[Any, Any], speeds: np.ndarray[Any, Any], *, arrive_s: Sequence[float], lost: dict[int, float],
+    dealt: Sequence[int] | None = None,
+) -> Outcome:  # fmt: skip
+    """Tasks of these seconds on nodes of these speeds, in order, each to the node that is free first.
+
+    Node k begins at ``arrive_s[k]`` and is gone for good at ``lost[k]``; what it was doing is given out again. With
+    ``dealt`` each task belongs to a node beforehand (and goes to the free one only when that is lost).
+    """
+    own: list[list[int]] = [[] for _ in speeds]
+    common: list[int] = []
+    for task in reversed(range(len(work))):
+        (common if dealt is None else own[dealt[task]]).append(task)
+    counted = np.zeros(len(work), np.int64)
+    free = [(start, node) for node, start in enumerate(arrive_s)]
+    idle: list[tuple[float, int]] = []
+    heapq.heapify(free)
+    begun, makespan = 0, 0.0
+    while free:
+        now, node = heapq.heappop(free)
+        if now >= lost.get(node, np.inf):
+            common += own[node]
+            own[node] = []
+        elif own[node] or common:
+            task = (own[node] or common).pop()
+            begun += 1
+            end = now + work[task] / speeds[node]
+            if end > lost.get(node, np.inf):
+                common += [task, *own[node]]
+                own[node] = []
+                for _, other in idle:  # whoever has nothing to do is asked when the loss is noticed
+                    heapq.heappush(free, (max(now, lost[node]), other))
+                idle = []
+            else:
+                counted[task] += 1
+                makespan = max(makespan, end)
+                heapq.heappush(free, (end, node))
+        else:
+            idle.append((now, node))
+    return Outcome(makespan, begun, counted)
+
+
+def test_the_schedule_of_ten_thousand_binaries() -> None:
+    """Links and executions on 100 nodes of which three are lost: the makespan beside the bound that no schedule beats."""
+    rng = np.random.default_rng(8)
+    speeds = rng.normal(1, 0.05, NODES).clip(0.8, 1.2)
+    arrive = (np.arange(1, NODES + 1) * SYSTEMS * BUNDLE_BYTES / SHARED_BYTES_PER_S).tolist()
+    rows = {}
+    binaries = SYSTEMS * SEEDS
+    for chunk in (1, 8, 64):
+        links = rng.lognormal(np.log(LINK_S), 0.1, binaries)
+        tasks = np.array([part.sum() for part in np.array_split(links, -(-binaries // chunk))]) + 2.0  # 2 s to start
+        rows[f"build, {chunk} layouts a task"] = (tasks, links.sum())
+    seconds = rng.lognormal(np.log(120), 0.8, BENCHMARKS)
+    pairs = (seconds * rng.lognormal(0, 0.02, (SEEDS, SYSTEMS, BENCHMARKS))).sum(axis=(1, 2))
+    rows["run, a pair of all benchmarks a task"] = (pairs, pairs.sum())
+    figures: dict[str, Any] = {}
+    for name, (tasks, total) in rows.items():
+        bound = total / speeds.sum()
+        lost = {node: float(bound * share) for node, share in ((11, 0.2), (42, 0.5), (77, 0.9))}
+        ways: dict[str, Sequence[int] | None] = {
+            "as nodes get free": None,
+            "dealt at random beforehand": rng.permutation(np.arange(len(tasks)) % NODES).tolist(),
+        }
+        for way, dealt in ways.items():
+            done = simulate(tasks, speeds, arrive_s=arrive, lost=lost, dealt=dealt)
+            assert (done.counted == 1).all()
+            assert done.makespan >= bound
+            figures[f"{name}, {way}"] = {
+                "makespan (h)": round(done.makespan / 3600, 2), "/ bound": round(done.makespan / bound, 3),
+                "begun again": done.begun - len(tasks), "answers / s": round(len(tasks) / done.makespan, 2),
+            }  # fmt: skip
+    report({
+        "perf": "10,000 binaries, 20 benchmarks, 100 nodes of which 3 are lost (simulated)", **figures,
+        "captures to nodes (GB)": round(NODES * SYSTEMS * BUNDLE_BYTES / 1e9, 1),
+        "binaries to the home (GB)": round(binaries * BINARY_BYTES / 1e9, 1),
+        "executions": binaries * BENCHMARKS,
+    })  # fmt: skip
+
+
+def report(figure: dict[str, Any]) -> None:
+    """Print the figures, and add them to the file that LAYOUTRAND_PERF_OUT names."""
+    figure = {**figure, "machine": f"{platform.node()} {platform.machine()} {len(os.sched_getaffinity(0))} cpus"}
+    print(json.dumps(figure, indent=2))
+    if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(figure) + "\n")
