@@ -1,7 +1,8 @@
 """Settings of all tests: no deadlines for single examples, and the same examples in every run of CI.
 
 Each worker has a lock of its own in place of the machine's, so that workers do not wait for each other.  What a shell
-starts in the background ignores Ctrl-C, and so would all that is started here: tests that interrupt would wait in vain.
+starts in the background ignores Ctrl-C, and behind nohup a hang-up, and so would all that is started here: tests that
+interrupt would wait in vain.
 """
 
 import os
@@ -13,6 +14,7 @@ from hypothesis import settings
 settings.register_profile("layoutrand", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("layoutrand")
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items):
