@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,18 +117,12 @@ def test_a_job_that_leaves_no_result_is_lost(cluster: SlurmCluster, tmp_path: Pa
     """Killed by Slurm: the future says which job, where, and where its log is; others are not touched."""
     settings = Slurm(kind="slurm", shared="x", minutes=5)
     with opened(settings, tmp_path / "shared") as executor:
-        lost, fine = executor.submit(_sleep), executor.submit(os.getpid)
+        lost, fine = executor.submit(time.sleep, 600), executor.submit(os.getpid)
         assert fine.result(timeout=120) > 0
         wait_until(lambda: "R" in cluster.said("squeue", "-h", "-o", "%t").split(), "the job to run", cluster)
         cluster.said("scancel", *cluster.said("squeue", "-h", "-r", "-o", "%i").split())
         with pytest.raises(ClusterError, match=r"Slurm has done with job \d+_\d+ on node n[12], and it left no result"):
             lost.result(timeout=120)
-
-
-def _sleep() -> None:
-    import time
-
-    time.sleep(600)
 
 
 def test_a_partition_that_does_not_exist(cluster: SlurmCluster, tmp_path: Path) -> None:
