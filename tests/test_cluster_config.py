@@ -35,11 +35,11 @@ def test_without_a_table_nothing_leaves_this_machine():
 def test_a_table_of_each_engine():
     """Every key, and the defaults."""
     slurm = cluster(
-        'kind = "slurm"\nshared = "/work/me"\ncache = "/tmp/$USER"\nchunk = 4\ncpus = 2\nretries = 0\n'
+        'kind = "slurm"\nshared = "/nfs/me"\ncache = "/tmp/$USER"\nchunk = 4\ncpus = 2\nretries = 0\n'
         'partition = "batch"\naccount = "abc"\nminutes = 10\nat_once = 5\nsbatch = { exclusive = true, mem = "2G" }'
     )
     assert slurm == Slurm(
-        kind="slurm", shared="/work/me", cache="/tmp/$USER", chunk=4, cpus=2, retries=0, partition="batch",
+        kind="slurm", shared="/nfs/me", cache="/tmp/$USER", chunk=4, cpus=2, retries=0, partition="batch",
         account="abc", minutes=10, at_once=5, sbatch={"exclusive": True, "mem": "2G"},
     )  # fmt: skip
     dask = cluster('kind = "dask"\nshared = "s"\nscheduler = "tcp://h:8786"\nresource = "build"')
