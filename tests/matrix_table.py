@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import get_args
 
 from layoutrand.core.config import Factor
+from layoutrand.core.jdk import JDK_FACTORS
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- matrix:begin -->", "<!-- matrix:end -->"
-FACTORS = get_args(Factor)
+FACTORS = tuple(factor for factor in get_args(Factor) if factor not in JDK_FACTORS)  # nothing is linked for those
 
 VERIFIED, CANNOT, NOTHING, FAILED, UNKNOWN = "✓", "–", "∅", "✗", ""
 MARKS = {
