@@ -133,11 +133,13 @@ class Execution:
     metric).  ``round`` is the seed whose round it belongs to, ``repetition`` counts from 0 within that round and
     ``order`` is its place in the schedule.  ``attempt`` is 1, or more for a failed execution that was repeated on
     request; the failed one stays recorded.  ``status`` is "ok" or the kind of failure ("exit", "signal", "timeout",
-    "output-limit", "wrong-output", "no-measurement", "start").  Times are seconds, ``started_at`` seconds since the
-    epoch; ``log`` is the directory with the output of a failed execution relative to the project, or "".
+    "output-limit", "wrong-output", "no-measurement", "start", and "lost" if no node brought it to an end).  Times are
+    seconds, ``started_at`` seconds since the epoch; ``log`` is the directory with the output of a failed execution
+    relative to the project, or "".
     ``conditions`` is what the execution was given beside its command (CPUs, priority, stack offset, limits),
     ``host_state`` what the machine was like, and ``disturbances`` names what was not as it should be (see
-    `layoutrand.core.disturbance`).
+    `layoutrand.core.disturbance`).  ``node`` is the node of a cluster that executed it, or "" for the machine that
+    layoutrand was started on.
     """
 
     system: str
@@ -165,6 +167,15 @@ class Execution:
     host_state: Mapping[str, Any]
     disturbances: tuple[str, ...]
     measurements: tuple[Measurement, ...]
+    node: str = ""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine of a cluster on which executions were made: its name, and the facts of `layoutrand.world.host`."""
+
+    name: str
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -172,8 +183,9 @@ class Experiment:
     """What results must have in common to be analysed together; captures and benchmarks come on top of it.
 
     ``policy`` and ``randomise`` are canonical JSON of ``[layout]`` and of ``run.randomise``, the latter with what else
-    in ``[run]`` is not as by default and may move results (order, ASLR, CPUs); ``host`` is the key of the machine and
-    ``hostname`` its name for people; ``protocol`` the version of how executions are made.
+    in ``[run]`` is not as by default and may move results (order, ASLR, CPUs); ``host`` is the key of the machine, or
+    of a pool of nodes with one kind of processor, and ``hostname`` its name for people; ``protocol`` the version of how
+    executions are made.
     """
 
     project: str

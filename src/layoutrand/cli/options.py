@@ -40,8 +40,8 @@ Mode = Annotated[
 Order = Annotated[
     str | None,
     typer.Option(
-        help="Order of executions: blocks (each round complete, at random within), interleaved (A B A B), random, "
-        "sequential. Default: run.order."
+        help="Order of executions: blocks (each round complete, at random within), pairs (systems side by side "
+        "within it), interleaved (A B A B), random, sequential. Default: run.order."
     ),
 ]
 Executor = Annotated[
@@ -136,7 +136,7 @@ def in_order(config: Config, order: str | None, terminal: Terminal) -> Config:
     from layoutrand.core.config import choose
     from layoutrand.core.schedule import Order
 
-    if order is None or choose("order", [order], list(get_args(Order))) == [config.run.order]:
+    if order is None or choose("order", [order], list(get_args(Order))) == [config.order()]:
         return config
     terminal.say(
         f'executions in another order are an experiment of their own: set order = "{order}" under [run] in '

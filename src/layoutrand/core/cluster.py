@@ -1,10 +1,10 @@
-"""``[cluster]``: where layouts are linked besides this machine, through an engine that is there already."""
+"""``[cluster]``: where layouts are linked and executed besides here, through an engine that is there already."""
 
 from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from layoutrand.core.tables import Table
 
@@ -15,10 +15,49 @@ SETTLED: Final = frozenset({"array", "chdir", "error", "output", "wrap", "job_na
 """Options of sbatch that layoutrand sets itself or has a key for."""
 
 
+def _ours(options: dict[str, str | int | bool]) -> dict[str, str | int | bool]:
+    for name in options:
+        if name.startswith("-"):
+            raise ValueError(f"{name!r} is written without its dashes")
+        if name.replace("-", "_") in SETTLED:
+            raise ValueError(f"{name!r} is set by layoutrand, or has a key of its own under [cluster]")
+    return {name.replace("-", "_"): value for name, value in options.items()}
+
+
+Options = Annotated[dict[str, str | int | bool], AfterValidator(_ours)]
+
+
 class Local(Table):
     """No machine but this one."""
 
     kind: Literal["local"] = "local"
+
+
+class Measure(Table):
+    """How executions are given to nodes.
+
+    A task executes ``rounds`` rounds.  All nodes have the processor ``cpu`` (as /proc/cpuinfo calls it), by default
+    that of whichever node is first; with ``unlike_cpus`` they may differ, and are analysed together.
+    """
+
+    rounds: Count = 1
+    cpu: Text | None = None
+    unlike_cpus: bool = False
+
+
+class SlurmMeasure(Measure):
+    """Jobs that measure: by themselves on their node if ``exclusive``; ``sbatch`` goes over that of the table above."""
+
+    exclusive: bool = True
+    cpus: Count = 1
+    minutes: Count = 240
+    sbatch: Options = Field(default_factory=dict)
+
+
+class DaskMeasure(Measure):
+    """Tasks that measure take one of the ``resource``, of which each worker has one: so nothing runs beside them."""
+
+    resource: Text = "measure"
 
 
 class Remote(Table):
@@ -44,17 +83,8 @@ class Slurm(Remote):
     account: Text | None = None
     minutes: Count = 60
     at_once: Count = 256
-    sbatch: dict[str, str | int | bool] = Field(default_factory=dict)
-
-    @field_validator("sbatch")
-    @classmethod
-    def _ours(cls, options: dict[str, str | int | bool]) -> dict[str, str | int | bool]:
-        for name in options:
-            if name.startswith("-"):
-                raise ValueError(f"{name!r} is written without its dashes")
-            if name.replace("-", "_") in SETTLED:
-                raise ValueError(f"{name!r} is set by layoutrand, or has a key of its own under [cluster]")
-        return {name.replace("-", "_"): value for name, value in options.items()}
+    sbatch: Options = Field(default_factory=dict)
+    measure: SlurmMeasure = SlurmMeasure()
 
 
 class Dask(Remote):
@@ -63,6 +93,7 @@ class Dask(Remote):
     kind: Literal["dask"]
     scheduler: Text
     resource: Text | None = None
+    measure: DaskMeasure = DaskMeasure()
 
 
 Cluster = Local | Slurm | Dask

@@ -230,6 +230,12 @@ class Config(_Table):
     cluster: Annotated[Cluster, Field(discriminator="kind")] = Local()
     warmup: list[ChosenWarmup] = []
 
+    def order(self) -> Order:
+        """The order of executions: ``run.order``, which is "pairs" on a cluster unless it is given."""
+        if self.cluster.kind != "local" and "order" not in self.run.model_fields_set:
+            return "pairs"
+        return self.run.order
+
     def in_one_layout(self) -> frozenset[str]:
         """Names of the systems that have no layout but their own: prebuilt, and nothing that options could place."""
         if factors_of_a_jdk(self.layout.factors):

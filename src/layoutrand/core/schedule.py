@@ -12,8 +12,9 @@ binary.
 The other orders execute exactly the same slots.  ``interleaved``: round after round, but within each benchmark the
 systems alternate in the order of the configuration (A B A B), which is fair to slow drift and not to anything periodic.
 ``random``: all slots in one random order, so drift is noise rather than cancelled within a round; an experiment that
-was cut short is unbalanced.  ``sequential``: system after system, benchmark after benchmark, seeds in turn: any drift
-is confounded with the systems; for looking at drift itself.
+was cut short is unbalanced.  ``pairs``: as blocks, but the systems' executions of one benchmark in one layout follow
+each other, in random order: the default on a cluster, where a round may take hours.  ``sequential``: system after
+system, benchmark after benchmark, seeds in turn: any drift is confounded with the systems; for looking at drift itself.
 
 A simulated instrument counts the same to the digit in every execution of one binary.  It therefore executes each
 binary once whatever `repetitions` says, and the controls in the first two rounds only: twice is enough to show that
@@ -40,7 +41,7 @@ PERF_RECORD: Final = "perf-record"
 SIMULATED: Final = frozenset({CACHEGRIND, CALLGRIND})
 SIMULATED_CONTROL_ROUNDS: Final = 2
 
-Order = Literal["blocks", "interleaved", "random", "sequential"]
+Order = Literal["blocks", "pairs", "interleaved", "random", "sequential"]
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,30 @@ def _ordered(design: Design, rounds: list[list[_Cell]]) -> Iterable[_Cell]:
         return sorted(everything, key=lambda cell: (design.systems.index(cell[0]), benchmarks.index(cell[1])))
     if design.order == "interleaved":
         return [cell for cells in passes for cell in _alternating(design, cells)]
+    if design.order == "pairs":
+        return [cell for cells in passes for cell in _in_pairs(design, cells)]
     return [cell for cells in passes for cell in _shuffled(design.schedule_seed, "schedule", cells)]
+
+
+def deal(seed: int, rounds: Iterable[int]) -> list[int]:
+    """The rounds in the order in which they are given to whichever node is free: which node gets which is chance."""
+    numbers = list(rounds)
+    return [numbers[place] for place in keyed_order(seed, "node-deal", [str(number).encode() for number in numbers])]
 
 
 def _shuffled(seed: int, stream: str, cells: Sequence[_Cell]) -> list[_Cell]:
     return [cells[place] for place in keyed_order(seed, stream, [_identity(cell) for cell in cells])]
+
+
+def _in_pairs(design: Design, cells: Sequence[_Cell]) -> list[_Cell]:
+    """One round in which the systems of a benchmark, layout and instrument follow each other."""
+    groups: dict[tuple[str, LayoutName, str], list[_Cell]] = {}
+    for cell in _shuffled(design.schedule_seed, "schedule", cells):
+        groups.setdefault((cell[1], cell[2], cell[3]), []).append(cell)
+    names = ["\0".join(map(str, (*group, *cells[0][4:]))).encode() for group in groups]
+    order = keyed_order(design.schedule_seed, "schedule-pairs", names)
+    together = list(groups.values())
+    return [cell for place in order for cell in together[place]]
 
 
 def _alternating(design: Design, cells: Sequence[_Cell]) -> list[_Cell]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import layoutrand
-from layoutrand.core.config import Benchmark, Config, Run, as_dict
+from layoutrand.core.config import Benchmark, Config, as_dict
 from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.core.suites.generated import SuiteBenchmark
 from layoutrand.core.topology import format_cpus
@@ -31,6 +33,8 @@ PROTOCOL: Final = 1
 report of the end, stdin from a file.
 """
 
+_POOL: Final = "pool-"
+
 # Another limit or another name for nothing changes no measurement.
 _NO_PART_OF_THE_DEFINITION: Final = {"timeout_s", "memory_limit", "output_limit"}
 
@@ -42,19 +46,39 @@ def current_experiment(config: Config) -> Experiment:
         project=config.project.name,
         protocol=PROTOCOL,
         policy=_canonical(config.layout.facts()),
-        randomise=_canonical([*sorted(config.run.randomise), *_unusual(config.run)]),
+        randomise=_canonical([*sorted(config.run.randomise), *_unusual(config)]),
         host=host_key(facts),
         hostname=str(facts["hostname"]),
     )
 
 
-def _unusual(run: Run) -> list[str]:
+def pool_experiment(config: Config, processor: Mapping[str, Any]) -> Experiment:
+    """The experiment that this configuration describes on nodes with this `layoutrand.world.host.processor`."""
+    digest = hashlib.blake2b(_canonical(dict(processor)).encode(), digest_size=8).hexdigest()
+    return replace(
+        current_experiment(config), host=f"{_POOL}{digest}",
+        hostname=f"nodes with {processor['cpu_model'] or processor['machine']} ({processor['cpus']} CPUs)",
+    )  # fmt: skip
+
+
+def is_pool(experiment: Experiment) -> bool:
+    """Whether it was executed on nodes of a cluster."""
+    return experiment.host.startswith(_POOL)
+
+
+def same_question(one: Experiment, other: Experiment) -> bool:
+    """Whether two experiments differ in their machine alone."""
+    return replace(one, host="", hostname="") == replace(other, host="", hostname="")
+
+
+def _unusual(config: Config) -> list[str]:
     """What else sets executions apart, where it is not as it is by default.
 
     The order is part of it because it decides what a drift of the machine does to the results: those of a schedule
     that confounds drift with systems must not slip in among those of one that does not.
     """
-    unusual = [] if run.order == "blocks" else [f"order-{run.order}"]
+    run, order = config.run, config.order()
+    unusual = [] if order == "blocks" else [f"order-{order}"]
     if run.aslr == "off":
         unusual.append("aslr-off")
     if run.cpu != "any":

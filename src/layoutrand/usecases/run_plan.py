@@ -184,7 +184,7 @@ def _design(request: Request, benchmarks: Mapping[str, Benchmark]) -> Design:
         controls=tuple(control for control in run.controls if control in layouts),
         repetitions=run.executions,
         schedule_seed=run.schedule_seed,
-        order=run.order,
+        order=request.config.order(),
         fixed=request.config.in_one_layout(),
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layoutrand.core.attempts import that_count
+from layoutrand.core.cluster import Local
 from layoutrand.core.conditions import mixed_cpus
 from layoutrand.core.config import Benchmark, Config, choose
 from layoutrand.core.counters import metric_of
@@ -17,7 +18,17 @@ from layoutrand.core.disturbance import mixed_settings, summary
 from layoutrand.core.metric import Better
 from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.errors import AnalysisError
-from layoutrand.model import IDENTITY, STOCK, WALL_METRIC, BinaryName, BuildFailure, Execution, Experiment, LayoutName
+from layoutrand.model import (
+    IDENTITY,
+    STOCK,
+    WALL_METRIC,
+    BinaryName,
+    BuildFailure,
+    Execution,
+    Experiment,
+    LayoutName,
+    Node,
+)
 from layoutrand.text.cachegrind import ESTIMATED_CYCLES
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.iterations import all_warmup, read_now
@@ -85,7 +96,8 @@ class Selection:
     """The samples of one experiment, their executions, the failures among these and among builds, what was left out.
 
     ``sources`` are the files it was imported from; empty for what layoutrand executed itself.  ``left_out`` are those
-    of the warnings that name executions which were recorded but are not in the samples.
+    of the warnings that name executions which were recorded but are not in the samples.  ``nodes`` are those of a
+    cluster that it was executed on; empty where it was executed here.
     """
 
     experiment: Experiment
@@ -96,6 +108,7 @@ class Selection:
     warnings: tuple[str, ...]
     sources: tuple[Source, ...] = ()
     left_out: tuple[str, ...] = ()
+    nodes: tuple[Node, ...] = ()
 
 
 def select(question: Question, store: ResultsStore) -> Selection:
@@ -109,9 +122,10 @@ def select(question: Question, store: ResultsStore) -> Selection:
     names = choose("benchmark", list(question.benchmarks), [benchmark.name for benchmark in config.benchmarks])
     benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
     definitions = experiments.definitions(config, benchmarks, question.project)
-    experiment = _experiment(question, store)
+    experiment, merged = _experiment(question, store)
     former = experiments.former_definitions(config, benchmarks, question.project)
-    everything = read_now(store.executions(experiment), config, experiment.hostname, former)
+    recorded = [execution for each in merged for execution in store.executions(each)]
+    everything = read_now(recorded, config, experiment.hostname, former)
     wanted = [e for e in everything if e.system in systems and e.benchmark in names]
     warnings: list[str] = []
     kept = _current_captures(that_count(wanted, experiments.slot_key), question.captures, warnings)
@@ -131,9 +145,10 @@ def select(question: Question, store: ResultsStore) -> Selection:
         samples=tuple(_samples([e for e in kept if e.status == "ok"], primary, systems, benchmarks, config)),
         executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
-        build_failures=tuple(store.build_failures(experiment, captures)),
+        build_failures=tuple(dict.fromkeys(f for each in merged for f in store.build_failures(each, captures))),
         warnings=tuple(warnings),
         left_out=left_out,
+        nodes=tuple(node for each in merged for node in store.nodes(each)),
     )
 
 
@@ -171,7 +186,7 @@ def _disturbed(kept: list[Execution], config: Config) -> list[str]:
 
 
 def _confounding(config: Config, systems: list[str]) -> list[str]:
-    if config.run.order != "sequential" or len(systems) < 2:
+    if config.order() != "sequential" or len(systems) < 2:
         return []
     return [
         'executed system after system (run.order = "sequential"): a drift of the machine looks like a difference '
@@ -179,20 +194,34 @@ def _confounding(config: Config, systems: list[str]) -> list[str]:
     ]
 
 
-def _experiment(question: Question, store: ResultsStore) -> Experiment:
-    """The recorded experiment that the configuration describes, on the host asked for."""
-    current = experiments.current_experiment(question.config)
+def _experiment(question: Question, store: ResultsStore) -> tuple[Experiment, list[Experiment]]:
+    """The recorded experiment that the configuration describes, on the host asked for, and those that it is made of.
+
+    With a cluster configured it is the one executed on nodes; several of them where these may be unlike.
+    """
     recorded = [(experiment, count) for experiment, count in store.experiments() if count]
-    for experiment, _ in reversed(recorded):
-        if question.host is None:
-            same_host = experiment.host == current.host
-        else:
+    current = experiments.current_experiment(question.config)
+    here = experiments.current_experiment(question.config.model_copy(update={"cluster": Local()}))
+    cluster = question.config.cluster
+    found = []
+    for experiment, _ in recorded:
+        pool = experiments.is_pool(experiment)
+        if question.host is not None:
             same_host = question.host in {experiment.hostname, experiment.host}
-        if same_host and replace(experiment, host="", hostname="") == replace(current, host="", hostname=""):
-            return experiment
+        else:
+            same_host = experiment.host == current.host if isinstance(cluster, Local) else pool
+        if same_host and experiments.same_question(experiment, current if pool else here):
+            found.append(experiment)
+    if len(found) > 1 and not isinstance(cluster, Local) and question.host is None:
+        if not cluster.measure.unlike_cpus:
+            raise AnalysisError(_unlike([(e, count) for e, count in recorded if e in found]))
+        together = " and ".join(sorted(experiment.hostname for experiment in found))
+        return replace(found[-1], hostname=together), found
+    if found:
+        return found[-1], found[-1:]
     if not recorded:
         raise AnalysisError(f"{store.path} holds no executions yet; make some with `layoutrand run`")
-    host = question.host or current.hostname
+    host = question.host or (current.hostname if isinstance(cluster, Local) else "any nodes")
     lines = [
         f"{store.path} holds no results for this configuration:",
         f"    project {current.project}, layout {current.policy}, randomise {current.randomise}, "
@@ -206,6 +235,14 @@ def _experiment(question: Question, store: ResultsStore) -> Experiment:
         "Execute this configuration with `layoutrand run`, set layoutrand.toml to one of these, or name their host.",
     ]
     raise AnalysisError("\n".join(lines))
+
+
+def _unlike(pools: Sequence[tuple[Experiment, int]]) -> str:
+    return "\n".join([
+        "executed on nodes with unlike processors, which are not analysed together unless you say so:",
+        *(f"  - {count} executions: {experiment.hostname}" for experiment, count in pools),
+        "Name one with --host, or set unlike_cpus = true under [cluster.measure].",
+    ])  # fmt: skip
 
 
 def _current_captures(executions: list[Execution], captures: Mapping[str, str], warnings: list[str]) -> list[Execution]:

@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,6 +68,11 @@ def host_key(facts: dict[str, Any]) -> str:
     """
     parts = [facts["hostname"], facts["machine"], facts["cpu_model"], facts["cpus"]]
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
+
+
+def processor(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What nodes must have in common for their executions to be analysed together, out of their facts."""
+    return {name: facts[name] for name in ("machine", "cpu_model", "cpus")}
 
 
 def host_state(root: Path = ROOT) -> dict[str, Any]:

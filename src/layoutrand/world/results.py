@@ -21,7 +21,7 @@ from typing import Self
 
 from layoutrand.core.attempts import Attempts
 from layoutrand.errors import ResultsError
-from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, SlotKey
+from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, Node, SlotKey
 from layoutrand.world.results_rows import (
     EXECUTION_COLUMNS,
     SLOT_COLUMNS,
@@ -78,14 +78,47 @@ class ResultsStore:
 
     def record(self, ids: tuple[int, int], execution: Execution) -> None:
         """Add one execution with its measurements, in one transaction that is on the disk when this returns."""
+        if not self.record_once(ids, execution):
+            slot = f"{execution.system}, {execution.benchmark}, layout {execution.layout}, round {execution.round}"
+            raise ResultsError(f"{self.path} has attempt {execution.attempt} of {slot} already; it was left as it is")
+
+    def record_once(self, ids: tuple[int, int], execution: Execution) -> bool:
+        """As `record`, but an attempt that is there already stays what it is; whether this one was added."""
         row = (*ids, *(to_column(execution, column) for column in EXECUTION_COLUMNS))
         columns = ", ".join(("experiment_id", "context_id", *EXECUTION_COLUMNS))
+        unique = ", ".join(("experiment_id", *SLOT_COLUMNS, "attempt"))
         with self._transaction() as sql:
-            added = sql.execute(f"INSERT INTO executions ({columns}) VALUES ({','.join('?' * len(row))})", row)  # noqa: S608
+            added = sql.execute(
+                f"INSERT INTO executions ({columns}) VALUES ({','.join('?' * len(row))}) "  # noqa: S608
+                f"ON CONFLICT ({unique}) DO NOTHING",
+                row,
+            )
+            if added.rowcount == 0:
+                return False
             sql.executemany(
                 "INSERT INTO measurements VALUES (?,?,?,?,?,?)",
                 [(added.lastrowid, m.metric, m.unit, m.iteration, m.value, m.warmup) for m in execution.measurements],
             )
+        return True
+
+    def record_node(self, experiment_id: int, node: Node) -> None:
+        """Keep what is known of a node; again where its facts have changed."""
+        facts = json_text(node.facts)
+        digest = hashlib.sha256(facts.encode()).hexdigest()
+        with self._transaction() as sql:
+            sql.execute(
+                "INSERT OR IGNORE INTO nodes VALUES (?,?,?,?,?)",
+                (experiment_id, clean(node.name), digest, time.time(), facts),
+            )
+
+    def nodes(self, experiment: Experiment) -> list[Node]:
+        """The nodes of the experiment by name; one whose facts have changed is there with each."""
+        with self._translated():
+            rows = self._connection.execute(
+                "SELECT name, facts FROM nodes WHERE experiment_id = ? ORDER BY name, first_at",
+                (self._experiment_id(experiment),),
+            ).fetchall()
+        return [Node(name, json.loads(facts)) for name, facts in rows]
 
     def replace_build_failures(
         self, experiment_id: int, captures: Mapping[str, str], failures: Sequence[BuildFailure]

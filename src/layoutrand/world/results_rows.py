@@ -8,11 +8,18 @@ from typing import Any, Final
 
 from layoutrand.model import Execution, LayoutName, Measurement, SlotKey
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 APPLICATION_ID: Final = 0x4C526E64  # "LRnd"; also what file(1) shows
 BUSY_S: Final = 30.0
 
-SCHEMA: Final = """
+_NODES: Final = """
+CREATE TABLE nodes (
+    experiment_id INTEGER NOT NULL REFERENCES experiments (id), name TEXT NOT NULL, digest TEXT NOT NULL,
+    first_at REAL NOT NULL, facts TEXT NOT NULL, PRIMARY KEY (experiment_id, name, digest)) WITHOUT ROWID;
+"""
+
+SCHEMA: Final = (
+    """
 CREATE TABLE experiments (
     id INTEGER PRIMARY KEY, project TEXT NOT NULL, protocol INTEGER NOT NULL, policy TEXT NOT NULL,
     randomise TEXT NOT NULL, host TEXT NOT NULL, hostname TEXT NOT NULL,
@@ -31,6 +38,7 @@ CREATE TABLE executions (
     status TEXT NOT NULL, reason TEXT NOT NULL, returncode INTEGER, signal INTEGER,
     started_at REAL NOT NULL, wall_s REAL NOT NULL, rusage TEXT NOT NULL, env_size INTEGER, argv TEXT NOT NULL,
     log TEXT NOT NULL, conditions TEXT NOT NULL, host_state TEXT NOT NULL, disturbances TEXT NOT NULL,
+    node TEXT NOT NULL DEFAULT '',
     UNIQUE (experiment_id, system, benchmark, definition, capture, layout, binary_sha256, instrument, round,
             repetition, attempt));
 CREATE TABLE measurements (
@@ -42,12 +50,18 @@ CREATE TABLE build_failures (
     artefact TEXT NOT NULL, layout TEXT NOT NULL, error TEXT NOT NULL, log TEXT,
     PRIMARY KEY (experiment_id, system, capture, artefact, layout)) WITHOUT ROWID;
 """
+    + _NODES
+)
 
 UPGRADE: Final = {
     1: """
 ALTER TABLE executions ADD COLUMN conditions TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE executions ADD COLUMN disturbances TEXT NOT NULL DEFAULT '[]';
+""",
+    2: """
+ALTER TABLE executions ADD COLUMN node TEXT NOT NULL DEFAULT '';
 """
+    + _NODES,
 }
 """What makes a file of that schema version one of the next."""
 
@@ -56,7 +70,7 @@ SLOT_COLUMNS: Final = (
 )  # fmt: skip
 EXECUTION_COLUMNS: Final = (
     *SLOT_COLUMNS, "attempt", "schedule_order", "status", "reason", "returncode", "signal", "started_at", "wall_s",
-    "rusage", "env_size", "argv", "log", "conditions", "host_state", "disturbances",
+    "rusage", "env_size", "argv", "log", "conditions", "host_state", "disturbances", "node",
 )  # fmt: skip
 
 
