@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from layoutrand.errors import ResultsError
-from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, SlotKey
+from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, Node, SlotKey
 from layoutrand.world.results_file import exclusive_use, open_for_reading, open_for_writing, results_path
 
 EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
@@ -154,12 +154,14 @@ def test_another_schema_version_is_refused(path, version, advice):
         open_for_writing(path)
 
 
-def test_a_file_of_schema_version_1_is_brought_up_to_date_when_it_is_written(path):
+@pytest.mark.parametrize(("version", "newer"), [(1, ("conditions", "disturbances")), (2, ())])
+def test_a_file_of_an_older_schema_is_brought_up_to_date_when_it_is_written(path, version, newer):
     record(path, EXECUTION)
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute("ALTER TABLE executions DROP COLUMN conditions")
-        connection.execute("ALTER TABLE executions DROP COLUMN disturbances")
-        connection.execute("PRAGMA user_version = 1")
+        for column in (*newer, "node"):
+            connection.execute(f"ALTER TABLE executions DROP COLUMN {column}")
+        connection.execute("DROP TABLE nodes")
+        connection.execute(f"PRAGMA user_version = {version}")
     with pytest.raises(ResultsError, match="`layoutrand run` brings it up to date"):
         open_for_reading(path)
 
@@ -167,7 +169,26 @@ def test_a_file_of_schema_version_1_is_brought_up_to_date_when_it_is_written(pat
 
     with open_for_reading(path) as store:
         (kept,) = store.executions(EXPERIMENT)
-    assert kept == dataclasses.replace(EXECUTION, reason="", argv=kept.argv, conditions={}, disturbances=())
+        assert store.nodes(EXPERIMENT) == []
+    lost = {"conditions": {}, "disturbances": ()}
+    assert kept == dataclasses.replace(EXECUTION, argv=kept.argv, **{name: lost[name] for name in newer})
+
+
+def test_a_node_is_kept_once_for_each_state_it_was_in(path):
+    with open_for_writing(path) as store:
+        experiment_id, _ = store.begin(EXPERIMENT, CONTEXT)
+        slow, fast = (Node("n1", {"governor": name, "cpus": 4}) for name in ("powersave", "performance"))
+        for node in (slow, slow, fast, Node("n0", {}), slow):
+            store.record_node(experiment_id, node)
+        assert store.nodes(EXPERIMENT) == [Node("n0", {}), slow, fast]
+
+
+def test_what_arrives_twice_counts_once(path):
+    with open_for_writing(path) as store:
+        ids = store.begin(EXPERIMENT, CONTEXT)
+        assert store.record_once(ids, EXECUTION)
+        assert not store.record_once(ids, dataclasses.replace(EXECUTION, wall_s=99.0, node="n2"))
+        assert store.executions(EXPERIMENT) == [EXECUTION]
 
 
 def test_a_damaged_page_is_a_clear_error(path):
