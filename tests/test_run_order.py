@@ -94,7 +94,7 @@ def test_an_unknown_order_is_an_error():
             path="x",
         )
     assert caught.value.problems == [
-        "run.order: must be 'blocks', 'interleaved', 'random' or 'sequential' (given: 'abab')"
+        "run.order: must be 'blocks', 'pairs', 'interleaved', 'random' or 'sequential' (given: 'abab')"
     ]
 
 

@@ -47,7 +47,8 @@ Order = Annotated[
 Executor = Annotated[
     str | None,
     typer.Option(
-        help="Where layouts are linked: local (here), or slurm or dask as [cluster] says. Default: cluster.kind."
+        help="Where layouts are linked and executed: local (here), or slurm or dask as [cluster] says. "
+        "Default: cluster.kind."
     ),
 ]
 Confidence = Annotated[float, typer.Option(min=0.5, max=0.9999, help="Confidence of the intervals.")]
@@ -118,15 +119,6 @@ def on_executor(config: Config, executor: str | None) -> Config:
             f"{CONFIG_NAME}, where kind is {config.cluster.kind!r} now"
         )
     return config.model_copy(update={"cluster": Local()})
-
-
-def must_execute_here(config: Config) -> None:
-    """Raise `UsageError` where the configuration has a cluster: executions are made by this machine alone."""
-    if config.cluster.kind != "local":
-        raise UsageError(
-            f'[cluster] kind = "{config.cluster.kind}" is for `layoutrand build`; `run` executes on the machine that '
-            "it is started on. Start it on the one that is to be measured, with --executor local"
-        )
 
 
 def in_order(config: Config, order: str | None, terminal: Terminal) -> Config:

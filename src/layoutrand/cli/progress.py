@@ -18,8 +18,8 @@ from layoutrand.cli.terminal import Terminal
 from layoutrand.text.quantities import percent, quantity
 
 if TYPE_CHECKING:
-    from layoutrand.usecases.execute import Progress
     from layoutrand.usecases.live import Standing
+    from layoutrand.usecases.run_progress import Progress
 
 _DRAW_S: Final = 0.25
 """Executions may be shorter than drawing takes, so not each of them is drawn."""

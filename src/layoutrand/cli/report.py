@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from layoutrand.usecases.analyse import AnalysisReport
     from layoutrand.usecases.build import SystemBuild
     from layoutrand.usecases.compare import Comparison
-    from layoutrand.usecases.execute import Summary
+    from layoutrand.usecases.run_progress import Summary
 
 
 class Markdown:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from layoutrand.core.config import Config
     from layoutrand.usecases.aa import SelfComparison
     from layoutrand.usecases.build import SystemBuild
-    from layoutrand.usecases.execute import Progress, Summary
+    from layoutrand.usecases.run_progress import Progress, Summary
 
 Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
 
@@ -57,12 +57,17 @@ def run(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Execute every binary once per benchmark in seeded, complete rounds; resumes by itself."""
     from layoutrand.core.seeds import parse_seeds
+    from layoutrand.errors import UsageError
 
     terminal = options.terminal(json=json, quiet=quiet)
     with notifying(notify, directory, terminal) as ending:
         config = options.in_order(options.in_mode(options.load_config(directory), mode), order, terminal)
         config = options.on_executor(config, executor)
-        options.must_execute_here(config)
+        if tune and config.cluster.kind != "local":
+            raise UsageError(
+                "--tune sets the machine that it is given on, and nodes execute here: have the engine set them, as "
+                'Slurm does with sbatch = { "cpu-freq" = "Performance" } under [cluster.measure]'
+            )
         wanted = None if until is None else options.share(until, "--until-half-width")
         systems, benchmarks, numbers = options.match_systems(config, system), list(benchmark or []), parse_seeds(seeds)
 
@@ -181,8 +186,10 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     """Build what is missing, then execute what has no result yet."""
     from layoutrand.cli.progress import show_progress
     from layoutrand.errors import UsageError
+    from layoutrand.usecases.bouts import execute_on_nodes
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.execute import execute
+    from layoutrand.usecases.farming import nodes_of
     from layoutrand.usecases.run_request import make_request
     from layoutrand.usecases.tune import settle, tuned
     from layoutrand.world.measure import measure
@@ -193,7 +200,8 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     layouts = all_layouts(seeds, controls=controls)
-    results = building.build_with_progress(config, directory, systems, layouts, jobs, terminal)
+    building_config = config if config.build.mode == "relink" else options.on_executor(config, "local")
+    results = building.build_with_progress(building_config, directory, systems, layouts, jobs, terminal)
     request = make_request(
         config, directory, results, benchmarks=benchmarks, rounds=seeds, retry_failed=retry_failed, wait_s=wait_s,
         share_machine=share_machine,
@@ -205,6 +213,9 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
             if progress.execution.status != "ok":
                 terminal.fail(_failure(progress.execution))
 
+        with nodes_of(config, directory, jobs, terminal.say) as nodes:
+            if nodes is not None:
+                return execute_on_nodes(request, store=store, nodes=nodes, progress=advance, say=terminal.say), results
         summary = execute(
             request, store=store, executor=measure, progress=advance, say=terminal.say,
             prepare=partial(tuned, Tuning(), terminal.say, terminal.warn) if tune else nullcontext,

@@ -96,5 +96,6 @@ class Dask(Remote):
     measure: DaskMeasure = DaskMeasure()
 
 
+Engine = Slurm | Dask
 Cluster = Local | Slurm | Dask
 KINDS: Final = ("local", "slurm", "dask")

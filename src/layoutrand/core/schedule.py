@@ -108,12 +108,6 @@ def _ordered(design: Design, rounds: list[list[_Cell]]) -> Iterable[_Cell]:
     return [cell for cells in passes for cell in _shuffled(design.schedule_seed, "schedule", cells)]
 
 
-def deal(seed: int, rounds: Iterable[int]) -> list[int]:
-    """The rounds in the order in which they are given to whichever node is free: which node gets which is chance."""
-    numbers = list(rounds)
-    return [numbers[place] for place in keyed_order(seed, "node-deal", [str(number).encode() for number in numbers])]
-
-
 def _shuffled(seed: int, stream: str, cells: Sequence[_Cell]) -> list[_Cell]:
     return [cells[place] for place in keyed_order(seed, stream, [_identity(cell) for cell in cells])]
 

@@ -17,8 +17,8 @@ from layoutrand.usecases.aa import Halves, aa_document
 from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
 from layoutrand.usecases.basis import basis, basis_json
 from layoutrand.usecases.compare import BenchmarkRatio, Comparison, SuiteRatio
-from layoutrand.usecases.execute import Summary
 from layoutrand.usecases.findings import Findings
+from layoutrand.usecases.run_progress import Summary
 from layoutrand.usecases.selection import Source
 
 

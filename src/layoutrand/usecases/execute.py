@@ -9,31 +9,27 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from layoutrand.core import command as commands
-from layoutrand.core.attempts import Attempts, is_due, is_to_be_repeated, that_count
-from layoutrand.core.disturbance import Disturbed, summary
+from layoutrand.core.attempts import Attempts, is_to_be_repeated, that_count
 from layoutrand.core.schedule import SIMULATED, Slot
 from layoutrand.core.suites.generated import SuiteBenchmark
-from layoutrand.errors import CacheError
-from layoutrand.model import Binary, BuildFailure, Execution, Experiment, SlotKey
+from layoutrand.model import Execution
 from layoutrand.usecases import experiment as experiments
-from layoutrand.usecases.iterations import key_now, read_now
+from layoutrand.usecases.as_built import check_as_built
 from layoutrand.usecases.judge import judge, of_the_program
 from layoutrand.usecases.live import Live
 from layoutrand.usecases.observe import Observed, Observer
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
+from layoutrand.usecases.run_progress import Progress, Summary, known, summarised
 from layoutrand.usecases.staging import Stage, command_of, make_room
-from layoutrand.world.disk import sha256_file
 from layoutrand.world.host_watch import HostWatch
 from layoutrand.world.interrupts import noted_interrupts
 from layoutrand.world.machine_lock import machine_lock_path, only_one_measures
 from layoutrand.world.measure import Command, Outcome
-from layoutrand.world.results import ResultsStore
+from layoutrand.world.results import Records
 from layoutrand.world.results_file import exclusive_use
 from layoutrand.world.spec_root import results_to_keep
 from layoutrand.world.workplace import Workplace, end_leftovers
@@ -46,43 +42,10 @@ class Executor(Protocol):
         """Execute ``command``, its output going to the files that it names."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """One execution is done: ``done`` of ``total`` slots are, those recorded by earlier calls included.
-
-    ``live`` knows how long the rest will take, and how well each mean is known so far.
-    """
-
-    done: int
-    total: int
-    execution: Execution
-    live: Live
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What a call did.
-
-    ``total`` slots have a binary, of which ``already`` were recorded before and ``executed`` now; ``unbuilt`` slots
-    have none.  ``failures`` are all slots whose last attempt failed, whenever that was, and ``disturbed`` says of which
-    benchmarks attempts that count were disturbed.  ``repeated`` further executions were made because of disturbances.
-    """
-
-    total: int
-    already: int
-    executed: int
-    unbuilt: int
-    failures: tuple[Execution, ...]
-    build_failures: tuple[BuildFailure, ...]
-    results: Path
-    disturbed: tuple[Disturbed, ...] = ()
-    repeated: int = 0
-
-
 def execute(  # noqa: PLR0913 - what to do, and what to do it with
     request: Request,
     *,
-    store: ResultsStore,
+    store: Records,
     executor: Executor,
     progress: Callable[[Progress], None],
     say: Callable[[str], None],
@@ -107,15 +70,16 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
         if ended := end_leftovers(workplace.root):
             say(f"ended {ended} process(es) that an interrupted run had left behind")
         # Experiment, context and failed builds are recorded, so the results file is known to be writable.
-        experiment = experiments.current_experiment(request.config)
+        experiment = request.experiment()
         ids = store.begin(experiment, experiments.current_context(request.config))
         store.replace_build_failures(ids[0], request.captures, request.build_failures)
         # Known slots are left out, and each binary still to be executed is the one that was built.
         stage = Stage.of(request, workplace, say)
-        known = _known(store, experiment, plan)
-        pending = [slot for slot in plan.slots if known.is_due(plan.key(slot), request)]
-        _check_binaries(plan, pending)
-        recorded = list(known.executions)
+        before = known(store, experiment, plan)
+        pending = [slot for slot in plan.slots if before.is_due(plan.key(slot), request)]
+        names = dict.fromkeys((slot.system, slot.layout) for slot in pending)
+        check_as_built(binary for name in names for binary in plan.binaries[name].values())
+        recorded = list(before.executions)
         live = Live(plan.benchmarks, that_count(recorded, experiments.slot_key), pending)
         states = [execution.host_state for execution in recorded]
         observer = Observer(request.config.run.disturbance, states, watch or HostWatch())
@@ -125,40 +89,11 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
         with _machine(request, pending, say), prepared, contextlib.ExitStack() as cleanup:
             cleanup.callback(workplace.clear)
             for done, slot in enumerate(pending, len(plan.slots) - len(pending) + 1):
-                history = known.attempts.get(plan.key(slot), Attempts())
+                history = before.attempts.get(plan.key(slot), Attempts())
                 recorded += _attempts(plan, slot, history, stage, observe, lambda e: store.record(ids, e))
                 live.add(recorded[-1])
                 progress(Progress(done, len(plan.slots), recorded[-1], live))
-    counting = that_count(recorded, experiments.slot_key)
-    return Summary(
-        total=len(plan.slots), already=len(plan.slots) - len(pending), executed=len(pending), unbuilt=plan.unbuilt,
-        failures=tuple(execution for execution in counting if execution.status != "ok"),
-        build_failures=tuple(request.build_failures), results=store.path, disturbed=summary(counting),
-        repeated=len(recorded) - len(known.executions) - len(pending),
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Known:
-    """What the results hold of a plan's slots: how the attempts at each went, and every execution."""
-
-    attempts: Mapping[SlotKey, Attempts]
-    executions: Sequence[Execution]
-
-    def is_due(self, key: SlotKey, request: Request) -> bool:
-        repeat = request.config.run.disturbance.repeat
-        return is_due(self.attempts.get(key, Attempts()), repeat=repeat, retry_failed=request.retry_failed)
-
-
-def _known(store: ResultsStore, experiment: Experiment, plan: Plan) -> _Known:
-    """Read under today's definitions of the benchmarks, which may be worded otherwise than when it was recorded."""
-    request, benchmarks = plan.request, list(plan.benchmarks.values())
-    former = experiments.former_definitions(request.config, benchmarks, request.project)
-    attempts = {key_now(key, former): value for key, value in store.latest(experiment).items()}
-    wanted = {plan.key(slot) for slot in plan.slots}
-    recorded = store.executions(experiment) if wanted else []
-    everything = read_now(recorded, request.config, experiment.hostname, former)
-    return _Known(attempts, [execution for execution in everything if experiments.slot_key(execution) in wanted])
+    return summarised(plan, store.path, before, recorded, pending=len(pending), executed=len(pending))
 
 
 def _attempts(  # noqa: PLR0913 - the parts of one step
@@ -171,8 +106,7 @@ def _attempts(  # noqa: PLR0913 - the parts of one step
     while True:
         with noted_interrupts():  # Ctrl-C ends what is executed, and never loses what has ended
             execution = _execute_slot(plan, slot, history.made + 1, stage, observe)
-            if plan.request.share_machine:
-                execution = replace(execution, conditions={**execution.conditions, "machine": "shared"})
+            execution = plan.request.marked(execution, stage.workplace.root)
             record(execution)
         yield execution
         history = history.after(execution)
@@ -187,28 +121,6 @@ def _machine(
     if request.share_machine or not pending:
         return contextlib.nullcontext()
     return only_one_measures(machine_lock_path(), project=request.project.resolve(), wait_s=request.wait_s, on_wait=say)
-
-
-def _check_binaries(plan: Plan, pending: Sequence[Slot]) -> None:
-    """Every binary about to be executed has the content that was verified when it was built."""
-    for name in dict.fromkeys((slot.system, slot.layout) for slot in pending):
-        for binary in plan.binaries[name].values():
-            try:
-                actual = sha256_file(binary.path)
-            except OSError as error:
-                raise CacheError(
-                    f"{_called(binary)}: cannot read {binary.path}: {error.strerror}; `layoutrand build` links it again"
-                ) from error
-            if actual != binary.sha256:
-                raise CacheError(
-                    f"{_called(binary)}: {binary.path} was changed since it was built (sha256 {actual[:12]}..., "
-                    f"expected {binary.sha256[:12]}...); nothing was executed. `layoutrand build` mends it"
-                )
-
-
-def _called(binary: Binary) -> str:
-    layout = f"seed {binary.layout}" if isinstance(binary.layout, int) else binary.layout
-    return f"system {binary.system}, {layout}, artefact {binary.artefact}"
 
 
 def _observe(observer: Observer, executor: Executor, command: Command, slot: Slot) -> Observed:

@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import os
 import threading
-import traceback
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from queue import Empty, SimpleQueue
 
 from layoutrand.core.capture import Capture
 from layoutrand.core.cluster import Remote
-from layoutrand.errors import BundleError, ClusterError, StoreError
+from layoutrand.errors import BundleError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.usecases.binaries import cached_binary, take_linked
 from layoutrand.usecases.bundle import export_capture
+from layoutrand.usecases.dealing import Dealer, Problem
 from layoutrand.usecases.linking import Linking
 from layoutrand.usecases.node import VERSION, Answer, Chunk, Reference, link_chunk
 from layoutrand.usecases.origin import Say
 from layoutrand.world.disk import cache_errors
 from layoutrand.world.staging import Staging
-
-_WAKE_S = 0.5
 
 
 @dataclass
@@ -60,7 +57,7 @@ class Farm:
         """
         batch = _Batch(self, linking, advance)
         try:
-            left = batch.take(layouts)  # linked for a home that was killed before it could take them
+            left = batch.take_home(layouts)  # linked for a home that was killed before it could take them
             if left:
                 batch.deal(self._chunks(linking, left, reference))
         except StoreError as error:  # no node can have the capture, or nothing can be taken home: the disk is full
@@ -95,14 +92,6 @@ class Farm:
             return self._bundles[capture.id]
 
 
-@dataclass
-class _Task:
-    """A chunk that was given out for the ``attempt``-th time."""
-
-    chunk: Chunk
-    attempt: int
-
-
 class _Batch:
     """The layouts of one artefact on their way."""
 
@@ -111,11 +100,9 @@ class _Batch:
         self._farm = farm
         self._linking = linking
         self._advance = advance
-        self._ended: SimpleQueue[Future[Answer]] = SimpleQueue()
-        self._out: dict[Future[Answer], _Task] = {}
         self._lost = 0
 
-    def take(self, layouts: Iterable[LayoutName]) -> list[LayoutName]:
+    def take_home(self, layouts: Iterable[LayoutName]) -> list[LayoutName]:
         """Take home what waits in the staging directory; those layouts of which nothing (whole) does."""
         wanted = list(layouts)
         left = []
@@ -150,66 +137,40 @@ class _Batch:
 
     def deal(self, chunks: Sequence[Chunk]) -> None:
         """Give the chunks out, and again those that are lost, until each layout has a result."""
-        try:
-            for chunk in chunks:
-                self._give(_Task(chunk, 1))
-            while self._out:
-                if self._farm.stopped():
-                    raise ClusterError("interrupted while nodes were linking")
-                try:
-                    future = self._ended.get(timeout=_WAKE_S)
-                except Empty:
-                    continue
-                task = self._out.pop(future)
-                problem, log = self._outcome(task, future)
-                left = tuple(layout for layout in task.chunk.layouts if layout not in self.results)
-                if left:
-                    self._again(_with_layouts(task, left), problem or "the binaries did not arrive", log)
-        finally:
-            for future in self._out:
-                future.cancel()
+        farm = self._farm
+        dealer: Dealer[Chunk, Answer] = Dealer(
+            farm.executor, link_chunk, self, retries=farm.settings.retries, stopped=farm.stopped, doing="linking"
+        )
+        dealer.deal(chunks)
 
-    def _give(self, task: _Task) -> None:
-        try:
-            future = self._farm.executor.submit(link_chunk, task.chunk)
-        except Exception as error:  # noqa: BLE001 - executors raise what they like when they are broken or gone
-            problem = f"the executor takes nothing any more: {_named(error)}"
-            self._fail(task, problem, traceback.format_exc())
-            return
-        self._out[future] = task
-        future.add_done_callback(self._ended.put)
+    def left(self, payload: Chunk) -> Chunk | None:
+        """The chunk's layouts that have no result yet: something may have arrived of a task that was lost."""
+        waiting = self.take_home(layout for layout in payload.layouts if layout not in self.results)
+        return replace(payload, layouts=tuple(waiting)) if waiting else None
 
-    def _outcome(self, task: _Task, future: Future[Answer]) -> tuple[str, str]:
-        """Settle what a task has brought; what is wrong with it and its log, if there is anything."""
-        try:
-            answer = future.result()
-        except CancelledError:
-            return "its task was cancelled", ""
-        except Exception as error:  # noqa: BLE001 - a lost worker is another exception with every executor
-            # A node may be lost when all was done.
-            self.take(task.chunk.layouts)
-            return f"its task was lost: {_named(error)}", "".join(traceback.format_exception(error))
+    def take(self) -> None:
+        """Nothing: binaries are taken home task by task, because to look for each one is a question to a server."""
+
+    def answered(self, answer: Answer) -> Problem | None:
+        """Settle what a task has brought."""
         if answer.refused:
-            return f"node {answer.node} cannot link it: {answer.refused}", answer.refused
+            return Problem(f"node {answer.node} cannot link it: {answer.refused}", answer.refused, answer.node)
         for failed in answer.failed:
             log = self._log(failed.layout, failed.log) if failed.log else None
             message = failed.error.split("\nFull log: ")[0]
             whole = f"on node {answer.node}: {message}" + (f"\nFull log: {log}" if log else "")
             self._settle(failed.layout, self._failure(failed.layout, whole, log))
-        left = self.take(layout for layout in answer.made if layout not in self.results)
-        return (f"node {answer.node} linked it, but it is not in the staging directory" if left else ""), ""
+        left = self.take_home(layout for layout in answer.made if layout not in self.results)
+        return Problem(f"node {answer.node} linked it, but it is not in the staging directory") if left else None
 
-    def _again(self, task: _Task, problem: str, log: str) -> None:
-        if task.attempt > self._farm.settings.retries:
-            self._fail(task, problem, log)
-            return
-        named = ", ".join(str(layout) for layout in task.chunk.layouts)
+    def again(self, payload: Chunk, problem: Problem) -> None:
+        """Say that layouts are given out again, and why."""
+        named = ", ".join(str(layout) for layout in payload.layouts)
         artefact = self._linking.link.artefact
-        first = problem.splitlines()[0]
+        first = problem.words.splitlines()[0]
         self._farm.say(f"{self._linking.capture.system}: {artefact}, layout {named}: {first}; it is given out again")
-        self._give(_Task(task.chunk, task.attempt + 1))
 
-    def _fail(self, task: _Task, problem: str, log: str) -> None:
+    def failed(self, payload: Chunk, attempts: int, problem: Problem) -> None:
         """Record the layouts as failed: they were given out as often as they may be.
 
         One log takes all of a batch, so that failures with one cause are told as one.
@@ -217,13 +178,13 @@ class _Batch:
         artefact = os.path.basename(self._linking.link.artefact)
         name = f"cluster-{self._linking.capture.system}-{artefact}-{self._linking.capture.id[:12]}.log"
         path = self._linking.cache.logs() / name
-        named = ", ".join(str(layout) for layout in task.chunk.layouts)
+        named = ", ".join(str(layout) for layout in payload.layouts)
         with cache_errors("write", path), path.open("a" if self._lost else "w", encoding="utf-8") as file:
-            file.write(f"layout {named}: {problem}\n{log}\n")
+            file.write(f"layout {named}: {problem.words}\n{problem.log}\n")
         self._lost += 1
-        times = "once" if task.attempt == 1 else f"{task.attempt} times"
-        for layout in task.chunk.layouts:
-            self._settle(layout, self._failure(layout, f"given out {times}: {problem}\nFull log: {path}", path))
+        times = "once" if attempts == 1 else f"{attempts} times"
+        for layout in payload.layouts:
+            self._settle(layout, self._failure(layout, f"given out {times}: {problem.words}\nFull log: {path}", path))
 
     def _failure(self, layout: LayoutName, error: str, log: Path | None) -> BuildFailure:
         return BuildFailure(self._linking.capture.system, self._linking.link.artefact, layout, error, log)
@@ -237,13 +198,3 @@ class _Batch:
     def _settle(self, layout: LayoutName, result: Binary | BuildFailure) -> None:
         self.results[layout] = result
         self._advance()
-
-
-def _with_layouts(task: _Task, layouts: tuple[LayoutName, ...]) -> _Task:
-    """The task with these layouts left."""
-    return _Task(replace(task.chunk, layouts=layouts), task.attempt)
-
-
-def _named(error: BaseException) -> str:
-    said = str(error).strip()
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__

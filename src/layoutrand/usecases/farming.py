@@ -1,4 +1,4 @@
-"""The farm that ``[cluster]`` asks for, opened for one call."""
+"""The nodes that ``[cluster]`` asks for, to link or to execute, opened for one call."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 from layoutrand.core.cluster import Local
 from layoutrand.core.config import Config
 from layoutrand.errors import UsageError
+from layoutrand.usecases.bouts import Nodes
 from layoutrand.usecases.farm import Farm
 from layoutrand.usecases.origin import Say
+from layoutrand.world.cache import Cache, default_root
 from layoutrand.world.executors import opened
 from layoutrand.world.staging import Staging
 
@@ -32,5 +34,20 @@ def farm_of(config: Config, project: Path, say: Say) -> Iterator[Farm | None]:
             "--executor local"
         )
     staging = Staging(project / settings.shared)
-    with opened(settings, staging.root) as executor:
+    with opened(settings, staging.root, say=say) as executor:
         yield Farm(executor, staging, settings, say)
+
+
+@contextmanager
+def nodes_of(config: Config, project: Path, jobs: int, say: Say) -> Iterator[Nodes | None]:
+    """The nodes that execute, or None for this machine alone; ``jobs`` files are sent to them at a time.
+
+    Raises `ClusterError` where the engine cannot be had.
+    """
+    settings = config.cluster
+    if isinstance(settings, Local):
+        yield None
+        return
+    staging = Staging(project / settings.shared)
+    with opened(settings, staging.root, "measure", say=say) as executor:
+        yield Nodes(executor, staging, settings, Cache(default_root()), jobs)

@@ -7,10 +7,9 @@ so that the layouts can be given to another one; what went wrong with a layout w
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +26,7 @@ from layoutrand.usecases.bundle import import_capture
 from layoutrand.usecases.linking import Linking
 from layoutrand.world.cache import Cache, default_root
 from layoutrand.world.disk import sha256_file, tail
+from layoutrand.world.host import node_name
 from layoutrand.world.process import SubprocessRunner
 from layoutrand.world.staging import Staging
 from layoutrand.world.toolbox import Tool
@@ -64,6 +64,11 @@ class Chunk:
     reference: Reference
     layouts: tuple[LayoutName, ...]
 
+    @property
+    def size(self) -> int:
+        """How many layouts it asks for."""
+        return len(self.layouts)
+
 
 @dataclass(frozen=True)
 class Failed:
@@ -97,9 +102,27 @@ def link_chunk(chunk: Chunk) -> Answer:
         return Answer(node, (), (), 0, str(error))
 
 
-def node_name() -> str:
-    """What this node is called by Slurm, else by itself."""
-    return os.environ.get("SLURMD_NODENAME") or platform.node()
+def linked_here(  # noqa: PLR0913 - what to link, with what, and where
+    cache: Cache, staging: Staging, bundle: str, ld: Tool, policy: LayoutPolicy, wanted: Sequence[Binary]
+) -> list[Binary]:
+    """These binaries of one system, from this machine's cache or linked now from the capture of that manifest.
+
+    Raises `ClusterError` where one cannot be made here or is not ``wanted`` to the byte.
+    """
+    with _fetching:
+        capture, _ = _imported(cache.root, staging.root, bundle)
+        ld = _same_linker(ld)
+    numbers = {link.artefact: number for number, link in enumerate(capture.links)}
+    found = []
+    with cache.desks("link") as desk:
+        for binary in wanted:
+            own = replace(capture, system=binary.system)
+            linking = Linking(cache, SubprocessRunner(), 1, policy, ld, own, numbers[binary.artefact])
+            _prove(linking, Reference(binary.layout, binary.sha256), desk, node_name())
+            made = _made(linking, binary.layout, desk)
+            assert isinstance(made, Binary)
+            found.append(made)
+    return found
 
 
 def _link(chunk: Chunk, node: str) -> Answer:

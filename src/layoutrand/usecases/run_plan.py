@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from layoutrand.core.capture import Capture
 from layoutrand.core.config import Benchmark, Config, choose
 from layoutrand.core.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
 from layoutrand.core.schedule import CACHEGRIND, PERF, Design, Slot, schedule
@@ -14,7 +16,7 @@ from layoutrand.core.suites.generated import artefacts_of
 from layoutrand.core.topology import Placement
 from layoutrand.core.warmup import InForce
 from layoutrand.errors import UsageError
-from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName, SlotKey
+from layoutrand.model import STOCK, Binary, BuildFailure, Execution, Experiment, LayoutName, SlotKey
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.conditions import check_stacks, checked_placement
 from layoutrand.usecases.iterations import warmups_of
@@ -22,6 +24,14 @@ from layoutrand.usecases.libraries import search_path
 from layoutrand.world import counters
 from layoutrand.world.host import find_valgrind
 from layoutrand.world.workplace import Workplace, read_input
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node of a cluster, by name, and its `layoutrand.world.host.processor`, which all nodes of its pool have."""
+
+    node: str
+    processor: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,9 @@ class Request:
     the systems whose images differ (see `layoutrand.usecases.prebuilt.origin_of`).  ``wait_s`` is how long
     to wait for another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
     ``exehash_is_sha256`` names the systems whose suite is known to record the SHA-256 of executables.  ``jvms`` has
-    what a JVM said of itself in each layout of a JDK that is taken as it is.
+    what a JVM said of itself in each layout of a JDK that is taken as it is.  ``linked`` are the captures whose layouts
+    a node of a cluster can link for itself.  On such a node ``place`` says which it is, and ``slots`` are those that it
+    is asked for (None: all that the schedule asks for).
     """
 
     config: Config
@@ -51,6 +63,24 @@ class Request:
     origins: Mapping[str, str] = field(default_factory=dict)
     exehash_is_sha256: frozenset[str] = frozenset()
     jvms: Mapping[tuple[str, LayoutName], JvmFacts] = field(default_factory=dict)
+    linked: Mapping[str, Capture] = field(default_factory=dict)
+    place: Place | None = None
+    slots: Sequence[Slot] | None = None
+
+    def experiment(self) -> Experiment:
+        """The experiment that executions here belong to."""
+        if self.place is None:
+            return experiments.current_experiment(self.config)
+        return experiments.pool_experiment(self.config, self.place.processor)
+
+    def marked(self, execution: Execution, workplace: Path) -> Execution:
+        """The execution with what is to be known of where it was made."""
+        conditions = dict(execution.conditions)
+        if self.share_machine:
+            conditions["machine"] = "shared"
+        if self.place is None:
+            return replace(execution, conditions=conditions)
+        return replace(execution, node=self.place.node, conditions={**conditions, "workplace": str(workplace)})
 
 
 @dataclass(frozen=True)
@@ -114,8 +144,11 @@ class Plan:
         )  # fmt: skip
 
 
-def make_plan(request: Request) -> Plan:
-    """Resolve the request; raises `UsageError`, `ConfigError` or `HostError`, and executes nothing of the project."""
+def make_plan(request: Request, *, here: bool = True) -> Plan:
+    """Resolve the request; raises `UsageError`, `ConfigError` or `HostError`, and executes nothing of the project.
+
+    ``here`` is False where other machines execute it, which then check for themselves what only they can know.
+    """
     benchmarks = _chosen(request.config, request.benchmarks)
     definitions = experiments.definitions(request.config, list(benchmarks.values()), request.project)
     binaries: dict[tuple[str, LayoutName], dict[str, Binary]] = {}
@@ -123,16 +156,17 @@ def make_plan(request: Request) -> Plan:
         binaries.setdefault((binary.system, binary.layout), {})[binary.artefact] = binary
     # An execution needs all its artefacts in its layout: a program with one library of another layout is no layout.
     needed = {name: set(artefacts_of(benchmark, request.config.build)) for name, benchmark in benchmarks.items()}
-    slots = schedule(_design(request, benchmarks))
+    slots = schedule(_design(request, benchmarks)) if request.slots is None else request.slots
     startable = tuple(
         slot for slot in slots if needed[slot.benchmark] <= binaries.get((slot.system, slot.layout), {}).keys()
     )
     if not startable and not request.build_failures:  # failures are recorded and told like any other
         raise UsageError("nothing to execute: no seed has a binary; build some with `layoutrand build --seeds 30`")
-    check_stacks(
-        request.config, benchmarks.values(), {binary.artefact: binary.path for binary in request.binaries},
-        Workplace(request.project.resolve() / ".layoutrand" / "work").room.bin,
-    )  # fmt: skip
+    if here:
+        check_stacks(
+            request.config, benchmarks.values(), {binary.artefact: binary.path for binary in request.binaries},
+            Workplace(request.project.resolve() / ".layoutrand" / "work").room.bin,
+        )  # fmt: skip
     return Plan(
         request=request, slots=startable, unbuilt=len(slots) - len(startable), binaries=binaries,
         benchmarks=benchmarks, definitions=definitions,
@@ -141,11 +175,11 @@ def make_plan(request: Request) -> Plan:
             for name, benchmark in benchmarks.items()
             if benchmark.expect_stdout is not None
         },
-        valgrind=find_valgrind() if any(slot.instrument == CACHEGRIND for slot in startable) else None,
-        perf=_perf(benchmarks, startable),
-        placement=checked_placement(request.config),
-        libraries=search_path(_one_layout_each(startable, binaries)),
-        hostname=experiments.current_experiment(request.config).hostname,
+        valgrind=find_valgrind() if here and any(slot.instrument == CACHEGRIND for slot in startable) else None,
+        perf=_perf(benchmarks, startable) if here else None,
+        placement=checked_placement(request.config) if here else None,
+        libraries=search_path(_one_layout_each(startable, binaries)) if here else (),
+        hostname=request.experiment().hostname,
     )  # fmt: skip
 
 

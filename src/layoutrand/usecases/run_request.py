@@ -28,6 +28,7 @@ def make_request(  # noqa: PLR0913 - one argument for each choice of the user
         benchmarks=benchmarks, retry_failed=retry_failed, wait_s=wait_s, share_machine=share_machine,
         rounds=rounds, origins=origins,
         jvms={(r.system, layout): facts for r in results for layout, facts in r.jvms.items()},
+        linked={r.system: r.capture for r in results if r.capture} if config.build.mode == "relink" else {},
         exehash_is_sha256=frozenset(
             r.system for r in results if r.capture and r.capture.source.get("exehash") == "sha256"
         ),

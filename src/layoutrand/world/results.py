@@ -17,7 +17,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from layoutrand.core.attempts import Attempts
 from layoutrand.errors import ResultsError
@@ -34,12 +34,37 @@ from layoutrand.world.results_rows import (
 )
 
 
+class Records(Protocol):
+    """Where executions are recorded: the results file, or whatever stands for it on a node."""
+
+    @property
+    def path(self) -> Path:
+        """The file, which need not exist; a lock lies beside it."""
+
+    def begin(self, experiment: Experiment, context: Context) -> tuple[int, int]:
+        """See `ResultsStore.begin`."""
+
+    def record(self, ids: tuple[int, int], execution: Execution) -> None:
+        """See `ResultsStore.record`."""
+
+    def replace_build_failures(
+        self, experiment_id: int, captures: Mapping[str, str], failures: Sequence[BuildFailure]
+    ) -> None:
+        """See `ResultsStore.replace_build_failures`."""
+
+    def latest(self, experiment: Experiment) -> dict[SlotKey, Attempts]:
+        """See `ResultsStore.latest`."""
+
+    def executions(self, experiment: Experiment) -> list[Execution]:
+        """See `ResultsStore.executions`."""
+
+
 class ResultsStore:
     """An open results file.  Every method raises `ResultsError` when the file cannot be read or written."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         """Take over an open connection; use `open_for_writing` or `open_for_reading`."""
-        self.path = path
+        self._path = path
         self._connection = connection
 
     def __enter__(self) -> Self:
@@ -49,6 +74,11 @@ class ResultsStore:
     def __exit__(self, *_exception: object) -> None:
         """Close the file."""
         self.close()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
 
     def close(self) -> None:
         """Close the file; what was recorded is already on the disk."""

@@ -1,0 +1,143 @@
+"""A bout: what one task of a cluster executes, what all bouts of a run have in common, and what comes back."""
+
+from __future__ import annotations
+
+import pickle
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from layoutrand.core.attempts import Attempts
+from layoutrand.core.cluster import Local
+from layoutrand.core.config import Config
+from layoutrand.core.jdk import JvmFacts
+from layoutrand.core.schedule import Slot
+from layoutrand.model import Binary, Execution, LayoutName, SlotKey
+from layoutrand.text.execution_record import from_json, slot_json, to_json
+from layoutrand.usecases.experiment import artefact_of
+from layoutrand.world.disk import canonical_json, sha256_bytes
+from layoutrand.world.replica import Entry
+from layoutrand.world.staging import Staging
+from layoutrand.world.toolbox import Tool
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """A capture in the staging directory: the SHA-256 of its manifest, and the linker that it was proved with."""
+
+    digest: str
+    ld: Tool
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What all bouts of a run have in common; the fields without a word here are those of `run_plan.Request`.
+
+    ``run`` names the records of the run, ``inputs`` are the files of the project that benchmarks need, and
+    ``definitions`` what they must be by content.  ``bundles`` has the captures that nodes link from.
+    """
+
+    run: str
+    config: Config
+    inputs: tuple[Entry, ...]
+    definitions: Mapping[tuple[str, str], str]
+    bundles: Mapping[str, Bundled]
+    captures: Mapping[str, str]
+    origins: Mapping[str, str]
+    exehash_is_sha256: frozenset[str]
+    jvms: Mapping[tuple[str, LayoutName], JvmFacts]
+    retry_failed: bool
+    wait_s: float
+    share_machine: bool
+
+    def put(self, staging: Staging) -> tuple[str, int]:
+        """Put the orders into the staging directory; their SHA-256 and size in bytes."""
+        data = pickle.dumps(self)
+        digest = sha256_bytes(data)
+        staging.put(digest, data)
+        return digest, len(data)
+
+    @classmethod
+    def get(cls, staging: Staging, digest: str, size: int) -> Orders:
+        """The orders of that SHA-256, which whoever gave the bout vouches for; raises `BundleError`."""
+        data, _ = staging.get(digest, size)
+        found = pickle.loads(data)  # noqa: S301 - its SHA-256 came with the task, which the engine had from the home
+        assert isinstance(found, cls)
+        return found
+
+
+@dataclass(frozen=True)
+class Bout:
+    """Some rounds for one node.
+
+    ``orders`` are SHA-256 and size of the orders in the directory ``staging``; ``cache`` is the node's cache or "".
+    ``slots`` are in the order of execution, each with the attempts made before.  Of ``binaries`` those in ``contents``
+    (SHA-256 -> size in bytes) travel, and the node links the others; ``path`` of either is the home's.  ``token`` names
+    the bout for ever, so that a home started again finds it.
+    """
+
+    version: str
+    staging: str
+    cache: str
+    orders: tuple[str, int]
+    slots: tuple[tuple[Slot, Attempts], ...]
+    binaries: tuple[Binary, ...]
+    contents: Mapping[str, int]
+    token: str
+
+    @property
+    def size(self) -> int:
+        """How many executions it asks for, at least."""
+        return len(self.slots)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a bout ended on a node; its executions are records in the staging directory.
+
+    ``refused`` says why the node could not go on, or is ""; ``notes`` are for the user.
+    """
+
+    node: str
+    refused: str
+    notes: tuple[str, ...] = ()
+
+
+def slot_keys(orders: Orders, bout: Bout) -> list[SlotKey]:
+    """What the bout's slots are called in the results."""
+    artefacts = {benchmark.name: artefact_of(benchmark, orders.config) for benchmark in orders.config.benchmarks}
+    digests = {(b.system, b.layout, b.artefact): b.sha256 for b in bout.binaries}
+    return [
+        SlotKey(
+            system=slot.system, benchmark=slot.benchmark, layout=slot.layout, instrument=slot.instrument,
+            round=slot.round, repetition=slot.repetition, capture=orders.captures[slot.system],
+            definition=orders.definitions[slot.benchmark, slot.instrument],
+            binary_sha256=digests[slot.system, slot.layout, artefacts[slot.benchmark]],
+        )
+        for slot, _ in bout.slots
+    ]  # fmt: skip
+
+
+def pool_name(config: Config) -> str:
+    """Under which name nodes agree on a processor: one for each that the configuration may name."""
+    assert not isinstance(config.cluster, Local)
+    cpu = config.cluster.measure.cpu
+    return "cpu" if cpu is None else f"cpu-{sha256_bytes(cpu.encode())[:16]}"
+
+
+def record_key(key: SlotKey, attempt: int) -> str:
+    """Under which name the record of an execution travels."""
+    return sha256_bytes(canonical_json({**slot_json(key), "attempt": attempt}))
+
+
+def record_of(execution: Execution, facts: Mapping[str, Any], output: Mapping[str, bytes]) -> dict[str, Any]:
+    """The record of one execution on a node with these facts; ``output`` is what a failed one left, by file name."""
+    packed = {name: b64encode(data).decode() for name, data in output.items()}
+    return {"execution": to_json(execution), "facts": dict(facts), "output": packed}
+
+
+def read_record(record: Mapping[str, Any]) -> tuple[Execution, Mapping[str, Any], dict[str, bytes]]:
+    """The execution, its node's facts, and its output; raises `KeyError`, `TypeError` or `ValueError` if not."""
+    output = {name: b64decode(data) for name, data in record["output"].items()}
+    return from_json(record["execution"]), record["facts"], output

@@ -1,0 +1,11 @@
+"""The process in which a node executes a bout."""
+
+from __future__ import annotations
+
+from layoutrand.usecases.bout_node import execute_here
+from layoutrand.world.child import serve
+
+
+def main() -> None:
+    """Answer the bout that the parent gives."""
+    serve(execute_here)

@@ -1,0 +1,179 @@
+"""What happens on a node that executes: inputs and binaries are fetched, the node is checked, rounds are executed.
+
+`execute_bout` is what an executor is given.  What is wrong with the node is an answer, so that the bout can be given to
+another one; what is wrong with an execution is recorded as it would be at home.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from layoutrand.core.attempts import Attempts, is_to_be_repeated
+from layoutrand.core.cluster import Local
+from layoutrand.core.config import Config
+from layoutrand.core.schedule import Slot
+from layoutrand.errors import BundleError, ClusterError, LayoutrandError
+from layoutrand.model import Binary, SlotKey
+from layoutrand.usecases import experiment as experiments
+from layoutrand.usecases.bout import Bout, Ended, Orders, pool_name, read_record, record_key, slot_keys
+from layoutrand.usecases.bout_records import TravellingRecords
+from layoutrand.usecases.execute import execute
+from layoutrand.usecases.node import VERSION, linked_here
+from layoutrand.usecases.run_plan import Place, Request
+from layoutrand.world import child
+from layoutrand.world.cache import Cache, default_root
+from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
+from layoutrand.world.host import host_facts, node_name, processor
+from layoutrand.world.measure import measure
+from layoutrand.world.replica import restored
+from layoutrand.world.shelf import Shelf
+from layoutrand.world.staging import Staging
+
+_CHILD: Final = "layoutrand.usecases.bout_child"
+
+
+def execute_bout(bout: Bout) -> Ended:
+    """Execute the bout in a process of its own; raises `ClusterError` where that dies."""
+    ended = child.call(_CHILD, bout)
+    assert isinstance(ended, Ended)
+    return ended
+
+
+def execute_here(bout: Bout) -> Ended:
+    """Execute the bout in this process."""
+    node, notes = node_name(), list[str]()
+    try:
+        _execute(bout, node, notes.append)
+    except LayoutrandError as error:
+        return Ended(node, str(error), tuple(notes))
+    return Ended(node, "", tuple(notes))
+
+
+def _execute(bout: Bout, node: str, say: Callable[[str], None]) -> None:
+    if bout.version != VERSION:
+        raise ClusterError(f"layoutrand is {VERSION} there and {bout.version} here: install the same one on all nodes")
+    staging = Staging(Path(bout.staging))
+    orders = Orders.get(staging, *bout.orders)
+    # Nothing is executed on a node of another kind than those that were first.
+    facts = host_facts()
+    shelf = Shelf(staging.root, orders.run)
+    place = Place(node, _same_processor(orders.config, shelf, facts, node))
+    # What an earlier life of this bout has left on the shelf is not executed again.
+    keys = slot_keys(orders, bout)
+    attempts = {key: _with_shelved(key, history, shelf) for key, (_, history) in zip(keys, bout.slots, strict=True)}
+    repeat = orders.config.run.disturbance.repeat
+    slots = [
+        slot
+        for key, (slot, before) in zip(keys, bout.slots, strict=True)
+        if attempts[key] == before or is_to_be_repeated(attempts[key], repeat=repeat)
+    ]
+    if not slots:
+        return
+    # The project's inputs and every binary of the bout are here before anything is measured.
+    cache = Cache(Path(os.path.expandvars(bout.cache)) if bout.cache else default_root())
+    project = restored(orders.inputs, staging, _folder(cache, node, orders))
+    binaries = [*_carried(bout, staging, project), *_linked(bout, orders, cache, staging)]
+    request = _request(orders, project, binaries, slots, place)
+    _check_definitions(request, orders, node)
+    execute(
+        request, store=TravellingRecords(project, shelf, attempts, facts), executor=measure,
+        progress=lambda _progress: None, say=say,
+    )  # fmt: skip
+
+
+def _same_processor(config: Config, shelf: Shelf, facts: Mapping[str, Any], node: str) -> Mapping[str, Any]:
+    """The processor of this node, if it may execute; raises `ClusterError` if it may not."""
+    assert not isinstance(config.cluster, Local)
+    wish, own = config.cluster.measure, processor(facts)
+    if wish.cpu is not None and own["cpu_model"] != wish.cpu:
+        raise ClusterError(f"the processor of {node} is {own['cpu_model']!r}, and cluster.measure.cpu is {wish.cpu!r}")
+    if wish.unlike_cpus:
+        return own
+    agreed = shelf.agree(pool_name(config), own)
+    if agreed != own:
+        raise ClusterError(
+            f"the processor of {node} is {_words(own)}, and this experiment is executed on {_words(agreed)}: ask for "
+            "nodes of one kind (sbatch option constraint), name the processor of a pool of its own with "
+            "cluster.measure.cpu, or set cluster.measure.unlike_cpus = true to mix them"
+        )
+    return own
+
+
+def _words(kind: Mapping[str, Any]) -> str:
+    return f"{kind['cpu_model'] or kind['machine']} ({kind['cpus']} CPUs)"
+
+
+def _with_shelved(key: SlotKey, history: Attempts, shelf: Shelf) -> Attempts:
+    """The attempts at a slot with those that wait to be taken home."""
+    while True:
+        name = record_key(key, history.made + 1)
+        try:
+            record = shelf.get(name)
+        except BundleError:
+            shelf.drop(name)
+            record = None
+        if record is None:
+            return history
+        history = history.after(read_record(record)[0])
+
+
+def _folder(cache: Cache, node: str, orders: Orders) -> Path:
+    """Where this node keeps the project: a path of one length on all nodes, because its length moves the stack.
+
+    Nodes may share a cache, but no place of execution.
+    """
+    own = hashlib.blake2b(os.fsencode(node), digest_size=6).hexdigest()
+    inputs = sha256_bytes(canonical_json([orders.run, *(list(vars(entry).values()) for entry in orders.inputs)]))
+    return cache.root / "nodes" / own / inputs[:16]
+
+
+def _carried(bout: Bout, staging: Staging, project: Path) -> list[Binary]:
+    """The binaries that travel as they are: stock, those that a build of their own made, and prebuilt ones."""
+    found = []
+    for binary in bout.binaries:
+        if binary.sha256 not in bout.contents:
+            continue
+        path = project.parent / "binaries" / binary.sha256
+        if not path.exists():
+            data, _ = staging.get(binary.sha256, bout.contents[binary.sha256])
+            with cache_errors("write", path):
+                write_atomically(path, data, executable=True)
+        found.append(replace(binary, path=path))
+    return found
+
+
+def _linked(bout: Bout, orders: Orders, cache: Cache, staging: Staging) -> list[Binary]:
+    """The binaries that this node links, each of which must be the home's to the byte."""
+    own = [binary for binary in bout.binaries if binary.sha256 not in bout.contents]
+    found = []
+    for system in dict.fromkeys(binary.system for binary in own):
+        bundle = orders.bundles[system]
+        wanted = [binary for binary in own if binary.system == system]
+        found += linked_here(cache, staging, bundle.digest, bundle.ld, orders.config.layout, wanted)
+    return found
+
+
+def _request(orders: Orders, project: Path, binaries: Sequence[Binary], slots: Sequence[Slot], place: Place) -> Request:
+    return Request(
+        config=orders.config, project=project, binaries=binaries, build_failures=(), captures=orders.captures,
+        benchmarks=list(dict.fromkeys(slot.benchmark for slot in slots)), retry_failed=orders.retry_failed,
+        wait_s=orders.wait_s, share_machine=orders.share_machine, origins=orders.origins,
+        exehash_is_sha256=orders.exehash_is_sha256, jvms=orders.jvms, place=place, slots=slots,
+    )  # fmt: skip
+
+
+def _check_definitions(request: Request, orders: Orders, node: str) -> None:
+    """Inputs outside the project do not travel: what the node has must be what the home has."""
+    chosen = [benchmark for benchmark in request.config.benchmarks if benchmark.name in request.benchmarks]
+    found = experiments.definitions(request.config, chosen, request.project)
+    for (benchmark, instrument), digest in found.items():
+        if digest != orders.definitions[benchmark, instrument]:
+            raise ClusterError(
+                f"an input of benchmark {benchmark!r} that is named by an absolute path has another content on {node}; "
+                "inputs within the project are carried to nodes"
+            )

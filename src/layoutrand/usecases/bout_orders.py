@@ -1,0 +1,164 @@
+"""What nodes need before they can execute anything is put into the staging directory, and bouts are made of slots."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from layoutrand.core.attempts import Attempts
+from layoutrand.core.bouts import bouts
+from layoutrand.core.cluster import Engine
+from layoutrand.core.config import Benchmark, Config, as_dict
+from layoutrand.core.schedule import Slot
+from layoutrand.errors import UsageError
+from layoutrand.model import STOCK, Binary
+from layoutrand.usecases import experiment as experiments
+from layoutrand.usecases.as_built import check_as_built
+from layoutrand.usecases.bout import Bout, Bundled, Orders
+from layoutrand.usecases.bundle import export_capture
+from layoutrand.usecases.node import VERSION
+from layoutrand.usecases.origin import Say
+from layoutrand.usecases.run_plan import Plan
+from layoutrand.usecases.run_progress import Known
+from layoutrand.world.cache import Cache
+from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes
+from layoutrand.world.replica import described, send
+from layoutrand.world.staging import Staging
+from layoutrand.world.toolbox import Tool
+
+RUN_DIGITS: Final = 32
+"""With how many digits the name of a run begins each of its tokens."""
+
+
+def run_name(plan: Plan) -> str:
+    """What tells this project's experiment from all others that use the same staging directory."""
+    question = replace(experiments.current_experiment(plan.request.config), host="", hostname="")
+    place = os.fsencode(plan.request.project.resolve()).hex()
+    return sha256_bytes(canonical_json([place, os.getuid(), *vars(question).values()]))[:RUN_DIGITS]
+
+
+def check_inputs(plan: Plan) -> None:
+    """Raise `UsageError` where a benchmark reads what is not carried to nodes."""
+    for benchmark in plan.benchmarks.values():
+        for word in (*benchmark.command, *benchmark.env.values()):
+            if "{project}" in word:
+                raise UsageError(
+                    f"benchmark {benchmark.name!r}: {word!r} reads from the project's directory, which nodes do not "
+                    "have: name the files in `files`, which puts copies of them into the working directory"
+                )
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Orders that are in the staging directory."""
+
+    staging: Staging
+    cache: str
+    orders: tuple[str, int]
+    name: str
+    run: str
+    bundled: frozenset[str]
+    sizes: Mapping[str, int]
+
+    def bouts(self, plan: Plan, pending: Sequence[Slot], known: Known, settings: Engine) -> Iterator[Bout]:
+        """The pending slots for nodes to take, in the order in which they are given out."""
+        run, repeat = plan.request.config.run, plan.request.config.run.disturbance.repeat
+        due = set(pending)
+        for slots in bouts(plan.slots, schedule_seed=run.schedule_seed, rounds=settings.measure.rounds):
+            wanted = [slot for slot in slots if slot in due]
+            if not wanted:
+                continue
+            binaries = {
+                (binary.system, binary.layout, binary.artefact): binary
+                for slot in wanted
+                for binary in plan.placed(slot).values()
+            }
+            yield Bout(
+                version=VERSION, staging=str(self.staging.root), cache=self.cache, orders=self.orders,
+                slots=tuple(
+                    (slot, known.attempts.get(plan.key(slot), Attempts()).begun(repeat=repeat)) for slot in wanted
+                ),
+                binaries=tuple(binaries.values()),
+                contents={b.sha256: self.sizes[b.sha256] for b in binaries.values() if _travels(b, self.bundled)},
+                token=self.run + self._name_of(slots),
+            )  # fmt: skip
+
+    def _name_of(self, slots: Sequence[Slot]) -> str:
+        rounds = sorted({(slot.round, slot.repetition) for slot in slots})
+        return sha256_bytes(canonical_json([self.name, rounds]))[:RUN_DIGITS]
+
+
+def send_orders(  # noqa: PLR0913 - what to send, from where, and where to
+    plan: Plan, pending: Sequence[Slot], *, staging: Staging, cache: Cache, jobs: int, node_cache: str, say: Say
+) -> Sent:
+    """Put inputs, captures, binaries that travel and the orders into the staging directory.
+
+    Raises `UsageError` for what cannot travel, `BundleError` or `CacheError` where it cannot be read or written.
+    """
+    request = plan.request
+    check_inputs(plan)
+    inputs = described(request.project, _inputs(request.config, list(plan.benchmarks.values())))
+    moved = send(inputs, request.project, staging, jobs=jobs)
+    bundles = {}
+    for system, capture in request.linked.items():
+        exported = export_capture(cache, capture, staging, jobs=jobs)
+        ld = capture.tools["ld"]
+        bundles[system] = Bundled(exported.digest, Tool(Path(ld["path"]), ld["version"], ld["sha256"]))
+        moved += exported.travelled.moved
+    sizes, stored = _send_binaries(plan, pending, frozenset(bundles), staging)
+    orders = Orders(
+        run=run_name(plan), config=request.config, inputs=inputs, definitions=plan.definitions, bundles=bundles,
+        captures=request.captures, origins=request.origins, exehash_is_sha256=request.exehash_is_sha256,
+        jvms=request.jvms, retry_failed=request.retry_failed, wait_s=request.wait_s,
+        share_machine=request.share_machine,
+    )  # fmt: skip
+    say(f"{(moved + stored) / 1e6:.1f} MB of inputs, captures and binaries were written to {staging.root}")
+    return Sent(
+        staging=staging, cache=node_cache, orders=orders.put(staging), name=_name(orders), run=orders.run,
+        bundled=frozenset(bundles), sizes=sizes,
+    )  # fmt: skip
+
+
+def _name(orders: Orders) -> str:
+    """What tells these orders from others; their pickle is not the same bytes twice, because sets have no order."""
+    facts = [
+        VERSION, as_dict(orders.config), [list(vars(entry).values()) for entry in orders.inputs],
+        sorted([*key, value] for key, value in orders.definitions.items()),
+        sorted((system, bundled.digest, bundled.ld.sha256) for system, bundled in orders.bundles.items()),
+        sorted(orders.captures.items()), sorted(orders.origins.items()),
+    ]  # fmt: skip
+    return sha256_bytes(canonical_json(facts))
+
+
+def _inputs(config: Config, benchmarks: Sequence[Benchmark]) -> list[str]:
+    """Names of files within reach of the project's directory that executions need; absolute ones do not travel."""
+    names = [name for b in benchmarks for name in (b.stdin, b.expect_stdout, *b.files) if name is not None]
+    names += [system.prebuilt for system in config.systems.values() if system.prebuilt is not None]
+    if config.build.image is not None:
+        names.append(config.build.image.template)
+    return [name for name in dict.fromkeys(names) if not os.path.isabs(name)]
+
+
+def _travels(binary: Binary, bundled: frozenset[str]) -> bool:
+    """Whether nodes get the binary as it is: no capture tells them how to link it."""
+    return binary.layout == STOCK or binary.system not in bundled
+
+
+def _send_binaries(
+    plan: Plan, pending: Sequence[Slot], bundled: frozenset[str], staging: Staging
+) -> tuple[dict[str, int], int]:
+    """Sizes of the binaries that travel, by SHA-256, and how many bytes were written for them."""
+    sizes: dict[str, int] = {}
+    stored = 0
+    for name in dict.fromkeys((slot.system, slot.layout) for slot in pending):
+        for binary in plan.binaries[name].values():
+            if _travels(binary, bundled) and binary.sha256 not in sizes:
+                check_as_built([binary])
+                with cache_errors("read", binary.path):
+                    data = binary.path.read_bytes()
+                sizes[binary.sha256] = len(data)
+                stored += staging.put(binary.sha256, data)
+    return sizes, stored

@@ -1,0 +1,132 @@
+"""Pools: nodes with one kind of processor, whose executions are one experiment.
+
+Unlike processors are not mixed unless ``cluster.measure.unlike_cpus`` says so: the first node that begins settles which
+kind executes a run, and the results of earlier calls settle it before that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from layoutrand.core.cluster import Local
+from layoutrand.core.schedule import Slot
+from layoutrand.errors import ClusterError
+from layoutrand.model import Context, Execution, Experiment, Node, SlotKey
+from layoutrand.usecases import experiment as experiments
+from layoutrand.usecases.bout import pool_name
+from layoutrand.usecases.run_plan import Plan
+from layoutrand.usecases.run_progress import Known, known
+from layoutrand.usecases.selection import unlike
+from layoutrand.usecases.shelved import Arrival
+from layoutrand.world.host import host_facts, processor
+from layoutrand.world.kept_output import keep_files
+from layoutrand.world.results import ResultsStore
+from layoutrand.world.shelf import Shelf
+
+
+class Pools:
+    """The experiments of one configuration on nodes, in the results file."""
+
+    def __init__(self, plan: Plan, store: ResultsStore, shelf: Shelf) -> None:
+        """Record into the store; nothing is read or written yet."""
+        self._plan, self._store, self._shelf = plan, store, shelf
+        self._config = plan.request.config
+        assert not isinstance(self._config.cluster, Local)
+        self._wish = self._config.cluster.measure
+        self._ids: dict[str, tuple[int, int]] = {}
+        self._nodes: set[tuple[str, str]] = set()
+
+    @property
+    def results(self) -> Path:
+        """The results file."""
+        return self._store.path
+
+    def known(self) -> Known:
+        """What the results have of the plan's slots, of the pool or of all of them."""
+        found = [known(self._store, experiment, self._plan) for experiment in self._chosen()]
+        return Known(
+            {key: attempts for each in found for key, attempts in each.attempts.items()},
+            [execution for each in found for execution in each.executions],
+        )
+
+    def propose(self) -> None:
+        """Let nodes know which processor executed what the results have already."""
+        if self._wish.unlike_cpus or self._shelf.agreed(pool_name(self._config)) is not None:
+            return
+        for experiment in self._chosen():
+            for node in self._store.nodes(experiment)[:1]:
+                self._shelf.agree(pool_name(self._config), processor(dict(node.facts)))
+
+    def record(self, arrival: Arrival) -> Execution | None:
+        """Record what came home, and the output of what failed; None if it was recorded before."""
+        kind = processor(dict(arrival.facts))
+        ids = self._begun(experiments.pool_experiment(self._config, kind), kind)
+        execution = arrival.execution
+        self._note(ids[0], Node(execution.node, arrival.facts))
+        if execution.log:
+            keep_files(self._plan.request.project, execution.log, arrival.output)
+        return execution if self._store.record_once(ids, execution) else None
+
+    def record_lost(self, key: SlotKey, slot: Slot, attempt: int, reason: str) -> Execution:
+        """Record that no node brought this execution to an end; raises `ClusterError` where no node ever began."""
+        kind = self._shelf.agreed(pool_name(self._config))
+        if kind is not None:
+            experiment = experiments.pool_experiment(self._config, kind)
+        elif chosen := self._chosen():
+            experiment, kind = chosen[-1], processor(dict(self._store.nodes(chosen[-1])[-1].facts))
+        else:
+            raise ClusterError(f"no node ever began to execute anything; {reason}")
+        execution = Execution(
+            **vars(key), attempt=attempt, order=slot.order, status="lost", reason=reason, returncode=None, signal=None,
+            started_at=time.time(), wall_s=0.0, rusage={}, env_size=None, argv=(), log="", conditions={}, host_state={},
+            disturbances=(), measurements=(),
+        )  # fmt: skip
+        self._store.record(self._begun(experiment, kind), execution)
+        return execution
+
+    def _chosen(self) -> list[Experiment]:
+        """The pools whose executions count, as far as the results have any; raises `ClusterError` for unlike ones."""
+        question = experiments.current_experiment(self._config)
+        recorded = [(experiment, count) for experiment, count in self._store.experiments() if count]
+        pools = [
+            (experiment, count)
+            for experiment, count in recorded
+            if experiments.is_pool(experiment) and experiments.same_question(experiment, question)
+        ]
+        if self._wish.unlike_cpus:
+            return [experiment for experiment, _ in pools]
+        agreed = self._shelf.agreed(pool_name(self._config))
+        if agreed is not None:
+            own = experiments.pool_experiment(self._config, agreed)
+            return [experiment for experiment, _ in pools if experiment.host == own.host]
+        if self._wish.cpu is not None:
+            pools = [row for row in pools if self._has(row[0], self._wish.cpu)]
+        if len(pools) > 1:
+            raise ClusterError(unlike(pools))
+        return [experiment for experiment, _ in pools]
+
+    def _has(self, experiment: Experiment, cpu: str) -> bool:
+        return any(node.facts["cpu_model"] == cpu for node in self._store.nodes(experiment))
+
+    def _begun(self, experiment: Experiment, kind: Mapping[str, Any]) -> tuple[int, int]:
+        if experiment.host not in self._ids:
+            ids = self._store.begin(experiment, self._context(experiment, kind))
+            request = self._plan.request
+            self._store.replace_build_failures(ids[0], request.captures, request.build_failures)
+            self._ids[experiment.host] = ids
+        return self._ids[experiment.host]
+
+    def _context(self, experiment: Experiment, kind: Mapping[str, Any]) -> Context:
+        """The context of this call, in which the home's own machine has no part."""
+        facts = {**dict.fromkeys(host_facts()), **kind, "hostname": experiment.hostname}
+        return replace(experiments.current_context(self._config), host_facts=facts)
+
+    def _note(self, experiment_id: int, node: Node) -> None:
+        name = node.name, str(sorted(node.facts.items()))
+        if name not in self._nodes:
+            self._store.record_node(experiment_id, node)
+            self._nodes.add(name)

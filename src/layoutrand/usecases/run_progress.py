@@ -1,0 +1,94 @@
+"""What `layoutrand run` tells while it goes on and at its end, and what the results know of a plan already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutrand.core.attempts import Attempts, is_due, that_count
+from layoutrand.core.disturbance import Disturbed, summary
+from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
+from layoutrand.usecases import experiment as experiments
+from layoutrand.usecases.iterations import key_now, read_now
+from layoutrand.usecases.live import Live
+from layoutrand.usecases.run_plan import Plan, Request
+from layoutrand.world.results import Records
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One execution is done: ``done`` of ``total`` slots are, those recorded by earlier calls included.
+
+    ``live`` knows how long the rest will take, and how well each mean is known so far.
+    """
+
+    done: int
+    total: int
+    execution: Execution
+    live: Live
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a call did.
+
+    ``total`` slots have a binary, of which ``already`` were recorded before and ``executed`` now; ``unbuilt`` slots
+    have none.  ``failures`` are all slots whose last attempt failed, whenever that was, and ``disturbed`` says of which
+    benchmarks attempts that count were disturbed.  ``repeated`` further executions were made because of disturbances.
+    ``nodes`` executed them where that was a cluster, which leaves ``waiting`` slots that no node could execute, because
+    of the ``refusals``.
+    """
+
+    total: int
+    already: int
+    executed: int
+    unbuilt: int
+    failures: tuple[Execution, ...]
+    build_failures: tuple[BuildFailure, ...]
+    results: Path
+    disturbed: tuple[Disturbed, ...] = ()
+    repeated: int = 0
+    nodes: tuple[str, ...] = ()
+    waiting: int = 0
+    refusals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the results hold of a plan's slots: how the attempts at each went, and every execution."""
+
+    attempts: Mapping[SlotKey, Attempts]
+    executions: Sequence[Execution]
+
+    def is_due(self, key: SlotKey, request: Request) -> bool:
+        """Whether the slot is to be executed now."""
+        repeat = request.config.run.disturbance.repeat
+        return is_due(self.attempts.get(key, Attempts()), repeat=repeat, retry_failed=request.retry_failed)
+
+
+def known(store: Records, experiment: Experiment, plan: Plan) -> Known:
+    """Read under today's definitions of the benchmarks, which may be worded otherwise than when it was recorded."""
+    request, benchmarks = plan.request, list(plan.benchmarks.values())
+    former = experiments.former_definitions(request.config, benchmarks, request.project)
+    attempts = {key_now(key, former): value for key, value in store.latest(experiment).items()}
+    wanted = {plan.key(slot) for slot in plan.slots}
+    recorded = store.executions(experiment) if wanted else []
+    everything = read_now(recorded, request.config, experiment.hostname, former)
+    return Known(attempts, [execution for execution in everything if experiments.slot_key(execution) in wanted])
+
+
+def summarised(  # noqa: PLR0913 - the parts of one record
+    plan: Plan, results: Path, before: Known, recorded: Sequence[Execution], *, pending: int, executed: int,
+    waiting: int = 0, refusals: Sequence[str] = (),
+) -> Summary:  # fmt: skip
+    """What a call did that found ``before`` and left ``recorded``; of ``pending`` slots ``executed`` are done."""
+    counting = that_count(recorded, experiments.slot_key)
+    return Summary(
+        total=len(plan.slots), already=len(plan.slots) - pending, executed=executed, unbuilt=plan.unbuilt,
+        failures=tuple(execution for execution in counting if execution.status != "ok"),
+        build_failures=tuple(plan.request.build_failures), results=results, disturbed=summary(counting),
+        repeated=len(recorded) - len(before.executions) - executed,
+        nodes=tuple(sorted({e.node for e in recorded[len(before.executions) :] if e.node})),
+        waiting=waiting, refusals=tuple(refusals),
+    )  # fmt: skip

@@ -1,0 +1,109 @@
+"""Records of executions on their way home, in the staging directory, and what nodes agree on before the first.
+
+::
+
+    executions/RUN/KEY      one execution, sealed and packed, until the submitting side has recorded it
+    pools/RUN.json          the processor of the nodes that execute the run
+
+A record is renamed into place whole, under a key that follows from what was executed: who executes the same again
+writes the same name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from layoutrand.errors import BundleError
+from layoutrand.world.disk import canonical_json, sha256_bytes, write_atomically
+from layoutrand.world.staging import staging_errors
+
+_LEVEL: Final = 1
+_LARGEST: Final = 1 << 30  # bytes: no record of an execution is longer, whatever a damaged one may unpack to
+
+
+class Shelf:
+    """What nodes leave for one run below the staging directory ``root``; methods raise `BundleError`."""
+
+    def __init__(self, root: Path, run: str) -> None:
+        """``run`` is the digest that tells this run from others that share the directory."""
+        self._rows = root.absolute() / "executions" / run
+        self._pools = root.absolute() / "pools"
+        self._run = run
+
+    def put(self, key: str, record: Mapping[str, Any]) -> None:
+        """Leave the record, whole or not at all; one of the same key is replaced."""
+        packed = zlib.compress(canonical_json(record), _LEVEL)
+        path = self.path(key)
+        with staging_errors("write", path):
+            write_atomically(path, sha256_bytes(packed).encode() + b"\n" + packed)
+
+    def path(self, key: str) -> Path:
+        """Where the record is or will be."""
+        return self._rows / key
+
+    def names(self) -> list[str]:
+        """Keys of the records that are there."""
+        with staging_errors("read", self._rows):
+            try:
+                with os.scandir(self._rows) as entries:
+                    return [entry.name for entry in entries if not entry.name.startswith(".")]
+            except FileNotFoundError:
+                return []
+
+    def get(self, key: str) -> Mapping[str, Any] | None:
+        """The record, or None if it is not there; raises `BundleError` where it is damaged."""
+        path = self.path(key)
+        with staging_errors("read", path):
+            try:
+                stored = path.read_bytes()
+            except FileNotFoundError:
+                return None
+        seal, _, packed = stored.partition(b"\n")
+        if sha256_bytes(packed).encode() != seal:
+            raise BundleError(f"{path} is damaged, so what it records is executed again")
+        record: Mapping[str, Any] = json.loads(zlib.decompressobj().decompress(packed, _LARGEST))
+        return record
+
+    def drop(self, key: str) -> None:
+        """Forget a record that is home, or damaged."""
+        path = self.path(key)
+        with staging_errors("delete", path):
+            path.unlink(missing_ok=True)
+
+    def agreed(self, name: str) -> Mapping[str, Any] | None:
+        """What `agree` left under this name, or None."""
+        path = self._pools / f"{self._run}-{name}.json"
+        with staging_errors("read", path):
+            try:
+                found: Mapping[str, Any] = json.loads(path.read_bytes())
+            except FileNotFoundError:
+                return None
+            except ValueError as error:
+                raise BundleError(f"{path} is damaged: {error}. Delete it and give the same command again") from error
+        return found
+
+    def agree(self, name: str, proposal: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What all agree on under this name: the first proposal, however many are made at once."""
+        path = self._pools / f"{self._run}-{name}.json"
+        with staging_errors("write", path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(canonical_json(proposal))
+                os.chmod(temporary, 0o644)
+                with contextlib.suppress(FileExistsError):
+                    os.link(temporary, path)
+            finally:
+                os.unlink(temporary)
+        agreed = self.agreed(name)
+        if agreed is None:
+            raise BundleError(f"{path} was deleted while it was read")
+        return agreed
