@@ -85,7 +85,7 @@ class Machines(Executor):
 
             try:
                 future.set_result(self._meddle(name, payload, really))
-            except BaseException as error:  # noqa: BLE001 - it is the future's
+            except BaseException as error:
                 future.set_exception(error)
                 own.shutdown(wait=False)
                 own = pool()
@@ -136,9 +136,7 @@ class Site:
         assert isinstance(cluster, Dask)
         nodes = Nodes(executor, Staging(self.shared), cluster, Cache(self.shop.cache), 2, **changes)
         with open_for_writing(results_path(self.shop.project)) as store:
-            return execute_on_nodes(
-                request, store=store, nodes=nodes, progress=self.done.append, say=self.said.append
-            )
+            return execute_on_nodes(request, store=store, nodes=nodes, progress=self.done.append, say=self.said.append)
 
     def executions(self) -> list[Execution]:
         """Everything recorded."""

@@ -527,7 +527,8 @@ def test_from_execution_to_analysis_and_comparison(project):
     summary = project.run(config, binaries, watch=HostWatch(project.root / "a machine that tells nothing"))
     assert run_document(summary) == {
         "schema": "layoutrand/run/1", "executions": 30, "executed": 30, "already": 0, "unbuilt": 0, "failures": [],
-        "build_failures": [], "disturbed": [], "repeated": 0, "results": str(results_path(project.path)),
+        "build_failures": [], "disturbed": [], "repeated": 0, "nodes": [], "waiting": 0, "refusals": [],
+        "results": str(results_path(project.path)),
     }  # fmt: skip
     selection = selected(config, project.path)
     analysis = analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses[0]

@@ -94,7 +94,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
 
 
 def _failed(summary: Summary) -> bool:
-    return bool(summary.failures or summary.build_failures)
+    return bool(summary.failures or summary.build_failures or summary.waiting)
 
 
 def _has_failures(summary: Summary, terminal: Terminal) -> bool:
@@ -190,6 +190,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.execute import execute
     from layoutrand.usecases.farming import nodes_of
+    from layoutrand.usecases.inputs import inputs_of
     from layoutrand.usecases.run_request import make_request
     from layoutrand.usecases.tune import settle, tuned
     from layoutrand.world.measure import measure
@@ -198,6 +199,8 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
 
     if not config.benchmarks:
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
+    if config.cluster.kind != "local":  # nothing is built for what cannot be carried to nodes
+        inputs_of(config, [each for each in config.benchmarks if not benchmarks or each.name in benchmarks], directory)
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     layouts = all_layouts(seeds, controls=controls)
     building_config = config if config.build.mode == "relink" else options.on_executor(config, "local")
@@ -227,8 +230,10 @@ def run_message(summary: Summary) -> str:
     """What was executed, in a sentence."""
     failed = f", {len(summary.failures)} failed" if summary.failures else ""
     unbuilt = f", {summary.unbuilt} have no binary" if summary.unbuilt else ""
+    nodes = f" on {len(summary.nodes)} nodes ({', '.join(summary.nodes)})" if summary.nodes else ""
+    waiting = f", {summary.waiting} no node could execute" if summary.waiting else ""
     return (
-        f"{summary.executed} executions now, {summary.already} were there already{failed}{unbuilt}; "
+        f"{summary.executed} executions now{nodes}, {summary.already} were there already{failed}{unbuilt}{waiting}; "
         f"results in {summary.results}"
     )
 
@@ -242,6 +247,8 @@ def show_run(summary: Summary, page: Page) -> None:
         page.line(f"{summary.repeated} more were made because executions were disturbed; all are recorded")
     for line in (*(row.line() for row in summary.disturbed), *explanations(summary.disturbed)):
         page.warn(line)
+    for refusal in summary.refusals:
+        page.fail(refusal)
     if not summary.total:
         page.fail("nothing to execute: no layout has a binary")
     if summary.failures and not summary.executed:

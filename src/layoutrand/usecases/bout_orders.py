@@ -11,14 +11,14 @@ from typing import Final
 from layoutrand.core.attempts import Attempts
 from layoutrand.core.bouts import bouts
 from layoutrand.core.cluster import Engine
-from layoutrand.core.config import Benchmark, Config, as_dict
+from layoutrand.core.config import as_dict
 from layoutrand.core.schedule import Slot
-from layoutrand.errors import UsageError
 from layoutrand.model import STOCK, Binary
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.as_built import check_as_built
 from layoutrand.usecases.bout import Bout, Bundled, Orders
 from layoutrand.usecases.bundle import export_capture
+from layoutrand.usecases.inputs import inputs_of
 from layoutrand.usecases.node import VERSION
 from layoutrand.usecases.origin import Say
 from layoutrand.usecases.run_plan import Plan
@@ -38,17 +38,6 @@ def run_name(plan: Plan) -> str:
     question = replace(experiments.current_experiment(plan.request.config), host="", hostname="")
     place = os.fsencode(plan.request.project.resolve()).hex()
     return sha256_bytes(canonical_json([place, os.getuid(), *vars(question).values()]))[:RUN_DIGITS]
-
-
-def check_inputs(plan: Plan) -> None:
-    """Raise `UsageError` where a benchmark reads what is not carried to nodes."""
-    for benchmark in plan.benchmarks.values():
-        for word in (*benchmark.command, *benchmark.env.values()):
-            if "{project}" in word:
-                raise UsageError(
-                    f"benchmark {benchmark.name!r}: {word!r} reads from the project's directory, which nodes do not "
-                    "have: name the files in `files`, which puts copies of them into the working directory"
-                )
 
 
 @dataclass(frozen=True)
@@ -99,8 +88,7 @@ def send_orders(  # noqa: PLR0913 - what to send, from where, and where to
     Raises `UsageError` for what cannot travel, `BundleError` or `CacheError` where it cannot be read or written.
     """
     request = plan.request
-    check_inputs(plan)
-    inputs = described(request.project, _inputs(request.config, list(plan.benchmarks.values())))
+    inputs = described(request.project, inputs_of(request.config, list(plan.benchmarks.values()), request.project))
     moved = send(inputs, request.project, staging, jobs=jobs)
     bundles = {}
     for system, capture in request.linked.items():
@@ -131,15 +119,6 @@ def _name(orders: Orders) -> str:
         sorted(orders.captures.items()), sorted(orders.origins.items()),
     ]  # fmt: skip
     return sha256_bytes(canonical_json(facts))
-
-
-def _inputs(config: Config, benchmarks: Sequence[Benchmark]) -> list[str]:
-    """Names of files within reach of the project's directory that executions need; absolute ones do not travel."""
-    names = [name for b in benchmarks for name in (b.stdin, b.expect_stdout, *b.files) if name is not None]
-    names += [system.prebuilt for system in config.systems.values() if system.prebuilt is not None]
-    if config.build.image is not None:
-        names.append(config.build.image.template)
-    return [name for name in dict.fromkeys(names) if not os.path.isabs(name)]
 
 
 def _travels(binary: Binary, bundled: frozenset[str]) -> bool:

@@ -50,7 +50,7 @@ class Live:
         self._count: Counter[_Kind] = Counter()
         self._seconds: dict[_Kind, float] = {}
         self._between: list[float] = []
-        self._last_end: float | None = None
+        self._last_end: dict[str, float] = {}
         self._values: dict[tuple[str, str], dict[int, list[float]]] = {}
         self._units: dict[str, str] = {}
         for execution in recorded:
@@ -59,17 +59,19 @@ class Live:
     def add(self, execution: Execution) -> None:
         """One slot is executed."""
         self._waiting[_kind(execution)] -= 1
-        if self._last_end is not None:  # what lies between two executions takes its time, too
-            self._between.append(max(0.0, execution.started_at - self._last_end))
-        self._last_end = execution.started_at + execution.wall_s
+        last_end = self._last_end.get(execution.node)
+        if last_end is not None:  # what lies between two executions takes its time, too
+            self._between.append(max(0.0, execution.started_at - last_end))
+        self._last_end[execution.node] = execution.started_at + execution.wall_s
         self._keep(execution)
 
     def remaining_s(self) -> float | None:
-        """Seconds until the schedule is done; None before anything was executed."""
+        """Seconds until the schedule is done by as many nodes as do it now; None before anything was executed."""
         if not self._count:
             return None
         between = sum(self._between) / len(self._between) if self._between else 0.0
-        return sum(n * (self._duration(kind) + between) for kind, n in self._waiting.items() if n > 0)
+        all_of_it = sum(n * (self._duration(kind) + between) for kind, n in self._waiting.items() if n > 0)
+        return all_of_it / max(1, len(self._last_end))
 
     def standings(self, *, confidence: float) -> list[Standing]:
         """How each benchmark of each system stands, benchmark by benchmark."""
