@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import json
 import os
+import pickle
 import platform
 import time
 from collections.abc import Callable, Sequence
@@ -19,14 +20,23 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fakes import make_config
 from layoutrand.core.cluster import Dask
 from layoutrand.core.config import LayoutPolicy
-from layoutrand.model import IDENTITY, Binary
+from layoutrand.core.schedule import Slot
+from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
+from layoutrand.usecases.bout import Ended, record_key, record_of
+from layoutrand.usecases.bout_orders import run_name
+from layoutrand.usecases.bouts import Nodes, execute_on_nodes
 from layoutrand.usecases.farm import Farm
 from layoutrand.usecases.linking import Linking
 from layoutrand.usecases.node import Answer, Reference
+from layoutrand.usecases.run_plan import Request, make_plan
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import sha256_bytes
+from layoutrand.world.host import host_facts
+from layoutrand.world.results_file import open_for_writing, results_path
+from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging
 from layoutrand.world.toolbox import Tool
 from workshop import Workshop, main_calling, many_functions
@@ -36,6 +46,7 @@ pytestmark = pytest.mark.perf
 BINARIES = 1000
 CHUNK = 8
 NODES, SEEDS, SYSTEMS, BENCHMARKS = 100, 5000, 2, 20
+ROUNDS = 100
 BUNDLE_BYTES = 41.1e6  # a capture of HotSpot in a staging directory: 156 MB packed by zlib
 BINARY_BYTES = 6.0e6  # its libjvm.so, packed
 SHARED_BYTES_PER_S = 1e9  # what the shared file system gives to all nodes together
@@ -98,6 +109,76 @@ def test_binaries_per_second_that_a_home_takes_in(tmp_path: Path, size: int) -> 
     })  # fmt: skip
 
 
+class Executed(Executor):
+    """Nodes that answer at once: the records of a bout appear on the shelf as it is given out."""
+
+    def __init__(self, prepared: Path, shelf: Shelf, keys: dict[Slot, str]) -> None:
+        self.prepared, self.shelf, self.keys = prepared, shelf, keys
+        self.given, self.sent = 0, 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Rename into place what was prepared."""
+        (bout,) = args
+        self.given += 1
+        self.sent += len(pickle.dumps(bout))
+        for slot, _ in bout.slots:
+            os.rename(self.prepared / self.keys[slot], self.shelf.path(self.keys[slot]))
+        future: Future[Ended] = Future()
+        future.set_result(Ended(f"n{self.given % NODES}", ""))
+        return future
+
+
+def test_executions_per_second_that_a_home_takes_in(tmp_path: Path) -> None:
+    """A whole call: bouts made, given out, and every execution of two systems on 20 benchmarks recorded on the disk."""
+    names = [f"b{number}" for number in range(BENCHMARKS)]
+    table = "".join(f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\n' for name in names)
+    plain = make_config(table)
+    cluster = Dask(kind="dask", scheduler="none", shared=str(tmp_path / "shared"))
+    config = plain.model_copy(update={"cluster": cluster})
+    seeds = range(1, ROUNDS + 1)
+    binaries = [
+        Binary(
+            system, "prog", seed, tmp_path / f"{system}{seed}", sha256_bytes(f"{system} {seed}".encode()), "",
+            cached=True, link_s=0.0, verification=None,
+        )
+        for system in config.systems for seed in seeds
+    ]  # fmt: skip
+    for binary in binaries:
+        binary.path.write_bytes(f"{binary.system} {binary.layout}".encode())
+    request = Request(
+        config=config, project=tmp_path, binaries=binaries, build_failures=(), captures=dict.fromkeys("ab", "c"),
+        benchmarks=(), retry_failed=False, wait_s=0, rounds=seeds,
+    )  # fmt: skip
+    plan = make_plan(request, here=False)
+    shelf = Shelf(tmp_path / "shared", run_name(plan))
+    prepared = Shelf(tmp_path / "prepared", "run")
+    facts = host_facts()
+    keys = {}
+    for slot in plan.slots:
+        key = plan.key(slot)
+        execution = Execution(
+            **vars(key), attempt=1, order=slot.order, status="ok", reason="", returncode=0, signal=None, started_at=1.0,
+            wall_s=1.0, rusage=dict.fromkeys(RUSAGE_METRICS, 1.0), env_size=None, argv=("/x/prog",), log="",
+            conditions={"cpus": [1]}, host_state={"load1": 0.5, "steal": 0.0}, disturbances=(),
+            measurements=(Measurement("wall_s", "s", 0, 1.0, warmup=False),), node="n1",
+        )  # fmt: skip
+        keys[slot] = record_key(key, 1)
+        prepared.put(keys[slot], record_of(execution, facts, {}))
+    shelf.path("x").parent.mkdir(parents=True)
+    engine = Executed(prepared.path("x").parent, shelf, keys)
+    nodes = Nodes(engine, Staging(tmp_path / "shared"), cluster, Cache(tmp_path / "cache"), 2)
+    with open_for_writing(results_path(tmp_path)) as store:
+        start = time.perf_counter()
+        summary = execute_on_nodes(request, store=store, nodes=nodes, progress=lambda _: None, say=lambda _: None)
+        seconds = time.perf_counter() - start
+    assert summary.executed == len(plan.slots) == ROUNDS * SYSTEMS * BENCHMARKS
+    report({
+        "perf": "executions that a home takes in", "executions": summary.executed, "tasks": engine.given,
+        "executions / s": round(summary.executed / seconds), "tasks / s": round(engine.given / seconds, 1),
+        "bytes of a task": engine.sent // engine.given,
+    })  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Outcome:
     """Of a simulated schedule: seconds, tasks begun, and how often each task counted."""
@@ -109,13 +190,14 @@ class Outcome:
 
 def simulate(
     work: np.ndarray[Any, Any], speeds: np.ndarray[Any, Any], *, arrive_s: Sequence[float], lost: dict[int, float],
-    dealt: Sequence[int] | None = None,
+    dealt: Sequence[int] | None = None, pieces: int = 1,
 ) -> Outcome:  # fmt: skip
     """Tasks of these seconds on nodes of these speeds, in order, each to the node that is free first.
 
-    Node k begins at ``arrive_s[k]`` and is gone for good at ``lost[k]``; what it was doing is given out again. With
+    A task consists of ``pieces`` of equal length, and those that are done when a node is lost stay done.  Node k begins at ``arrive_s[k]`` and is gone for good at ``lost[k]``; what it was doing is given out again. With
     ``dealt`` each task belongs to a node beforehand (and goes to the free one only when that is lost).
     """
+    work = work.copy()
     own: list[list[int]] = [[] for _ in speeds]
     common: list[int] = []
     for task in reversed(range(len(work))):
@@ -135,6 +217,8 @@ def simulate(
             begun += 1
             end = now + work[task] / speeds[node]
             if end > lost.get(node, np.inf):
+                share = max(0.0, lost[node] - now) / (end - now)
+                work[task] *= 1 - np.floor(share * pieces) / pieces
                 common += [task, *own[node]]
                 own[node] = []
                 for _, other in idle:  # whoever has nothing to do is asked when the loss is noticed
@@ -162,7 +246,7 @@ def test_the_schedule_of_ten_thousand_binaries() -> None:
         rows[f"build, {chunk} layouts a task"] = (tasks, links.sum())
     seconds = rng.lognormal(np.log(120), 0.8, BENCHMARKS)
     pairs = (seconds * rng.lognormal(0, 0.02, (SEEDS, SYSTEMS, BENCHMARKS))).sum(axis=(1, 2))
-    rows["run, a pair of all benchmarks a task"] = (pairs, pairs.sum())
+    rows["run, a pair of all benchmarks a task"] = (pairs + SYSTEMS * LINK_S + 5.0, pairs.sum())  # 5 s to start
     figures: dict[str, Any] = {}
     for name, (tasks, total) in rows.items():
         bound = total / speeds.sum()
@@ -172,7 +256,8 @@ def test_the_schedule_of_ten_thousand_binaries() -> None:
             "dealt at random beforehand": rng.permutation(np.arange(len(tasks)) % NODES).tolist(),
         }
         for way, dealt in ways.items():
-            done = simulate(tasks, speeds, arrive_s=arrive, lost=lost, dealt=dealt)
+            pieces = SYSTEMS * BENCHMARKS if name.startswith("run") else 1
+            done = simulate(tasks, speeds, arrive_s=arrive, lost=lost, dealt=dealt, pieces=pieces)
             assert (done.counted == 1).all()
             assert done.makespan >= bound
             figures[f"{name}, {way}"] = {

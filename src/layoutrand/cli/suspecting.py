@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from layoutrand.core.config import Config
     from layoutrand.model import LayoutName
     from layoutrand.usecases.build import SystemBuild
-    from layoutrand.usecases.execute import Progress
+    from layoutrand.usecases.run_progress import Progress
     from layoutrand.usecases.selection import Selection
     from layoutrand.usecases.suspecting import Confirmed, Laboratory, Unexplained
     from layoutrand.usecases.suspects import Explanation
@@ -66,6 +66,13 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     if first_seed is not None and confirm is None:
         raise UsageError("--first-seed is about the new layouts of --confirm")
     config = options.load_config(directory)
+    if config.cluster.kind != "local":
+        if confirm is not None:
+            raise UsageError(
+                "--confirm executes on the machine that it is given on, and the results are those of nodes: take "
+                "[cluster] out of layoutrand.toml to execute and explain here"
+            )
+        terminal.warn("hot functions are looked for on this machine, not on the nodes that executed the layouts")
     chosen = options.match_systems(config, system) if system else []
     selection = load_selection(config, directory, chosen, benchmark or [], None)
     laboratory = _laboratory(config, directory, profiler, wait, jobs, terminal, share_machine=share_machine)

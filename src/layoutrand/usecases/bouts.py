@@ -140,7 +140,8 @@ class _Home:
     def left(self, payload: Bout) -> Bout | None:
         """The bout with those of its slots that are still to be executed."""
         keys = [self._plan.key(slot) for slot, _ in payload.slots]
-        self._drop([name for name, key in self._seen.items() if key in set(keys)])
+        own = set(keys)
+        self._drop([name for name, key in self._seen.items() if key in own])
         waiting = tuple(
             (slot, self._attempts[key]) for key, (slot, _) in zip(keys, payload.slots, strict=True) if key in self._open
         )

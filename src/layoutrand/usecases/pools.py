@@ -38,6 +38,7 @@ class Pools:
         assert not isinstance(self._config.cluster, Local)
         self._wish = self._config.cluster.measure
         self._ids: dict[str, tuple[int, int]] = {}
+        self._known_kinds: dict[str, tuple[int, int]] = {}
         self._nodes: set[tuple[str, str]] = set()
 
     @property
@@ -59,12 +60,11 @@ class Pools:
             return
         for experiment in self._chosen():
             for node in self._store.nodes(experiment)[:1]:
-                self._shelf.agree(pool_name(self._config), processor(dict(node.facts)))
+                self._shelf.agree(pool_name(self._config), processor(node.facts))
 
     def record(self, arrival: Arrival) -> Execution | None:
         """Record what came home, and the output of what failed; None if it was recorded before."""
-        kind = processor(dict(arrival.facts))
-        ids = self._begun(experiments.pool_experiment(self._config, kind), kind)
+        ids = self._ids_of(processor(arrival.facts))
         execution = arrival.execution
         self._note(ids[0], Node(execution.node, arrival.facts))
         if execution.log:
@@ -77,7 +77,7 @@ class Pools:
         if kind is not None:
             experiment = experiments.pool_experiment(self._config, kind)
         elif chosen := self._chosen():
-            experiment, kind = chosen[-1], processor(dict(self._store.nodes(chosen[-1])[-1].facts))
+            experiment, kind = chosen[-1], processor(self._store.nodes(chosen[-1])[-1].facts)
         else:
             raise ClusterError(f"no node ever began to execute anything; {reason}")
         execution = Execution(
@@ -111,6 +111,12 @@ class Pools:
 
     def _has(self, experiment: Experiment, cpu: str) -> bool:
         return any(node.facts["cpu_model"] == cpu for node in self._store.nodes(experiment))
+
+    def _ids_of(self, kind: Mapping[str, Any]) -> tuple[int, int]:
+        name = str(sorted(kind.items()))
+        if name not in self._known_kinds:
+            self._known_kinds[name] = self._begun(experiments.pool_experiment(self._config, kind), kind)
+        return self._known_kinds[name]
 
     def _begun(self, experiment: Experiment, kind: Mapping[str, Any]) -> tuple[int, int]:
         if experiment.host not in self._ids:
