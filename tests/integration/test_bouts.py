@@ -385,6 +385,28 @@ def test_a_prebuilt_system_is_executed_in_every_round(site: Site) -> None:
     assert (summary.executed, summary.failures) == (8, ())
 
 
+def test_a_prebuilt_system_outside_the_project_must_be_the_same_there(site: Site, tmp_path: Path) -> None:
+    """Its directory does not travel; with another file in it a node would measure what nobody asked for."""
+    built = site.shop.built("$CC -c *.c && $CC -o prog main.o u.o")
+    given = tmp_path / "given"
+    given.mkdir()
+    shutil.copy2(built.result.binaries[0].path, given / "prog")
+
+    def meddle(_node: str, bout: Bout, work: Work) -> Any:
+        (given / "prog").unlink(missing_ok=True)
+        (given / "prog").write_text("another")
+        return work(bout)
+
+    config = site.config(systems={"pre": {}})
+    systems = {"pre": config.systems["pre"].model_copy(update={"prebuilt": str(given)})}
+    with (
+        Machines(site.folder, meddle=meddle) as nodes,
+        pytest.raises(ClusterError, match=r"systems.pre.prebuilt: .*/given/prog has another content on n"),
+    ):
+        site.run(nodes, (1, 2), config=config.model_copy(update={"systems": systems}))
+    assert site.executions() == []
+
+
 def test_instruments_are_those_of_the_node(site: Site) -> None:
     """A simulation counts there what it counts here."""
     require("valgrind", "valgrind")

@@ -16,6 +16,7 @@ from layoutrand.core.schedule import Slot
 from layoutrand.model import Binary, Execution, LayoutName, SlotKey
 from layoutrand.text.execution_record import from_json, slot_json, to_json
 from layoutrand.usecases.experiment import artefact_of
+from layoutrand.usecases.places import Place
 from layoutrand.world.disk import canonical_json, sha256_bytes
 from layoutrand.world.replica import Entry
 from layoutrand.world.staging import Staging
@@ -34,13 +35,15 @@ class Bundled:
 class Orders:
     """What all bouts of a run have in common; the fields without a word here are those of `run_plan.Request`.
 
-    ``run`` names the records of the run, ``inputs`` are the files of the project that benchmarks need, and
-    ``definitions`` what they must be by content.  ``bundles`` has the captures that nodes link from.
+    ``run`` names the records of the run, ``inputs`` are the files of the project that benchmarks need, ``places``
+    what must be on a node already, and ``definitions`` what benchmarks must be by content. ``bundles`` has the
+    captures that nodes link from.
     """
 
     run: str
     config: Config
     inputs: tuple[Entry, ...]
+    places: tuple[Place, ...]
     definitions: Mapping[tuple[str, str], str]
     bundles: Mapping[str, Bundled]
     captures: Mapping[str, str]

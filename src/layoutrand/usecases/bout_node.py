@@ -24,6 +24,7 @@ from layoutrand.usecases.bout import Bout, Ended, Orders, pool_name, read_record
 from layoutrand.usecases.bout_records import TravellingRecords
 from layoutrand.usecases.execute import execute
 from layoutrand.usecases.node import VERSION, linked_here
+from layoutrand.usecases.places import check_places
 from layoutrand.usecases.run_plan import Place, Request
 from layoutrand.world import child
 from layoutrand.world.cache import Cache, default_root
@@ -76,7 +77,9 @@ def _execute(bout: Bout, node: str, say: Callable[[str], None]) -> None:
         return
     # The project's inputs and every binary of the bout are here before anything is measured.
     cache = Cache(Path(os.path.expandvars(bout.cache)) if bout.cache else default_root())
-    project = restored(orders.inputs, staging, _folder(cache, node, orders))
+    folder = _folder(cache, node, orders)
+    project = restored(orders.inputs, staging, folder)
+    _check_places(orders, folder, node)
     binaries = [*_carried(bout, staging, project), *_linked(bout, orders, cache, staging)]
     request = _request(orders, project, binaries, slots, place)
     _check_definitions(request, orders, node)
@@ -130,6 +133,16 @@ def _folder(cache: Cache, node: str, orders: Orders) -> Path:
     own = hashlib.blake2b(os.fsencode(node), digest_size=6).hexdigest()
     inputs = sha256_bytes(canonical_json([orders.run, *(list(vars(entry).values()) for entry in orders.inputs)]))
     return cache.root / "nodes" / own / inputs[:16]
+
+
+def _check_places(orders: Orders, folder: Path, node: str) -> None:
+    """What must be on the node already is looked at once for each kind of orders, since it may take seconds."""
+    name = sha256_bytes(canonical_json([list(vars(place).values()) for place in orders.places]))[:16]
+    mark = folder / f"checked-{name}"
+    if not mark.exists():
+        check_places(orders.places, node)
+        with cache_errors("write", mark):
+            write_atomically(mark, b"")
 
 
 def _carried(bout: Bout, staging: Staging, project: Path) -> list[Binary]:

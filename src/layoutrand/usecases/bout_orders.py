@@ -21,6 +21,7 @@ from layoutrand.usecases.bundle import export_capture
 from layoutrand.usecases.inputs import inputs_of
 from layoutrand.usecases.node import VERSION
 from layoutrand.usecases.origin import Say
+from layoutrand.usecases.places import places_of
 from layoutrand.usecases.run_plan import Plan
 from layoutrand.usecases.run_progress import Known
 from layoutrand.world.cache import Cache
@@ -98,7 +99,9 @@ def send_orders(  # noqa: PLR0913 - what to send, from where, and where to
         moved += exported.travelled.moved
     sizes, stored = _send_binaries(plan, pending, frozenset(bundles), staging)
     orders = Orders(
-        run=run_name(plan), config=request.config, inputs=inputs, definitions=plan.definitions, bundles=bundles,
+        run=run_name(plan), config=request.config, inputs=inputs,
+        places=places_of(request.config, request.project, list(request.captures)),
+        definitions=plan.definitions, bundles=bundles,
         captures=request.captures, origins=request.origins, exehash_is_sha256=request.exehash_is_sha256,
         jvms=request.jvms, retry_failed=request.retry_failed, wait_s=request.wait_s,
         share_machine=request.share_machine,
@@ -113,7 +116,7 @@ def send_orders(  # noqa: PLR0913 - what to send, from where, and where to
 def _name(orders: Orders) -> str:
     """What tells these orders from others; their pickle is not the same bytes twice, because sets have no order."""
     facts = [
-        VERSION, as_dict(orders.config), [list(vars(entry).values()) for entry in orders.inputs],
+        VERSION, as_dict(orders.config), [list(vars(each).values()) for each in (*orders.inputs, *orders.places)],
         sorted([*key, value] for key, value in orders.definitions.items()),
         sorted((system, bundled.digest, bundled.ld.sha256) for system, bundled in orders.bundles.items()),
         sorted(orders.captures.items()), sorted(orders.origins.items()),

@@ -1,0 +1,89 @@
+"""What is too large to be carried to nodes, or is installed on them: it must be there, and the same as at home."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from layoutrand.core.config import Config
+from layoutrand.core.suites.dacapo import DacapoSuite
+from layoutrand.errors import ClusterError, ConfigError, HostError
+from layoutrand.world import image as images
+from layoutrand.world.dacapo_jar import jar_facts
+from layoutrand.world.disk import canonical_json, sha256_bytes, sha256_file
+from layoutrand.world.spec_root import read_root
+
+_Kind = Literal["file", "template", "jar", "spec"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A path that has the same content on every node: ``digest`` says which; ``key`` is what names it to the user.
+
+    Of a template the files that match ``exclude`` do not count.
+    """
+
+    kind: _Kind
+    path: str
+    key: str
+    digest: str
+    exclude: tuple[str, ...] = ()
+
+
+def places_of(config: Config, project: Path, systems: Sequence[str]) -> tuple[Place, ...]:
+    """The places that executions of these systems need; raises `HostError` or `ConfigError` where one cannot be read.
+
+    They are given by absolute paths; what lies within the project is carried instead.
+    """
+    return tuple(_with_digest(place) for place in _needed(config, project.resolve(), systems))
+
+
+def check_places(places: Sequence[Place], node: str) -> None:
+    """Raise `ClusterError` where one is not on this node, or has another content there."""
+    for place in places:
+        try:
+            found = _with_digest(place).digest
+        except (ConfigError, HostError) as error:
+            why = "; ".join(error.problems) if isinstance(error, ConfigError) else str(error)
+            raise ClusterError(f"{place.key}: {place.path} cannot be used on {node}: {why}") from error
+        if found != place.digest:
+            raise ClusterError(
+                f"{place.key}: {place.path} has another content on {node} than at home; what is named by an absolute "
+                "path is not carried to nodes and must be the same on all of them"
+            )
+
+
+def _needed(config: Config, project: Path, systems: Sequence[str]) -> Iterator[Place]:
+    image, suite = config.build.image, config.suite
+    if image is not None and os.path.isabs(image.template):
+        yield Place("template", image.template, "build.image.template", "", tuple(image.exclude))
+    for name in systems:
+        folder = config.systems[name].prebuilt
+        if folder is not None and os.path.isabs(folder):
+            for artefact in config.build.artefacts:
+                yield Place("file", os.path.join(folder, artefact), f"systems.{name}.prebuilt", "")
+    if suite is not None:
+        where = suite.jar if isinstance(suite, DacapoSuite) else str(Path(suite.root).expanduser())
+        path = os.path.abspath(project / where)
+        kind: _Kind = "jar" if isinstance(suite, DacapoSuite) else "spec"
+        yield Place(kind, path, "suite.jar" if kind == "jar" else "suite.root", "")
+
+
+def _with_digest(place: Place) -> Place:
+    path = Path(place.path)
+    if place.kind == "template":
+        digest = images.template_digest(path, place.exclude)
+    elif place.kind == "jar":
+        digest = jar_facts(path, config=path).digest
+    elif place.kind == "spec":
+        facts = read_root(path, place.path)
+        digest = sha256_bytes(canonical_json([facts.tool, facts.version, sorted(facts.benchmarks)]))
+    else:
+        try:
+            digest = sha256_file(path)
+        except OSError as error:
+            raise HostError(f"cannot read {path}: {error.strerror}") from error
+    return Place(place.kind, place.path, place.key, digest, place.exclude)
