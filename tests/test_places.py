@@ -20,7 +20,9 @@ def dacapo(root, tmp_path):
     """A DaCapo project whose JDK is outside of it."""
     jdk = make_jdk(tmp_path / "jdk")
     write_project(
-        root, {"jar": str(make_jar(tmp_path / "d.jar")), "benchmarks": ["fop"]}, {"a": {"prebuilt": str(jdk)}}
+        root,
+        {"jar": str(make_jar(tmp_path / "d.jar")), "benchmarks": ["fop"], "iterations": 3},
+        {"a": {"prebuilt": str(jdk)}},
     )
     return expanded(parse((root / "layoutrand.toml").read_text(), path="layoutrand.toml"), root)
 
@@ -55,7 +57,9 @@ def test_a_jar_and_a_jdk_are_compared_by_content(tmp_path):
 def test_what_lies_within_the_project_is_carried_instead(tmp_path):
     make_jdk(tmp_path / "jdk")
     write_project(
-        tmp_path, {"jar": str(make_jar(tmp_path / "d.jar")), "benchmarks": ["fop"]}, {"a": {"prebuilt": "jdk"}}
+        tmp_path,
+        {"jar": str(make_jar(tmp_path / "d.jar")), "benchmarks": ["fop"], "iterations": 3},
+        {"a": {"prebuilt": "jdk"}},
     )
     config = expanded(parse((tmp_path / "layoutrand.toml").read_text(), path="layoutrand.toml"), tmp_path)
     assert [place.kind for place in places_of(config, tmp_path, ["a"])] == ["jar"]
