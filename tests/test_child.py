@@ -1,0 +1,91 @@
+"""A function in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from layoutrand.errors import ClusterError
+from layoutrand.world.child import call, serve
+
+MODULE = "test_child"
+
+
+def main():
+    """What the child does: see `answer`."""
+    serve(answer)
+
+
+def answer(words):
+    """Do what the first word says."""
+    what, *rest = words
+    if what == "echo":
+        print("noise on stdout", flush=True)
+        return [os.getpid(), *rest]
+    if what == "raise":
+        raise ValueError("as asked")
+    if what == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    Path(rest[0]).write_text(str(os.getpid()))
+    try:
+        time.sleep(600)
+    except KeyboardInterrupt:
+        Path(rest[0] + ".ended").write_text("")
+        raise
+    return None
+
+
+def test_the_answer_is_not_mixed_with_what_is_printed():
+    pid, *rest = call(MODULE, ["echo", "ä", b"\xff" * 200_000, {"a": 1}])
+    assert pid != os.getpid()
+    assert rest == ["ä", b"\xff" * 200_000, {"a": 1}]
+
+
+def test_an_exception_there_says_what_it_was():
+    with pytest.raises(ClusterError, match=r"(?s)the process that measures ended with status 1:.*ValueError: as asked"):
+        call(MODULE, ["raise"])
+
+
+def test_a_killed_process_is_told():
+    with pytest.raises(ClusterError, match="the process that measures was killed by signal 9"):
+        call(MODULE, ["die"])
+
+
+def test_it_is_interrupted_when_its_parent_dies(tmp_path):
+    """kill -9 of the parent: the child hears of it and cleans up."""
+    mark = tmp_path / "mark"
+    code = f"from layoutrand.world.child import call; call({MODULE!r}, ['wait', {str(mark)!r}])"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    )
+    pid = int(_content(mark))
+    parent.kill()
+    parent.wait()
+    ended = Path(f"{mark}.ended")
+    _content(ended)
+    end = time.monotonic() + 60
+    while Path(f"/proc/{pid}").exists() and _state(pid) != "Z":
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def _content(path):
+    """What is in the file as soon as there is one."""
+    end = time.monotonic() + 60
+    while not path.exists() or not (path.read_text() or path.suffix == ".ended"):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return path.read_text()
+
+
+def _state(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "Z"

@@ -1,0 +1,169 @@
+"""Tasks given out, lost, refused and given out again, without any node."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
+
+import pytest
+
+from layoutrand.errors import ClusterError
+from layoutrand.usecases.dealing import Dealer, Problem
+
+
+@dataclass(frozen=True)
+class Work:
+    """Some numbers."""
+
+    numbers: tuple[int, ...]
+
+    @property
+    def size(self):
+        return len(self.numbers)
+
+
+class Answers(Executor):
+    """Does what the function says for the n-th task, at once; ``avoids`` are names that it can leave out."""
+
+    def __init__(self, answer, avoids=()):
+        self.given, self.avoided = [], []
+        self._answer, self._avoids = answer, avoids
+
+    def submit(self, fn, /, *args, **kwargs):
+        (work,) = args
+        self.given.append(work.numbers)
+        future = Future()
+        try:
+            future.set_result(self._answer(len(self.given), work))
+        except OSError as error:
+            future.set_exception(error)
+        return future
+
+    def avoid(self, node):
+        self.avoided.append(node)
+        return node in self._avoids
+
+
+class Home:
+    """Wants numbers; an answer is those that were done, or the name of the node that refuses."""
+
+    def __init__(self):
+        self.done, self.said, self.failures = set(), [], []
+
+    def take(self):
+        pass
+
+    def answered(self, answer):
+        if isinstance(answer, str):
+            return Problem(f"{answer} refuses", "", answer)
+        self.done |= set(answer)
+        return None
+
+    def left(self, payload):
+        waiting = tuple(number for number in payload.numbers if number not in self.done)
+        return replace(payload, numbers=waiting) if waiting else None
+
+    def again(self, payload, problem):
+        self.said.append((payload.numbers, problem.words))
+
+    def failed(self, payload, attempts, problem):
+        self.failures.append((payload.numbers, attempts, problem.words))
+
+
+def dealt(answer, *, tasks=((1, 2), (3, 4)), retries=2, avoids=(), stopped=lambda: False):
+    home, executor = Home(), Answers(answer, avoids)
+    dealer = Dealer(executor, abs, home, retries=retries, stopped=stopped, doing="counting")
+    dealer.deal([Work(numbers) for numbers in tasks])
+    return home, executor
+
+
+def test_everything_is_done_once():
+    home, executor = dealt(lambda _n, work: work.numbers)
+    assert home.done == {1, 2, 3, 4}
+    assert executor.given == [(1, 2), (3, 4)]
+    assert (home.said, home.failures) == ([], [])
+
+
+def test_what_is_lost_is_given_out_as_often_as_it_may_be():
+    def answer(_n, work):
+        if 1 in work.numbers:
+            raise OSError("gone")
+        return work.numbers
+
+    home, executor = dealt(answer)
+    assert executor.given.count((1, 2)) == 3
+    assert home.failures == [((1, 2), 3, "its task was lost: OSError: gone")]
+    assert home.done == {3, 4}
+
+
+def test_what_was_done_is_not_asked_for_again_and_begins_the_count_anew():
+    def answer(_n, work):
+        return work.numbers[:1]
+
+    home, executor = dealt(answer, tasks=[tuple(range(10))], retries=0)
+    assert [len(numbers) for numbers in executor.given] == list(range(10, 0, -1))
+    assert home.failures == []
+    assert home.said[0] == (tuple(range(1, 10)), "its task ended, and what it made did not arrive")
+
+
+def test_a_node_that_refuses_is_avoided_and_its_refusals_do_not_count():
+    def answer(n, work):
+        return f"n{n}" if n <= 4 else work.numbers
+
+    home, executor = dealt(answer, tasks=[(1,)], retries=0, avoids=("n1", "n2", "n3", "n4"))
+    assert executor.avoided == ["n1", "n2", "n3", "n4"]
+    assert home.done == {1}
+    assert home.failures == []
+
+
+def test_a_node_that_refuses_the_same_twice_was_not_avoided():
+    home, executor = dealt(lambda _n, _work: "n1", tasks=[(1,)], retries=2, avoids=("n1",))
+    assert executor.avoided == ["n1"]
+    assert len(executor.given) == 4
+    assert home.failures == [((1,), 3, "n1 refuses")]
+
+
+def test_where_nothing_can_be_avoided_refusals_count():
+    home, executor = dealt(lambda _n, _work: "n1", tasks=[(1,)], retries=1)
+    assert len(executor.given) == 2
+    assert home.failures == [((1,), 2, "n1 refuses")]
+
+
+def test_an_executor_that_takes_nothing_any_more():
+    class Broken(Answers):
+        def submit(self, fn, /, *args, **kwargs):
+            raise RuntimeError("shut down")
+
+    home = Home()
+    Dealer(Broken(None), abs, home, retries=5, stopped=lambda: False, doing="x").deal([Work((1,))])
+    assert home.failures == [((1,), 1, "the executor takes nothing any more: RuntimeError: shut down")]
+
+
+def test_a_cancelled_task_is_given_out_again():
+    class Cancels(Answers):
+        def submit(self, fn, /, *args, **kwargs):
+            future = super().submit(fn, *args, **kwargs)
+            if len(self.given) == 1:
+                future = Future()
+                future.cancel()
+                future.set_running_or_notify_cancel()
+            return future
+
+    home = Home()
+    Dealer(Cancels(lambda _n, work: work.numbers), abs, home, retries=1, stopped=lambda: False, doing="x").deal(
+        [Work((1,))]
+    )
+    assert home.done == {1}
+    assert home.said == [((1,), "its task was cancelled")]
+
+
+def test_stopping_cancels_what_is_out():
+    class Never(Answers):
+        def submit(self, fn, /, *args, **kwargs):
+            self.given.append(Future())
+            return self.given[-1]
+
+    executor = Never(None)
+    with pytest.raises(ClusterError, match="interrupted while nodes were counting"):
+        Dealer(executor, abs, Home(), retries=1, stopped=lambda: True, doing="counting").deal([Work((1,)), Work((2,))])
+    assert all(future.cancelled() for future in executor.given)

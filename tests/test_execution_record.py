@@ -1,0 +1,65 @@
+"""An execution on its way: the same to the bit when it arrives, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from layoutrand.errors import BundleError
+from layoutrand.model import Execution, Measurement
+from layoutrand.text.execution_record import from_json, to_json
+from layoutrand.usecases.bout import read_record, record_key, record_of
+from layoutrand.usecases.experiment import slot_key
+from layoutrand.world.kept_output import keep_files
+
+EXECUTION = Execution(
+    system="s", benchmark="b", definition="d", layout=2**64 - 1, instrument="native", repetition=0, round=2**64 - 1,
+    attempt=1, order=3, binary_sha256="x", capture="c", status="exit", reason="r \udcff", returncode=3, signal=None,
+    started_at=1.25, wall_s=0.1 + 0.2, rusage={"user_s": 1e-300}, env_size=5, argv=("a", "\udcff", "\n'"), log="l",
+    conditions={"cpus": [1]}, host_state={"load1": 0.5}, disturbances=("swap", "steal"),
+    measurements=(Measurement("value", "s", 0, 0.1 + 0.2, True), Measurement("value", "s", 1, 5e-324, False)),
+    node="n1",
+)  # fmt: skip
+
+
+def test_it_arrives_as_it_was():
+    assert from_json(json.loads(json.dumps(to_json(EXECUTION)))) == EXECUTION
+    record = json.loads(json.dumps(record_of(EXECUTION, {"cpus": 4}, {"stdout": b"\xff\0"})))
+    assert read_record(record) == (EXECUTION, {"cpus": 4}, {"stdout": b"\xff\0"})
+
+
+def test_its_name_follows_from_slot_and_attempt_alone():
+    key = slot_key(EXECUTION)
+    name = record_key(key, 1)
+    assert record_key(slot_key(dataclasses.replace(EXECUTION, wall_s=9.0, node="n2", status="ok")), 1) == name
+    assert record_key(key, 2) != name
+    assert record_key(dataclasses.replace(key, repetition=1), 1) != name
+
+
+@pytest.mark.parametrize("record", [{}, {"execution": {}}, {"execution": to_json(EXECUTION), "facts": {}}])
+def test_anything_else_is_none(record):
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        read_record(record)
+
+
+def test_output_is_kept_where_logs_are(tmp_path):
+    keep_files(tmp_path, ".layoutrand/logs/run/s/b/1", {"stdout": b"1", "old": b""})
+    keep_files(tmp_path, ".layoutrand/logs/run/s/b/1", {"stdout": b"2"})
+    folder = tmp_path / ".layoutrand/logs/run/s/b/1"
+    assert [path.name for path in folder.iterdir()] == ["stdout"]
+    assert (folder / "stdout").read_bytes() == b"2"
+
+
+@pytest.mark.parametrize(
+    ("log", "name"),
+    [
+        ("/etc/x", "f"), ("../x", "f"), (".layoutrand/logs/run/../../../x", "f"), (".layoutrand/logs/run", "f"),
+        ("src", "f"), (".layoutrand/logs/run/s", "../f"), (".layoutrand/logs/run/s", "a/f"),
+    ],
+)  # fmt: skip
+def test_output_is_kept_nowhere_else(tmp_path, log, name):
+    with pytest.raises(BundleError, match="no place for logs"):
+        keep_files(tmp_path, log, {name: b""})
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,113 @@
+"""The project's inputs, carried by content."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from layoutrand.errors import BundleError
+from layoutrand.world.replica import Entry, depth, described, restored, send, shortened
+from layoutrand.world.staging import Staging
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "home" / "a project"
+    (folder / "dir/sub").mkdir(parents=True)
+    (folder / "dir/sub/$x 'y'\n").write_text("odd")
+    (folder / "dir/empty").mkdir()
+    (folder / "dir/link").symlink_to("sub")
+    (folder / "dir/lost").symlink_to("nowhere")
+    (folder / "tool").write_text("#!/bin/sh\n")
+    (folder / "tool").chmod(0o755)
+    (tmp_path / "above").write_text("up")
+    return folder
+
+
+def carried(project, tmp_path, names):
+    staging = Staging(tmp_path / "shared")
+    entries = described(project, names)
+    send(entries, project, staging)
+    return restored(entries, staging, tmp_path / "node" / "x")
+
+
+def test_files_directories_and_links_are_what_they_were(project, tmp_path):
+    made = carried(project, tmp_path, ["dir", "tool", "./tool", "dir/sub"])
+    assert (made / "dir/sub/$x 'y'\n").read_text() == "odd"
+    assert os.listdir(made / "dir/empty") == []
+    assert os.readlink(made / "dir/link") == "sub"
+    assert os.readlink(made / "dir/lost") == "nowhere"
+    assert (made / "tool").stat().st_mode & 0o777 == 0o755
+
+
+def test_what_lies_above_the_project_lies_above_its_replica(project, tmp_path):
+    made = carried(project, tmp_path, ["../../above", "tool"])
+    assert (made / "../../above").read_text() == "up"
+    assert (made / "tool").exists()
+    assert not (tmp_path / "node" / "above").exists()
+
+
+def test_how_far_names_lead_above():
+    assert depth([]) == 0
+    assert depth([Entry("a/b", 0)]) == 0
+    assert depth([Entry("../a", 0), Entry("../../b/c", 0), Entry("x", 0)]) == 2
+
+
+def test_it_is_made_once(project, tmp_path):
+    made = carried(project, tmp_path, ["tool"])
+    (made / "tool").write_text("changed")
+    assert carried(project, tmp_path, ["tool"]) == made
+    assert (made / "tool").read_text() == "changed"
+    assert [path.name for path in (tmp_path / "node").iterdir()] == ["x"]
+
+
+def test_a_directory_that_may_not_be_written_is_carried(project, tmp_path):
+    (project / "dir/sub").chmod(0o555)
+    try:
+        made = carried(project, tmp_path, ["dir"])
+        assert (made / "dir/sub").stat().st_mode & 0o777 == 0o555
+        assert (made / "dir/sub/$x 'y'\n").read_text() == "odd"
+    finally:
+        (project / "dir/sub").chmod(0o755)
+
+
+def test_equal_contents_are_sent_once(project, tmp_path):
+    (project / "copy").write_text("#!/bin/sh\n")
+    staging = Staging(tmp_path / "shared")
+    entries = described(project, ["tool", "copy"])
+    assert send(entries, project, staging) > 0
+    assert len(list((tmp_path / "shared/objects").glob("*/*"))) == 1
+    assert send(entries, project, staging) == 0
+
+
+def test_what_is_no_file_cannot_be_carried(project):
+    os.mkfifo(project / "dir/pipe")
+    with pytest.raises(BundleError, match=r"dir/pipe is neither a file nor a directory"):
+        described(project, ["dir"])
+
+
+def test_what_is_not_there_is_named(project):
+    with pytest.raises(BundleError, match=r"cannot read .*/absent: No such file"):
+        described(project, ["absent"])
+
+
+def test_a_file_that_changes_meanwhile_is_not_sent(project, tmp_path):
+    entries = described(project, ["tool"])
+    (project / "tool").write_text("changed")
+    with pytest.raises(BundleError, match="tool is changed while it is carried to nodes"):
+        send(entries, project, Staging(tmp_path / "shared"))
+
+
+def test_a_content_that_is_missing_leaves_nothing_half(project, tmp_path):
+    entries = described(project, ["tool", "dir"])
+    with pytest.raises(BundleError, match="cannot read"):
+        restored(entries, Staging(tmp_path / "shared"), tmp_path / "node" / "x")
+    assert list((tmp_path / "node").iterdir()) == []
+
+
+def test_both_ends_of_a_long_file_travel(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"b" * 50 + b"m" * 100 + b"e" * 50)
+    assert shortened(path, 200) == path.read_bytes()
+    assert shortened(path, 100) == b"b" * 50 + b"\n[layoutrand: 100 bytes stayed on the node]\n" + b"e" * 50

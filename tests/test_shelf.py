@@ -1,0 +1,94 @@
+"""Records on their way home: whole or not at all, and one agreement however many propose."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+from layoutrand.errors import BundleError
+from layoutrand.world.shelf import Shelf
+
+
+@pytest.fixture
+def shelf(tmp_path):
+    return Shelf(tmp_path / "a shared 'place'", "run")
+
+
+def test_a_record_comes_back_as_it_was(shelf):
+    record = {"value": 0.1 + 0.2, "text": "\udcff \n '", "list": [None, True, 5e-324]}
+    shelf.put("k1", record)
+    assert shelf.names() == ["k1"]
+    assert shelf.get("k1") == record
+    shelf.put("k1", {"again": 1})
+    assert shelf.get("k1") == {"again": 1}
+    shelf.drop("k1")
+    shelf.drop("k1")
+    assert shelf.get("k1") is None
+    assert shelf.names() == []
+
+
+def test_an_empty_shelf_has_nothing(shelf):
+    assert shelf.names() == []
+    assert shelf.get("k") is None
+    assert shelf.agreed("cpu") is None
+
+
+def test_what_a_killed_writer_left_is_no_record(shelf):
+    shelf.put("k1", {})
+    shelf.path(".tmp-abc").write_bytes(b"half")
+    assert shelf.names() == ["k1"]
+
+
+@pytest.mark.parametrize("harm", [lambda data: data[:-1], lambda data: b"", lambda data: data[:70] + b"x" + data[71:]])
+def test_a_damaged_record_is_named(shelf, harm):
+    shelf.put("k1", {"value": list(range(100))})
+    path = shelf.path("k1")
+    path.write_bytes(harm(path.read_bytes()))
+    with pytest.raises(BundleError, match=r"/run/k1 is damaged, so what it records is executed again"):
+        shelf.get("k1")
+
+
+def test_runs_do_not_see_each_other(tmp_path):
+    one, other = Shelf(tmp_path, "one"), Shelf(tmp_path, "other")
+    one.put("k", {})
+    one.agree("cpu", {"a": 1})
+    assert other.names() == []
+    assert other.agreed("cpu") is None
+
+
+def test_all_agree_on_the_first_proposal(shelf):
+    found = []
+    start = threading.Barrier(8)
+
+    def propose(number):
+        start.wait()
+        found.append(shelf.agree("cpu", {"cpu": number}))
+
+    threads = [threading.Thread(target=propose, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert all(each == found[0] for each in found)
+    assert shelf.agreed("cpu") == found[0]
+    assert shelf.agreed("other") is None
+
+
+def test_a_damaged_agreement_says_what_to_do(shelf, tmp_path):
+    shelf.agree("cpu", {})
+    (path,) = (tmp_path / "a shared 'place'" / "pools").iterdir()
+    path.write_text("{")
+    with pytest.raises(BundleError, match="is damaged: .*Delete it and give the same command again"):
+        shelf.agreed("cpu")
+
+
+def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        BundleError, match=r"cannot write .*/file/executions.*: Not a directory. Nothing finished is lost"
+    ):
+        Shelf(tmp_path / "file", "run").put("k", {})
+    assert os.listdir(tmp_path) == ["file"]
