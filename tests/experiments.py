@@ -8,7 +8,7 @@ from pathlib import Path
 
 from layoutrand.core.config import Config
 from layoutrand.core.schedule import NATIVE
-from layoutrand.model import BuildFailure, Execution, LayoutName, Measurement
+from layoutrand.model import BuildFailure, Execution, LayoutName, Measurement, Node
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.selection import Question, Selection, select
 from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
@@ -45,11 +45,34 @@ def measured(
     return rows
 
 
+def rounds(
+    config: Config, project: Path, system: str, benchmark: str, nodes: Mapping[int, str],
+    values: Mapping[LayoutName, Mapping[int, float]],
+) -> list[Execution]:  # fmt: skip
+    """Executions on nodes: the round of each seed on its node, with the controls that ``values`` has.
+
+    ``values`` are layout -> seed of the round -> measurement; "seed" stands for the seed's own layout.
+    """
+    rows = []
+    for order, (seed, node) in enumerate(nodes.items()):
+        for layout, own in values.items():
+            if seed in own:
+                measurement = Measurement("wall_s", "s", 0, float(own[seed]), warmup=False)
+                rows.append(
+                    execution(
+                        config, project, system, benchmark, seed if layout == "seed" else layout, round=seed,
+                        order=order, started_at=float(order), node=node, measurements=(measurement,),
+                    )
+                )  # fmt: skip
+    return rows
+
+
 def write(
     config: Config,
     project: Path,
     executions: Sequence[Execution],
     build_failures: Sequence[BuildFailure] = (),
+    nodes: Sequence[Node] = (),
     **experiment,
 ) -> None:
     """Record them as one experiment; keywords change fields of the experiment."""
@@ -58,6 +81,8 @@ def write(
         ids = store.begin(identity, experiments.current_context(config))
         for item in executions:
             store.record(ids, item)
+        for node in nodes:
+            store.record_node(ids[0], node)
         captures = {name: f"capture-of-{name}" for name in config.systems}
         store.replace_build_failures(ids[0], captures, build_failures)
 

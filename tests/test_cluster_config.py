@@ -4,13 +4,12 @@ import sys
 
 import pytest
 
-from fakes import make_config
 from layoutrand.cli import options
 from layoutrand.core.cluster import Dask, Local, Slurm
 from layoutrand.core.config import parse
 from layoutrand.errors import ClusterError, ConfigError, UsageError
 from layoutrand.usecases.farming import farm_of
-from layoutrand.world.executors import opened
+from layoutrand.world.executors import opened, sbatch_options
 
 MINIMAL = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'
 
@@ -45,6 +44,19 @@ def test_a_table_of_each_engine():
     dask = cluster('kind = "dask"\nshared = "s"\nscheduler = "tcp://h:8786"\nresource = "build"')
     assert dask == Dask(kind="dask", shared="s", scheduler="tcp://h:8786", resource="build")
     assert (dask.chunk, dask.cpus, dask.retries, dask.cache) == (8, 1, 2, None)
+
+
+def test_options_of_a_job_that_measures():
+    """It has its node to itself, and its own options of sbatch go over those of links."""
+    settings = cluster(
+        'kind = "slurm"\nshared = "s"\npartition = "batch"\nsbatch = { mem = "2G", exclude = "n1" }\n'
+        "[cluster.measure]\nsbatch = { mem = 0 }"
+    )
+    assert sbatch_options(settings, "link") == {"mem": "2G", "exclude": "n1", "partition": "batch"}
+    quiet = {"mem": 0, "exclude": "n1", "partition": "batch", "exclusive": True}
+    assert sbatch_options(settings, "measure") == quiet
+    shared = settings.model_copy(update={"measure": settings.measure.model_copy(update={"exclusive": False})})
+    assert "exclusive" not in sbatch_options(shared, "measure")
 
 
 @pytest.mark.parametrize(
@@ -90,11 +102,45 @@ def test_the_command_line_chooses_this_machine_or_what_is_written():
         options.on_executor(config("dask"), "slrum")
 
 
-def test_run_measures_the_machine_that_it_is_started_on():
-    """So a cluster is refused rather than a login node measured."""
-    options.must_execute_here(make_config('[[benchmarks]]\nname = "b"\ncommand = ["x"]\n'))
-    with pytest.raises(UsageError, match=r"Start it on the one that is to be measured, with --executor local"):
-        options.must_execute_here(config("slurm"))
+def test_a_cluster_executes_pairs_back_to_back_unless_told_otherwise():
+    """Rounds may take hours there; on this machine nothing changes."""
+    assert config("slurm").order() == config("dask").order() == "pairs"
+    assert options.on_executor(config("dask"), "local").order() == "blocks"
+    assert cluster_order("blocks") == "blocks"
+
+
+def cluster_order(order):
+    """The order that a configuration with a cluster and this ``run.order`` has."""
+    table = f'[run]\norder = "{order}"\n[cluster]\nkind = "slurm"\nshared = "s"\n'
+    return parse(MINIMAL + table, path="layoutrand.toml").order()
+
+
+def test_the_settings_of_tasks_that_execute():
+    """Every key, and the defaults."""
+    plain = cluster('kind = "slurm"\nshared = "s"').measure
+    assert (plain.rounds, plain.exclusive, plain.cpus, plain.minutes) == (1, True, 1, 240)
+    assert (plain.cpu, plain.unlike_cpus, plain.sbatch) == (None, False, {})
+    slurm = cluster(
+        'kind = "slurm"\nshared = "s"\n[cluster.measure]\nrounds = 4\nexclusive = false\ncpus = 2\nminutes = 9\n'
+        'cpu = "Z80"\nunlike_cpus = true\nsbatch = { cpu-freq = "Performance" }'
+    ).measure
+    assert slurm.sbatch == {"cpu_freq": "Performance"}
+    assert (slurm.rounds, slurm.exclusive, slurm.cpus, slurm.minutes, slurm.cpu) == (4, False, 2, 9, "Z80")
+    assert cluster('kind = "dask"\nshared = "s"\nscheduler = "x"').measure.resource == "measure"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("rounds = 0", "cluster.measure.rounds"),
+        ('resource = "x"', "cluster.measure.resource"),
+        ("sbatch = { time = 5 }", "'time' is set by layoutrand"),
+        ('sbatch = { "--mem" = 5 }', "is written without its dashes"),
+    ],
+)  # fmt: skip
+def test_wrong_settings_of_tasks_that_execute(text, words):
+    """Named with their key."""
+    assert words in "\n".join(problems(f'kind = "slurm"\nshared = "s"\n[cluster.measure]\n{text}'))
 
 
 def test_rebuild_mode_has_nothing_that_could_travel(tmp_path):

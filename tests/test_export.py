@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import experiments
 from experiments import execution, selected, write
 from fakes import make_config
 from layoutrand.errors import AnalysisError, UsageError
@@ -101,6 +102,17 @@ def test_benchstat_is_told_where_more_is_better(selection):
     lines = export(selection, "benchstat", ["rate"]).text.splitlines()
     assert "Unit rate better=higher" in lines
     assert any(line.startswith("BenchmarkFib 2 ") and line.endswith(" rate") for line in lines)
+
+
+def test_executions_weigh_alike_for_benchstat_however_many_iterations_they_have(tmp_path):
+    config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
+    write(
+        config,
+        tmp_path,
+        experiments.measured(config, tmp_path, "a", "b", {1: [[1.0, 1.0, 1.0], [3.0]], 2: [[2.0], [2.0]]}),
+    )
+    lines = export(selected(config, tmp_path), "benchstat", []).text.splitlines()
+    assert lines[-2:] == ["BenchmarkB 4 2.0 sec/op", "BenchmarkB 2 2.0 sec/op"]
 
 
 def test_runs_of_pyperf_are_executions_with_their_seed(tmp_path, selection):

@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from experiments import measured, write
 from layoutrand.cli import run as layoutrand
+from layoutrand.core.config import parse
 from layoutrand.errors import AnalysisError, FeatureUnsupported, ToolNotFound, UsageError
 from layoutrand.text.figures import canvas, pdf, plot, rows, style
 from layoutrand.text.html_report import Table
@@ -348,3 +350,24 @@ def test_the_tables_of_results_are_tables(tmp_path):
     columns = {"Ratios-b-a.tex": 8, "Means-over-layouts.tex": 12, "fib-Binaries.tex": 4, "fib-What-varies.tex": 4}
     for name, count in columns.items():
         assert len(checked(found[name].decode(), count)) >= 2
+
+
+def test_figures_are_no_part_of_the_source_unless_they_are_put_there(tmp_path, monkeypatch, capsys):
+    """What is written into the source makes it another one, of which the results so far are not."""
+    text = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n'
+    text += 'exclude = ["docs"]\n[systems.a]\n[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
+    (tmp_path / "layoutrand.toml").write_text(text)
+    config = parse(text, path="layoutrand.toml")
+    write(config, tmp_path, measured(config, tmp_path, "a", "b", {k: [[1 + k / 9]] for k in range(1, 6)}))
+    monkeypatch.chdir(tmp_path)
+
+    for inside, arguments in [
+        (False, ["figures"]), (False, ["report"]), (False, ["figures", "-o", "docs/paper"]),
+        (False, ["export", "--format", "csv", "-o", str(tmp_path.parent / "out.csv")]),
+        (True, ["figures", "-o", "paper"]), (True, ["report", "-o", "report.html"]),
+        (True, ["export", "--format", "csv", "-o", "out.csv"]),
+    ]:  # fmt: skip
+        assert layoutrand(arguments) == 0
+        assert ("lies in build.source: to the next build that is another source" in capsys.readouterr().err) is inside
+    assert (tmp_path / ".layoutrand/figures/b-Binaries.svg").is_file()
+    assert not (tmp_path / "figures").exists()

@@ -32,3 +32,13 @@ def test_state_is_small_and_json():
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_valgrind_is_found_as_absolute_path():
     assert host.find_valgrind().startswith("/")
+
+
+def test_a_node_is_called_by_the_variable_or_by_slurm_or_by_itself(monkeypatch):
+    monkeypatch.setenv("LAYOUTRAND_NODE", "rack3-n7")
+    monkeypatch.setenv("SLURMD_NODENAME", "n7")
+    assert host.node_name() == "rack3-n7"
+    monkeypatch.setenv("LAYOUTRAND_NODE", "")
+    assert host.node_name() == "n7"
+    monkeypatch.delenv("SLURMD_NODENAME")
+    assert host.node_name() == host.host_facts()["hostname"]

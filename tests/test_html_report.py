@@ -14,6 +14,7 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.cli import run as layoutrand
 from layoutrand.core.capture import Capture
+from layoutrand.core.config import parse
 from layoutrand.core.seeds import format_seeds
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import BuildFailure, Context, Measurement
@@ -437,7 +438,7 @@ def test_what_the_numbers_rest_on_and_what_they_leave_out_is_told(tmp_path):
         next(s for s in page.sections if s.anchor == name) for name in ("basis", "failures", "warnings")
     )
     assert basis.tables[0].rows == [("a", "1..2,4", "3", "0", "0", "new")]
-    assert "left out 3 executions of 1 other capture(s)" in basis.paragraphs[0]
+    assert "Left out: a: 3 executions of 1 other capture(s)" in basis.paragraphs[0]
     assert "fib: warm-up left out, the first 3 of 5 iterations of each execution" in warnings.sentences
 
 
@@ -551,3 +552,46 @@ def test_the_place_of_stock_has_an_interval(tmp_path):
     assert row["stock"] == f"{100 * (stock.mean / centre - 1):+.1f} % [{low:+.1f}, {high:+.1f}]"
     assert low < 100 * (stock.mean / centre - 1) < high
     assert (row["benchmark"], row["binaries"], row["executions"]) == ("fib", "6", "6")
+
+
+def test_small_differences_are_neither_nothing_nor_minus_nothing(tmp_path):
+    """Of one value in all layouts nothing is given in percent, and the same words are used in table and sentence."""
+    config = make_config(table_of(["fib", "flat"]), systems=("a",))
+    rows = measured(config, tmp_path, "a", "fib", {1: [[0.9998]], 2: [[1.02]], 3: [[0.9802]], "stock": [[0.99997]] * 2})
+    rows += measured(config, tmp_path, "a", "flat", {1: [[0.1]], 2: [[0.1]], 3: [[0.1]], "stock": [[0.1]] * 2})
+    write(config, tmp_path, rows)
+    page = page_of(selected(config, tmp_path))
+    summary = next(section for section in page.sections if section.anchor == "summary").tables[0]
+    fib, flat = (dict(zip(summary.columns, row, strict=True)) for row in summary.rows)
+
+    assert (fib["one binary could show"], fib["stock"].partition(" [")[0]) == ("-2.0 to +2.0 %", "-0.003 %")
+    assert (flat["one binary could show"], flat["stock"].partition(" [")[0]) == ("the same", "0.0 %")
+    sentence = next(line for line in page.findings if line.startswith("fib"))
+    assert "anything from -2.0 to +2.0 % of the mean over 3 layouts" in sentence
+    assert "your own build lies at -0.003 %, above" in sentence
+
+
+def test_executions_of_one_layout_are_not_passed_off_as_layouts(tmp_path):
+    text = (
+        '[project]\nname = "p"\n[build]\nartefacts = ["prog"]\n[systems.old]\nprebuilt = "old"\n'
+        '[systems.new]\nprebuilt = "new"\n[[benchmarks]]\nname = "fib"\ncommand = ["{artefact}"]\n'
+    )
+    config = parse(text, path="layoutrand.toml")
+    rows = [
+        row for s in ("old", "new") for row in measured(config, tmp_path, s, "fib", {"stock": [[1.0], [1.1], [1.3]]})
+    ]
+    write(config, tmp_path, rows)
+    page = page_of(selected(config, tmp_path), baseline="old")
+    summary = next(section for section in page.sections if section.anchor == "summary").tables[0]
+    row = dict(zip(summary.columns, summary.rows[0], strict=True))
+    (section,) = [section for section in page.sections if section.title == "fib"]
+
+    assert (row["binaries"], row["executions"], row["one binary could show"], row["sd"]) == ("1", "3", "-", "-")
+    assert row["for ± 1 %"] == "-"
+    (ratios,) = [section for section in page.sections if section.anchor == "overview"]
+    assert ratios.figures[0].caption.startswith(
+        "Means over layouts, or over executions where a system has one layout alone,"
+    )
+    assert [figure.heading for figure in section.figures] == ["Binaries", "Order of execution"]
+    assert section.figures[0].caption.startswith("Each mark is one execution: there is one layout alone.")
+    assert "There is one binary of each system here: how layouts differ cannot be seen." in section.paragraphs

@@ -10,14 +10,14 @@ from statistics import fmean, stdev
 import pytest
 from scipy.stats import t
 
-from experiments import measured, selected, write
+from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.cli.options import share
 from layoutrand.cli.planning import duration
 from layoutrand.core.config import parse
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.text.settings import with_executions
-from layoutrand.usecases.plan import make_plans, plan_document
+from layoutrand.usecases.plan import make_plans, plan_document, unplanned
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK, systems=("a",))
@@ -80,6 +80,28 @@ def test_iterations_are_a_level_with_a_cost(tmp_path):
     assert set(plan.counts) == {"execution", "iteration"}
 
 
+@pytest.mark.parametrize("wall_s", [0.0203, 0.021, 0.0307, 0.1])
+def test_a_start_that_takes_nothing_beside_its_iterations_costs_nothing(tmp_path, wall_s):
+    """Values that are longer than the execution are no durations of its iterations, which then share all of it."""
+    data = {seed: [[1.0 + seed / 10, 1.2, 1.1], [1.1, 1.0, 1.2]] for seed in range(4)}
+    plan = planned(tmp_path, data, wall_s=wall_s)
+    assert plan.costs_s == {"binary": 0.5, "execution": 0.0, "iteration": pytest.approx(wall_s / 3)}
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("ms", 1e-3), ("µs", 1e-6), ("min", 60)])
+def test_iterations_in_another_unit_of_time_leave_the_start_its_share(tmp_path, unit, factor):
+    config = make_config(
+        '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
+        f'metric = {{ regex = "([0-9]+)", name = "t", unit = "{unit}" }}\n', systems=("a",),
+    )  # fmt: skip
+    data = {seed: [[1.0 + seed / 10, 1.2, 1.1], [1.1, 1.0, 1.2]] for seed in range(4)}
+    rows = measured(config, tmp_path, "a", "b", data, metric="t", unit=unit)
+    write(config, tmp_path, [dataclasses.replace(row, wall_s=9 * factor) for row in rows])
+    (plan,) = make_plans(selected(config, tmp_path), {}, half_widths=(0.01,), threshold=0.01, confidence=0.95)
+    assert plan.costs_s["iteration"] == pytest.approx(plan.mean * factor)
+    assert plan.costs_s["execution"] == pytest.approx((9 - 3 * plan.mean) * factor, abs=1e-9)
+
+
 def test_out_of_reach_is_said(tmp_path):
     """No number of binaries is invented where not even a hundred thousand would do."""
     plan = planned(tmp_path, {1: [[1.0]], 2: [[9.0]], 3: [[2.0]]}, half_widths=(0.0001,))
@@ -99,6 +121,18 @@ def test_one_binary_is_no_pilot(tmp_path):
     """The message says what to execute."""
     with pytest.raises(AnalysisError, match="at least 2 binaries.*run --seeds 5"):
         planned(tmp_path, {1: [[1.0], [1.1]]})
+
+
+def test_failures_and_benchmarks_without_a_plan_are_named(tmp_path):
+    config = make_config(BENCHMARK, systems=("a", "c"))
+    rows = measured(config, tmp_path, "a", "b", {1: [[1.0]], 2: [[2.0]]}) + measured(
+        config, tmp_path, "c", "b", {1: [[1.0]]}
+    )
+    failed = execution(config, tmp_path, "c", "b", 2, status="exit", reason="status 1")
+    write(config, tmp_path, [*rows, failed])
+    assert unplanned(selected(config, tmp_path)) == ["c, b"]
+    with pytest.raises(AnalysisError, match="then plan again; 1 of 2 executions failed"):
+        make_plans(selected(config, tmp_path, systems=["c"]), {}, half_widths=(0.01,), threshold=0.01, confidence=0.95)
 
 
 def test_writing_the_count_leaves_the_rest_of_the_file():

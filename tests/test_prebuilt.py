@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from layoutrand.cli import run
 from layoutrand.core.command import Places, arguments
 from layoutrand.core.config import parse
 from layoutrand.core.schedule import Design, schedule
@@ -140,3 +142,17 @@ def test_what_cannot_be_meant_is_an_error(text, problem):
     with pytest.raises(ConfigError) as caught:
         parse(text, path="layoutrand.toml")
     assert any(line.startswith(problem) for line in caught.value.problems), caught.value.problems
+
+
+def test_the_demo_ends_with_the_paths_of_its_reports(project, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("LAYOUTRAND_LOCK_DIR", str(tmp_path))
+    monkeypatch.setattr("layoutrand.world.example.copy_example", lambda directory: None)
+    monkeypatch.setattr("layoutrand.cli.host._DEMO_METRICS", ("t",))
+
+    assert run(["demo", "-C", str(project), "--seeds", "3"]) == 0
+
+    end = [line.partition(": ") for line in capsys.readouterr().out.splitlines()[-2:]]
+    assert [words for words, _, _ in end] == ["Report", "As a page"]
+    text, page = (Path(path).read_text("utf-8") for _, _, path in end)
+    assert text.startswith("# p: how much does layout matter?")
+    assert "p: performance over layouts" in page

@@ -7,7 +7,20 @@ import os
 import pytest
 
 from layoutrand.errors import BundleError
-from layoutrand.world.replica import Entry, depth, described, restored, send, shortened
+from layoutrand.world.cache import Cache, collect, entries
+from layoutrand.world.replica import (
+    Entry,
+    depth,
+    described,
+    is_used,
+    lock_beside,
+    place_of,
+    replicas,
+    restored,
+    send,
+    shortened,
+)
+from layoutrand.world.results_file import exclusive_use
 from layoutrand.world.staging import Staging
 
 
@@ -111,3 +124,25 @@ def test_both_ends_of_a_long_file_travel(tmp_path):
     path.write_bytes(b"b" * 50 + b"m" * 100 + b"e" * 50)
     assert shortened(path, 200) == path.read_bytes()
     assert shortened(path, 100) == b"b" * 50 + b"\n[layoutrand: 100 bytes stayed on the node]\n" + b"e" * 50
+
+
+def test_places_of_nodes_have_one_length_and_are_never_shared(tmp_path):
+    places = [place_of(tmp_path, node, "a" * 64) for node in ("n1", "node-with-a-long-name", "n\udcff")]
+    assert len(set(places)) == 3
+    assert len({len(str(place)) for place in places}) == 1
+
+
+def test_replicas_are_evicted_from_the_cache_unless_they_are_used(project, tmp_path):
+    cache = Cache(tmp_path / "cache")
+    staging = Staging(tmp_path / "shared")
+    inputs = described(project, ["tool", "../../above"])
+    send(inputs, project, staging)
+    folders = [place_of(cache.root, node, "a" * 64) for node in ("n1", "n2")]
+    projects = [restored(inputs, staging, folder) for folder in folders]
+    assert replicas(cache.root) == sorted(folders)
+    assert [entry.kind for entry in entries(cache)] == ["inputs", "inputs"]
+    with exclusive_use(lock_beside(projects[0]), wait_s=0, on_wait=print):
+        assert [is_used(folder) for folder in folders] == [True, False]
+        assert [entry.path for entry in collect(cache, 0)] == [folders[1]]
+    assert not is_used(folders[0])
+    assert [entry.path for entry in collect(cache, 0)] == [folders[0]]

@@ -190,7 +190,7 @@ def test_csv_text():
     [
         ("wall_s", "wall_s"), ("_x_", r"\_x\_"), ("a|b", r"a\|b"), ("p < 0.1", "p < 0.1"), ("<b>", r"\<b>"),
         ("a\n\nb", "a b"), ("&amp;", r"\&amp;"), ("a & b", "a & b"), ("[1, 2] s", "[1, 2] s"), ("[x](y)", r"\[x\](y)"),
-        ("a\\b", r"a\\b"),
+        ("a\\b", r"a\\b"), ("1.0~rc1, 2.0~rc2", r"1.0\~rc1, 2.0\~rc2"), ("$x$", r"\$x\$"),
     ],
 )  # fmt: skip
 def test_markdown_escapes_what_is_active_and_nothing_else(text, written):

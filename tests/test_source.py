@@ -99,6 +99,15 @@ def test_only_at_the_top_are_these_left_out(tree, tmp_path):
     assert (tmp_path / "copy" / "lib" / "layoutrand.toml").exists()
 
 
+def test_results_of_a_project_below_the_source_are_no_part_of_it(tree):
+    """Otherwise every run would make another source of it, to be captured anew."""
+    before = digest(tree, [])
+    (tree / "lib" / ".layoutrand").mkdir()
+    (tree / "lib" / ".layoutrand" / "results.sqlite").write_text("x")
+
+    assert digest(tree, []) == before
+
+
 def test_repositories_inside_the_source_are_source_without_their_git_directories(tree):
     """What git notes down by itself, in a clone inside the tree, makes no difference; a submodule's .git file is kept."""
     before = digest(tree, [])

@@ -7,7 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from experiments import execution, measured, selected, write
 from fakes import make_binary, make_config
+from layoutrand.core.config import parse
 from layoutrand.core.hotness import HotFunction, Hotness
 from layoutrand.core.placement import Feature, all_features, design
 from layoutrand.errors import AnalysisError, UsageError
@@ -23,9 +25,9 @@ from layoutrand.usecases.confirming import (
     verdict,
 )
 from layoutrand.usecases.selection import Sample
-from layoutrand.usecases.suspect_words import nothing_found, of_confirmation, predicted, worse_where
-from layoutrand.usecases.suspecting import Confirmed, Unexplained
-from layoutrand.usecases.suspects import Explanation, Subject, Suspect, means_of, suspects_of
+from layoutrand.usecases.suspect_words import could_be_found, nothing_found, of_confirmation, predicted, worse_where
+from layoutrand.usecases.suspecting import Confirmed, Laboratory, Unexplained, explain_selection
+from layoutrand.usecases.suspects import Explanation, Subject, Suspect, enough_means, means_of, suspects_of
 from layoutrand.usecases.suspects_document import explain_document
 
 EXPERIMENT = Experiment("p", 1, '{"factors":["function-order"]}', '["env-size"]', "key", "box")
@@ -199,15 +201,24 @@ def test_where_it_is_worse_in_words(planted):
     below = split_factor(numbers, -numbers, scale="number")
     circle = split_factor(numbers * 200, np.cos(numbers * 200 / 4096 * 2 * np.pi), scale="circle", period=4096)
 
-    assert worse_where(planted.feature, planted.split) == "at 32"
+    assert worse_where(planted.feature, planted.split) == "at byte 32"
     assert worse_where(feature("sets", "number"), above) == "10 or more"
     assert worse_where(feature("sets", "number"), below) == "9 or less"
     assert worse_where(feature("distance", "number"), above) == "above 724 bytes"
     assert worse_where(feature("distance", "number"), split_factor(numbers + 10, -numbers, scale="number")) == (
         "below 724 KiB"
     )
-    assert worse_where(feature("page", "circle", 4096), circle).endswith("± 1024")
+    assert worse_where(feature("page", "circle", 4096), circle).endswith("± 1024 bytes")
+    shared = np.array([0.0, 1.0] * 10)
+    never = split_factor(shared, -shared, scale="number")
+    assert worse_where(feature("near", "number"), never) == "0"
     assert worse_where(planted.feature, None) == "-"
+
+
+@pytest.mark.parametrize(("ratio", "words"), [(1.026, "2.6 %"), (1.0004, "0.04 %"), (2.234, "123 %")])
+def test_how_strong_an_effect_can_be_found_is_told_in_plain_numbers(tmp_path, ratio, words):
+    said = could_be_found(explanation(tmp_path, detectable_ratio=ratio))
+    assert f"(a difference of {words} between its worse half and its better half)" in said
 
 
 def test_sentences(planted, tmp_path):
@@ -249,3 +260,38 @@ def test_the_document(planted, tmp_path):
     assert first["not_tried"] == ["g: rare"]
     assert second["suspects"] == []
     assert document["failures"] == [{"system": "O3", "benchmark": "b", "metric": "wall_s", "error": "too few"}]
+
+
+@pytest.mark.parametrize("factors", ['"cds-order", "heap-base"', '"function-order"'])
+def test_a_prebuilt_system_has_no_placement_to_look_at_whether_it_has_layouts_or_not(tmp_path, factors):
+    text = (
+        f'[project]\nname = "p"\n[build]\nartefacts = ["bin/java"]\n[layout]\nfactors = [{factors}]\n[systems.jdk]\nprebuilt = "/jdk"\n'
+        '[[benchmarks]]\nname = "b"\ncommand = ["{home}/bin/java", "{args}"]\nmetric = { wall = true }\n'
+    )
+    config = parse(text, path="layoutrand.toml")
+    write(config, tmp_path, measured(config, tmp_path, "jdk", "b", {"stock": [[1.0], [2.0]]}))
+    laboratory = Laboratory(config, tmp_path, None, None, None, 0.0)
+    (said,) = explain_selection(selected(config, tmp_path), None, laboratory, most_functions=9, level=0.05)
+
+    assert isinstance(said, Unexplained)
+    assert said.reason == (
+        "system jdk is prebuilt: nothing was linked for it, so there is no placement of code to look at; "
+        "only systems that layoutrand builds can be explained"
+    )
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "1 measured binary; "), (7, "7 measured binaries; ")])
+def test_too_few_binaries_are_said_to_be(tmp_path, count, words):
+    seeds = range(1, count + 1)
+    binaries = {seed: make_binary(tmp_path, "O2", seed, str(seed)) for seed in seeds}
+    subject = Subject(sample(dict.fromkeys(seeds, 1.0)), "prog", None, binaries[1], binaries)
+    with pytest.raises(AnalysisError, match=words + "to look for suspects takes at least 8"):
+        enough_means(subject)
+
+
+def test_where_nothing_was_measured_there_is_nothing_to_explain(tmp_path):
+    config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("O2",))
+    write(config, tmp_path, [execution(config, tmp_path, "O2", "b", 1, status="exit", reason="status 1")])
+    laboratory = Laboratory(config, tmp_path, None, None, None, 0.0)
+    with pytest.raises(AnalysisError, match=r"nothing to explain \(1 executions failed\)"):
+        list(explain_selection(selected(config, tmp_path), None, laboratory, most_functions=9, level=0.05))

@@ -69,6 +69,13 @@ def test_only_what_is_built_counts(repository):
     assert git_state(repository / "sub")["changed"] == ["notes.txt"]
 
 
+def test_results_of_a_project_below_the_source_make_nothing_dirty(repository):
+    (repository / "sub" / ".layoutrand").mkdir()
+    (repository / "sub" / ".layoutrand" / "results.sqlite").write_text("x")
+
+    assert git_state(repository)["dirty"] is False
+
+
 def test_submodules_are_looked_into(repository, tmp_path):
     """Files that changed in a submodule are named, and so is a submodule at another commit."""
     make(tmp_path / "lib", {"l.c": "l"})

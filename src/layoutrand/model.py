@@ -101,6 +101,7 @@ class Binary:
     cached: bool
     link_s: float
     verification: Verification | None  # None for stock: it is the user's own build, there is nothing to compare
+    node: str = ""  # which node linked it; "" for this machine
 
 
 @dataclass(frozen=True)

@@ -84,3 +84,24 @@ def test_a_system_compared_with_itself_is_divided_into_halves(layoutrand, table)
     aa = json.loads(done.stdout)["aa"]
     assert sorted(int(seed) for side in ("baseline_seeds", "candidate_seeds") for seed in aa[side]) == list(range(1, 9))
     assert aa["noise_floor"][0]["n_each"] == 4
+
+
+def test_counts_stand_in_the_order_of_the_ratio(layoutrand, tmp_path):
+    rows = [f"{system},{seed},{seed}" for system, n in (("A", 5), ("B", 7)) for seed in range(1, n + 1)]
+    (tmp_path / "t.csv").write_text("system,seed,value\n" + "\n".join(rows) + "\n")
+    done = layoutrand("compare", "A", "B", "--import", "t.csv")
+    assert done.stdout.splitlines()[2].startswith("B / A, 95 % intervals")
+    assert "  7 / 5  " in done.stdout
+    assert "7 and 5 binaries" in done.stdout
+
+
+def test_of_one_binary_no_table_is_empty_and_nothing_is_out_of_reach(layoutrand, tmp_path):
+    (tmp_path / "t.csv").write_text("system,seed,value\nA,1,1\nB,1,2\n")
+    done = layoutrand("analyse", "--import", "t.csv")
+    assert (done.returncode, done.stdout.count("benchmark  system  ")) == (0, 1), done.stdout
+    assert "Variation at each level" not in done.stdout
+    done = layoutrand("compare", "A", "B", "--import", "t.csv")
+    assert done.returncode == 0
+    assert "without bounds" in done.stdout
+    assert "out of reach" not in done.stdout
+    assert "at least 1 more is needed" in done.stderr

@@ -20,6 +20,7 @@ from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.usecases import node as nodes
 from layoutrand.usecases.binaries import binary_key, take_linked
 from layoutrand.usecases.build import SystemBuild, all_layouts, build
+from layoutrand.usecases.build_document import build_document
 from layoutrand.usecases.farm import Farm
 from layoutrand.usecases.node import Answer, Chunk, link_chunk
 from layoutrand.usecases.site import Progress
@@ -127,6 +128,16 @@ def test_processes_of_their_own_make_the_same_binaries(home: Home, tmp_path: Pat
     assert (
         len(seeded) == len(LAYOUTS) - 1
     )  # identity too, which every node repeats to prove its linker; stock is no link
+
+
+def test_the_document_names_the_node_of_each_binary(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of those that are in the cache already; what this machine linked has none."""
+    monkeypatch.setenv("LAYOUTRAND_NODE", "rack3-n7")
+    for _again in range(2):
+        rows = build_document([home.build(Nodes(honest))])["binaries"]
+        assert {row["seed"]: row["node"] for row in rows} == {
+            layout: None if layout in {STOCK, IDENTITY} else "rack3-n7" for layout in LAYOUTS
+        }
 
 
 def test_a_second_build_asks_no_node(home: Home) -> None:

@@ -129,7 +129,7 @@ def test_a_job_that_is_requeued_goes_on_where_it_was(cluster: SlurmCluster, shop
     job = cluster.said("squeue", "-h", "-t", "R", "-o", "%A").split()[0]
     cluster.said("scontrol", "requeue", job)
     wait_until(lambda: "PENDING" in cluster.said("scontrol", "show", "job", job), "the job to be pending", cluster)
-    cluster.said("scontrol", "update", f"JobId={job}", "StartTime=now")
+    cluster.said("scontrol", "update", f"JobId={job}", "StartTime=now+8")
     document, said = finished(process)
     assert document["executed"] == len(recorded(shop)) == 12
     assert len((tmp_path / "begun").read_text().split()) <= 13

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -9,12 +10,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from layoutrand.core.cluster import Slurm
+import errands
+from errands import Errand, run_errand
+from layoutrand.core.cluster import Slurm, SlurmMeasure
 from layoutrand.errors import ClusterError
 from layoutrand.world.executors import opened
 from slurmkit import SlurmCluster, slurm, wait_until
@@ -23,6 +26,7 @@ from workshop import Workshop, absent, hashes, main_calling, many_functions
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
+MEASURING = Slurm(kind="slurm", shared="x", minutes=50, measure=SlurmMeasure(minutes=5))
 
 
 @pytest.fixture
@@ -132,3 +136,111 @@ def test_a_partition_that_does_not_exist(cluster: SlurmCluster, tmp_path: Path) 
         future = executor.submit(os.getpid)
         with pytest.raises(ClusterError, match=r"sbatch took no jobs: .*invalid partition"):
             future.result(timeout=60)
+
+
+Home = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def home(cluster: SlurmCluster, tmp_path: Path) -> Iterator[Home]:
+    """Homes of their own for tokens, whose jobs do not end before there is a file "gate"."""
+    with contextlib.ExitStack() as stack:
+
+        def started(*tokens: str) -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "errands", f"{tmp_path}/shared", f"{tmp_path}/log", f"{tmp_path}/gate", *tokens],
+                env={**os.environ, **cluster.environment, "PYTHONPATH": errands.HERE}, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            stack.callback(process.kill)
+            return process
+
+        yield started
+
+
+def begun(log: Path) -> list[str]:
+    """The tokens of the errands that were begun."""
+    return sorted(row.split()[0] for row in log.read_text().splitlines()) if log.exists() else []
+
+
+def noted(tmp_path: Path) -> list[str]:
+    """The tokens whose jobs are noted."""
+    return sorted(path.name for path in (tmp_path / "shared" / "slurm" / "tokens").glob("[0-9a-f]*"))
+
+
+def test_a_home_killed_in_mid_task_follows_its_jobs(cluster: SlurmCluster, home: Home, tmp_path: Path) -> None:
+    """Two run and two wait when it is killed; started again it has them all, each executed once."""
+    tokens = ("a1", "a2", "a3", "a4")
+    first = home(*tokens)
+    wait_until(lambda: len(begun(tmp_path / "log")) == 2 and noted(tmp_path) == list(tokens), "two to begin", cluster)
+    first.send_signal(signal.SIGKILL)
+    first.communicate(timeout=60)
+    (tmp_path / "shared" / "slurm" / "tokens" / "a3").unlink()  # as if it had been killed before that was noted
+    again = home(*tokens)
+    (tmp_path / "gate").touch()
+    stdout, stderr = again.communicate(timeout=120)
+    assert again.returncode == 0, stderr
+    assert len(stdout.split()) == 4
+    assert begun(tmp_path / "log") == list(tokens)
+    assert noted(tmp_path) == []
+
+
+def test_jobs_that_ended_without_a_home(cluster: SlurmCluster, home: Home, tmp_path: Path) -> None:
+    """Their results are taken by the next one, nothing is executed again; of two not asked for one is cancelled."""
+    first = home("a1", "a2", "a3", "b1")
+    wait_until(lambda: noted(tmp_path) == ["a1", "a2", "a3", "b1"], "the jobs to be noted", cluster)
+    wait_until(lambda: begun(tmp_path / "log") == ["a1", "a2"], "two to begin", cluster)
+    first.send_signal(signal.SIGKILL)
+    first.communicate(timeout=60)
+    with opened(MEASURING, tmp_path / "shared", "measure") as executor:
+        assert executor.forget_others("a", {"a1", "a2"}) == 1  # type: ignore[attr-defined]
+        (tmp_path / "gate").touch()
+        wait_until(lambda: not cluster.said("squeue", "-h").strip(), "the jobs to end", cluster)
+        errand = Errand("a1", f"{tmp_path}/log", f"{tmp_path}/gate")
+        assert executor.submit(run_errand, errand).result(timeout=60) in {"n1", "n2"}
+    assert begun(tmp_path / "log") == ["a1", "a2", "b1"]
+    assert noted(tmp_path) == ["a2", "b1"]
+
+
+def test_a_node_to_be_avoided(cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits and what is submitted later goes to the other node, which cannot be avoided, too."""
+    monkeypatch.setenv("PYTHONPATH", errands.HERE)
+    with opened(MEASURING, tmp_path / "shared", "measure") as executor:
+        gate = tmp_path / "gate"
+        futures = [executor.submit(run_errand, Errand(f"c{k}", f"{tmp_path}/log", str(gate))) for k in range(5)]
+        wait_until(lambda: len(begun(tmp_path / "log")) == 2, "two to begin", cluster)
+        asked = cluster.said("squeue", "-h", "-r", "-o", "%l").split()
+        assert asked == ["5:00"] * 5
+        assert "OverSubscribe=NO" in cluster.said("scontrol", "show", "job", "1")
+        assert executor.avoid("n1")  # type: ignore[attr-defined]
+        assert not executor.avoid("n9")  # type: ignore[attr-defined]
+        gate.touch()
+        assert sorted(future.result(timeout=120) for future in futures) == ["n1", "n2", "n2", "n2", "n2"]
+        assert not executor.avoid("n2")  # type: ignore[attr-defined]
+        last = executor.submit(run_errand, Errand("d1", f"{tmp_path}/log", str(gate)))
+        assert last.result(timeout=120) == "n2"
+
+
+def test_a_job_that_can_never_begin(cluster: SlurmCluster, tmp_path: Path) -> None:
+    """It waits, as the partition may be changed, and the user hears why."""
+    said: list[str] = []
+    with opened(Slurm(kind="slurm", shared="x", minutes=500), tmp_path / "shared", say=said.append) as executor:
+        executor.submit(os.getpid)
+        wait_until(lambda: bool(said), "to hear of it", cluster)
+    assert said[0].startswith("Slurm does not start job 1 (PartitionTimeLimit): the partition allows less time: give ")
+    assert len(said) == 1
+
+
+def test_a_preempted_job_is_followed(cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requeued in mid-task it waits again, is executed again, and is one future all the time."""
+    monkeypatch.setenv("PYTHONPATH", errands.HERE)
+    with opened(MEASURING, tmp_path / "shared", "measure") as executor:
+        future = executor.submit(run_errand, Errand("e1", f"{tmp_path}/log", f"{tmp_path}/gate"))
+        wait_until(lambda: begun(tmp_path / "log") == ["e1"], "it to begin", cluster)
+        cluster.said("scontrol", "requeue", "1")
+        wait_until(lambda: "PD" in cluster.said("squeue", "-h", "-o", "%t"), "it to wait again", cluster)
+        # By itself it would wait two minutes; sooner than some seconds a node takes it for the one that it has ended.
+        cluster.said("scontrol", "update", "JobId=1", "StartTime=now+8")
+        wait_until(lambda: begun(tmp_path / "log") == ["e1", "e1"], "it to begin again", cluster)
+        (tmp_path / "gate").touch()
+        assert future.result(timeout=120) in {"n1", "n2"}

@@ -81,3 +81,40 @@ def test_equal_values():
 def test_messages(values, options, message):
     with pytest.raises(AnalysisError, match=message):
         stats.serial_test(values, **options)
+
+
+def test_what_a_machine_adds_to_all_of_its_values_is_no_drift():
+    """Two machines, one 10 % slower, executed one after the other: without blocks that is a step."""
+    values = np.concatenate(
+        [np.random.default_rng(8).normal(1, 0.01, 15), np.random.default_rng(9).normal(1.1, 0.01, 15)]
+    )
+
+    assert stats.serial_test(values).p_value < 0.001
+    assert stats.serial_test(values, blocks=["a"] * 15 + ["b"] * 15).p_value > 0.05
+
+
+def test_drift_of_each_machine_is_found_where_they_take_turns():
+    rng = np.random.default_rng(10)
+    values = np.empty(40)
+    values[::2], values[1::2] = 1 + np.cumsum(rng.normal(0, 0.01, 20)), 2 - np.cumsum(rng.normal(0, 0.01, 20))
+
+    assert stats.serial_test(values, blocks=["a", "b"] * 20).p_value < 0.001
+
+
+def test_one_block_is_none():
+    values = np.random.default_rng(11).normal(size=12)
+    assert stats.serial_test(values, blocks=["a"] * 12) == stats.serial_test(values)
+
+
+def test_p_values_with_blocks_are_uniform():
+    p = []
+    for k in range(300):
+        rng = np.random.default_rng(k)
+        blocks = rng.integers(3, size=20)
+        p.append(stats.serial_test(rng.normal(size=20) + blocks, blocks=list(blocks), n_resamples=499).p_value)
+    assert scipy_stats.kstest(p, "uniform").pvalue > 1e-3
+
+
+def test_not_one_block_for_each():
+    with pytest.raises(AnalysisError, match="serial test: 5 values, but 2 blocks"):
+        stats.serial_test([1.0, 2.0, 3.0, 4.0, 5.0], blocks=["a", "b"])

@@ -254,3 +254,40 @@ def test_messages(call, message):
         call()
 
     assert message in str(error.value)
+
+
+def of_nodes(rng, *, layout):
+    """10 binaries, 2 executions each on whichever of 3 nodes is free, which differ by 10 %."""
+    blocks = rng.integers(3, size=20)
+    binary = np.repeat(rng.normal(0, layout, 10), 2)
+    values = 1 + binary + blocks * 0.1 + rng.normal(0, 0.005, 20)
+    return values.reshape(10, 2), list(blocks)
+
+
+def test_the_permutation_within_blocks_is_not_misled_by_them():
+    rng, runs = np.random.default_rng(21), 400
+    alarms = found = blind = 0
+    for _ in range(runs):
+        data, blocks = of_nodes(rng, layout=0.0)
+        alarms += stats.variance_test(data, method="permutation", blocks=blocks, n_resamples=199).p_value <= 0.05
+    for _ in range(60):
+        data, blocks = of_nodes(rng, layout=0.02)
+        found += stats.variance_test(data, method="permutation", blocks=blocks, n_resamples=199).p_value <= 0.05
+        blind += stats.variance_test(data, method="permutation", n_resamples=199).p_value <= 0.05
+    assert alarms < 0.05 * runs + 3 * math.sqrt(0.05 * 0.95 * runs)
+    assert found > 50
+    assert blind < 30
+
+
+def test_one_block_is_none():
+    data, _ = of_nodes(np.random.default_rng(22), layout=0.01)
+    one = stats.variance_test(data, method="permutation", blocks=["n"] * 20)
+    assert one.p_value == stats.variance_test(data, method="permutation").p_value
+
+
+def test_messages_about_blocks():
+    data, blocks = of_nodes(np.random.default_rng(23), layout=0.01)
+    with pytest.raises(AnalysisError, match="method 'f' knows no blocks"):
+        stats.variance_test(data, blocks=blocks)
+    with pytest.raises(AnalysisError, match="20 executions, but 10 blocks"):
+        stats.variance_test(data, method="permutation", blocks=blocks[:10])

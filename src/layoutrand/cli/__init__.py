@@ -28,6 +28,7 @@ def make_app() -> typer.Typer:
         project,
         reporting,
         running,
+        sharing,
         showing,
         simulating,
         suspecting,
@@ -59,6 +60,8 @@ def make_app() -> typer.Typer:
     app.command()(showing.inspect)
     app.add_typer(simulating.simulate_app, name="simulate")
     app.add_typer(showing.cache_app, name="cache")
+    app.add_typer(sharing.staging_app, name="staging")
+    app.add_typer(sharing.bundle_app, name="bundle")
     app.command()(host.demo)
     app.command("relink-record", hidden=True)(building.relink_record)
     return app

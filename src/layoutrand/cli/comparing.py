@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from layoutrand.cli import importing
-from layoutrand.cli.tables import interval, show, show_grouped
+from layoutrand.cli.tables import interval, show, show_grouped, show_nodes
 from layoutrand.cli.terminal import Page
 from layoutrand.text.quantities import percent, quantity
 
@@ -30,6 +31,7 @@ def show_comparisons(results: Sequence[Comparison], page: Page) -> None:
         _show_sureness(result, page)
         _show_pairing(result, page)
         _show_suite(result, page)
+        show_nodes(result.nodes, page)
         _show_sentences(result, page)
     bases = [result.basis for result in results if result.basis is not None]
     said = [sentences(of) for of in bases]
@@ -81,7 +83,7 @@ def _show_ratios(result: Comparison, page: Page) -> None:
 
 
 def _counts(pair: BenchmarkRatio) -> str:
-    count = f"{pair.n_baseline} / {pair.n_candidate}"
+    count = f"{pair.n_candidate} / {pair.n_baseline}"  # as the ratio has them
     return count if pair.counted == "binaries" else f"{count} {pair.counted}"
 
 
@@ -97,9 +99,11 @@ def _show_sureness(result: Comparison, page: Page) -> None:
     rows = []
     for pair in result.benchmarks:
         sure, one, forecast = pair.sureness, pair.one_binary, pair.forecast
-        needed = "-" if forecast is None else "out of reach" if forecast.n_binaries is None else "decided"
-        if forecast is not None and forecast.n_more:
-            needed = f"{forecast.n_binaries:,} each"
+        needed = "-"  # also where there is no interval yet to tell from
+        if forecast is not None and pair.ratio is not None and not math.isinf(pair.ratio.half_width):
+            needed = "out of reach" if forecast.n_binaries is None else "decided"
+            if forecast.n_more:
+                needed = f"{forecast.n_binaries:,} each"
         rows.append((
             pair.benchmark, pair.metric, "-" if sure is None else p_value(sure.no_difference),
             "-" if sure is None or sure.n_judged == 1 else p_value(sure.no_difference_holm),

@@ -73,7 +73,7 @@ def demo(
     quiet: options.Quiet = False,
 ) -> int:
     """All of it on the built-in example, in about a minute: build, run, analyse, compare."""
-    from layoutrand.cli import analysis, building, running
+    from layoutrand.cli import analysis, building, reporting, running
     from layoutrand.cli.report import write_report
     from layoutrand.core.seeds import parse_seeds
     from layoutrand.usecases.analyse import analyse
@@ -103,5 +103,6 @@ def demo(
     comparison = compare(selection, base, candidate, confidence=0.95, threshold=0.01, metric=None)
     analysis.show_comparison(comparison, terminal)
     path = write_report(directory, config, results, summary, every, comparison)
-    terminal.line(f"\nReport: {path.absolute()}")
+    page = reporting.write_report(directory)
+    terminal.line(f"\nReport: {path.absolute()}\nAs a page: {page.absolute()}")
     return 1 if summary.failures or summary.build_failures else 0

@@ -87,6 +87,17 @@ def load_config(directory: Path) -> Config:
     return expanded(config, directory)
 
 
+def warn_of_source(config: Config, directory: Path, target: Path, terminal: Terminal) -> None:
+    """Say so where a file that was asked for becomes part of what is built: a new source is a new capture."""
+    from layoutrand.usecases.origin import is_part_of_source
+
+    if is_part_of_source(config, directory, target):
+        terminal.warn(
+            f"{target} lies in build.source: to the next build that is another source, which is captured anew, and "
+            "results so far may be left out then; move it elsewhere, or name it in build.exclude"
+        )
+
+
 def must_be_built(config: Config, system: str) -> None:
     """Raise `UsageError` where the system is prebuilt: it has no layout but its own, and no toolchain."""
     if config.systems[system].prebuilt is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.analysis import Host, load_selection
+from layoutrand.cli.analysis import Host, load_selection, show_selection_problems
 from layoutrand.cli.running import Benchmarks
 from layoutrand.cli.terminal import Page, Terminal
 from layoutrand.text.quantities import percent
@@ -38,7 +38,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Repetition counts from a pilot: optimal counts per level, binaries for a wanted precision, and what it costs."""
-    from layoutrand.usecases.plan import HALF_WIDTHS, make_plans, plan_document
+    from layoutrand.usecases.plan import HALF_WIDTHS, make_plans, plan_document, unplanned
     from layoutrand.world.cache import Cache, default_root, link_seconds
 
     terminal = options.terminal(json=json, quiet=quiet)
@@ -53,6 +53,9 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     if json:
         terminal.document(plan_document(plans, confidence=confidence))
     show_plans(plans, terminal)
+    for name in unplanned(selection):
+        terminal.warn(f"{name}: fewer than 2 binaries are no pilot, so there is no plan for it")
+    show_selection_problems(selection, selection.warnings, terminal)
     if write:
         _write(directory, plans, terminal)
     return 0

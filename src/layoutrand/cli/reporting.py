@@ -80,12 +80,25 @@ def report(  # noqa: PLR0913 - one parameter for each option
     target = output or (Path(_NAME) if imports else directory / ".layoutrand" / _NAME)
     write_text(target, render(page))
     terminal.say(f"wrote {target}")
+    if not imports:
+        options.warn_of_source(options.load_config(directory), directory, target, terminal)
     return 0
+
+
+def write_report(directory: Path) -> Path:
+    """What `layoutrand report` writes without options; its path."""
+    from layoutrand.text.html_report import render
+    from layoutrand.world.foreign import write_text
+
+    target = directory / ".layoutrand" / _NAME
+    foreign = importing.Request(None, None, None, None)
+    write_text(target, render(_page(_Question([], [], None, None, "1%", 0.95, None, directory, foreign))))
+    return target
 
 
 def figures(  # noqa: PLR0913 - one parameter for each option
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write into this directory; default: figures.")
+        Path | None, typer.Option("-o", "--output", help="Write into this directory; default: .layoutrand/figures.")
     ] = None,
     formats: Annotated[
         list[str] | None,
@@ -129,7 +142,7 @@ def figures(  # noqa: PLR0913 - one parameter for each option
             system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign
         )
     )  # fmt: skip
-    target = output or (Path("figures") if imports else directory / "figures")
+    target = output or (Path("figures") if imports else directory / ".layoutrand" / "figures")
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target} is a file; --output names the directory to write into")
     files = figure_files(page, wanted, Look(width, dpi, font))
@@ -137,6 +150,8 @@ def figures(  # noqa: PLR0913 - one parameter for each option
         write_bytes(target / file.name, file.data)
     counts = ", ".join(f"{sum(file.name.endswith(f'.{kind}') for file in files)} {kind}" for kind in wanted)
     terminal.say(f"wrote {len(files)} files into {target}: {counts}")
+    if not imports:
+        options.warn_of_source(options.load_config(directory), directory, target, terminal)
     return 0
 
 

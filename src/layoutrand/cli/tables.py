@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Final
 
 from layoutrand.cli import importing
 from layoutrand.cli.terminal import Page
-from layoutrand.text.quantities import NO_BOUNDS, percent, quantity
+from layoutrand.text.quantities import NO_BOUNDS, changes, percent, quantity
 
 if TYPE_CHECKING:
     from layoutrand.stats import Interval
     from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
     from layoutrand.usecases.basis import Basis
+    from layoutrand.usecases.node_table import NodeTable
     from layoutrand.usecases.selection import Selection
 
 MOST_SENTENCES: Final = 12
 """Of more benchmarks the tables say enough; JSON, CSV and the report have the rest."""
+
+KEYS: Final = ("benchmark", "system", "metric")
 
 Rows = Sequence[tuple[str, ...]]
 
@@ -29,31 +32,31 @@ def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
 
     importing.show_sources(report.selection.sources, page)
     shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
-    keys = ("benchmark", "system", "metric")
     names = [(each.benchmark, each.system, each.metric) for each in shown]
     confidence = f"{100 * report.confidence:g} %"
     show(
         page,
         f"Mean over layouts, {confidence} interval; n: binaries, executions, iterations; for 1 %: binaries to add",
-        (*keys, "n", "mean", "interval", "±", "for 1 %"),
+        (*KEYS, "n", "mean", "interval", "±", "for 1 %"),
         [(*name, *_mean_row(each)) for name, each in zip(names, shown, strict=True)],
     )  # fmt: skip
     show(
         page,
-        f"Variation at each level (T), relative standard deviation, {confidence} interval; p: of no effect of layout",
-        (*keys, "layout alone", "p", "share", "binary", "execution", "iteration"),
+        f"Variation at each level: relative standard deviation, {confidence} interval; p: of no effect of layout",
+        (*KEYS, "layout alone", "p", "share", "node", "binary", "execution", "iteration"),
         [(*name, *_level_row(each)) for name, each in zip(names, shown, strict=True)],
     )  # fmt: skip
     show(
         page, "What one binary would have shown, and layouts that stand out (all are in the numbers)",
-        (*keys, "against the mean", "against another", "outliers", "groups (p)"),
+        (*KEYS, "against the mean", "against another", "outliers", "groups (p)"),
         [(*name, *_single_row(each)) for name, each in zip(names, shown, strict=True)],
     )  # fmt: skip
     show(
         page, "Controls: where they lie among the layouts",
-        (*keys, "control", "executions", "mean", "sd", "percentile", "layouts / control"),
+        (*KEYS, "control", "executions", "mean", "sd", "percentile", "layouts / control"),
         [(*name, *row) for name, each in zip(names, shown, strict=True) for row in _control_rows(each)],
     )  # fmt: skip
+    show_nodes(report.nodes, page)
     for analysis in shown[: MOST_SENTENCES if len(shown) <= MOST_SENTENCES else 0]:
         page.line(of_analysis(analysis))
     if len(shown) > MOST_SENTENCES:
@@ -66,8 +69,11 @@ def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
 
 
 def show(page: Page, title: str, columns: Sequence[str], rows: Rows) -> None:
-    """A table without the columns that say nothing: a metric that is always the same goes into the title."""
-    if not rows:
+    """A table without the columns that say nothing: a metric that is always the same goes into the title.
+
+    One that would say nothing but whose rows they are is left out.
+    """
+    if all(cell == "-" for row in rows for name, cell in zip(columns, row, strict=True) if name not in KEYS):
         return
     kept = []
     for place, column in enumerate(columns):
@@ -77,6 +83,20 @@ def show(page: Page, title: str, columns: Sequence[str], rows: Rows) -> None:
         elif place == 0 or values != {"-"}:
             kept.append(place)
     page.table(title, [columns[place] for place in kept], [tuple(row[place] for place in kept) for row in rows])
+    page.line()
+
+
+def show_nodes(table: NodeTable | None, page: Page) -> None:
+    """What each node did, and a sentence on each that stands out."""
+    from layoutrand.usecases import node_words
+
+    if table is None:
+        return
+    most = node_words.MOST_FACTS
+    rows = [node_words.cells(row, most=most) for row in table.rows]
+    show(page, node_words.title(table), node_words.columns(table, most=most), rows)
+    for sentence in node_words.sentences(table):
+        page.line(sentence)
     page.line()
 
 
@@ -125,6 +145,7 @@ def _level_row(analysis: Analysis) -> tuple[str, ...]:
         _sd(None if layout is None else layout.relative_sd, found.layout_sd if found else None),
         "-" if found is None or found.test is None else p_value(found.test.p_value),
         "-" if share is None else f"{share.centre:.2f} [{share.low:.2f}, {share.high:.2f}]",
+        "-" if analysis.node_level is None else percent(analysis.node_level.relative_sd),
         *(sds.get(level, "-") for level in ("binary", "execution", "iteration")),
     )  # fmt: skip
 
@@ -158,7 +179,7 @@ def _single_row(analysis: Analysis) -> tuple[str, ...]:
 
 def _change(low: float, high: float) -> str:
     digits = 1 if max(abs(low - 1), abs(high - 1)) >= 0.01 else 2
-    return f"{100 * (low - 1):+.{digits}f} to {100 * (high - 1):+.{digits}f} %"
+    return f"{' to '.join(changes([low, high], digits))} %"
 
 
 def _control_rows(analysis: Analysis) -> Rows:

@@ -24,6 +24,7 @@ LCP: Li, Chen and Peng, Precise Computer Performance Comparisons Via Statistical
 
 from __future__ import annotations
 
+from layoutrand.stats.blocks import BlockEffects, block_effects
 from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
 from layoutrand.stats.decision import Forecast, binaries_to_decide, binaries_to_reach, decide
 from layoutrand.stats.distribution import FiveNumberSummary, empirical_distribution, five_number_summary
@@ -31,6 +32,7 @@ from layoutrand.stats.effect import LayoutEffect, layout_effect, single_binary_r
 from layoutrand.stats.false_alarms import FalseAlarmRow, false_alarm_study
 from layoutrand.stats.growth import SampleSize, grow_sample
 from layoutrand.stats.interval import Interval, mean_interval
+from layoutrand.stats.levels import with_lost
 from layoutrand.stats.modality import dip_test
 from layoutrand.stats.multiple import adjust
 from layoutrand.stats.outliers import Outliers, outliers
@@ -55,12 +57,14 @@ from layoutrand.stats.splitting import FactorSplit, split_factor
 from layoutrand.stats.steady import Autocorrelation, autocorrelation, lag_points, reordered
 from layoutrand.stats.studies import CoverageRow, Rate, coverage_study
 from layoutrand.stats.suite import suite_ratio
+from layoutrand.stats.unblocked import Unblocked, without_blocks
 from layoutrand.stats.variance import VarianceComponents, variance_components
 from layoutrand.stats.variance_intervals import component_intervals, intraclass_correlation, variance_test
 from layoutrand.stats.warmup import WarmupSuggestion, dacapo_warmup, georges_warmup, suggest_warmup
 
 __all__ = [
     "Autocorrelation",
+    "BlockEffects",
     "CoverageRow",
     "FactorSplit",
     "FalseAlarmRow",
@@ -79,12 +83,14 @@ __all__ = [
     "Screening",
     "ScreeningStep",
     "TestResult",
+    "Unblocked",
     "VarianceComponents",
     "WarmupSuggestion",
     "adjust",
     "autocorrelation",
     "binaries_to_decide",
     "binaries_to_reach",
+    "block_effects",
     "component_intervals",
     "coverage_study",
     "cross_validated_share",
@@ -129,4 +135,6 @@ __all__ = [
     "variance_components",
     "variance_test",
     "welch_test",
+    "with_lost",
+    "without_blocks",
 ]

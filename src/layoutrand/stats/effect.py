@@ -94,7 +94,7 @@ def layout_effect(default: Measurements, randomised: Measurements, *, confidence
     layouts = nested(randomised, name="randomised")
     stock = nested(default, name="default")
     if stock.n_levels == layouts.n_levels and stock.n_top == 1:
-        stock = Nested(values=stock.values, counts=stock.counts[:-1])
+        stock = Nested(values=stock.values, counts=stock.counts[:-1], lost=stock.lost)
     if stock.n_top < 2 or layouts.n_top < 2:
         raise AnalysisError(
             f"layout effect: {advice.plural(stock.n_top, 'execution')} of the default layout and "
@@ -113,10 +113,10 @@ def layout_effect(default: Measurements, randomised: Measurements, *, confidence
         randomised_sd=math.sqrt(variance),
         layout_variance=variance - noise / executions,
         layout_sd_interval=_layout_sd(
-            variance, noise / executions, (layouts.n_top, stock.n_top), confidence, shift.warnings
+            variance, noise / executions, (layouts.n_free, stock.n_free), confidence, shift.warnings
         ),
-        correlation=_correlation(statistic, executions, (layouts.n_top, stock.n_top), confidence, shift.warnings),
-        p_value=1.0 if variance == 0 else f_tail(statistic, layouts.n_top - 1, stock.n_top - 1),
+        correlation=_correlation(statistic, executions, (layouts.n_free, stock.n_free), confidence, shift.warnings),
+        p_value=1.0 if variance == 0 else f_tail(statistic, layouts.n_free - 1, stock.n_free - 1),
         warnings=tuple(
             warning.replace("binaries of the baseline", "executions of the default layout")
             for warning in shift.warnings

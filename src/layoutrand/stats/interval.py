@@ -171,7 +171,7 @@ def is_constant(values: FloatArray) -> bool:
 def _asymptotic_bounds(sample: Nested, statistic: Statistic, *, confidence: float, method: str) -> Bounds:
     _need_mean(statistic, method)
     means = sample.top_means
-    quantile = t_quantile(confidence, means.size - 1) if method == "t" else normal_quantile(confidence)
+    quantile = t_quantile(confidence, sample.n_free - 1) if method == "t" else normal_quantile(confidence)
     half = quantile * math.sqrt(sample_variance(means) / means.size)
     return Bounds(low=sample.mean - half, high=sample.mean + half, warnings=())
 

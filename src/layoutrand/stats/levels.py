@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, TypeGuard
 
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from layoutrand.errors import AnalysisError
+from layoutrand.stats.checks import check_count
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -38,10 +39,14 @@ class Nested:
     counts
         Level 1 first.  ``counts[i - 1][j]`` is the number of level-i units in the j-th unit of level i + 1; the
         last entry has one element, the number of binaries.
+    lost
+        Degrees of freedom that the binaries' means lack because something was estimated from them and taken out, as by
+        `without_blocks`; 0 for measurements as they are.
     """
 
     values: FloatArray
     counts: tuple[IntArray, ...]
+    lost: int = 0
 
     @property
     def n_levels(self) -> int:
@@ -52,6 +57,11 @@ class Nested:
     def n_top(self) -> int:
         """Repetition count of the top level: the number of binaries."""
         return int(self.counts[-1][0])
+
+    @property
+    def n_free(self) -> int:
+        """The number of binaries that would have as many degrees of freedom: what Student's t and F are told."""
+        return self.n_top - self.lost
 
     @cached_property
     def is_balanced(self) -> bool:
@@ -92,7 +102,7 @@ class Nested:
         if largest == 0.0:
             return self, 0
         exponent = math.frexp(largest)[1]
-        return Nested(values=np.ldexp(self.values, -exponent), counts=self.counts), exponent
+        return Nested(values=np.ldexp(self.values, -exponent), counts=self.counts, lost=self.lost), exponent
 
 
 def group_sums(values: FloatArray, counts: IntArray) -> FloatArray:
@@ -137,6 +147,36 @@ def nested(data: Measurements, *, name: str = "data") -> Nested:
     if not np.isfinite(flat).all():
         raise _not_finite(flat, name)
     return result
+
+
+def with_lost(data: Measurements, lost: int) -> Nested:
+    """Measurements out of which something was taken that cost degrees of freedom between binaries.
+
+    Parameters
+    ----------
+    data
+        Measurements, axes highest level first.
+    lost
+        How many degrees of freedom it cost: of n binaries, intervals and tests then count ``n - 1 - lost``.  The
+        values are to have been stretched so that their sample variance is right, as `without_blocks` does.
+
+    Returns
+    -------
+    Nested
+        What every function of this package takes for measurements.
+
+    Raises
+    ------
+    AnalysisError
+        Malformed data, or fewer than 1 degree of freedom left of several binaries.
+    """
+    sample = nested(data)
+    check_count(lost, name="lost", at_least=0)
+    if lost and sample.n_top - lost < 2:
+        raise AnalysisError(
+            f"{sample.n_top} binaries less {lost} degrees of freedom leave none for a variance; measure more binaries"
+        )
+    return replace(sample, lost=lost)
 
 
 def _as_array(data: Measurements) -> np.ndarray[Any, Any] | None:

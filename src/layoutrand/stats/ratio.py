@@ -101,7 +101,9 @@ def ratio_interval(
     if single:
         bounds = Bounds(low=-math.inf, high=math.inf, warnings=single)
     elif method in FIELLER_METHODS:
-        bounds = fieller_bounds(old.top_means, new.top_means, confidence=confidence, method=method)
+        bounds = fieller_bounds(
+            old.top_means, new.top_means, confidence=confidence, method=method, lost=(old.lost, new.lost)
+        )
     elif method in ("log-t", "paired-log-t"):
         bounds = _log_bounds(old, new, confidence=confidence, is_paired=method == "paired-log-t")
     else:
@@ -161,11 +163,13 @@ def check_pairs(old: Nested, new: Nested) -> None:
         )
 
 
-def fieller_bounds(old: FloatArray, new: FloatArray, *, confidence: float, method: str) -> Bounds:
+def fieller_bounds(
+    old: FloatArray, new: FloatArray, *, confidence: float, method: str, lost: tuple[int, int] = (0, 0)
+) -> Bounds:
     """Fieller's interval for mean(new) / mean(old), from the binaries' means; see `ratio_interval`."""
     y, y_new = float(old.mean()), float(new.mean())
     v, v_new = sample_variance(old) / old.size, sample_variance(new) / new.size
-    quantile = t_quantile(confidence, fieller_degrees(old, new, method=method))
+    quantile = t_quantile(confidence, fieller_degrees(old, new, method=method, lost=lost))
     ratio = y_new / y
     e2, f2 = quantile**2 * v / (y * y), quantile**2 * v_new / (y * y)  # h^2 / Y^2 and h'^2 / Y^2
     if e2 >= 1:
@@ -175,15 +179,18 @@ def fieller_bounds(old: FloatArray, new: FloatArray, *, confidence: float, metho
     return Bounds(low=(ratio - root) / (1 - e2), high=(ratio + root) / (1 - e2), warnings=())
 
 
-def fieller_degrees(old: FloatArray, new: FloatArray, *, method: str) -> float:
-    """Degrees of freedom of Fieller's t, from the binaries' means; infinite for the normal quantile."""
+def fieller_degrees(old: FloatArray, new: FloatArray, *, method: str, lost: tuple[int, int] = (0, 0)) -> float:
+    """Degrees of freedom of Fieller's t, from the binaries' means; infinite for the normal quantile.
+
+    ``lost`` are those that the two samples' means lack (`Nested.lost`).
+    """
     if method == "fieller-normal":
         return math.inf
-    if method == "fieller" and old.size == new.size:
-        return float(old.size - 1)
+    if method == "fieller" and old.size == new.size and lost[0] == lost[1]:
+        return float(old.size - 1 - lost[0])
     ratio = float(new.mean()) / float(old.mean())
     variances = (ratio**2 * sample_variance(old) / old.size, sample_variance(new) / new.size)
-    return satterthwaite(variances, (old.size, new.size))
+    return satterthwaite(variances, (old.size - lost[0], new.size - lost[1]))
 
 
 def satterthwaite(variances: tuple[float, ...], counts: tuple[int, ...]) -> float:
@@ -211,11 +218,11 @@ def _log_bounds(old: Nested, new: Nested, *, confidence: float, is_paired: bool)
     centre = float(log_new.mean() - log_old.mean())
     if is_paired:
         variance = sample_variance(log_new - log_old) / old.n_top
-        degrees = float(old.n_top - 1)
+        degrees = float(min(old.n_free, new.n_free) - 1)
     else:
         parts = (sample_variance(log_old) / old.n_top, sample_variance(log_new) / new.n_top)
         variance = sum(parts)
-        degrees = satterthwaite(parts, (old.n_top, new.n_top))
+        degrees = satterthwaite(parts, (old.n_free, new.n_free))
     half = t_quantile(confidence, degrees) * math.sqrt(variance)
     return Bounds(low=exponential(centre - half), high=exponential(centre + half), warnings=())
 

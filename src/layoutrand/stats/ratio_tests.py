@@ -46,9 +46,9 @@ def ratio_test(
     """
     check_choice(method, FIELLER_METHODS, name="method")
     check_positive(ratio, name="ratio")
-    old, new = _means(baseline, candidate, "ratio_test")
+    old, new, lost = _means(baseline, candidate, "ratio_test")
     statistic = _statistic(old, new, ratio)
-    p_value = _two_sided(statistic, fieller_degrees(old, new, method=method))
+    p_value = _two_sided(statistic, fieller_degrees(old, new, method=method, lost=lost))
     return _result(statistic, p_value, f"ratio {ratio:g}, {method}", old, new)
 
 
@@ -92,7 +92,7 @@ def decision_test(
     """
     check_choice(method, FIELLER_METHODS, name="method")
     check_fraction(threshold, name="threshold")
-    old, new = _means(baseline, candidate, "decision_test")
+    old, new, lost = _means(baseline, candidate, "decision_test")
     if not old.mean():
         raise AnalysisError("baseline: its mean is 0, so a ratio to it is undefined; compare differences instead")
     centre = float(new.mean()) / float(old.mean())
@@ -106,11 +106,14 @@ def decision_test(
     statistics = [_statistic(old, new, edge) for edge in edges]
     statistics.append(_statistic(new, old, 0.0))
     weakest = min(statistics, key=abs)
-    return _result(weakest, _two_sided(weakest, fieller_degrees(old, new, method=method)), name, old, new)
+    degrees = fieller_degrees(old, new, method=method, lost=lost)
+    return _result(weakest, _two_sided(weakest, degrees), name, old, new)
 
 
-def _means(baseline: Measurements, candidate: Measurements, what: str) -> tuple[FloatArray, FloatArray]:
-    """The binaries' means of both, over the same power of 2."""
+def _means(
+    baseline: Measurements, candidate: Measurements, what: str
+) -> tuple[FloatArray, FloatArray, tuple[int, int]]:
+    """The binaries' means of both, over the same power of 2, and the degrees of freedom that these lack."""
     old, new = nested(baseline, name="baseline"), nested(candidate, name="candidate")
     for sample, name in ((old, "baseline"), (new, "candidate")):
         if sample.n_top < 2:
@@ -119,7 +122,7 @@ def _means(baseline: Measurements, candidate: Measurements, what: str) -> tuple[
             )
     _, exponent = old.scaled()
     factor = math.ldexp(1.0, -exponent)
-    return old.top_means * factor, new.top_means * factor
+    return old.top_means * factor, new.top_means * factor, (old.lost, new.lost)
 
 
 def _statistic(old: FloatArray, new: FloatArray, ratio: float) -> float:

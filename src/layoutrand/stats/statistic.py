@@ -49,7 +49,7 @@ class Statistic:
                 "use the mean or the median"
             )
         values = np.log(sample.values) if self.name == "geometric" else 1.0 / sample.values
-        return Nested(values=values, counts=sample.counts)
+        return Nested(values=values, counts=sample.counts, lost=sample.lost)
 
     def backward(self, value: float) -> float:
         """Transform a mean of transformed measurements back to the unit of the measurements."""

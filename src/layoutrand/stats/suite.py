@@ -210,7 +210,7 @@ def _delta_variances(pair: SuitePair, logs: tuple[FloatArray, FloatArray], mean:
 
 def _delta_bounds(pair: SuitePair, logs: tuple[FloatArray, FloatArray], *, mean: str, confidence: float) -> Bounds:
     variances = _delta_variances(pair, logs, mean)
-    degrees = satterthwaite(variances, tuple(sample.n_top for sample in pair.baselines + pair.candidates))
+    degrees = satterthwaite(variances, tuple(sample.n_free for sample in pair.baselines + pair.candidates))
     half = t_quantile(confidence, degrees) * math.sqrt(sum(variances))
     estimate = float(log_suite_mean(logs[1], mean) - log_suite_mean(logs[0], mean))
     return Bounds(low=estimate - half, high=estimate + half, warnings=())
@@ -232,7 +232,8 @@ def _paired_bounds(pair: SuitePair, *, mean: str, confidence: float) -> Bounds:
         ],
         axis=0,
     )
-    half = t_quantile(confidence, ratios.size - 1) * math.sqrt(sample_variance(ratios) / ratios.size)
+    free = min(sample.n_free for sample in pair.baselines + pair.candidates)
+    half = t_quantile(confidence, free - 1) * math.sqrt(sample_variance(ratios) / ratios.size)
     return Bounds(low=float(ratios.mean()) - half, high=float(ratios.mean()) + half, warnings=())
 
 

@@ -7,6 +7,7 @@ are wide: a variance takes many more binaries than a mean.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -150,7 +151,14 @@ def intraclass_correlation(
     )
 
 
-def variance_test(data: Measurements, *, method: str = "f", n_resamples: int = 10_000, seed: int = 0) -> TestResult:
+def variance_test(
+    data: Measurements,
+    *,
+    method: str = "f",
+    blocks: Sequence[Hashable] | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> TestResult:
     """Test whether binaries differ at all: the hypothesis ``T_n^2 = 0``.
 
     Parameters
@@ -159,6 +167,9 @@ def variance_test(data: Measurements, *, method: str = "f", n_resamples: int = 1
         Measurements, axes highest level first; at least 2 binaries, executed at least twice each.
     method
         ``"f"`` (default; balanced normal data), or ``"permutation"`` (any data).
+    blocks
+        Permutation only: of each execution, in reading order, what it was measured on, such as a node; executions then
+        change places within their block alone, and their distances from its mean are what is judged.
     n_resamples, seed
         Permutation only.
 
@@ -170,13 +181,18 @@ def variance_test(data: Measurements, *, method: str = "f", n_resamples: int = 1
     Raises
     ------
     AnalysisError
-        A single binary, binaries that were executed once, or ``"f"`` with unbalanced data.
+        A single binary, binaries that were executed once, ``"f"`` with unbalanced data or with blocks, or not one
+        block for each execution.
 
     Notes
     -----
     f: F has (r_n - 1, r_n (r_{n-1} - 1)) degrees of freedom when binaries do not differ.  permutation: the means of
     the executions are dealt anew to the binaries, keeping how many each has; ``p = (count + 1) / (M + 1)``.
     Unbalanced F is that of the one-way analysis of variance of the executions' means.
+
+    With blocks the permutation test stays exact whatever blocks add to their executions, and however binaries are
+    spread over them (Edgington and Onghena, Randomization Tests, 4th edition, 2007, chapter 6).  F is then that of the
+    distances from blocks' means, without regard to the degrees of freedom that these cost.
     """
     check_choice(method, ("f", "permutation"), name="method")
     check_seed(seed)
@@ -184,6 +200,9 @@ def variance_test(data: Measurements, *, method: str = "f", n_resamples: int = 1
     _need_repetition(sample, "variance_test")
     units = sample.unit_means(sample.n_levels - 1)
     counts = sample.counts[-2]
+    places = _places(units.size, blocks, method)
+    if blocks is not None:
+        units = _off_means(units, places)
     between, within = counts.size - 1, units.size - counts.size
     if units.max() == units.min():
         return _variance_result(0.0, 1.0, method, 0, (advice.no_variation(),))
@@ -198,10 +217,36 @@ def variance_test(data: Measurements, *, method: str = "f", n_resamples: int = 1
     count = 0
     for done in range(0, n_resamples, at_once):
         rows = min(at_once, n_resamples - done)
-        order = np.argsort(stream.words(rows * units.size).reshape(rows, -1), axis=1, kind="stable")
+        words = stream.words(rows * units.size).reshape(rows, -1)
+        order = np.empty(words.shape, dtype=np.int64)
+        for place in places:
+            order[:, place] = place[np.argsort(words[:, place], axis=1, kind="stable")]
         count += int((_one_way_f(units[order], counts) >= statistic * (1 - 1e-9)).sum())
     p_value = (count + 1) / (n_resamples + 1)
     return _variance_result(statistic, p_value, method, n_resamples, ())
+
+
+def _places(size: int, blocks: Sequence[Hashable] | None, method: str) -> list[IntArray]:
+    """The places of each block's executions; of all where there are no blocks."""
+    if blocks is None:
+        return [np.arange(size)]
+    if method == "f":
+        raise AnalysisError("variance_test: method 'f' knows no blocks; use method 'permutation'")
+    if len(blocks) != size:
+        raise AnalysisError(f"variance_test: {size} executions, but {len(blocks)} blocks; give one for each execution")
+    places: dict[Hashable, list[int]] = {}
+    for place, block in enumerate(blocks):
+        places.setdefault(block, []).append(place)
+    return [np.array(each, dtype=np.int64) for each in places.values()]
+
+
+def _off_means(units: FloatArray, places: Sequence[IntArray]) -> FloatArray:
+    """Distances from the means of blocks; 0 exactly where all of a block are equal."""
+    away = np.zeros(units.size)
+    for place in places:
+        part = units[place]
+        away[place] = 0.0 if part.max() == part.min() else part - part.mean()
+    return away
 
 
 def _several_binaries(data: Measurements, what: str) -> Nested:
@@ -228,6 +273,7 @@ def _need_repetition(sample: Nested, what: str) -> None:
 def _tukey_williams(sample: Nested, level: int, confidence: float) -> tuple[float, float]:
     observed = biased_variance(sample, level) or 0.0
     degrees = int(sample.counts[level - 1].sum()) - sample.counts[level - 1].size
+    degrees -= sample.lost if level == sample.n_levels else 0
     below = next((k for k in range(level - 1, 0, -1) if int(sample.counts[k - 1][0]) > 1), None)
     tails = ((1 + confidence) / 2, (1 - confidence) / 2)
     if degrees == 0:
@@ -252,7 +298,7 @@ def _exact_correlation(sample: Nested, confidence: float) -> tuple[float, float]
     observed, noise = biased_variance(sample, 2) or 0.0, biased_variance(sample, 1) or 0.0
     if noise == 0:
         return 1.0, 1.0
-    degrees = (sample.n_top - 1, sample.n_top * (inner - 1))
+    degrees = (sample.n_free - 1, sample.n_top * (inner - 1))
     excess = [
         inner * observed / noise / f_quantile(tail, *degrees) - 1
         for tail in ((1 + confidence) / 2, (1 - confidence) / 2)

@@ -31,6 +31,7 @@ def records(content: Imported) -> list[dict[str, Any]]:
             "system": row.system, "benchmark": row.benchmark, "seed": row.binary, "execution": row.execution,
             "iteration": row.iteration, "value": row.value, "metric": row.metric, "unit": row.unit,
             "warmup": row.warmup, "better": row.better, "instrument": row.instrument, "status": OK, "reason": "",
+            "node": row.node,
         }
         for row in content.rows
     ]  # fmt: skip
@@ -38,7 +39,7 @@ def records(content: Imported) -> list[dict[str, Any]]:
         {
             "system": one.system, "benchmark": one.benchmark, "seed": one.binary, "execution": one.execution,
             "iteration": 0, "value": None, "metric": "", "unit": "", "warmup": False, "better": "less",
-            "instrument": one.instrument, "status": one.status, "reason": one.reason,
+            "instrument": one.instrument, "status": one.status, "reason": one.reason, "node": one.node,
         }
         for one in content.failures
     ]  # fmt: skip
@@ -68,7 +69,7 @@ def as_json(content: Imported, facts: Mapping[str, Any]) -> str:
 
 def as_benchstat(rows: Iterable[Row], facts: Mapping[str, str]) -> str:
     """Go's benchmark format, for benchstat: systems are told apart by the configuration key ``system``."""
-    binaries: dict[str, dict[tuple[str, str], dict[str, list[float]]]] = {}
+    binaries: dict[str, dict[tuple[str, str], dict[str, dict[int, list[float]]]]] = {}
     directions: dict[str, str] = {}
     for row in rows:
         if row.warmup or row.binary in {STOCK, IDENTITY}:
@@ -76,15 +77,21 @@ def as_benchstat(rows: Iterable[Row], facts: Mapping[str, str]) -> str:
         unit = _go_unit(row)
         directions[unit] = {"more": "higher", "less": "lower"}[row.better]
         binary = binaries.setdefault(row.system, {}).setdefault((row.benchmark, row.binary), {})
-        binary.setdefault(unit, []).append(row.value)
+        binary.setdefault(unit, {}).setdefault(row.execution, []).append(row.value)
     lines = [f"{key}: {value}" for key, value in facts.items()]
     lines += [f"Unit {unit} better={better}" for unit, better in directions.items() if better == "higher"]
     for system, table in binaries.items():
         lines += ["", f"system: {system}"]
         for (benchmark, _), metrics in table.items():
-            pairs = " ".join(f"{sum(values) / len(values)!r} {unit}" for unit, values in metrics.items())
-            lines.append(f"{_go_name(benchmark)} {max(map(len, metrics.values()))} {pairs}")
+            pairs = " ".join(f"{_mean(map(_mean, runs.values()))!r} {unit}" for unit, runs in metrics.items())
+            count = max(sum(map(len, runs.values())) for runs in metrics.values())
+            lines.append(f"{_go_name(benchmark)} {count} {pairs}")
     return "\n".join(lines) + "\n"
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return sum(numbers) / len(numbers)
 
 
 def _go_name(benchmark: str) -> str:

@@ -66,7 +66,8 @@ def _cell(value: Any) -> str:
 
 def analysis_rows(document: Mapping[str, Any], *, every: bool) -> list[dict[str, Any]]:
     """Of ``layoutrand/analyse/1``: main metrics, or every metric; without the means of each binary."""
-    return [flat(row, ["binaries"]) for row in document["benchmarks"] if every or row["primary"]]
+    shown = [row for row in document["benchmarks"] if every or row["primary"]]
+    return [flat(row, ["binaries", *(["nodes"] if row["nodes"] is None else [])]) for row in shown]
 
 
 def comparison_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_ACTIVE = re.compile(r"[\\`*|]|(?<!\w)_|_(?!\w)|~(?=~)|<(?=[A-Za-z/!?])|&(?=[A-Za-z#])")
-"""Whatever may begin markup; an underscore inside a word, or a sign for "less", does not."""
+_ACTIVE = re.compile(r"[\\`*|~$]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|&(?=[A-Za-z#])")
+"""Whatever may begin markup; an underscore inside a word, or a sign for "less", does not.
+
+GitHub takes what stands between two tildes, also of two versions such as 1.0~rc1, for struck out, and what stands
+between two signs of the dollar for a formula.
+"""
 
 _START = re.compile(r"([-+#>=]|\d+(?=[.)]))")
 

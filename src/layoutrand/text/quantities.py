@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 NO_BOUNDS: Final = "without bounds"
+
+SECONDS: Final[Mapping[str, float]] = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
+}  # fmt: skip
+"""Units of time, in seconds; micro is written with either of two characters."""
+
+MOST_DIGITS: Final = 4
+"""After the point, of a change in percent: finer ones are not worth telling."""
+
+_ROUNDING: Final = 1e-12
+"""Of a ratio of two means of equal values: no difference."""
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -17,6 +30,31 @@ def number(value: float, digits: int = 4) -> str:
 def percent(value: float | None, digits: int = 2) -> str:
     """A fraction in percent, or a dash for what is not known."""
     return "-" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def telling(values: Sequence[float], digits: int = 1) -> int:
+    """How many digits after the point, ``digits`` to `MOST_DIGITS`, tell different values apart, and each from 0."""
+    different = set(values)
+    for count in range(digits, MOST_DIGITS):
+        said = {round(value, count) for value in different}
+        if len(said) == len(different) and all(round(value, count) for value in different if value):
+            return count
+    return MOST_DIGITS
+
+
+def change(ratio: float, digits: int = 1) -> str:
+    """How far a ratio lies from 1, as ``+2.1 %``."""
+    return f"{changes([ratio], digits)[0]} %"
+
+
+def changes(ratios: Sequence[float], digits: int = 1) -> list[str]:
+    """How far each ratio lies from 1, in percent, as ``+2.1``, all with as many digits as tell them apart.
+
+    What is too small to be told is ``0.0000`` without a sign, no difference at all ``0.0``.
+    """
+    values = [0.0 if math.isclose(ratio, 1, rel_tol=_ROUNDING) else 100 * (ratio - 1) for ratio in ratios]
+    digits = telling(values, digits)
+    return [f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}" for value in values]
 
 
 def quantity(value: float, unit: str) -> str:

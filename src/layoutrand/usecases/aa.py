@@ -20,6 +20,7 @@ from layoutrand.stats import Interval, ratio_interval
 from layoutrand.usecases.analyse import choose_metrics, collapse
 from layoutrand.usecases.basis import basis
 from layoutrand.usecases.compare import Comparison, compare
+from layoutrand.usecases.nodes import freed
 from layoutrand.usecases.selection import Sample, Selection
 
 SPLITS: Final = 200
@@ -108,6 +109,7 @@ def compare_with_itself(
 
 
 def _compare(sample: Sample, confidence: float, splits: int) -> SelfComparison:
+    sample = freed(sample).sample  # else the node that has more seeds in one half would make a difference
     intervals = [ratio_interval(*_halves(sample, number), confidence=confidence) for number in range(splits)]
     return SelfComparison(
         system=sample.system, benchmark=sample.benchmark, metric=sample.metric, n_each=len(sample.binaries) // 2,

@@ -10,8 +10,10 @@ from typing import Any, Final
 from layoutrand.core.schedule import NATIVE
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName, LayoutName
-from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components
+from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components, with_lost
 from layoutrand.usecases.findings import Findings, findings
+from layoutrand.usecases.node_table import NodeTable, node_table
+from layoutrand.usecases.nodes import Freed, SampleNodes, freed, sample_nodes
 from layoutrand.usecases.selection import Executions, Sample, Selection
 
 LEVELS: Final = ("binary", "execution", "iteration")
@@ -64,7 +66,9 @@ class Control:
 class Analysis:
     """One metric of one system on one benchmark; ``binary_means`` holds (seed, mean).
 
-    ``findings`` is what stands out: how sure the variances are, whether layout matters, odd layouts.
+    ``findings`` is what stands out: how sure the variances are, whether layout matters, odd layouts.  Of executions on
+    several nodes what nodes add is taken out of all of it; ``nodes`` says what that is, and ``node_level`` is nodes as
+    a level of variation, above binaries.  None of both for one machine.
     """
 
     system: str
@@ -85,16 +89,19 @@ class Analysis:
     identity: Control | None
     warnings: tuple[str, ...]
     findings: Findings | None = None
+    nodes: SampleNodes | None = None
+    node_level: LevelVariance | None = None
 
 
 @dataclass(frozen=True)
 class AnalysisReport:
-    """All analyses of a selection, with its failures and what was left out."""
+    """All analyses of a selection, with its failures and what was left out; ``nodes`` where there were several."""
 
     analyses: tuple[Analysis, ...]
     selection: Selection
     confidence: float
     warnings: tuple[str, ...]
+    nodes: NodeTable | None = None
 
 
 def analyse(selection: Selection, *, confidence: float, metrics: Sequence[str]) -> AnalysisReport:
@@ -113,11 +120,13 @@ def analyse(selection: Selection, *, confidence: float, metrics: Sequence[str]) 
     ]
     if not with_binaries:
         raise AnalysisError("\n".join(["no seed was executed successfully", *warnings, *_failure_lines(selection)]))
+    nodes = node_table(selection, confidence)
     return AnalysisReport(
         analyses=tuple(_analyse(sample, selection, confidence) for sample in with_binaries),
         selection=selection,
         confidence=confidence,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *(nodes.warnings if nodes else ())),
+        nodes=nodes,
     )
 
 
@@ -148,20 +157,23 @@ def collapse(binaries: Sequence[Executions]) -> tuple[Any, tuple[str, ...]]:
     return [executions[0][0] for executions in binaries], ("binary",)
 
 
-def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysis:
+def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analysis:
+    own = freed(measured)
+    sample = own.sample
     data, names = collapse([executions for _, executions in sample.binaries])
     if sample.one_layout:
         names = LEVELS[1 : 1 + len(names)]
-    interval = mean_interval(data, confidence=confidence)
+    interval = mean_interval(own.charged(data), confidence=confidence)
     means = [_mean(executions) for _, executions in sample.binaries]
     levels = _levels(data, names)
     collapsed = tuple(level for level in LEVELS if level not in names)
-    controls = {name: _control(sample, name, data, means, confidence) for name in ("stock", "identity")}
+    controls = {name: _control(own, name, data, means, confidence) for name in ("stock", "identity")}
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
     constant = sample.instrument != NATIVE and min(means) == max(means)
     unsure = in_executions(interval.warnings) if sample.one_layout else interval.warnings
-    found = findings(sample, data, names, interval, _started(sample, selection))
-    warnings = [*(() if constant else unsure), *missing(sample, selection), *found.warnings]
+    found = findings(own, data, names, interval, _started(sample, selection))
+    warnings = [*(() if constant else unsure), *missing(sample, selection), *own.warnings, *found.warnings]
+    nodes = sample_nodes(own, confidence)
     return Analysis(
         system=sample.system, benchmark=sample.benchmark, instrument=sample.instrument,
         metric=sample.metric, unit=sample.unit, is_primary=sample.is_primary, n_binaries=sample.n_binaries,
@@ -169,9 +181,9 @@ def _analyse(sample: Sample, selection: Selection, confidence: float) -> Analysi
         n_iterations=sum(len(iterations) for _, executions in sample.binaries for iterations in executions),
         mean=interval, levels=levels, collapsed=collapsed,
         binary_means=tuple((seed, _mean(executions)) for seed, executions in sample.binaries),
-        layout=_layout_effect(levels, sample, interval.centre),
+        layout=_layout_effect(levels, own, interval.centre),
         stock=controls["stock"], identity=controls["identity"], findings=found,
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=tuple(dict.fromkeys(warnings)), nodes=nodes, node_level=_node_level(nodes, interval.centre),
     )  # fmt: skip
 
 
@@ -197,28 +209,36 @@ def _levels(data: Any, names: tuple[str, ...]) -> tuple[LevelVariance, ...]:
     return tuple(LevelVariance(*row) for row in rows)
 
 
-def _layout_effect(levels: tuple[LevelVariance, ...], sample: Sample, mean: float) -> LayoutEffect | None:
+def _node_level(nodes: SampleNodes | None, mean: float) -> LevelVariance | None:
+    """Nodes as a level: what chance adds to the differences between them is taken off."""
+    if nodes is None or nodes.effects is None:
+        return None
+    sd = nodes.effects.between_sd * (abs(mean) if nodes.effects.scale == "log" else 1.0)
+    return LevelVariance("node", len(nodes.nodes), None, sd * sd, _relative_sd(sd * sd, mean))
+
+
+def _layout_effect(levels: tuple[LevelVariance, ...], own: Freed, mean: float) -> LayoutEffect | None:
     """None with a single binary, or where nothing shows the execution noise."""
-    top = levels[0]
+    top, sample = levels[0], own.sample
     if top.unbiased_variance is None or sample.one_layout:
         return None
     repeated = [level.level for level in levels[1:] if level.level == "execution"]
     if repeated:
         return LayoutEffect(top.unbiased_variance, _relative_sd(top.unbiased_variance, mean), "levels")
     noise = _variance([_average(iterations) for iterations in sample.controls.get("stock", ())])
-    if noise is None or top.biased_variance is None:
+    if noise is None or top.biased_variance is None or not own.has_noise("stock"):
         return None
-    variance = top.biased_variance - noise
+    variance = top.biased_variance - noise * own.noise
     return LayoutEffect(variance, _relative_sd(variance, mean), "stock")
 
 
-def _control(sample: Sample, name: LayoutName, data: Any, means: list[float], confidence: float) -> Control | None:
-    executions = sample.controls.get(name)
+def _control(sample: Freed, name: LayoutName, data: Any, means: list[float], confidence: float) -> Control | None:
+    executions = sample.sample.controls.get(name)
     if not executions:
         return None
     own = [_average(iterations) for iterations in executions]
     mean = math.fsum(own) / len(own)
-    variance = _variance(own)
+    variance = _variance(own) if sample.has_noise(name) else None
     below = sum(value < mean for value in means) + sum(value == mean for value in means) / 2
     warnings: list[str] = []
     shift = None
@@ -227,9 +247,15 @@ def _control(sample: Sample, name: LayoutName, data: Any, means: list[float], co
             f"{name} has {len(own)} execution(s) beside {len(means)} binaries; "
             "2 of each at least are needed for an interval of the shift"
         )
+    elif not sample.has_noise(name):
+        warnings.append(
+            f"{name} was executed once or hardly more on each node, so its own noise cannot be told from the nodes; "
+            "more rounds on fewer nodes, or both stock and identity, would show it"
+        )
     else:
+        charged = with_lost(own, sample.control_lost.get(name, 0))
         try:
-            shift = ratio_interval(own, data, confidence=confidence, method="fieller-welch")
+            shift = ratio_interval(charged, sample.charged(data), confidence=confidence, method="fieller-welch")
         except AnalysisError as error:
             warnings.append(f"no shift against {name}: {error}")
     if shift is not None and not math.isfinite(shift.half_width):

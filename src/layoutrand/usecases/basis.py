@@ -31,7 +31,10 @@ class SystemBasis:
 
 @dataclass(frozen=True)
 class Basis:
-    """Of a selection; ``policy`` and what follows it are None for imported results, which do not tell."""
+    """Of a selection; ``policy`` and what follows it are None for imported results, which do not tell.
+
+    ``nodes`` are those of a cluster that executed it, none where it was executed at home.
+    """
 
     systems: tuple[SystemBasis, ...]
     left_out: tuple[str, ...]
@@ -40,6 +43,7 @@ class Basis:
     policy: dict[str, Any] | None
     randomise: Any
     protocol: int | None
+    nodes: tuple[str, ...] = ()
 
 
 def basis(selection: Selection, systems: Collection[str] = ()) -> Basis:
@@ -55,6 +59,7 @@ def basis(selection: Selection, systems: Collection[str] = ()) -> Basis:
         policy=json.loads(experiment.policy) if own else None,
         randomise=json.loads(experiment.randomise) if own else None,
         protocol=experiment.protocol if own else None,
+        nodes=tuple(sorted({e.node for e in selection.executions if e.node and (not systems or e.system in systems)})),
     )  # fmt: skip
 
 
@@ -92,6 +97,11 @@ def seed_words(binaries: Sequence[BinaryName]) -> str:
     return f"{', '.join([*([format_seeds(seeds)] if seeds else []), *names])} ({len(binaries)})"
 
 
+def node_words(nodes: Sequence[str]) -> str:
+    """Nodes by name; of many the first and the last, and how many."""
+    return ", ".join(nodes) if len(nodes) <= 6 else f"{nodes[0]}, {nodes[1]} ... {nodes[-1]} ({len(nodes)})"
+
+
 def policy_words(policy: dict[str, Any]) -> str:
     """A layout policy for people: ``function-order; classes keep``."""
     factors = policy.get("factors")
@@ -116,10 +126,16 @@ def sentences(of: Basis) -> list[str]:
         lines.append(f"{row.system}: {names}, {row.n_executions:,} executions, {failed}{unbuilt}")
     if of.policy is not None:
         lines.append(f"layout policy: {policy_words(of.policy)}; randomised per execution: {_words(of.randomise)}")
-        lines.append(f"host {of.host}, project {of.project}; left out: {'; '.join(of.left_out) or 'nothing'}")
+        where = f"nodes {node_words(of.nodes)} ({of.host})" if of.nodes else f"host {of.host}"
+        lines.append(f"{where}, project {of.project}; left out: {left_out_words(of)}")
     elif of.left_out:
-        lines.append(f"left out: {'; '.join(of.left_out)}")
+        lines.append(f"left out: {left_out_words(of)}")
     return lines
+
+
+def left_out_words(of: Basis) -> str:
+    """What was left out, for a place that says so already."""
+    return "; ".join(line.replace("left out ", "", 1) for line in of.left_out) or "nothing"
 
 
 def _words(randomise: Any) -> str:
@@ -143,5 +159,5 @@ def basis_json(of: Basis) -> dict[str, Any]:
             }
             for row in of.systems
         ],
-        "left_out": list(of.left_out),
+        "left_out": list(of.left_out), "nodes": list(of.nodes),
     }  # fmt: skip

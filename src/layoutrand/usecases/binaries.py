@@ -108,5 +108,5 @@ def _binary(  # noqa: PLR0913 - the parts of one value
     return Binary(
         system=system, artefact=artefact, layout=layout, path=path, sha256=meta["sha256"],
         text_sha256=meta["text_sha256"], cached=cached, link_s=meta["link_s"],
-        verification=Verification(**proof) if proof else None,
+        verification=Verification(**proof) if proof else None, node=meta.get("node", ""),
     )  # fmt: skip

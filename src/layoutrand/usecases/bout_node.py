@@ -6,7 +6,6 @@ another one; what is wrong with an execution is recorded as it would be at home.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +30,7 @@ from layoutrand.world.cache import Cache, default_root
 from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
 from layoutrand.world.host import host_facts, node_name, processor
 from layoutrand.world.measure import measure
-from layoutrand.world.replica import restored
+from layoutrand.world.replica import place_of, restored
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging
 
@@ -77,7 +76,7 @@ def _execute(bout: Bout, node: str, say: Callable[[str], None]) -> None:
         return
     # The project's inputs and every binary of the bout are here before anything is measured.
     cache = Cache(Path(os.path.expandvars(bout.cache)) if bout.cache else default_root())
-    folder = _folder(cache, node, orders)
+    folder = place_of(cache.root, node, _inputs_digest(orders))
     project = restored(orders.inputs, staging, folder)
     _check_places(orders, folder, node)
     binaries = [*_carried(bout, staging, project), *_linked(bout, orders, cache, staging)]
@@ -125,14 +124,8 @@ def _with_shelved(key: SlotKey, history: Attempts, shelf: Shelf) -> Attempts:
         history = history.after(read_record(record)[0])
 
 
-def _folder(cache: Cache, node: str, orders: Orders) -> Path:
-    """Where this node keeps the project: a path of one length on all nodes, because its length moves the stack.
-
-    Nodes may share a cache, but no place of execution.
-    """
-    own = hashlib.blake2b(os.fsencode(node), digest_size=6).hexdigest()
-    inputs = sha256_bytes(canonical_json([orders.run, *(list(vars(entry).values()) for entry in orders.inputs)]))
-    return cache.root / "nodes" / own / inputs[:16]
+def _inputs_digest(orders: Orders) -> str:
+    return sha256_bytes(canonical_json([orders.run, *(list(vars(entry).values()) for entry in orders.inputs)]))
 
 
 def _check_places(orders: Orders, folder: Path, node: str) -> None:

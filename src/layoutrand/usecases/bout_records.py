@@ -11,7 +11,7 @@ from layoutrand.model import BuildFailure, Context, Execution, Experiment, SlotK
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.bout import record_key, record_of
 from layoutrand.world.disk import remove_tree
-from layoutrand.world.replica import shortened
+from layoutrand.world.replica import lock_beside, shortened
 from layoutrand.world.shelf import Shelf
 
 LONGEST_OUTPUT: Final = 4 << 20  # bytes of one file of a failed execution that travel; of longer ones both ends
@@ -36,7 +36,7 @@ class TravellingRecords:
     @property
     def path(self) -> Path:
         """Beside which the lock lies that keeps a second bout out of the same replica."""
-        return self._project.parent / "bout"
+        return lock_beside(self._project)
 
     def begin(self, _experiment: Experiment, _context: Context) -> tuple[int, int]:
         """Nothing: the home knows where records belong."""

@@ -51,5 +51,6 @@ def _binary_json(binary: Binary) -> dict[str, Any]:
         "text_sha256": binary.text_sha256,
         "cached": binary.cached,
         "link_s": binary.link_s,
+        "node": binary.node or None,
         "verified": None if binary.verification is None else asdict(binary.verification),
     }

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from layoutrand.core.disturbance import Disturbed, summary
 from layoutrand.core.metric import Better
 from layoutrand.errors import AnalysisError
-from layoutrand.model import BuildFailure, Execution
+from layoutrand.model import BinaryName, BuildFailure, Execution
 from layoutrand.stats import (
     FiveNumberSummary,
     Forecast,
@@ -25,6 +25,8 @@ from layoutrand.stats import (
 )
 from layoutrand.usecases.analyse import choose_metrics, in_executions, measurements, missing
 from layoutrand.usecases.basis import Basis, basis
+from layoutrand.usecases.node_table import NodeTable, node_table
+from layoutrand.usecases.nodes import APART, Freed, apart, freed_together, left_out_of_pairs, without
 from layoutrand.usecases.selection import Executions, Sample, Selection, Source
 from layoutrand.usecases.sureness import Sureness, stands, sureness, together
 from layoutrand.usecases.whole_suite import bootstrap, by_binary, distributions, p_value, paired_suite
@@ -48,6 +50,9 @@ class BenchmarkRatio:
     ``sureness`` holds p-values and the verdict that stands beside all others; ``one_binary`` sums up the ratios that a
     binary of each would have shown; ``forecast`` says how many binaries would decide what is undecided;
     ``paired_verdict`` is that of ``paired``.  None where the data cannot tell.
+
+    On several nodes what these add to both systems is taken out of everything but ``paired``, which is free of it as
+    both systems of a seed are executed on one node; seeds of which that is not so are not in the pairs.
     """
 
     benchmark: str
@@ -111,6 +116,7 @@ class Comparison:
     disturbed: tuple[Disturbed, ...] = ()
     sources: tuple[Source, ...] = ()
     basis: Basis | None = None
+    nodes: NodeTable | None = None
 
 
 def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
@@ -131,19 +137,20 @@ def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
     common = [name for name in old if name in new]
     if not common:
         raise AnalysisError(_nothing_common(baseline, candidate, old, new, selection))
-    pairs = [(old[name], new[name]) for name in common]
+    pairs = [_pair(old[name], new[name]) for name in common]
     suite, suite_warnings = _suite(pairs, confidence, threshold)
+    nodes = node_table(selection, confidence, {baseline, candidate})
     return Comparison(
         baseline=baseline, candidate=candidate, confidence=confidence, threshold=threshold,
-        benchmarks=adjusted([_ratio(a, b, selection, confidence, threshold) for a, b in pairs], confidence),
+        benchmarks=adjusted([_ratio(pair, selection, confidence, threshold) for pair in pairs], confidence),
         suite=suite,
         only_baseline=tuple(dict.fromkeys(name[0] for name in old if name not in new)),
         only_candidate=tuple(dict.fromkeys(name[0] for name in new if name not in old)),
         failures=tuple(e for e in selection.failures if e.system in {baseline, candidate}),
         build_failures=tuple(f for f in selection.build_failures if f.system in {baseline, candidate}),
-        warnings=(*selection.warnings, *suite_warnings),
+        warnings=(*selection.warnings, *suite_warnings, *(nodes.warnings if nodes else ())),
         disturbed=summary(e for e in selection.executions if e.system in {baseline, candidate}),
-        sources=selection.sources, basis=basis(selection, {baseline, candidate}),
+        sources=selection.sources, basis=basis(selection, {baseline, candidate}), nodes=nodes,
     )  # fmt: skip
 
 
@@ -184,34 +191,65 @@ def _name(sample: Sample) -> tuple[str, str, str]:
     return sample.benchmark, sample.instrument, sample.metric
 
 
-def _ratio(
-    baseline: Sample, candidate: Sample, selection: Selection, confidence: float, threshold: float
-) -> BenchmarkRatio:
+@dataclass(frozen=True)
+class _Pair:
+    """Both samples of a benchmark as measured, and with what nodes add taken out of both at once.
+
+    ``apart`` are the seeds that they have on different nodes; ``comparable`` whether they have any nodes in common.
+    """
+
+    measured: tuple[Sample, Sample]
+    free: tuple[Freed, Freed]
+    apart: tuple[BinaryName, ...]
+    comparable: bool
+
+    @property
+    def samples(self) -> tuple[Sample, Sample]:
+        """With what nodes add taken out."""
+        return self.free[0].sample, self.free[1].sample
+
+    @property
+    def matched(self) -> tuple[Sample, Sample]:
+        """As measured, without seeds whose ratio would be partly that of two nodes."""
+        return without(self.measured[0], self.apart), without(self.measured[1], self.apart)
+
+    def data(self, side: int) -> Any:
+        """Of the baseline (0) or the candidate (1), for `layoutrand.stats`."""
+        return self.free[side].charged(measurements(self.samples[side]))
+
+
+def _pair(old: Sample, new: Sample) -> _Pair:
+    (first, second), comparable = freed_together([old, new])
+    return _Pair((old, new), (first, second), tuple(apart(old, new)), comparable)
+
+
+def _ratio(pair: _Pair, selection: Selection, confidence: float, threshold: float) -> BenchmarkRatio:
+    baseline, candidate = pair.samples
     warnings = [*missing(baseline, selection), *missing(candidate, selection)]
-    old, new = measurements(baseline), measurements(candidate)
+    warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *left_out_of_pairs(pair.apart)]
+    old, new = pair.data(0), pair.data(1)
     one_layout = baseline.one_layout or candidate.one_layout
     ratio: Interval | None = None
     verdict: Verdict = UNDECIDED
     try:
-        ratio = ratio_interval(old, new, confidence=confidence)
+        ratio = _unpaired(pair, confidence)
         verdict = decide(ratio, threshold, better=baseline.better)
         warnings += in_executions(ratio.warnings) if one_layout else ratio.warnings
     except AnalysisError as error:
         warnings.append(f"no ratio: {error}")
-    old_by_seed, new_by_seed = dict(baseline.binaries), dict(candidate.binaries)
-    seeds = [seed for seed in old_by_seed if seed in new_by_seed]
-    paired = _paired([old_by_seed[seed] for seed in seeds], [new_by_seed[seed] for seed in seeds], confidence)
+    paired, seeds = _by_seed(pair.matched, confidence)
+    won = _by_seed((without(baseline, pair.apart), without(candidate, pair.apart)), confidence)[0]
     fewest = min(len(baseline.binaries), len(candidate.binaries))
     return BenchmarkRatio(
         benchmark=baseline.benchmark, instrument=baseline.instrument, metric=baseline.metric, unit=baseline.unit,
         ratio=ratio, verdict=verdict, n_baseline=len(baseline.binaries), n_candidate=len(candidate.binaries),
         baseline_mean=mean_interval(old, confidence=confidence).centre,
         candidate_mean=mean_interval(new, confidence=confidence).centre,
-        paired=paired.paired if paired else None, n_pairs=len(seeds),
-        correlation=paired.correlation.centre if paired else None,
-        variance_reduction=paired.variance_reduction if paired else None, warnings=tuple(dict.fromkeys(warnings)),
+        paired=paired.paired if paired else None, n_pairs=seeds,
+        correlation=won.correlation.centre if won else None,
+        variance_reduction=won.variance_reduction if won else None, warnings=tuple(dict.fromkeys(warnings)),
         better=baseline.better, counted="executions" if one_layout else "binaries",
-        sureness=sureness(old, new, threshold), one_binary=_one_binary(old, new),
+        sureness=sureness(old, new, threshold) if pair.comparable else None, one_binary=_one_binary(old, new),
         forecast=None if ratio is None else binaries_to_decide(ratio, threshold, n_binaries=fewest),
         paired_verdict=decide(paired.paired, threshold, better=baseline.better) if paired else None,
     )  # fmt: skip
@@ -224,6 +262,19 @@ def _one_binary(old: Any, new: Any) -> FiveNumberSummary | None:
         return None
 
 
+def _unpaired(pair: _Pair, confidence: float) -> Interval:
+    if not pair.comparable:
+        raise AnalysisError(APART)
+    return ratio_interval(pair.data(0), pair.data(1), confidence=confidence)
+
+
+def _by_seed(samples: tuple[Sample, Sample], confidence: float) -> tuple[Pairing | None, int]:
+    """The comparison over common seeds, and how many these are."""
+    old, new = (dict(sample.binaries) for sample in samples)
+    seeds = [seed for seed in old if seed in new]
+    return _paired([old[seed] for seed in seeds], [new[seed] for seed in seeds], confidence), len(seeds)
+
+
 def _paired(old: Sequence[Executions], new: Sequence[Executions], confidence: float) -> Pairing | None:
     """The comparison over common seeds, where there are at least two and all means are above 0."""
     if len(old) < 2:
@@ -234,10 +285,9 @@ def _paired(old: Sequence[Executions], new: Sequence[Executions], confidence: fl
         return None
 
 
-def _suite(
-    pairs: Sequence[tuple[Sample, Sample]], confidence: float, threshold: float
-) -> tuple[SuiteRatio | None, list[str]]:
+def _suite(several: Sequence[_Pair], confidence: float, threshold: float) -> tuple[SuiteRatio | None, list[str]]:
     """The geometric mean over benchmarks, and why there is none."""
+    pairs, matched = [each.samples for each in several], [each.matched for each in several]
     metrics = {old.metric for old, _ in pairs}
     if len(metrics) > 1:
         listed = ", ".join(sorted(metrics))
@@ -247,22 +297,27 @@ def _suite(
     if len(directions) > 1:
         (metric,) = metrics
         return None, [f"no ratio for the suite: of {metric} less is better in some of its benchmarks, more in others"]
-    baselines = {" ".join(_name(old)): measurements(old) for old, _ in pairs}
-    candidates = {" ".join(_name(new)): measurements(new) for _, new in pairs}
+    if not all(each.comparable for each in several):
+        return None, [f"no ratio for the suite: {APART}"]
+    baselines = {" ".join(_name(each.samples[0])): each.data(0) for each in several}
+    candidates = {" ".join(_name(each.samples[1])): each.data(1) for each in several}
     try:
         ratio = suite_ratio(baselines, candidates, confidence=confidence)
     except AnalysisError as error:
         return None, [f"no ratio for the suite: {error}"]
     # All benchmarks of a seed are executed from one binary, so their ratios rise and fall together. Where seeds are
     # shared the mean over benchmarks is therefore taken seed by seed: an interval that took the benchmarks for
-    # independent would be too narrow.
-    paired = paired_suite(pairs, confidence)
-    shared = None if paired else by_binary(pairs, confidence)
+    # independent would be too narrow. Both systems of a seed are executed on one node, so these ratios are taken as
+    # measured; whatever compares a system's binaries with another's has what nodes add taken out before.
+    paired = paired_suite(matched, confidence)
+    lost = tuple(max(each.free[side].lost for each in several) for side in (0, 1))
+    shared = None if paired else by_binary(pairs, confidence, lost=(lost[0], lost[1]))
     leading = paired or shared or ratio
     suite = SuiteRatio(
         ratio=leading, verdict=decide(leading, threshold, better=pairs[0][0].better),
         p_value=p_value(baselines, candidates),
-        n_benchmarks=len(pairs), paired=paired, bootstrap=bootstrap(pairs, confidence) if len(pairs) > 1 else None,
+        n_benchmarks=len(pairs), paired=paired,
+        bootstrap=bootstrap(matched if paired else pairs, confidence) if len(pairs) > 1 else None,
         distributions=distributions(baselines, candidates) if len(pairs) > 1 else None, unit=pairs[0][0].unit,
     )  # fmt: skip
     warnings = []

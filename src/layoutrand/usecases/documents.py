@@ -18,6 +18,7 @@ from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
 from layoutrand.usecases.basis import basis, basis_json
 from layoutrand.usecases.compare import BenchmarkRatio, Comparison, SuiteRatio
 from layoutrand.usecases.findings import Findings
+from layoutrand.usecases.node_document import node_table_json, sample_nodes_json
 from layoutrand.usecases.run_progress import Summary
 from layoutrand.usecases.selection import Source
 
@@ -34,6 +35,9 @@ def run_document(summary: Summary) -> dict[str, Any]:
         "build_failures": [build_failure_json(failure) for failure in summary.build_failures],
         "disturbed": [disturbed_json(row) for row in summary.disturbed],
         "repeated": summary.repeated,
+        "nodes": list(summary.nodes),
+        "waiting": summary.waiting,
+        "refusals": list(summary.refusals),
         "results": str(summary.results),
     }
 
@@ -82,6 +86,7 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
         "source": source_json(report.selection.sources),
         "basis": basis_json(basis(report.selection)),
         "confidence": report.confidence,
+        "nodes": node_table_json(report.nodes),
         "benchmarks": [_analysis_json(analysis) for analysis in report.analyses],
         "failures": [failure_json(execution) for execution in report.selection.failures],
         "disturbed": [disturbed_json(row) for row in disturbed_benchmarks(report.selection.executions)],
@@ -99,6 +104,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
         "source": source_json(comparison.sources),
         "basis": None if comparison.basis is None else basis_json(comparison.basis),
         "confidence": comparison.confidence, "threshold": comparison.threshold,
+        "nodes": node_table_json(comparison.nodes),
         "benchmarks": [_pair_json(pair) for pair in comparison.benchmarks],
         "suite": None if suite is None else {
             "ratio": suite.ratio.centre, **interval_json(suite.ratio), "p_value": suite.p_value,
@@ -219,14 +225,16 @@ def _analysis_json(analysis: Analysis) -> dict[str, Any]:
         "collapsed": list(analysis.collapsed),
         "layout": None if analysis.layout is None else vars(analysis.layout),
         "stock": _control_json(analysis.stock), "identity": _control_json(analysis.identity),
-        **_findings_json(analysis.findings),
+        **_findings_json(analysis.findings), "nodes": sample_nodes_json(analysis.nodes),
         "warnings": list(analysis.warnings),
     }  # fmt: skip
 
 
 def _levels_json(analysis: Analysis) -> list[dict[str, Any]]:
     sds = analysis.findings.relative_sds if analysis.findings else (None,) * len(analysis.levels)
-    return [
+    top = analysis.node_level
+    nodes = [] if top is None else [{**vars(top), "relative_sd_interval": None, "relative_sd_method": None}]
+    return nodes + [
         {
             **vars(level), "relative_sd_interval": None if sd is None else [finite(sd.low), finite(sd.high)],
             "relative_sd_method": None if sd is None else sd.method,

@@ -69,7 +69,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
                     Row(
                         system=execution.system, benchmark=execution.benchmark, instrument=execution.instrument,
                         binary=str(execution.layout), execution=number, iteration=m.iteration, value=m.value,
-                        metric=m.metric, unit=m.unit, better=wanted[key].better, warmup=m.warmup,
+                        metric=m.metric, unit=m.unit, better=wanted[key].better, warmup=m.warmup, node=execution.node,
                     )
                 )  # fmt: skip
     return Imported(tuple(row for key in wanted for row in measured.get(key, ())), tuple(failures))
@@ -78,7 +78,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
 def _failure(execution: Execution, number: int) -> FailedRun:
     return FailedRun(
         system=execution.system, benchmark=execution.benchmark, binary=str(execution.layout), execution=number,
-        instrument=execution.instrument, status=execution.status, reason=plain(execution.reason),
+        instrument=execution.instrument, status=execution.status, reason=plain(execution.reason), node=execution.node,
     )  # fmt: skip
 
 

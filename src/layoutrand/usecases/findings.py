@@ -17,6 +17,7 @@ from layoutrand.model import STOCK, BinaryName
 from layoutrand.stats import (
     FiveNumberSummary,
     Interval,
+    TestResult,
     binaries_to_reach,
     component_intervals,
     dip_test,
@@ -27,7 +28,10 @@ from layoutrand.stats import (
     single_binary_ratios,
     variance_components,
     variance_test,
+    with_lost,
 )
+from layoutrand.stats.levels import Nested
+from layoutrand.usecases.nodes import Freed
 from layoutrand.usecases.selection import Sample
 
 HALF_WIDTH: Final = 0.01
@@ -43,8 +47,8 @@ _NO_NOISE: Final = (
 
 _DRIFTED: Final = (
     "binaries executed one after the other measured alike, which layouts cannot do: the machine drifted, and what "
-    "layout is said to add is partly that (all executions of a binary are made in one round); compare with the "
-    "executions of stock, or measure again on a quieter machine"
+    "layout is said to add may be partly that; compare with the executions of stock, or measure again on a quieter "
+    "machine, or with more run.executions (each is a pass of its own over all binaries, so that drift counts as noise)"
 )
 
 _NOISY_STOCK: Final = (
@@ -157,19 +161,20 @@ class Findings:
 
 
 def findings(
-    sample: Sample, data: Any, names: tuple[str, ...], mean: Interval, started: Mapping[BinaryName, float]
+    own: Freed, data: Any, names: tuple[str, ...], mean: Interval, started: Mapping[BinaryName, float]
 ) -> Findings:
-    """Judge one sample.
+    """Judge one sample, out of which what nodes add was taken.
 
     ``data`` are its measurements as nested sequences and ``names`` their levels, highest first; ``mean`` is its
     interval; ``started`` says when each binary was first executed, as far as that is known.
     """
+    sample = own.sample
     means = [math.fsum(map(_average, executions)) / len(executions) for _, executions in sample.binaries]
-    correlation, test, layout_sd, warnings = _layout(sample, data, names, means, mean.confidence)
-    relative_sds = _relative_sds(data, mean)
+    correlation, test, layout_sd, warnings = _layout(own, data, names, means, mean.confidence)
+    relative_sds = _relative_sds(own.charged(data), data, mean)
     if test is not None and test.method != "stock":
         layout_sd = relative_sds[0]
-    drift = _drift(sample, means, started)
+    drift = _drift(own, means, started)
     if drift is not None and drift.is_found:
         warnings.append(_DRIFTED)
     return Findings(
@@ -180,24 +185,27 @@ def findings(
 
 
 def _layout(
-    sample: Sample, data: Any, names: tuple[str, ...], means: Sequence[float], confidence: float
+    own: Freed, data: Any, names: tuple[str, ...], means: Sequence[float], confidence: float
 ) -> tuple[Interval | None, LayoutTest | None, Interval | None, list[str]]:
     """Intraclass correlation, test, interval of the layouts' standard deviation, and warnings."""
+    sample = own.sample
     if sample.one_layout or len(means) < 2 or min(means) == max(means):
         return None, None, None, []
     if "execution" in names:
         method = "f" if _is_balanced(data) else "permutation"
         try:
-            found = variance_test(data, method=method)
+            found, method = _repeated(own, data, method)
             share = intraclass_correlation(
-                data, confidence=confidence, method="f" if method == "f" and len(names) == 2 else "bootstrap"
+                own.charged(data),
+                confidence=confidence,
+                method="f" if _is_balanced(data) and len(names) == 2 else "bootstrap",
             )
         except AnalysisError as error:
             return None, None, None, [f"whether layout matters cannot be tested: {error}"]
         return share, LayoutTest(found.p_value, _finite(found.statistic), method), None, list(share.warnings)
-    own = [_average(iterations) for iterations in sample.controls.get(STOCK, ())]
+    stock = _noise(own)
     try:
-        effect = layout_effect(own, means, confidence=confidence) if len(own) > 1 else None
+        effect = layout_effect(stock, own.charged(means), confidence=confidence) if stock is not None else None
     except AnalysisError as error:
         return None, None, None, [f"whether layout matters cannot be tested: {error}"]
     if effect is None:
@@ -209,14 +217,40 @@ def _layout(
     return effect.correlation, test, effect.layout_sd_interval, []
 
 
-def _relative_sds(data: Any, mean: Interval) -> tuple[Interval | None, ...]:
+def _repeated(own: Freed, data: Any, method: str) -> tuple[TestResult, str]:
+    """The test between binaries that were executed repeatedly, and its name; on several nodes within these."""
+    if len(own.nodes) < 2:
+        return variance_test(data, method=method), method
+    measured = [[_average(run) for run in executions] for _, executions in own.raw.binaries]
+    blocks = [
+        own.raw.nodes.get(name, ("",) * len(runs))[place]
+        for name, runs in own.raw.binaries
+        for place in range(len(runs))
+    ]
+    return variance_test(measured, method="permutation", blocks=blocks), "permutation"
+
+
+def _noise(own: Freed) -> Nested | None:
+    """Executions of stock, as noisy as what binaries that were executed once have beside layout; None for too few."""
+    runs = [_average(iterations) for iterations in own.sample.controls.get(STOCK, ())]
+    if len(runs) < 2 or not own.has_noise(STOCK):
+        return None
+    if own.noise != 1:
+        mean = math.fsum(runs) / len(runs)
+        runs = [mean + (run - mean) * math.sqrt(own.noise) for run in runs]
+    return with_lost(runs, own.control_lost.get(STOCK, 0))
+
+
+def _relative_sds(charged: Any, data: Any, mean: Interval) -> tuple[Interval | None, ...]:
     """Intervals of variances, as roots over the mean; the mean's own uncertainty is small beside theirs."""
     components = variance_components(data)
     nothing = (None,) * len(components.unbiased)
     if mean.centre == 0 or not math.isfinite(mean.half_width):
         return nothing
     try:
-        found = component_intervals(data, confidence=mean.confidence, method="f" if _is_balanced(data) else "bootstrap")
+        found = component_intervals(
+            charged, confidence=mean.confidence, method="f" if _is_balanced(data) else "bootstrap"
+        )
     except AnalysisError:  # a single binary: the interval of the mean says so
         return nothing
     return tuple(None if each is None else _root(each, mean.centre) for each in reversed(found))
@@ -232,14 +266,19 @@ def _root(variance: Interval, mean: float) -> Interval:
     )  # fmt: skip
 
 
-def _drift(sample: Sample, means: Sequence[float], started: Mapping[BinaryName, float]) -> Drift | None:
-    """None where the order is not known, for a simulator, which does not drift, and for few binaries."""
+def _drift(own: Freed, means: Sequence[float], started: Mapping[BinaryName, float]) -> Drift | None:
+    """None where the order is not known, for a simulator, which does not drift, and for few binaries.
+
+    Of several nodes each has an order of its own, and what it adds to all of its binaries is no drift.
+    """
+    sample = own.sample
     if sample.instrument in SIMULATED or len(means) < FEWEST_FOR_PEAKS:
         return None
     if any(name not in started for name, _ in sample.binaries):
         return None
     order = sorted(range(len(means)), key=lambda place: started[sample.binaries[place][0]])
-    found = serial_test([means[place] for place in order], n_resamples=_ORDERS)
+    blocks = [own.node_of(sample.binaries[place][0]) for place in order] if len(own.nodes) > 1 else None
+    found = serial_test([means[place] for place in order], blocks=blocks, n_resamples=_ORDERS)
     return Drift(found.statistic, found.p_value)
 
 

@@ -80,11 +80,14 @@ def _shown(unit: _Unit) -> str:
 def _sample(key: _Key, table: Mapping[str, _Places], unit: _Unit, warmup: int, *, is_primary: bool) -> Sample:
     binaries: dict[BinaryName, Executions] = {}
     controls: dict[LayoutName, Executions] = {}
+    nodes: dict[BinaryName, tuple[str, ...]] = {}
     for name, places in table.items():
-        executions = tuple(run for place in sorted(places) if (run := _iterations(places[place], warmup)))
+        kept = [place for place in sorted(places) if _iterations(places[place], warmup)]
+        executions = tuple(_iterations(places[place], warmup) for place in kept)
         if not executions:
             continue
         layout = layout_of(name) if name else UNNAMED
+        nodes[layout] = nodes.get(layout, ()) + tuple(places[place][0][1].node for place in kept)
         if name == STOCK:
             controls[STOCK] = executions
         elif name == IDENTITY:
@@ -95,7 +98,7 @@ def _sample(key: _Key, table: Mapping[str, _Places], unit: _Unit, warmup: int, *
     return Sample(
         system=system, benchmark=benchmark, instrument=instrument, metric=metric, unit=unit[0], is_primary=is_primary,
         binaries=tuple((name, binaries[name]) for name in sorted(binaries, key=_seeds_first)), controls=controls,
-        better=unit[1],
+        better=unit[1], nodes=nodes if any(map(any, nodes.values())) else {},
     )  # fmt: skip
 
 

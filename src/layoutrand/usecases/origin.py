@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.core.config import Config
 from layoutrand.core.recipe import Recipe
 from layoutrand.core.suites.generated import SuiteBuild
 from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
@@ -132,6 +133,20 @@ class Origins:
             fetch=lambda target: source.copy(folder, target, build.exclude),
             in_place=folder if build.in_place else None, contents=contents, notes=tuple(notes),
         )  # fmt: skip
+
+
+def is_part_of_source(config: Config, project: Path, path: Path) -> bool:
+    """Whether a file written there would change the source of a capture, so that all of it is captured anew."""
+    build = config.build
+    if isinstance(build, SuiteBuild) or build.repo is not None:
+        return False
+    if all(system.prebuilt is not None for system in config.systems.values()):
+        return False
+    folder, place = (project / build.source).resolve(), path.resolve()
+    if folder not in place.parents:
+        return False
+    name = place.relative_to(folder).as_posix()
+    return not source.is_ours(name) and not source.left_out(name, build.exclude)
 
 
 def _generated(build: SuiteBuild) -> Origin:

@@ -16,7 +16,9 @@ from typing import Any, Final
 from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, Execution
 from layoutrand.stats import optimal_counts, plan, predict
+from layoutrand.text.quantities import SECONDS
 from layoutrand.usecases.analyse import collapse
+from layoutrand.usecases.nodes import Freed, freed
 from layoutrand.usecases.selection import Sample, Selection
 
 HALF_WIDTHS: Final = (0.005, 0.01, 0.02)
@@ -69,9 +71,10 @@ def make_plans(
     """
     samples = [sample for sample in selection.samples if sample.is_primary and len(sample.binaries) > 1]
     if not samples:
+        failed = f"; {len(selection.failures)} of {len(selection.executions)} executions failed"
         raise AnalysisError(
             "a plan needs a pilot with at least 2 binaries per benchmark, better 5 or more: "
-            "`layoutrand run --seeds 5`, then plan again"
+            f"`layoutrand run --seeds 5`, then plan again{failed if selection.failures else ''}"
         )
     return [
         _plan(sample, selection, link_s, half_widths=half_widths, threshold=threshold, confidence=confidence)
@@ -79,10 +82,17 @@ def make_plans(
     ]
 
 
+def unplanned(selection: Selection) -> list[str]:
+    """What there is no plan for beside others: benchmarks of a system with fewer than two binaries."""
+    return [f"{s.system}, {s.benchmark}" for s in selection.samples if s.is_primary and len(s.binaries) < 2]
+
+
 def _plan(  # noqa: PLR0913 - the parts of one question
-    sample: Sample, selection: Selection, link_s: Mapping[str, float], *, half_widths: Sequence[float],
+    measured: Sample, selection: Selection, link_s: Mapping[str, float], *, half_widths: Sequence[float],
     threshold: float, confidence: float,
 ) -> BenchmarkPlan:  # fmt: skip
+    own = freed(measured)  # no count of binaries or executions makes up for a slow node
+    sample = own.sample
     executions = [
         execution
         for execution in selection.executions
@@ -98,7 +108,7 @@ def _plan(  # noqa: PLR0913 - the parts of one question
     components, warnings = found.unbiased, list(found.warnings)
     if sample.one_layout:
         warnings.append("it is prebuilt, in one layout: what is counted are its executions, one for each seed of a run")
-    elif levels == ("binary",) and (noise := _noise_of_stock(sample)) is not None:
+    elif levels == ("binary",) and (noise := _noise_of_stock(own)) is not None:
         # One execution per binary cannot tell layout from noise; stock's executions, which vary by noise alone, can.
         levels = ("binary", "execution")
         costs = _costs(sample, executions, link_s, levels)
@@ -140,21 +150,26 @@ def _costs(
     counted = [len(run) for _, runs in sample.binaries for run in runs]
     every = [sum(m.metric == sample.metric for m in execution.measurements) for execution in executions]
     iteration = _iteration_s(sample, executions, every)
-    start = max(0.0, wall - iteration * fmean(counted))
+    start = max(0.0, round(wall - iteration * fmean(counted), 9))  # less is the rounding of a difference
     if "execution" in levels:
         return {"binary": link, "execution": start, "iteration": iteration}
     return {"binary": link + start, "iteration": iteration}
 
 
 def _iteration_s(sample: Sample, executions: Sequence[Execution], every: Sequence[int]) -> float:
-    """Mean seconds of an iteration: as the program says, or an equal share of the execution where it says no times."""
-    if sample.unit == "s":
-        return fmean(m.value for e in executions for m in e.measurements if m.metric == sample.metric and not m.warmup)
-    return fmean(e.wall_s / count for e, count in zip(executions, every, strict=True))
+    """Mean seconds of an iteration: as the program says, or an equal share of the execution where it says no times.
+
+    An iteration takes no more than that share, so longer times are of something else.
+    """
+    share = fmean(e.wall_s / count for e, count in zip(executions, every, strict=True))
+    if sample.unit not in SECONDS:
+        return share
+    said = fmean(m.value for e in executions for m in e.measurements if m.metric == sample.metric and not m.warmup)
+    return min(said * SECONDS[sample.unit], share)
 
 
-def _noise_of_stock(sample: Sample) -> float | None:
-    runs = sample.controls.get(STOCK, ())
+def _noise_of_stock(own: Freed) -> float | None:
+    runs = own.sample.controls.get(STOCK, ()) if own.has_noise(STOCK) else ()
     return variance(fmean(run) for run in runs) if len(runs) >= _FEWEST_OF_STOCK else None
 
 

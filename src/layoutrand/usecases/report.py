@@ -9,8 +9,8 @@ from dataclasses import replace
 from layoutrand.core.capture import Capture
 from layoutrand.model import Context
 from layoutrand.text.html_report import Page, Section, Table
-from layoutrand.text.quantities import percent, quantity
-from layoutrand.usecases import report_facts, report_figures, report_host, report_ratios, sentences
+from layoutrand.text.quantities import change, changes, percent, quantity
+from layoutrand.usecases import node_words, report_facts, report_figures, report_host, report_ratios, sentences
 from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control, analyse, choose_metrics
 from layoutrand.usecases.compare import Comparison
 from layoutrand.usecases.report_members import Member
@@ -45,6 +45,8 @@ def report(  # noqa: PLR0913 - what to report on, and keyword-only options
     asked = report_host.Asked(baseline, confidence, threshold, metric)
     sections = [report_ratios.overview(comparisons, missing)] if comparisons or missing else []
     sections += [_summary(found)] if found.analyses else []
+    tables = [found.nodes, *(each.nodes for each in comparisons)]
+    sections += [node_words.section(table) for table in tables if table is not None][:1]
     sections += _benchmarks(primary, found, comparisons)
     sections += report_facts.problems(selection, problems)
     sections += report_host.environment(selection, contexts, captures or {}, asked)
@@ -74,7 +76,9 @@ def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[
     if not comparisons and len(said) <= _MOST_IN_FINDINGS:  # otherwise they stand with the benchmarks
         lines += [f"{sentence}." for sentence in said]
     if found.analyses and not lines:
-        return [f"{len(said)} samples of one system; what was found stands with each benchmark."]
+        n = len({analysis.system for analysis in found.analyses})
+        of = "one system" if n == 1 else f"{n} systems that could not be compared"
+        return [f"{len(said)} samples of {of}; what was found stands with each benchmark."]
     return lines or ["No seed was executed successfully, so nothing can be said about layouts; the failures say why."]
 
 
@@ -97,18 +101,16 @@ def _summary(found: AnalysisReport) -> Section:
 
 def _summary_row(analysis: Analysis) -> tuple[str, ...]:
     centre = analysis.mean.centre
-    means = [mean for _, mean in analysis.binary_means]
-    spread = "-"
-    if centre and len(means) > 1:
-        spread = f"{100 * (min(means) / centre - 1):+.1f} to {100 * (max(means) / centre - 1):+.1f} %"
+    several = analysis.n_binaries > 1
+    spread = sentences.shown_by_one(analysis) if centre and several else "-"
     width = analysis.mean.relative_half_width
     stock, found = analysis.stock, analysis.findings
     test = found.test if found is not None else None
-    needed = found.needed.n_binaries if found is not None else None
+    needed = found.needed.n_binaries if found is not None and several else None
     return (
         analysis.benchmark, analysis.system, quantity(centre, analysis.unit),
         f"± {percent(width)}" if math.isfinite(width) else "-",
-        percent(analysis.levels[0].relative_sd) if len(means) > 1 else "-", spread,
+        percent(analysis.levels[0].relative_sd) if several else "-", spread,
         "-" if stock is None or not centre else _place_of(stock, centre),
         "-" if test is None else sentences.p_words(test.p_value), "-" if needed is None else str(needed),
         str(analysis.n_binaries), str(analysis.n_executions), analysis.metric,
@@ -117,11 +119,11 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
 
 def _place_of(control: Control, centre: float) -> str:
     """A control against the mean over layouts, with its interval where there is one."""
-    place = f"{100 * (control.mean / centre - 1):+.1f} %"
     shift = control.shift
     if shift is None or not (math.isfinite(shift.high) and shift.low > 0):
-        return place
-    return f"{place} [{100 * (1 / shift.high - 1):+.1f}, {100 * (1 / shift.low - 1):+.1f}]"
+        return change(control.mean / centre)
+    place, low, high = changes([control.mean / centre, 1 / shift.high, 1 / shift.low])
+    return f"{place} % [{low}, {high}]"
 
 
 def _benchmarks(selection: Selection, found: AnalysisReport, comparisons: Sequence[Comparison]) -> list[Section]:

@@ -80,6 +80,8 @@ def convergence(members: Sequence[Member], confidence: float) -> list[Figure]:
     series: list[plot.Series] = []
     cells = []
     for number, member in enumerate(members):
+        if member.sample.one_layout:
+            continue  # its executions are no binaries
         means = [mean for _, mean in member.analysis.binary_means]
         widths = []
         for n in _some(3, len(means)):

@@ -12,7 +12,7 @@ from layoutrand.core.seeds import format_seeds
 from layoutrand.model import BinaryName, Context
 from layoutrand.text.html_report import Section, Table
 from layoutrand.usecases.analyse import AnalysisReport
-from layoutrand.usecases.basis import basis, policy_words
+from layoutrand.usecases.basis import basis, left_out_words, node_words, policy_words
 from layoutrand.usecases.compare import Comparison
 from layoutrand.usecases.selection import Selection
 
@@ -49,7 +49,8 @@ def head(
         return [*facts, ("Failed executions", str(len(selection.failures)))]
     disturbed = summary(selection.executions)
     return [
-        ("Project", experiment.project), ("Host", experiment.hostname), *facts,
+        ("Project", experiment.project), ("Host", experiment.hostname),
+        *([("Nodes", node_words(nodes))] if (nodes := basis(selection).nodes) else []), *facts,
         ("Layout policy", policy_words(json.loads(experiment.policy))),
         ("Executions", f"{len(selection.executions)}, of which {len(selection.failures)} failed"),
         ("Disturbed executions", f"{sum(row.disturbed for row in disturbed)} (they are in the numbers)"),
@@ -138,7 +139,7 @@ def _rests_on(selection: Selection) -> Section:
         for row in found.systems
     ]  # fmt: skip
     columns = ("system", "seeds or binaries", "executions", "failed", "binaries not built", "capture")
-    left = [f"Left out: {'; '.join(found.left_out) or 'nothing'}."]
+    left = [f"Left out: {left_out_words(found)}."]
     return Section(
         "basis",
         "What the numbers rest on",

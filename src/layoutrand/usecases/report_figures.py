@@ -29,7 +29,7 @@ def of_benchmark(members: Sequence[Member], selection: Selection, confidence: fl
     axis = axis_of(members)
     figures = [_strip(members, axis)]
     notes = []
-    if any(len(member.sample.binaries) > 1 for member in members):
+    if any(member.analysis.n_binaries > 1 for member in members):
         figures.append(_ecdf(members, axis))
         figures += _levels(members, confidence)
     else:
@@ -76,7 +76,7 @@ def _strip(members: Sequence[Member], axis: Axis) -> Figure:
         description=f"{len(cells)} means by system; the numbers are in the table.", axis=axis.label, rows=drawn,
     )  # fmt: skip
     caption = (
-        "Each mark is one binary, that is one layout. The line below is the mean over layouts with its interval."
+        _what_marks_are(members)
         + (" S: stock, your own build." if any(member.analysis.stock for member in members) else "")
         + (" I: identity, relinked with nothing moved." if any(member.analysis.identity for member in members) else "")
     )
@@ -84,6 +84,14 @@ def _strip(members: Sequence[Member], axis: Axis) -> Figure:
     if far:
         caption += " In a diamond: far from the others by a robust rule; it is in the numbers all the same."
     return Figure("Binaries", rows.draw(chart), caption, _binaries(f"{benchmark}: binaries", cells, far))
+
+
+def _what_marks_are(members: Sequence[Member]) -> str:
+    fixed = [member.analysis.system for member in members if member.sample.one_layout]
+    if len(fixed) == len(members):
+        return "Each mark is one execution: there is one layout alone."
+    said = "Each mark is one binary, that is one layout. The line below is the mean over layouts with its interval."
+    return f"{said} Of {', '.join(fixed)} there is one layout alone, and each mark is one execution." if fixed else said
 
 
 def _binaries(caption: str, cells: Sequence[tuple[str, ...]], far: Sequence[tuple[str, str]]) -> Table:
@@ -107,6 +115,8 @@ def _with_width(analysis: Analysis) -> str:
 def _ecdf(members: Sequence[Member], axis: Axis) -> Figure:
     series = []
     for number, member in enumerate(members):
+        if member.sample.one_layout:
+            continue
         means = sorted(mean / axis.factor for _, mean in member.analysis.binary_means)
         points = [(means[0], 0.0), *((mean, (k + 1) / len(means)) for k, mean in enumerate(means))]
         series.append(plot.Series(member.analysis.system, number, "steps", points))
@@ -122,6 +132,7 @@ def _ecdf(members: Sequence[Member], axis: Axis) -> Figure:
     cells = [
         (member.analysis.system, *(quantity(value, member.analysis.unit) for value in _five(member)))
         for member in members
+        if not member.sample.one_layout
     ]
     benchmark = members[0].analysis.benchmark
     return Figure(

@@ -16,6 +16,8 @@ from layoutrand.errors import LayoutrandError
 from layoutrand.model import Context
 from layoutrand.text.html_report import Section, Table
 from layoutrand.text.quantities import quantity
+from layoutrand.usecases.basis import node_words
+from layoutrand.usecases.experiment import is_pool
 from layoutrand.usecases.images import image_key
 from layoutrand.usecases.prebuilt import origin_of, recorded_under
 from layoutrand.usecases.selection import Selection
@@ -64,8 +66,7 @@ def environment(
             "source", "Imported files", tables=[Table("Files", ("file", "format", "systems"), files, is_text=True)],
             paragraphs=["The files do not say on which host and with which toolchain the binaries were made."],
         )]  # fmt: skip
-    hosts = _merged([context.host_facts for context in contexts])
-    tables = [Table("Host, as recorded with the executions", ("fact", "value"), hosts, is_text=True)]
+    tables = [_hosts(selection, contexts)]
     config = contexts[-1].config if contexts else {}
     systems = [(name, *_system(settings)) for name, settings in config.get("systems", {}).items()]
     tables.append(Table("Systems", ("system", "toolchain", "flags"), systems, is_text=True))
@@ -80,6 +81,25 @@ def environment(
         Section("host", "Host and configuration", unknown, tables=[table for table in tables if table.rows]),
         _again(selection, contexts, asked),
     ]
+
+
+def _hosts(selection: Selection, contexts: Sequence[Context]) -> Table:
+    """The machine that executed, or the nodes; of these each fact with the nodes that have another one."""
+    if not is_pool(selection.experiment):
+        hosts = _merged([context.host_facts for context in contexts])
+        return Table("Host, as recorded with the executions", ("fact", "value"), hosts, is_text=True)
+    facts: dict[str, dict[str, list[str]]] = {}
+    for node in selection.nodes:
+        for key, value in node.facts.items():
+            names = facts.setdefault(key, {}).setdefault(_said(key, value), [])
+            names += [] if node.name in names else [node.name]
+    facts.pop("hostname", None)
+    rows = [
+        (key, "; ".join(value if len(values) == 1 else f"{value} ({node_words(on)})" for value, on in values.items()))
+        for key, values in facts.items()
+    ]
+    names = sorted({node.name for node in selection.nodes})
+    return Table(f"Nodes {node_words(names)}, as recorded when they executed", ("fact", "value"), rows, is_text=True)
 
 
 def _tools(selection: Selection, captures: Mapping[str, Capture], prebuilt: Container[str]) -> tuple[Table, list[str]]:

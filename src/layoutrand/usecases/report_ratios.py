@@ -12,7 +12,7 @@ from layoutrand.stats import Interval
 from layoutrand.text.figures import rows
 from layoutrand.text.figures.canvas import cut
 from layoutrand.text.html_report import Figure, Section, Table
-from layoutrand.text.quantities import NO_BOUNDS, quantity
+from layoutrand.text.quantities import NO_BOUNDS, change, quantity
 from layoutrand.usecases import sentences
 from layoutrand.usecases.compare import UNDECIDED, BenchmarkRatio, Comparison, adjusted, compare
 from layoutrand.usecases.selection import Selection
@@ -78,8 +78,8 @@ def _difference(pair: BenchmarkRatio) -> float:
 
 
 def _named(pair: BenchmarkRatio) -> str:
-    change = "" if pair.ratio is None else f" {100 * (pair.ratio.centre - 1):+.1f} %"
-    return f"{cut(pair.benchmark, _LONGEST_NAME)}{change}"
+    size = "" if pair.ratio is None else f" {change(pair.ratio.centre)}"
+    return f"{cut(pair.benchmark, _LONGEST_NAME)}{size}"
 
 
 def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Section:
@@ -117,8 +117,10 @@ def _forest(result: Comparison) -> Figure:
         axis=f"ratio {name}{meaning[directions.pop()] if len(directions) == 1 else ''}",
         rows=drawn, band=(1 - result.threshold, 1 + result.threshold), reference=1.0,
     )  # fmt: skip
+    one_layout = any(pair.counted == "executions" for pair in result.benchmarks)
+    of = "layouts, or over executions where a system has one layout alone" if one_layout else "layouts"
     caption = (
-        f"Means over layouts, with {100 * result.confidence:g} % intervals. Shaded: within the threshold of "
+        f"Means over {of}, with {100 * result.confidence:g} % intervals. Shaded: within the threshold of "
         f"{100 * result.threshold:g} %, where two systems count as equivalent."
     )
     return Figure(name, rows.draw(chart), caption)

@@ -6,7 +6,7 @@ Results of different captures, layout policies, hosts or protocols are never mix
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from layoutrand.core.attempts import that_count
@@ -62,6 +62,8 @@ class Sample:
     executions of stock and identity where there are any.
     ``better`` says whether less or more of it is an improvement.  ``one_layout`` is for a prebuilt system, which has
     no layouts to sample: each of its ``binaries`` is then an execution of the same one, named by its round.
+    ``nodes`` holds, under the names of binaries and controls, the node of each of their executions; nothing where all
+    were made on the home machine.
     """
 
     system: str
@@ -74,6 +76,7 @@ class Sample:
     controls: Mapping[LayoutName, Executions]
     better: Better = "less"
     one_layout: bool = False
+    nodes: Mapping[BinaryName, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def n_binaries(self) -> int:
@@ -124,8 +127,9 @@ def select(question: Question, store: ResultsStore) -> Selection:
     definitions = experiments.definitions(config, benchmarks, question.project)
     experiment, merged = _experiment(question, store)
     former = experiments.former_definitions(config, benchmarks, question.project)
-    recorded = [execution for each in merged for execution in store.executions(each)]
-    everything = read_now(recorded, config, experiment.hostname, former)
+    # What is warm-up may be set for a host, and of pools that are analysed together each has a name of its own.
+    pools = [(each.hostname, read_now(store.executions(each), config, each.hostname, former)) for each in merged]
+    everything = [execution for _, own in pools for execution in own]
     wanted = [e for e in everything if e.system in systems and e.benchmark in names]
     warnings: list[str] = []
     kept = _current_captures(that_count(wanted, experiments.slot_key), question.captures, warnings)
@@ -134,7 +138,9 @@ def select(question: Question, store: ResultsStore) -> Selection:
     if not kept:
         raise _nothing_left(experiment, everything, systems, names, warnings)
     left_out = tuple(warnings)
-    warnings += all_warmup(kept, config, experiment.hostname)
+    for hostname, own in pools:
+        here = {id(execution) for execution in own}
+        warnings += all_warmup([execution for execution in kept if id(execution) in here], config, hostname)
     warnings += _confounding(config, systems)
     warnings += _in_one_layout(config, systems)
     warnings += _disturbed(kept, config)
@@ -214,7 +220,7 @@ def _experiment(question: Question, store: ResultsStore) -> tuple[Experiment, li
             found.append(experiment)
     if len(found) > 1 and not isinstance(cluster, Local) and question.host is None:
         if not cluster.measure.unlike_cpus:
-            raise AnalysisError(_unlike([(e, count) for e, count in recorded if e in found]))
+            raise AnalysisError(unlike([(e, count) for e, count in recorded if e in found]))
         together = " and ".join(sorted(experiment.hostname for experiment in found))
         return replace(found[-1], hostname=together), found
     if found:
@@ -237,7 +243,8 @@ def _experiment(question: Question, store: ResultsStore) -> tuple[Experiment, li
     raise AnalysisError("\n".join(lines))
 
 
-def _unlike(pools: Sequence[tuple[Experiment, int]]) -> str:
+def unlike(pools: Sequence[tuple[Experiment, int]]) -> str:
+    """What to say where unlike pools would have to be mixed: (pool, its executions)."""
     return "\n".join([
         "executed on nodes with unlike processors, which are not analysed together unless you say so:",
         *(f"  - {count} executions: {experiment.hostname}" for experiment, count in pools),
@@ -322,6 +329,7 @@ def _samples(
     metrics = {benchmark.name: benchmark.metric for benchmark in benchmarks}
     fixed = config.in_one_layout()
     table: dict[_SampleKey, dict[BinaryName, list[tuple[float, ...]]]] = {}
+    nodes: dict[_SampleKey, dict[BinaryName, list[str]]] = {}
     units: dict[_SampleKey, str] = {}
     for execution in sorted(executions, key=lambda e: (e.round, e.repetition)):
         values: dict[str, list[float]] = {}
@@ -335,6 +343,7 @@ def _samples(
             if execution.system in fixed:
                 name = f"round {execution.round}" + (f", {execution.repetition}" if execution.repetition else "")
             layouts.setdefault(name, []).append(tuple(iterations))
+            nodes.setdefault(_sample_key(execution, metric), {}).setdefault(name, []).append(execution.node)
 
     def place(key: _SampleKey) -> tuple[int, int, bool, str, str]:
         system, benchmark, instrument, metric = key
@@ -350,6 +359,7 @@ def _samples(
             controls={name: tuple(layouts[name]) for name in (STOCK, IDENTITY) if name in layouts},
             better=metrics[benchmark].better_of(metric) if instrument == NATIVE else "less",
             one_layout=system in fixed,
+            nodes={name: tuple(own) for name, own in nodes[key].items()} if any(map(any, nodes[key].values())) else {},
         )  # fmt: skip
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Final
 
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import NO_BOUNDS, percent
+from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, percent, telling
 from layoutrand.usecases.analyse import Analysis
 from layoutrand.usecases.compare import BenchmarkRatio, Comparison
-
-_TIMES: Final = frozenset({"s", "ms", "us", "µs", "ns", "min", "h"})
 
 
 def of_analysis(analysis: Analysis) -> str:
@@ -24,12 +21,8 @@ def of_analysis(analysis: Analysis) -> str:
     centre = analysis.mean.centre
     if centre == 0:
         return f"{name}: the mean over {len(means)} layouts is 0, so nothing can be given in percent of it"
-    low, high = (100 * (end / centre - 1) for end in (min(means), max(means)))
-    digits = _telling(low, high, 1)
-    parts = [
-        f"{name}: one binary could have shown anything from {low:+.{digits}f} to {high:+.{digits}f} % "
-        f"of the mean over {len(means)} layouts"
-    ]
+    ends = shown_by_one(analysis)
+    parts = [f"{name}: one binary could have shown anything from {ends} of the mean over {len(means)} layouts"]
     if analysis.layout is not None and analysis.layout.relative_sd is not None:
         noise = ""
         if analysis.stock is not None and analysis.stock.sd and analysis.stock.mean:
@@ -39,9 +32,17 @@ def of_analysis(analysis: Analysis) -> str:
         )
     parts += _of_findings(analysis)
     if analysis.stock is not None:
-        shift = 100 * (analysis.stock.mean / centre - 1)
-        parts.append(f"your own build lies at {shift:+.1f} %, above {analysis.stock.percentile:.0f} % of the layouts")
+        place = change(analysis.stock.mean / centre)
+        parts.append(f"your own build lies at {place}, above {analysis.stock.percentile:.0f} % of the layouts")
     return "; ".join(parts)
+
+
+def shown_by_one(analysis: Analysis) -> str:
+    """``-2.1 to +3.4 %``: the lowest and the highest binary against the mean, which is not 0; or ``the same``."""
+    means = [mean for _, mean in analysis.binary_means]
+    if min(means) == max(means):
+        return "the same"
+    return f"{' to '.join(changes([end / analysis.mean.centre for end in (min(means), max(means))]))} %"
 
 
 def _of_findings(analysis: Analysis) -> list[str]:
@@ -134,7 +135,7 @@ class _Words:
 
     def __init__(self, pair: BenchmarkRatio, result: Comparison) -> None:
         self._pair = pair
-        is_speed = pair.unit in _TIMES or pair.better == "more"
+        is_speed = pair.unit in SECONDS or pair.better == "more"
         self._below, self._above = ("faster", "slower") if is_speed else ("less", "more")
         if pair.better == "more":
             self._below, self._above = self._above, self._below
@@ -146,11 +147,11 @@ class _Words:
         new, old = self._result.candidate, self._result.baseline
         if ratio == 1:
             return f"{new} and {old} have the same {self._pair.metric}"
-        change = self._size(ratio, _digits(ratio))
+        size = self._size(ratio, telling([100 * (ratio - 1)], _digits(ratio)))
         if not self._is_speed:
-            return f"{new} {'took' if measured else 'takes'} {change} {self._pair.metric} than {old}"
+            return f"{new} {'took' if measured else 'takes'} {size} {self._pair.metric} than {old}"
         by = "" if self._pair.metric == "wall_s" else f" by {self._pair.metric}"
-        return f"{new} {'measured' if measured else 'is'} {change} than {old}{by}"
+        return f"{new} {'measured' if measured else 'is'} {size} than {old}{by}"
 
     def counts(self) -> str:
         """How many binaries, or executions of one layout, of each."""
@@ -162,8 +163,7 @@ class _Words:
 
     def _size(self, ratio: float, digits: int) -> str:
         """``2.1 % faster``."""
-        change = round(100 * (ratio - 1), digits)
-        return f"{abs(change):.{digits}f} % {self._below if change < 0 else self._above}"
+        return f"{abs(100 * (ratio - 1)):.{digits}f} % {self._below if ratio < 1 else self._above}"
 
     def interval(self, interval: Interval) -> str:
         """``1.4 to 2.8 %`` in the direction of the centre, else with the direction of both ends."""
@@ -173,23 +173,18 @@ class _Words:
         if low <= 1 <= high:
             return self.ends(low, high)
         near, far = (low, high) if low > 1 else (high, low)
-        digits = _telling(100 * (near - 1), 100 * (far - 1), _digits(far))
+        digits = telling([100 * (near - 1), 100 * (far - 1)], _digits(far))
         return f"{abs(100 * (near - 1)):.{digits}f} to {abs(100 * (far - 1)):.{digits}f} %"
 
     def ends(self, low: float, high: float) -> str:
         """``1.7 % slower to 5.9 % faster``, from the worse end to the better; ``0.8 to 0.9 % faster``."""
         digits = max(_digits(low), _digits(high)) if max(abs(low - 1), abs(high - 1)) < 0.01 else 1
-        digits = _telling(100 * (low - 1), 100 * (high - 1), digits)
+        digits = telling([100 * (low - 1), 100 * (high - 1)], digits)
         ends = [self._size(low, digits), self._size(high, digits)]
         if ends[0].rpartition(" % ")[2] == ends[1].rpartition(" % ")[2]:
             near, far = ends if abs(low - 1) < abs(high - 1) else ends[::-1]
             return f"{near.partition(' % ')[0]} to {far}"
         return " to ".join(ends if self._below == "slower" else ends[::-1])
-
-
-def _telling(low: float, high: float, digits: int) -> int:
-    """How many digits after the point, beginning with ``digits``, tell the two from each other; at most 4."""
-    return next((n for n in range(digits, 4) if f"{low:.{n}f}" != f"{high:.{n}f}"), 4) if low != high else digits
 
 
 def _digits(ratio: float) -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from layoutrand.model import MAX_SEED
 from layoutrand.stats import mean_interval
 from layoutrand.usecases.analyse import measurements
+from layoutrand.usecases.nodes import freed
 from layoutrand.usecases.selection import Selection
 
 
@@ -36,7 +37,8 @@ def widths(selection: Selection, *, confidence: float) -> list[Width]:
             continue
         relative = math.inf
         if len(sample.binaries) > 1:
-            interval = mean_interval(measurements(sample), confidence=confidence)
+            own = freed(sample)  # else a slow node would ask for more binaries, which do not help against it
+            interval = mean_interval(own.charged(measurements(own.sample)), confidence=confidence)
             if interval.centre:
                 relative = (interval.high - interval.low) / 2 / abs(interval.centre)
         found.append(Width(sample.system, sample.benchmark, len(sample.binaries), relative))

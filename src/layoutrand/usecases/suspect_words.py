@@ -8,7 +8,7 @@ from typing import Final
 from layoutrand.core.placement import Feature
 from layoutrand.core.seeds import format_seeds
 from layoutrand.stats import FactorSplit, Interval
-from layoutrand.text.quantities import percent
+from layoutrand.text.quantities import number, percent
 from layoutrand.usecases.confirming import Confirmation
 from layoutrand.usecases.suspects import POWER, Explanation
 
@@ -54,7 +54,7 @@ def could_be_found(explanation: Explanation) -> str:
     return (
         f"With {n} layouts a feature is found with a chance of {percent(POWER, 0)} if it explains "
         f"{percent(share, 0)} of the variance between binaries (a difference of "
-        f"{100 * (explanation.detectable_ratio - 1):.2g} % between its worse half and its better half)"
+        f"{number(100 * (explanation.detectable_ratio - 1), 2)} % between its worse half and its better half)"
     )
 
 
@@ -76,14 +76,16 @@ def worse_where(feature: Feature, split: FactorSplit | None) -> str:
     if split is None:
         return "-"
     if split.scale == "classes":
-        return "at " + ", ".join(f"{value:g}" for value in sorted(split.large))
+        return "at byte " + ", ".join(f"{value:g}" for value in sorted(split.large))
     if split.scale == "circle":
         quarter = split.period / 4
-        return f"around {split.centre:.0f} ± {quarter:.0f}"
+        return f"around {split.centre:.0f} ± {quarter:.0f} bytes"
     if feature.kind == "distance":
         return f"{'above' if split.above else 'below'} {_bytes(split.limit)}"
     whole = math.floor(split.limit)
-    return f"{whole + 1} or more" if split.above else f"{whole} or less"
+    if split.above:
+        return f"{whole + 1} or more"
+    return f"{whole} or less" if whole else "0"  # all of these are counts
 
 
 def _bytes(logarithm: float) -> str:

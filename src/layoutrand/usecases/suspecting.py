@@ -16,12 +16,13 @@ from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.analyse import choose_metrics
 from layoutrand.usecases.build import SystemBuild
 from layoutrand.usecases.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
-from layoutrand.usecases.execute import Progress, Summary, execute
+from layoutrand.usecases.execute import execute
 from layoutrand.usecases.hot_functions import Studio, profile_of
 from layoutrand.usecases.run_plan import Request
+from layoutrand.usecases.run_progress import Progress, Summary
 from layoutrand.usecases.run_request import make_request
 from layoutrand.usecases.selection import Sample, Selection
-from layoutrand.usecases.suspects import Explanation, Subject, explain, hot_starts
+from layoutrand.usecases.suspects import Explanation, Subject, enough_means, explain, hot_starts
 from layoutrand.world import results_file
 from layoutrand.world.cache import Cache
 
@@ -64,15 +65,19 @@ def explain_selection(
     """Look for suspects in each benchmark's main metric, or in the one that is named, one after the other.
 
     One that cannot be looked at is no reason to leave out the others.  Raises `AnalysisError` for a metric that was
-    never measured.
+    never measured, and where nothing was.
     """
     samples = choose_metrics(selection, [metric] if metric else [])
-    for sample in samples:
-        if sample.is_primary or metric:
-            try:
-                yield _explain(sample, selection, laboratory, most_functions, level)
-            except LayoutrandError as error:
-                yield Unexplained(sample.system, sample.benchmark, sample.metric, str(error))
+    chosen = [sample for sample in samples if sample.is_primary or metric]
+    if not chosen:
+        others = f"; there are {', '.join(sorted({s.metric for s in samples}))} (--metric)" if samples else ""
+        failed = f" ({len(selection.failures)} executions failed)" if selection.failures else ""
+        raise AnalysisError(f"no main metric was measured, so there is nothing to explain{failed}{others}")
+    for sample in chosen:
+        try:
+            yield _explain(sample, selection, laboratory, most_functions, level)
+        except LayoutrandError as error:
+            yield Unexplained(sample.system, sample.benchmark, sample.metric, str(error))
 
 
 def _explain(
@@ -81,7 +86,8 @@ def _explain(
     config = laboratory.config
     if config.systems[sample.system].prebuilt is not None:
         raise AnalysisError(
-            f"system {sample.system} is prebuilt: its files have one layout, so there is nothing to explain"
+            f"system {sample.system} is prebuilt: nothing was linked for it, so there is no placement of code to "
+            "look at; only systems that layoutrand builds can be explained"
         )
     seeds = [name for name, _ in sample.binaries if isinstance(name, int)]
     built = laboratory.build(sample.system, [IDENTITY, *seeds])
@@ -95,6 +101,7 @@ def _explain(
         sample=sample, artefact=artefact, link=built.capture.link(artefact), identity=binaries[IDENTITY],
         binaries=_measured(sample, selection, binaries),
     )  # fmt: skip
+    enough_means(subject)  # known before the profile, which takes long
     request = _request(laboratory, config, built, sample.benchmark, [1])
     profile = profile_of(request, sample.system, sample.benchmark, laboratory.studio)
     words = laboratory.studio.profiler.words

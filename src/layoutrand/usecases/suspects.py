@@ -39,6 +39,7 @@ from layoutrand.stats.levels import nested
 from layoutrand.stats.screening import FEWEST
 from layoutrand.usecases.analyse import measurements
 from layoutrand.usecases.binaries import kept_addresses
+from layoutrand.usecases.nodes import freed
 from layoutrand.usecases.selection import Sample
 from layoutrand.world.cache import Cache
 
@@ -127,12 +128,7 @@ def explain(  # noqa: PLR0913 - what to look at, and two choices of the user
     Raises `AnalysisError` for too few binaries or means that are not above 0, and `FeatureUnsupported` for binaries
     whose sections cannot be found.
     """
-    seeds, means = means_of(subject.sample, subject.binaries)
-    if len(seeds) < FEWEST:
-        raise AnalysisError(
-            f"{len(seeds)} measured binaries; to look for suspects takes at least {FEWEST}, and {FEW} or more to find "
-            "anything but the grossest: `layoutrand run --seeds 60`"
-        )
+    seeds, means = enough_means(subject)
     sign = 1 if subject.sample.better == "less" else -1
     response = np.log(means) * sign  # large is bad
     address = addresses(cache, subject.identity, subject.link)
@@ -166,8 +162,23 @@ def explain(  # noqa: PLR0913 - what to look at, and two choices of the user
     )  # fmt: skip
 
 
+def enough_means(subject: Subject) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    """As `means_of`, of the subject; raises `AnalysisError`, too, where they are too few to look for suspects."""
+    seeds, means = means_of(subject.sample, subject.binaries)
+    if len(seeds) < FEWEST:
+        raise AnalysisError(
+            f"{len(seeds)} measured {'binary' if len(seeds) == 1 else 'binaries'}; to look for suspects takes at least "
+            f"{FEWEST}, and {FEW} or more to find anything but the grossest: `layoutrand run --seeds 60`"
+        )
+    return seeds, means
+
+
 def means_of(sample: Sample, seeds: Mapping[int, object]) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """Those seeds that were measured, and the means of their binaries, which must be above 0 (`AnalysisError`)."""
+    """Those seeds that were measured, and the means of their binaries, which must be above 0 (`AnalysisError`).
+
+    What nodes add is taken out, as no address in a binary explains it.
+    """
+    sample = freed(sample).sample
     data = measurements(sample)
     names = [name for name, _ in sample.binaries]
     means = nested(data, name=sample.metric).top_means if names else np.empty(0)

@@ -15,6 +15,7 @@ from layoutrand.stats import (
     randomization_test,
     ratio_interval,
     suite_ratio,
+    with_lost,
 )
 from layoutrand.usecases.analyse import measurements
 from layoutrand.usecases.selection import Executions, Sample
@@ -34,12 +35,13 @@ def paired_suite(pairs: Pairs, confidence: float) -> Interval | None:
         return None
 
 
-def by_binary(pairs: Pairs, confidence: float) -> Interval | None:
+def by_binary(pairs: Pairs, confidence: float, *, lost: tuple[int, int] = (0, 0)) -> Interval | None:
     """Where the seeds of the systems differ, but each system's benchmarks share its binaries: a mean for each binary.
 
     The geometric mean over benchmarks is taken binary by binary, and Student's t (Welch) over these, so that what a
     binary does to all benchmarks at once widens the interval as it should.  None where benchmarks lack binaries that
-    others have, and where a mean is not above 0.
+    others have, and where a mean is not above 0.  ``lost`` are the degrees of freedom that the binaries of each system
+    lack because what nodes add was taken out of them.
     """
     if len(pairs) < 2 or not _is_shared(pairs):
         return None
@@ -54,7 +56,7 @@ def by_binary(pairs: Pairs, confidence: float) -> Interval | None:
     # The unit of the means is that of no quantity; centred, their exponentials cannot overflow.
     centre = math.fsum(logs[0]) / len(logs[0])
     old, new = ([math.exp(value - centre) for value in side] for side in logs)
-    return ratio_interval(old, new, confidence=confidence, method="log-t")
+    return ratio_interval(with_lost(old, lost[0]), with_lost(new, lost[1]), confidence=confidence, method="log-t")
 
 
 def _mean(runs: Executions) -> float:
@@ -71,6 +73,8 @@ def bootstrap(pairs: Pairs, confidence: float) -> Interval | None:
 
     One binary serves all benchmarks, so their measurements of a seed rise and fall together: resampling each benchmark
     by itself, as Li, Chen and Peng do for benchmarks that have nothing in common, would give too narrow an interval.
+    Common seeds are drawn for both systems at once, so what a node adds to a seed cancels; where there are none it is
+    to be taken out before.
     """
     common = _of_common_seeds(pairs)
     try:
@@ -85,7 +89,11 @@ def bootstrap(pairs: Pairs, confidence: float) -> Interval | None:
 
 
 def p_value(baselines: Mapping[str, Any], candidates: Mapping[str, Any]) -> float | None:
-    """None where a single binary measured 0, whose share in a geometric mean cannot be dealt anew."""
+    """None where a single binary measured 0, whose share in a geometric mean cannot be dealt anew.
+
+    To deal binaries anew takes them for exchangeable, which those of a slow node and of a fast one are not; so what
+    nodes add is to be taken out before.
+    """
     try:
         return randomization_test(baselines, candidates).p_value
     except AnalysisError:

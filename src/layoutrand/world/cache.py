@@ -5,6 +5,7 @@
     keys/<build key>.json            which capture (or stock build) an input combination gave
     keys/latest-*.json, source-*     what each system was built from last, and the files of its source, for people
     repos/                           mirrors of repositories
+    nodes/<node>/<inputs>/           inputs of projects whose executions are made here for a cluster
     captures/<capture id>/           capture.json, build.log, one numbered directory per artefact
     binaries/<binary key>/           the linked file and meta.json
     work/, logs/, locks/
@@ -35,6 +36,7 @@ from layoutrand.core import capture as captures
 from layoutrand.core.capture import Capture
 from layoutrand.errors import CacheError
 from layoutrand.world.disk import CACHE_TAG, cache_errors, remove_tree, sha256_bytes, sha256_file, write_atomically
+from layoutrand.world.replica import is_used, replicas
 
 
 @dataclass(frozen=True)
@@ -244,7 +246,7 @@ def captured_contents(cache: Cache) -> Iterator[tuple[str, Path]]:
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing in the cache: "capture", "binary" or "repository", its size in bytes and the time of its last use."""
+    """One thing in the cache: a "capture", "binary", "repository" or "inputs", its bytes, and when it was last used."""
 
     kind: str
     name: str
@@ -266,6 +268,10 @@ def entries(cache: Cache) -> list[Entry]:
             except (OSError, ValueError):
                 used_at, label = 0.0, "damaged"
             found.append(Entry(kind, path.name, path, _size(path), used_at, label))
+    found += [
+        Entry("inputs", f"{path.parent.name}/{path.name}", path, _size(path), path.lstat().st_mtime, "of a project")
+        for path in replicas(cache.root)
+    ]
     return sorted(found + _mirrors(cache), key=lambda entry: entry.used_at)
 
 
@@ -297,6 +303,8 @@ def collect(cache: Cache, max_size: int) -> list[Entry]:
             break
         if entry.kind == "repository" and probe_lock(cache, entry.name):
             continue  # in use
+        if entry.kind == "inputs" and is_used(entry.path):
+            continue
         with cache_errors("evict", entry.path):
             remove_tree(entry.path)
         total -= entry.size

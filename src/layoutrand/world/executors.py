@@ -5,27 +5,40 @@ from __future__ import annotations
 import contextlib
 import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from layoutrand.core.cluster import Dask, Slurm
 from layoutrand.errors import ClusterError
+from layoutrand.world.host import node_name
+from layoutrand.world.slurm_tokens import TokenJournal
 from layoutrand.world.staging import staging_errors
 
 _CONNECT_S: Final = 15
 
 
-@contextmanager
-def opened(settings: Slurm | Dask, shared: Path) -> Iterator[Executor]:
-    """The executor that the settings name; what is still on its way at the end is cancelled.
+Task = Literal["link", "measure"]
+Say = Callable[[str], None]
 
-    ``shared`` is the staging directory. Raises `ClusterError` where the engine or its library is not there.
+
+@contextmanager
+def opened(
+    settings: Slurm | Dask, shared: Path, task: Task = "link", *, say: Say = lambda _: None
+) -> Iterator[Executor]:
+    """The executor that the settings name for that kind of task; what is still on its way at the end is cancelled.
+
+    ``shared`` is the staging directory; ``say`` takes what the user should know, such as that jobs may wait for ever.
+    Raises `ClusterError` where the engine or its library is not there, or nothing that could execute such a task.
+
+    The executor has two methods more than the standard one. ``avoid(node)`` has nothing begin on the node of that name
+    (`world.host.node_name`) any more, as far as possible, and returns False where it is not. ``forget_others(prefix,
+    wanted)``, of Slurm's alone, cancels jobs that an earlier process left. See `slurm_jobs` for what it leaves.
     """
-    with _slurm(settings, shared) if isinstance(settings, Slurm) else _dask(settings) as executor:
+    with _slurm(settings, shared, task, say) if isinstance(settings, Slurm) else _dask(settings, task, say) as executor:
         yield executor
 
 
@@ -40,11 +53,11 @@ def _library(name: str, extra: str) -> Any:
 
 
 @contextmanager
-def _slurm(settings: Slurm, shared: Path) -> Iterator[Executor]:
+def _slurm(settings: Slurm, shared: Path, task: Task, say: Say) -> Iterator[Executor]:
     submitit = _library("submitit", "slurm")
     from layoutrand.world.slurm_jobs import SlurmJobs
 
-    for program in ("sbatch", "squeue", "scancel", "srun"):
+    for program in ("sbatch", "squeue", "scancel", "scontrol", "srun"):
         if shutil.which(program) is None:
             raise ClusterError(f"{program} is not on PATH: is this a machine from which jobs of Slurm are submitted?")
     logging.getLogger("submitit").setLevel(logging.ERROR)
@@ -52,31 +65,44 @@ def _slurm(settings: Slurm, shared: Path) -> Iterator[Executor]:
     with staging_errors("make", folder):
         folder.mkdir(parents=True, exist_ok=True)
     submitter = submitit.SlurmExecutor(folder=folder / "%j")
-    given = {"partition": settings.partition, "account": settings.account}
+    options = sbatch_options(settings, task)
+    wanted = settings.measure if task == "measure" else settings
     submitter.update_parameters(
-        job_name="layoutrand", time=settings.minutes, cpus_per_task=settings.cpus, use_srun=False,
-        array_parallelism=settings.at_once, stderr_to_stdout=False,
-        additional_parameters={**settings.sbatch, **{name: value for name, value in given.items() if value}},
+        job_name="layoutrand", time=wanted.minutes, cpus_per_task=wanted.cpus, use_srun=False,
+        array_parallelism=settings.at_once, stderr_to_stdout=False, additional_parameters=options,
     )  # fmt: skip
-    jobs = SlurmJobs(submitter)
+    journal = TokenJournal(folder / "tokens")
+    jobs = SlurmJobs(submitter, journal, exclude=str(options.get("exclude", "")), say=say)
     try:
         yield jobs
     finally:
         jobs.shutdown(wait=False, cancel_futures=True)
 
 
+def sbatch_options(settings: Slurm, task: Task) -> dict[str, str | int | bool]:
+    """Options of sbatch for that kind of task beside time and CPUs; those of [cluster.measure] go over the others."""
+    given = {"partition": settings.partition, "account": settings.account}
+    options = {**settings.sbatch, **{name: value for name, value in given.items() if value}}
+    if task == "measure":
+        options = {**options, **({"exclusive": True} if settings.measure.exclusive else {}), **settings.measure.sbatch}
+    return options
+
+
 @contextmanager
-def _dask(settings: Dask) -> Iterator[Executor]:
+def _dask(settings: Dask, task: Task, say: Say) -> Iterator[Executor]:
     distributed = _library("distributed", "dask")
+    from layoutrand.world.dask_tasks import DaskTasks, require_workers
+
     try:
         client = distributed.Client(settings.scheduler, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise ClusterError(f"no scheduler of Dask answers at {settings.scheduler}: {error}") from error
-    options = {"resources": {settings.resource: 1}} if settings.resource else {}
-    executor = client.get_executor(pure=False, **options)
+    resource = settings.measure.resource if task == "measure" else settings.resource
+    executor = DaskTasks(client, resource, node_of=node_name, say=say)
     try:
+        require_workers(client, resource, _CONNECT_S)
         yield executor
     finally:
-        executor.shutdown(wait=False)
+        executor.shutdown(wait=False, cancel_futures=True)
         with contextlib.suppress(TimeoutError):
             client.close(timeout=_CONNECT_S)

@@ -45,6 +45,14 @@ def host_facts(root: Path = ROOT) -> dict[str, Any]:
     }
 
 
+def node_name() -> str:
+    """What this node is called: by ``LAYOUTRAND_NODE`` if that is set, else by Slurm, else by itself.
+
+    The variable is for workers whose machine has another name in its container, or the same as others.
+    """
+    return os.environ.get("LAYOUTRAND_NODE") or os.environ.get("SLURMD_NODENAME") or platform.node()
+
+
 def host_settings(root: Path = ROOT) -> dict[str, Any]:
     """What doctor looks at beyond the facts: settings and standing conditions that can be mended or must be known."""
     memory = fields(root / "proc/meminfo", ("SwapTotal", "SwapFree"))

@@ -14,6 +14,9 @@ from layoutrand.errors import UsageError
 from layoutrand.world.disk import is_cache, sha256_file
 
 ALWAYS_LEFT_OUT = (".git", ".layoutrand", "layoutrand.toml")
+_RESULTS = ".layoutrand"
+_NEVER_ENTERED = (".git", _RESULTS)
+"""Directories at any depth: a project may lie below the source that it builds, and its results are none of that."""
 
 
 def listing(source: Path, exclude: Sequence[str]) -> dict[str, str]:
@@ -80,7 +83,7 @@ def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]
             is_folder = entry.is_dir(follow_symlinks=False)
             if name in ALWAYS_LEFT_OUT or _matches(name, exclude):
                 continue
-            if is_folder and (entry.name == ".git" or is_cache(source / name)):
+            if is_folder and (entry.name in _NEVER_ENTERED or is_cache(source / name)):
                 continue
             yield name, source / name
             if is_folder:
@@ -89,6 +92,12 @@ def _entries(source: Path, exclude: Sequence[str]) -> Iterator[tuple[str, Path]]
 
 def _matches(name: str, exclude: Sequence[str]) -> bool:
     return any(fnmatch(name, pattern.rstrip("/")) for pattern in exclude)
+
+
+def is_ours(name: str) -> bool:
+    """Whether what has this name in the tree is git's or layoutrand's, and so no part of the source."""
+    parts = name.split("/")
+    return parts[0] in ALWAYS_LEFT_OUT or _RESULTS in parts[:-1]
 
 
 def left_out(name: str, exclude: Sequence[str]) -> bool:

@@ -4,6 +4,7 @@
 
     objects/ab/abcdef...    any content, compressed, under its SHA-256
     bundles/....json        manifests of captures, under theirs
+    carried/....json        which builds gave them, for another machine to find them by
     results/                what was linked elsewhere, until the submitting side has taken it
 
 Nothing in it is believed: whatever is read is checked against the SHA-256 under which it was asked for.  Files are
@@ -18,9 +19,10 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +30,7 @@ from layoutrand.errors import BundleError
 from layoutrand.world.disk import canonical_json, sha256_bytes, write_atomically
 
 _LEVEL: Final = 1
+_LATELY_S: Final = 3600.0
 _SLACK: Final = 1 << 12  # bytes: zlib makes what it cannot compress longer by 5 for every 16 KiB, and 6
 
 
@@ -64,7 +67,8 @@ class Staging:
         with staging_errors("write", path):
             try:
                 self._read(path, digest, len(data))
-            except (BundleError, FileNotFoundError):
+                _used(path)
+            except (BundleError, FileNotFoundError, PermissionError):
                 packed = zlib.compress(data, _LEVEL)
                 write_atomically(path, packed)
                 return len(packed)
@@ -84,13 +88,42 @@ class Staging:
             write_atomically(path, data)
         return digest
 
-    def manifest(self, digest: str) -> bytes:
-        """The manifest of that SHA-256; raises `BundleError` if it is not there or damaged."""
+    def manifest(self, digest: str, *, use: bool = True) -> bytes:
+        """The manifest of that SHA-256; raises `BundleError` if it is not there or damaged.
+
+        To ``use`` it keeps it, and all that it refers to, from being collected (`staged`).
+        """
         path = self.manifest_path(digest)
         with staging_errors("read", path):
+            if use:
+                with suppress(OSError):  # of another user, who alone can delete it, or on a disk that cannot be written
+                    _used(path)
             data = path.read_bytes()
         if sha256_bytes(data) != digest:
             raise BundleError(f"{path} is damaged: its content is not what its name says. Delete it and build again")
+        return data
+
+    def put_carried(self, data: bytes) -> str:
+        """Put there which build gave a capture; the SHA-256."""
+        digest = sha256_bytes(data)
+        path = self.root / "carried" / f"{digest}.json"
+        with staging_errors("write", path):
+            write_atomically(path, data)
+        return digest
+
+    def carried(self) -> list[str]:
+        """The digests of what was put there so."""
+        folder = self.root / "carried"
+        with staging_errors("read", folder):
+            return sorted(path.stem for path in folder.glob("*.json") if not path.name.startswith("."))
+
+    def get_carried(self, digest: str) -> bytes:
+        """What was put there under the SHA-256; raises `BundleError` if it is not there or damaged."""
+        path = self.root / "carried" / f"{digest}.json"
+        with staging_errors("read", path):
+            data = path.read_bytes()
+        if sha256_bytes(data) != digest:
+            raise BundleError(f"{path} is damaged: its content is not what its name says. Export it again")
         return data
 
     def result_path(self, key: str) -> Path:
@@ -133,6 +166,12 @@ class Staging:
             length = os.fstat(file.fileno()).st_size
             packed = file.read(length) if length <= size + size // 1000 + _SLACK else b""
         return _unpacked(path, packed, digest, size), length
+
+
+def _used(path: Path) -> None:
+    """Give the file the time of its use, unless it is of late; raises `PermissionError` for another user's."""
+    if time.time() - path.stat().st_mtime > _LATELY_S:
+        os.utime(path)
 
 
 def _unpacked(path: Path, packed: bytes, digest: str, size: int) -> bytes:

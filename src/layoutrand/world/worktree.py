@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.world.git_command import git, names, readable
-from layoutrand.world.source import ALWAYS_LEFT_OUT, content_of, digest_of, left_out
+from layoutrand.world.source import content_of, digest_of, is_ours, left_out
 
 MOST_NAMED: Final = 50
 """How many changed files are recorded by name."""
@@ -48,7 +48,7 @@ def _changed(source: Path, exclude: Sequence[str]) -> tuple[dict[str, str], int]
     changed: dict[str, str] = {}
     ignored = 0
     for kind, name, submodule in _entries(source):
-        if name.split("/", 1)[0] in ALWAYS_LEFT_OUT or left_out(name, exclude):
+        if is_ours(name) or left_out(name, exclude):
             continue
         if kind == "!":
             ignored += 1

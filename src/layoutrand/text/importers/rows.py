@@ -33,7 +33,8 @@ class Row:
 
     ``system`` and ``binary`` are "" where the file does not say; ``variant`` tells apart systems of one file that has
     no names for them ("peak" of SPEC).  Executions and iterations count from 0 and need not be complete.
-    ``fingerprint`` is a digest of the binary where the harness recorded one.
+    ``fingerprint`` is a digest of the binary where the harness recorded one.  ``node`` is the machine of several that
+    executed it, "" where it was the same for all.
     """
 
     benchmark: str
@@ -49,6 +50,7 @@ class Row:
     better: Better = "less"
     warmup: bool = False
     fingerprint: str = ""
+    node: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class FailedRun:
     binary: str = ""
     variant: str = ""
     instrument: str = NATIVE
+    node: str = ""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from layoutrand.text.program_output import excerpt
 
 COLUMNS: Final = (
     "system", "benchmark", "seed", "execution", "iteration", "value", "metric", "unit", "warmup", "better",
-    "instrument", "status", "reason",
+    "instrument", "status", "reason", "node",
 )  # fmt: skip
 SCHEMA: Final = "layoutrand/export/1"
 OK: Final = "ok"
@@ -140,7 +140,8 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
             if cells.get("value", ""):
                 raise unreadable(where, f"status is {status!r}, so value must be empty", line=line)
             reason = plain(cells.get("reason", ""))
-            failures.append(FailedRun(status=plain(status), reason=reason, execution=execution, **name))
+            node = plain(cells.get("node", ""))
+            failures.append(FailedRun(status=plain(status), reason=reason, execution=execution, node=node, **name))
             continue
         value = parse_number(cells.get("value", ""), where, "value", line=line)
         value, unit = in_base_unit(value, plain(cells.get("unit", "")))
@@ -155,6 +156,7 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
                 iteration=iteration,
                 warmup=_flag(cells, where, line),
                 better=_better(cells, where, line),
+                node=plain(cells.get("node", "")),
                 **name,
             )
         )

@@ -1,0 +1,111 @@
+"""`layoutrand bundle`: a system's capture to a machine that shares no file system with this one.
+
+The bundle is as for nodes (`usecases/bundle.py`). Beside it stands by which key the build is known, so that a build of
+the same source with the same tools and flags finds the capture there as it would here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from layoutrand.core.bundle import is_digest
+from layoutrand.core.config import Config
+from layoutrand.errors import BundleError, CacheError, UsageError
+from layoutrand.usecases.build import find_order
+from layoutrand.usecases.bundle import Travelled, export_capture, import_capture
+from layoutrand.usecases.memory import recall_capture
+from layoutrand.usecases.origin import Origins
+from layoutrand.usecases.site import Progress, Site
+from layoutrand.world.cache import Cache
+from layoutrand.world.disk import canonical_json
+from layoutrand.world.process import Runner
+from layoutrand.world.staging import Staging
+
+SCHEMA: Final = "layoutrand/carried/1"
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A capture on its way: the digest that names it, of which system and capture it is, and what moved."""
+
+    digest: str
+    system: str
+    capture: str
+    travelled: Travelled
+
+
+def export_system(  # noqa: PLR0913 - where, with what, and what
+    config: Config, project: Path, cache: Cache, runner: Runner, *, system: str, folder: Path, jobs: int,
+    progress: Progress,
+) -> Carried:  # fmt: skip
+    """Put the capture that a build of the system would use now into the directory.
+
+    Raises `UsageError` in rebuild mode, which has no such capture, `CacheError` where it is not in the cache, and
+    `BundleError` where the directory cannot be written.
+    """
+    if config.build.mode == "rebuild":
+        raise UsageError('build.mode = "rebuild" builds once per layout: there is no capture that could be carried')
+    site = Site(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say))
+    order = find_order(site, system, "capture")
+    capture, _ = recall_capture(cache, order)
+    known = cache.recall(order.key)
+    if capture is None or known is None:
+        raise CacheError(
+            f"system {system} has no capture in the cache that is of its present source, tools and flags: "
+            f"`layoutrand build --system {system} --seeds 1` makes it, `layoutrand build --explain` says what changed"
+        )
+    staging = Staging(folder)
+    done = export_capture(cache, capture, staging, jobs=jobs)
+    table = {"schema": SCHEMA, "system": system, "bundle": done.digest, "key": order.key, "known": known}
+    return Carried(staging.put_carried(canonical_json(table)), system, capture.id, done.travelled)
+
+
+def import_system(cache: Cache, folder: Path, digest: str | None) -> Carried:
+    """Put the capture of that digest, or the only one in the directory, into the cache.
+
+    Raises `UsageError` where it is not clear which, `BundleError` for one that is incomplete or damaged, and
+    `CacheError` where the cache cannot be written.
+    """
+    staging = Staging(folder)
+    digest = digest or _only(staging)
+    if not is_digest(digest):
+        raise UsageError(f"{digest} is not a digest: `layoutrand bundle export` prints one, 64 hexadecimal digits")
+    table = _parsed(staging.get_carried(digest), f"{folder}/carried/{digest}.json")
+    capture, travelled = import_capture(cache, staging, table["bundle"])
+    if table["known"].get("capture") != capture.id:
+        raise BundleError(f"{folder}/carried/{digest}.json is of another capture than its bundle. Export it again")
+    cache.remember(table["key"], table["known"])
+    return Carried(digest, table["system"], capture.id, travelled)
+
+
+def _only(staging: Staging) -> str:
+    found = staging.carried()
+    if not found:
+        raise UsageError(f"nothing was exported to {staging.root}: `layoutrand bundle export SYSTEM DIR` does that")
+    if len(found) > 1:
+        listed = []
+        for digest in found:
+            table = _parsed(staging.get_carried(digest), f"{staging.root}/carried/{digest}.json")
+            listed.append(f"\n  {digest} ({table['system']})")
+        raise UsageError(f"{staging.root} holds several captures; name one of them:{''.join(listed)}")
+    return found[0]
+
+
+def _parsed(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        table: dict[str, Any] = json.loads(data)
+        schema = table["schema"]
+        right = (
+            is_digest(table["bundle"]) and is_digest(table["key"]) and isinstance(table["system"], str)
+            and isinstance(table["known"], dict)
+        )  # fmt: skip
+    except (ValueError, KeyError, TypeError) as error:
+        raise BundleError(f"{where} does not say of which build it is: {error}") from error
+    if schema != SCHEMA:
+        raise BundleError(f"{where}: schema {schema!r}, this layoutrand reads {SCHEMA!r}")
+    if not right:
+        raise BundleError(f"{where} does not say of which build it is. Export it again")
+    return table

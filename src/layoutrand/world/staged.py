@@ -1,0 +1,232 @@
+"""What is in a staging directory, and getting rid of what nobody needs any more.
+
+Nothing there is the only one of its kind but records of executions, which are measurements: those are never deleted.
+Anything else can be made again; still nothing is deleted that a task may be about to use:
+
+* a bundle, the day it was exported or fetched last (its manifest's time) counting as its last use;
+* a content that a bundle refers to that is kept, or that is younger than a day: contents are written, and touched where
+  they are there already, before the manifest that refers to them;
+* a content that no bundle refers to, as inputs and orders of executions are: their last use is when they were sent;
+* a job's files while Slurm has not done with it, and all of them where Slurm does not answer;
+* what a writer has begun less than a day ago.
+
+Only names that layoutrand and submitit give are touched, and no symbolic link is followed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from layoutrand.core import bundle
+from layoutrand.core.bundle import Manifest
+from layoutrand.errors import BundleError
+from layoutrand.world.staging import Staging, staging_errors
+
+DAY_S: Final = 86400.0
+"""Nothing younger (s) is deleted."""
+
+Kind = Literal["bundle", "carried", "content", "result", "record", "job", "token", "scratch", "unknown"]
+KINDS: Final[Mapping[Kind, str]] = {
+    "bundle": "captures for nodes",
+    "carried": "captures for other machines",
+    "content": "their files",
+    "result": "binaries waiting to be taken home",
+    "record": "executions waiting to be recorded",
+    "job": "files of Slurm jobs",
+    "token": "notes of Slurm jobs",
+    "scratch": "unfinished writing",
+    "unknown": "not layoutrand's",
+}
+"""What each kind is, in the order in which they are shown."""
+
+_PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
+    ("scratch", re.compile(r"(.*/)?\.tmp-[^/]+")),
+    ("scratch", re.compile(r"slurm/([0-9a-f]{32}\.pkl|submission_file_[0-9a-f]+\.sh)")),
+    ("content", re.compile(r"objects/([0-9a-f]{2})/\1[0-9a-f]{62}")),
+    ("bundle", re.compile(r"bundles/[0-9a-f]{64}\.json")),
+    ("carried", re.compile(r"carried/[0-9a-f]{64}\.json")),
+    ("result", re.compile(r"results/([0-9a-f]{2})/\1[0-9a-f]{62}")),
+    ("record", re.compile(r"(executions|pools)/.+")),
+    ("token", re.compile(r"slurm/tokens/[0-9a-f]+")),
+    ("job", re.compile(r"slurm/\d+(_\d+)?/[^/]+")),
+)
+
+
+@dataclass(frozen=True)
+class Staged:
+    """One file, or one job's files: size on disk in bytes, time of its last use, and for people a ``label``.
+
+    A bundle refers to contents, which are ``contents_size`` bytes on disk.
+    """
+
+    kind: Kind
+    name: str
+    path: Path
+    size: int
+    used_at: float
+    label: str = ""
+    refers_to: frozenset[str] = frozenset()
+    contents_size: int = 0
+
+
+@dataclass
+class Inventory:
+    """What is there; ``problems`` are paths that could not be looked at or deleted, with the reason."""
+
+    entries: list[Staged] = field(default_factory=list)
+    problems: list[tuple[Path, str]] = field(default_factory=list)
+
+    def of(self, kind: Kind) -> list[Staged]:
+        """Those of one kind, least recently used first."""
+        return sorted((entry for entry in self.entries if entry.kind == kind), key=lambda entry: entry.used_at)
+
+
+def inventory(root: Path) -> Inventory:
+    """Everything below the staging directory; raises `BundleError` where there is none."""
+    with staging_errors("read", root):
+        os.scandir(root).close()
+    found = Inventory()
+    jobs: dict[str, list[Staged]] = {}
+    for path in _files(root, found):
+        with suppress(FileNotFoundError):  # taken home, or deleted by another, meanwhile
+            entry = _entry(root, path)
+            if entry.kind == "job":
+                jobs.setdefault(entry.name, []).append(entry)
+            else:
+                found.entries.append(entry)
+    for name, files in jobs.items():
+        latest = max(entry.used_at for entry in files)
+        size = sum(entry.size for entry in files)
+        found.entries.append(Staged("job", name, root / "slurm" / name, size, latest, name))
+    sizes = {entry.name: entry.size for entry in found.of("content")}
+    found.entries = [
+        _described(Staging(root), entry, sizes, found) if entry.kind == "bundle" else entry for entry in found.entries
+    ]
+    return found
+
+
+def collect(
+    root: Path, *, older_s: float, now: float, active: Collection[str] | None, dry_run: bool = False
+) -> tuple[list[Staged], Inventory]:
+    """Delete what is not needed and was not used for ``older_s`` (at least `DAY_S`): what that was, and what is left.
+
+    ``active`` are the ids of jobs that Slurm has not done with, None where that is not known. Files that may not be
+    deleted are problems of the inventory; so are manifests that cannot be read, for whose sake all contents stay.
+    """
+    older_s = max(older_s, DAY_S)
+    found = inventory(root)
+    known = None if active is None else {job.split("_", 1)[0] for job in active} | set(active)
+    deleted: list[Staged] = []
+
+    def drop(entry: Staged, age: float) -> None:
+        if now - entry.used_at >= age and _gone(entry, now - age, found, dry_run):
+            deleted.append(entry)
+
+    ages: dict[Kind, float] = {"bundle": older_s, "carried": older_s, "result": older_s, "scratch": DAY_S}
+    for kind, age in ages.items():
+        for entry in found.of(kind):
+            drop(entry, age)
+    for entry in found.entries:
+        if entry.kind in {"job", "token"} and now - entry.used_at >= older_s:
+            if known is None:
+                found.problems.append((entry.path, "Slurm does not say whether the job is done"))
+            elif entry.label not in known:
+                drop(entry, older_s)
+    gone = {entry.path for entry in deleted}
+    kept = [entry for entry in (found if dry_run else inventory(root)).of("bundle") if entry.path not in gone]
+    needed = {digest for entry in kept for digest in entry.refers_to}
+    freed = {digest for entry in deleted for digest in entry.refers_to}
+    if all(entry.label != _UNREADABLE for entry in kept):
+        for entry in found.of("content"):
+            if entry.name not in needed:
+                drop(entry, DAY_S if entry.name in freed else older_s)
+    gone = {entry.path for entry in deleted}
+    found.entries = [entry for entry in found.entries if entry.path not in gone]
+    return deleted, found
+
+
+_UNREADABLE: Final = "cannot be read"
+
+
+def _files(root: Path, found: Inventory) -> Iterator[Path]:
+    def wrong(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            found.problems.append((Path(str(error.filename)), error.strerror or str(error)))
+
+    for folder, directories, names in os.walk(root, onerror=wrong):
+        links = [name for name in directories if os.path.islink(os.path.join(folder, name))]
+        for name in sorted([*names, *links]):
+            yield Path(folder, name)
+
+
+def _entry(root: Path, path: Path) -> Staged:
+    status = path.lstat()
+    relative = str(path.relative_to(root))
+    kind: Kind = "unknown"
+    if stat.S_ISREG(status.st_mode):
+        kind = next((kind for kind, pattern in _PATTERNS if pattern.fullmatch(relative)), "unknown")
+    name, label = path.name, ""
+    if kind == "unknown":
+        name = relative
+    elif kind in {"bundle", "carried"}:
+        name = path.stem
+    elif kind == "job":
+        name = label = path.parent.name
+    elif kind == "token":
+        with suppress(OSError):
+            label = path.read_text("ascii", "replace").strip()
+    return Staged(kind, name, path, status.st_blocks * 512, status.st_mtime, label)
+
+
+def _described(staging: Staging, entry: Staged, sizes: Mapping[str, int], found: Inventory) -> Staged:
+    """The bundle with what its manifest says: which system's capture, and the size of all that it refers to."""
+    try:
+        manifest = bundle.parse_manifest(staging.manifest(entry.name, use=False), where=str(entry.path))
+    except BundleError as error:
+        if not entry.path.exists():  # deleted by another meanwhile
+            return entry
+        damaged = os.access(entry.path, os.R_OK)  # nobody can import it, so what it refers to is of no use to it
+        found.problems.append((entry.path, str(error)))
+        return replace(entry, label="damaged" if damaged else _UNREADABLE)
+    size = sum(sizes.get(digest, 0) for digest in manifest.sizes())
+    label = f"{_system(staging, manifest)} {manifest.capture[:16]}"
+    return replace(entry, label=label, contents_size=size, refers_to=frozenset(manifest.sizes()))
+
+
+def _system(staging: Staging, manifest: Manifest) -> str:
+    record = next((file for file in manifest.files if file.path == bundle.RECORD), None)
+    if record is None:
+        return "?"
+    try:
+        return str(json.loads(staging.get(record.sha256, record.size)[0])["system"])
+    except (BundleError, ValueError, KeyError, TypeError):
+        return "incomplete:"
+
+
+def _gone(entry: Staged, before: float, found: Inventory, dry_run: bool) -> bool:
+    """Delete the entry if it was not used since; whether it is gone, or would be."""
+    if dry_run:
+        return True
+    files = sorted(entry.path.iterdir()) if entry.kind == "job" else [entry.path]
+    try:
+        for path in files:
+            if path.lstat().st_mtime > before:
+                return False
+        for path in files:
+            path.unlink()
+        if entry.kind == "job":
+            entry.path.rmdir()
+    except FileNotFoundError:
+        return True  # another was quicker
+    except OSError as error:
+        found.problems.append((Path(str(error.filename)), error.strerror or str(error)))
+        return False
+    return True
