@@ -167,3 +167,14 @@ def test_stopping_cancels_what_is_out():
     with pytest.raises(ClusterError, match="interrupted while nodes were counting"):
         Dealer(executor, abs, Home(), retries=1, stopped=lambda: True, doing="counting").deal([Work((1,)), Work((2,))])
     assert all(future.cancelled() for future in executor.given)
+
+
+@pytest.mark.parametrize(
+    ("words", "brief"),
+    [
+        ("gone", "gone"), ("", ""), ("it failed: because\nof\nthis", "it failed: because"),
+        ("it failed with trace:\n  File x\nOSError: full\n\n", "it failed with trace: OSError: full"),
+    ],
+)  # fmt: skip
+def test_a_problem_in_one_line(words, brief):
+    assert Problem(words).brief == brief

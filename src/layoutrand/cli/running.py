@@ -230,7 +230,8 @@ def run_message(summary: Summary) -> str:
     """What was executed, in a sentence."""
     failed = f", {len(summary.failures)} failed" if summary.failures else ""
     unbuilt = f", {summary.unbuilt} have no binary" if summary.unbuilt else ""
-    nodes = f" on {len(summary.nodes)} nodes ({', '.join(summary.nodes)})" if summary.nodes else ""
+    count = "1 node" if len(summary.nodes) == 1 else f"{len(summary.nodes)} nodes"
+    nodes = f" on {count} ({', '.join(summary.nodes)})" if summary.nodes else ""
     waiting = f", {summary.waiting} no node could execute" if summary.waiting else ""
     return (
         f"{summary.executed} executions now{nodes}, {summary.already} were there already{failed}{unbuilt}{waiting}; "

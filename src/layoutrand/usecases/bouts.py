@@ -149,7 +149,7 @@ class _Home:
 
     def again(self, payload: Bout, problem: Problem) -> None:
         """Say that a bout is given out again, and why."""
-        self._say(f"{_named(payload)}: {problem.words.splitlines()[0]}; given out again")
+        self._say(f"{_named(payload)}: {problem.brief}; given out again")
 
     def failed(self, payload: Bout, attempts: int, problem: Problem) -> None:
         """Record the executions as lost; where nodes refused, nothing was executed and nothing is recorded."""

@@ -40,6 +40,12 @@ class Problem:
     log: str = ""
     node: str = ""
 
+    @property
+    def brief(self) -> str:
+        """The words in one line: the first, and the last where the first only announces what follows."""
+        lines = [line.strip() for line in self.words.splitlines() if line.strip()] or [""]
+        return f"{lines[0]} {lines[-1]}" if len(lines) > 1 and lines[0].endswith(":") else lines[0]
+
 
 class Hands(Protocol[P, Heard_contra]):
     """Whoever wants the work done."""

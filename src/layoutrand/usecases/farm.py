@@ -167,8 +167,9 @@ class _Batch:
         """Say that layouts are given out again, and why."""
         named = ", ".join(str(layout) for layout in payload.layouts)
         artefact = self._linking.link.artefact
-        first = problem.words.splitlines()[0]
-        self._farm.say(f"{self._linking.capture.system}: {artefact}, layout {named}: {first}; it is given out again")
+        self._farm.say(
+            f"{self._linking.capture.system}: {artefact}, layout {named}: {problem.brief}; it is given out again"
+        )
 
     def failed(self, payload: Chunk, attempts: int, problem: Problem) -> None:
         """Record the layouts as failed: they were given out as often as they may be.
