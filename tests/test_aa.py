@@ -9,8 +9,11 @@ import pytest
 
 from experiments import measured, selected, write
 from fakes import make_config
+from layoutrand.cli.running import show_aa
+from layoutrand.cli.terminal import Terminal
+from layoutrand.core.config import parse
 from layoutrand.errors import AnalysisError
-from layoutrand.usecases.aa import aa_document, compare_with_itself
+from layoutrand.usecases.aa import aa_document, compare_with_itself, of_seeds
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 
@@ -46,11 +49,47 @@ def test_an_odd_binary_is_left_out(tmp_path):
     assert compared(tmp_path, {seed: [[5.0 + seed]] for seed in range(7)}).n_each == 3
 
 
+def test_of_the_seeds_asked_for_alone(tmp_path):
+    """`run --aa --seeds 4` judges four binaries, however many are recorded."""
+    write(CONFIG, tmp_path, measured(CONFIG, tmp_path, "a", "b", {seed: [[5.0 + seed]] for seed in range(1, 31)}))
+    everything = selected(CONFIG, tmp_path)
+    (row,) = compare_with_itself(of_seeds(everything, [1, 2, 3, 4]), confidence=0.95)
+
+    assert row.n_each == 2
+    assert 5.5 / 8.5 < row.ratio.centre < 8.5 / 5.5
+    assert compare_with_itself(everything, confidence=0.95)[0].n_each == 15
+    with pytest.raises(AnalysisError, match="at least 4 binaries"):
+        compare_with_itself(of_seeds(everything, [1, 2, 3]), confidence=0.95)
+
+
+def test_of_the_rounds_asked_for_where_there_is_one_layout(tmp_path):
+    text = (
+        '[project]\nname = "p"\n[build]\nartefacts = ["prog"]\n[systems.a]\nprebuilt = "old"\n'
+        '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
+    )
+    config = parse(text, path="layoutrand.toml")
+    write(config, tmp_path, measured(config, tmp_path, "a", "b", {"stock": [[1.0 + k] for k in range(12)]}))
+    (row,) = compare_with_itself(of_seeds(selected(config, tmp_path), range(1, 9)), confidence=0.95)
+    assert row.n_each == 4
+
+
 def test_the_same_results_give_the_same_rows(tmp_path):
     """Divisions depend on nothing but their number and the seeds."""
     data = {seed: [[5.0 + seed % 3], [5.1]] for seed in range(8)}
 
     assert compared(tmp_path / "x", data) == compared(tmp_path / "y", data)
+
+
+def test_intervals_without_bounds_are_null_in_json_and_words_in_the_table(tmp_path, capsys):
+    """Two binaries a side that differ much: the mean of a side may be 0, so most ratios have no bounds."""
+    row = compared(tmp_path, {1: [[1.0]], 2: [[90.0]], 3: [[2.0]], 4: [[80.0]]})
+    (document,) = aa_document([row])
+    show_aa([row], 0.95, Terminal(json=False, quiet=False))
+    shown = capsys.readouterr().out
+
+    assert (document["interval"], document["half_width"]) == ([None, None], None)
+    assert "without bounds" in shown
+    assert "inf" not in shown
 
 
 def test_too_few_binaries(tmp_path):

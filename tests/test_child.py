@@ -47,6 +47,14 @@ def test_the_answer_is_not_mixed_with_what_is_printed():
     assert rest == ["ä", b"\xff" * 200_000, {"a": 1}]
 
 
+def test_modules_of_the_working_directory_are_not_imported(tmp_path, monkeypatch):
+    """A project may have a file of any name, and a worker may be started there."""
+    for name in ("struct", "pickle", "tempfile"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+    assert call(MODULE, ["echo", 1])[1:] == [1]
+
+
 def test_an_exception_there_says_what_it_was():
     with pytest.raises(ClusterError, match=r"(?s)the process that measures ended with status 1:.*ValueError: as asked"):
         call(MODULE, ["raise"])

@@ -167,3 +167,21 @@ def test_a_machine_without_slurm_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ClusterError, match="sbatch is not on PATH"), opened(config("slurm").cluster, tmp_path):
         pass
+
+
+@pytest.mark.parametrize(("name", "mode"), [("slurm", 0o777), ("slurm", 0o1777), ("", 0o777)])
+def test_a_directory_that_anybody_may_write_is_refused(tmp_path, monkeypatch, name, mode):
+    """What jobs and their answers are unpickled from decides what is executed as the user."""
+    shared = tmp_path / "a shared"
+    (shared / "slurm").mkdir(parents=True)
+    (shared / name).chmod(mode)
+    for program in ("sbatch", "squeue", "scancel", "scontrol", "srun"):
+        (tmp_path / program).write_text("#!/bin/sh\n")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setitem(sys.modules, "submitit", sys)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with (
+        pytest.raises(ClusterError, match=r"everybody may write to .*a shared.*: chmod o-w '/"),
+        opened(config("slurm").cluster, shared),
+    ):
+        pass

@@ -10,6 +10,9 @@ from scipy import stats as scipy_stats
 
 from experiments import execution, measured, selected, write
 from fakes import make_config
+from layoutrand.cli.comparing import show_comparison
+from layoutrand.cli.terminal import Terminal
+from layoutrand.core.config import parse
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuildFailure
 from layoutrand.usecases.compare import compare
@@ -45,8 +48,34 @@ def test_the_technical_reports_old_and_new_system(tmp_path):
     assert benchmark["interval"] == pytest.approx([0.10983, 1.72530], abs=1e-5)
     assert (benchmark["method"], benchmark["verdict"]) == ("fieller", "undecided")
     assert (benchmark["baseline"], benchmark["candidate"]) == (
-        {"mean": 10.5, "n_binaries": 3}, {"mean": 6.5, "n_binaries": 3},
+        {"mean": 10.5, "n_binaries": 3, "counted": "binaries"}, {"mean": 6.5, "n_binaries": 3, "counted": "binaries"},
     )  # fmt: skip
+
+
+def test_of_one_layout_beside_many_each_side_says_what_it_counts(tmp_path, capsys):
+    text = (
+        '[project]\nname = "p"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n[systems.a]\nprebuilt = "old"\n'
+        '[systems.b]\n[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n[run]\nexecutions = 2\n'
+    )
+    config = parse(text, path="layoutrand.toml")
+    rows = measured(config, tmp_path, "a", "b", {"stock": [[1.0], [1.1], [1.2]]})
+    rows += measured(config, tmp_path, "b", "b", {k: [[2.0 + k / 10], [2.0]] for k in (1, 2, 3, 4)})
+    write(config, tmp_path, rows)
+    result = compare(selected(config, tmp_path), "a", "b", confidence=0.95, threshold=0.01, metric=None)
+    (benchmark,) = compare_document(result)["benchmarks"]
+    assert benchmark["baseline"] == {"mean": pytest.approx(1.1), "n_executions": 3, "counted": "executions"}
+    assert benchmark["candidate"] == {
+        "mean": pytest.approx(2.125), "n_binaries": 4, "n_executions": 8, "counted": "binaries",
+    }  # fmt: skip
+    said = " ".join(benchmark["warnings"])
+    assert "3 executions of the baseline" in said
+    assert "4 binaries of the candidate" in said
+    show_comparison(result, Terminal(json=False, quiet=False))
+    shown = capsys.readouterr().out
+    assert " 4 binaries / 3 executions " in shown
+    assert "4 binaries of b, 3 executions of a); a has one layout alone, so nothing is said of" in " ".join(
+        shown.split()
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from layoutrand.usecases.prebuilt import recorded_under
 from layoutrand.usecases.report import report
 from layoutrand.usecases.report_host import captures_of
 from layoutrand.usecases.sentences import of_ratio, of_suite
+from layoutrand.usecases.tools import tools_of
 from layoutrand.world.cache import Cache
 from layoutrand.world.results_file import open_for_reading, results_path
 
@@ -421,6 +422,20 @@ def test_compiler_linker_and_source_are_told_where_they_are_known(tmp_path, sour
     assert "--threshold 2% --confidence 0.9" in Reader(render(page)).text
 
 
+def test_what_was_recorded_with_the_executions_needs_no_cache(tmp_path):
+    selection = recorded(tmp_path)
+    made = {
+        f"capture-of-{name}": tools_of(capture_of(name, source={"commit": "ab" * 20, "repo": "/r"})) for name in "ab"
+    }
+    known = [dataclasses.replace(context, tools=made) for context in contexts(tmp_path, selection)]
+    stale = {"capture-of-a": capture_of("a", source={}, ld="another ld")}
+    page = report(selection, known, "a", confidence=0.9, threshold=0.02, captures=stale)
+    (host,) = [section for section in page.sections if section.anchor == "host"]
+    (tools,) = [table for table in host.tables if "linkers" in table.caption]
+    assert [row[2:] for row in tools.rows] == [("GNU ld 2.40", "commit abababababab of /r")] * 2
+    assert list(host.paragraphs) == []
+
+
 def test_what_the_numbers_rest_on_and_what_they_leave_out_is_told(tmp_path):
     metric = "metric = {regex = '(x)', name = 'op', unit = 'ms', wall = false, warmup = 3}"
     config = make_config(f'[[benchmarks]]\nname = "fib"\ncommand = ["x"]\n{metric}\n', systems=("a",))
@@ -595,3 +610,6 @@ def test_executions_of_one_layout_are_not_passed_off_as_layouts(tmp_path):
     assert [figure.heading for figure in section.figures] == ["Binaries", "Order of execution"]
     assert section.figures[0].caption.startswith("Each mark is one execution: there is one layout alone.")
     assert "There is one binary of each system here: how layouts differ cannot be seen." in section.paragraphs
+    assert dict(page.facts)["Seeds"] == "rounds 0..2 of one layout (3)"
+    (basis,) = [section for section in page.sections if section.anchor == "basis"]
+    assert [row[1] for row in basis.tables[0].rows] == ["one layout, rounds 0..2"] * 2

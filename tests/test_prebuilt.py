@@ -66,6 +66,17 @@ def test_a_prebuilt_system_is_executed_once_a_round_and_is_a_sample_of_one_binar
     assert (project / "said-new").read_text() == f"<in {project}/new>\n"
 
 
+def test_the_tables_of_one_layout_are_about_executions(project):
+    document(project, "run", "--seeds", "3", "--share-machine")
+    done = layoutrand(project, "analyse", "--metric", "t")
+    assert done.returncode == 0, done.stderr
+    assert "Mean over executions of one layout, " in done.stdout
+    assert "Executions of one layout that stand out (all are in the numbers)" in done.stdout
+    assert "layouts that stand out" not in done.stdout
+    assert " 0.00 %" in done.stdout
+    assert "[0.00, 0.00]" not in done.stdout, "that would say that the deviation is known"
+
+
 def test_compare_says_that_one_binary_each_says_nothing_of_layouts(project):
     document(project, "run", "--seeds", "4", "--share-machine")
     done = layoutrand(project, "compare", "old", "new")
@@ -76,6 +87,9 @@ def test_compare_says_that_one_binary_each_says_nothing_of_layouts(project):
     assert sentence in done.stdout
     assert "old, new: prebuilt, in one layout: intervals cover executions of these files" in done.stderr
     assert "4 executions of the baseline hardly support an interval" in done.stderr
+    assert "4 / 4 executions" in done.stdout
+    assert "\nold: in one layout, rounds 1..4, 4 executions, none failed\n" in done.stdout
+    assert "without a seed" not in done.stdout
 
 
 def test_other_files_or_other_args_are_another_system(project):

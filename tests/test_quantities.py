@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutrand.text.quantities import change, changes, telling
+from layoutrand.text.quantities import change, changes, ends, quantity, telling
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,33 @@ def test_digits_that_tell(values, digits):
 
 def test_digits_begin_where_they_are_asked_to():
     assert telling([20.0, 30.0], 2) == 2
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "unit", "words"),
+    [
+        (0.01349, 0.0156, "s", "[13.49, 15.60] ms"),
+        (0.0135, 0.0156, "s", "[13.5, 15.6] ms"),
+        (0.0009876, 0.001023, "s", "[0.988, 1.023] ms"),
+        (-0.0001, 0.02, "s", "[-0.1, 20.0] ms"),
+        (12345.6, 20000, "s", "[12,346, 20,000] s"),
+        (3 * 2**20, 3.25 * 2**20, "B", "[3.00, 3.25] MiB"),
+        (999_999, 1_234_567, "1", "[999,999, 1,234,567]"),
+        (100, 200, "1", "[100, 200]"),
+        (99.5, 200, "ops", "[99.5, 200.0] ops"),
+        (0, 0, "s", "[0, 0] µs"),
+        (1e-7, 2e-7, "x", "[1e-07, 2e-07] x"),
+        (9.99996, 9.99997, "s", "[10, 10] s"),
+        (-5, float("inf"), "s", "[-5, inf] s"),
+    ],
+)
+def test_the_ends_of_an_interval_are_told_alike(low, high, unit, words):
+    assert ends(low, high, unit) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [(0.0156, "s", "15.6 ms"), (12345.6, "s", "12,346 s"), (1_234_567, "1", "1,234,567"), (2.5, "ops", "2.5 ops")],
+)
+def test_a_quantity_is_never_written_with_an_exponent_that_thousands_do_without(value, unit, words):
+    assert quantity(value, unit) == words

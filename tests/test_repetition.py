@@ -17,6 +17,7 @@ from experiments import execution, selected, write
 from fakes import FakeExecutor, captures, make_binary, make_config
 from layoutrand.core.attempts import Attempts, is_due, is_to_be_repeated, that_count
 from layoutrand.core.config import parse
+from layoutrand.core.disturbance import summary, whereabouts
 from layoutrand.errors import ConfigError
 from layoutrand.model import Measurement
 from layoutrand.usecases.analyse import analyse
@@ -266,6 +267,21 @@ def test_disturbed_executions_stay_in_every_analysis_and_are_told(tmp_path):
     comparison = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
     assert any(warning.startswith(line) for warning in comparison.warnings)
     assert compare_document(comparison)["disturbed"][0]["systems"] == {"a": 2, "b": 1}
+
+
+def test_disturbed_executions_that_failed_are_not_said_to_be_in_the_samples(tmp_path):
+    config = make_config(WALL, run="controls = []")
+    value = (Measurement("wall_s", "s", 0, 1.0, warmup=False),)
+    noise = {"disturbances": ("busy",), "host_state": {"window_s": 1.0, "other_cpu_s": 0.5}}
+    crash = {"status": "crashed", "reason": "SIGSEGV"}
+    rows = [execution(config, tmp_path, "a", "b", k, measurements=value) for k in (1, 2)]
+    rows += [execution(config, tmp_path, "a", "b", 3, measurements=value, **noise)]
+    rows += [execution(config, tmp_path, "a", "b", k, **noise, **crash) for k in (4, 5)]
+    write(config, tmp_path, rows)
+    warnings = selected(config, tmp_path).warnings
+    line = "b: 3 of 5 executions were disturbed (busy 3; a 3); 2 of them failed, the others are in the samples"
+    assert any(warning.startswith(line) for warning in warnings)
+    assert whereabouts(summary(rows[3:])) == "they failed, so none is in the samples"
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,25 @@ def test_files_directories_and_links_are_what_they_were(project, tmp_path):
     assert (made / "tool").stat().st_mode & 0o777 == 0o755
 
 
+def test_a_name_that_is_a_link_to_a_directory_is_carried_as_the_directory(project, tmp_path):
+    """As at home, where an execution gets a copy of it; nothing is ever written to where the link leads."""
+    data = tmp_path / "data set"
+    data.mkdir()
+    (data / "x").write_text("X")
+    (data / "x").chmod(0o444)
+    before = (data / "x").stat().st_mtime_ns
+    (project / "here").symlink_to(data)
+    made = carried(project, tmp_path, ["here", "here/x"])
+    assert not (made / "here").is_symlink()
+    assert (made / "here/x").read_text() == "X"
+    assert (data / "x").stat().st_mtime_ns == before
+
+
+def test_nothing_is_made_through_a_link(project, tmp_path):
+    with pytest.raises(BundleError, match=r"(?s)dir/link/.* lies behind the symbolic link .*/dir/link, which is"):
+        described(project, ["dir", "dir/link/$x 'y'\n"])
+
+
 def test_what_lies_above_the_project_lies_above_its_replica(project, tmp_path):
     made = carried(project, tmp_path, ["../../above", "tool"])
     assert (made / "../../above").read_text() == "up"

@@ -132,7 +132,7 @@ def test_tables_fit_the_terminal_and_lose_no_cell(imported, capsys, monkeypatch,
     names = [LONG, "\x1b[31mred", "日本語のベンチマーク", *(f"benchmark {k}" for k in range(15))]
     imported(names, systems=("A", "B", "C"))
     wide = printed(capsys, *command).out
-    monkeypatch.setattr(terminal_module, "_WIDTH_ELSEWHERE", width)
+    monkeypatch.setattr(terminal_module, "terminal_width", lambda: width)
     narrow = printed(capsys, *command).out
     table_lines = [line for line in narrow.splitlines() if line.startswith(("benchmark", "  ", "日本"))]
 
@@ -144,7 +144,7 @@ def test_tables_fit_the_terminal_and_lose_no_cell(imported, capsys, monkeypatch,
 
 
 def test_a_table_too_wide_goes_on_below_under_the_same_names(capsys, monkeypatch):
-    monkeypatch.setattr(terminal_module, "_WIDTH_ELSEWHERE", 30)
+    monkeypatch.setattr(terminal_module, "terminal_width", lambda: 30)
     Terminal(json=False, quiet=False).table(
         "T", ("benchmark", "system", "one", "two"), [("b", "s", "1" * 10, "2" * 10), ("c", "s", "3" * 10, "4" * 10)]
     )
@@ -159,6 +159,19 @@ def test_a_table_too_wide_goes_on_below_under_the_same_names(capsys, monkeypatch
         "b          s       2222222222",
         "c          s       4444444444",
     ]
+
+
+def test_where_there_is_no_terminal_a_name_is_never_broken(capsys):
+    """Such as a mangled symbol, which somebody may search for: in one line with its numbers."""
+    name = "_ZN4llvm" + "9StringMap" * 40
+    Terminal(json=False, quiet=False).table(
+        "T", ("suspect", "worse", "layouts"), [(name, "where it is far from main", "3 / 4"), ("f" * 33, "-", "1 / 2")]
+    )
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+
+    assert [name, *"where it is far from main".split()] in lines
+    assert [name, "3", "/", "4"] in lines
+    assert ["f" * 33, "1", "/", "2"] in lines
 
 
 def test_what_moves_the_cursor_is_shown():

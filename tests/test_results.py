@@ -16,8 +16,9 @@ from layoutrand.world.results_file import exclusive_use, open_for_reading, open_
 
 EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
 CONTEXT = Context(
-    version="1", config={"a": [1]}, config_digest="d", schedule_seed=2**64 - 1, host_facts={"k": None}, instruments={}
-)
+    version="1", config={"a": [1]}, config_digest="d", schedule_seed=2**64 - 1, host_facts={"k": None}, instruments={},
+    tools={"capture": {"linker": "GNU ld"}},
+)  # fmt: skip
 EXECUTION = Execution(
     system="s", benchmark="b", definition="d", layout=2**64 - 1, instrument="native", repetition=0, round=2**64 - 1,
     attempt=1, order=3, binary_sha256="x", capture="c", status="ok", reason="", returncode=0, signal=None,
@@ -160,6 +161,7 @@ def test_a_file_of_an_older_schema_is_brought_up_to_date_when_it_is_written(path
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for column in (*newer, "node"):
             connection.execute(f"ALTER TABLE executions DROP COLUMN {column}")
+        connection.execute("ALTER TABLE contexts DROP COLUMN tools")
         connection.execute("DROP TABLE nodes")
         connection.execute(f"PRAGMA user_version = {version}")
     with pytest.raises(ResultsError, match="`layoutrand run` brings it up to date"):
@@ -170,6 +172,7 @@ def test_a_file_of_an_older_schema_is_brought_up_to_date_when_it_is_written(path
     with open_for_reading(path) as store:
         (kept,) = store.executions(EXPERIMENT)
         assert store.nodes(EXPERIMENT) == []
+        assert [context.tools for context in store.contexts(EXPERIMENT)] == [{}]
     lost = {"conditions": {}, "disturbances": ()}
     assert kept == dataclasses.replace(EXECUTION, argv=kept.argv, **{name: lost[name] for name in newer})
 

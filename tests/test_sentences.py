@@ -86,10 +86,20 @@ def test_a_verdict_that_does_not_stand_beside_the_others():
 
 
 def test_one_layout():
-    sentence = said(counted="executions")
+    sentence = said(one_layout=(True, True))
     assert "30 executions each" in sentence
     assert sentence.endswith("one layout alone, so nothing is said of what other layouts would show")
     assert "one binary of each" not in sentence
+
+
+def test_one_layout_of_one_of_the_two():
+    forecast = Forecast(verdict="faster", n_binaries=40, n_more=10, warnings=())
+    sentence = said(one_layout=(True, False), n_baseline=1, n_candidate=20)
+    assert "(95 % interval 1.4 to 2.8 %, 20 binaries of O3, 1 execution of O2)" in sentence
+    assert sentence.endswith("O2 has one layout alone, so nothing is said of what other layouts would show")
+    assert "one binary of each" not in sentence
+    undecided = said(one_layout=(True, False), verdict="undecided", forecast=forecast)
+    assert "about 40 executions or binaries each would decide it" in undecided
 
 
 def test_a_single_binary_each():

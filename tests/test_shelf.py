@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
+import zlib
 
 import pytest
 
-from layoutrand.errors import BundleError
+from layoutrand.errors import BundleError, DamagedRecord, ResultsError
+from layoutrand.world.disk import sha256_bytes
+from layoutrand.world.project_id import project_id
 from layoutrand.world.shelf import Shelf
 
 
@@ -46,8 +50,23 @@ def test_a_damaged_record_is_named(shelf, harm):
     shelf.put("k1", {"value": list(range(100))})
     path = shelf.path("k1")
     path.write_bytes(harm(path.read_bytes()))
-    with pytest.raises(BundleError, match=r"/run/k1 is damaged, so what it records is executed again"):
+    with pytest.raises(DamagedRecord, match=r"/run/k1 is damaged, so what it records is executed again"):
         shelf.get("k1")
+
+
+@pytest.mark.parametrize("packed", [b"not packed", zlib.compress(b"{"), zlib.compress(b"[" * 200_000)])
+def test_a_sealed_record_that_is_none_is_named(shelf, packed):
+    shelf.put("k1", {})
+    shelf.path("k1").write_bytes(sha256_bytes(packed).encode() + b"\n" + packed)
+    with pytest.raises(DamagedRecord, match="k1 is damaged"):
+        shelf.get("k1")
+
+
+def test_a_record_that_cannot_be_read_is_not_damaged(shelf):
+    shelf.path("k1").mkdir(parents=True)
+    with pytest.raises(BundleError, match="cannot read .*/k1: Is a directory") as caught:
+        shelf.get("k1")
+    assert not isinstance(caught.value, DamagedRecord)
 
 
 def test_runs_do_not_see_each_other(tmp_path):
@@ -58,7 +77,15 @@ def test_runs_do_not_see_each_other(tmp_path):
     assert other.agreed("cpu") is None
 
 
-def test_all_agree_on_the_first_proposal(shelf):
+@pytest.mark.parametrize("links", [True, False])
+def test_all_agree_on_the_first_proposal(shelf, monkeypatch, links):
+    """Also where the file system has no hard links."""
+
+    def refuse(*_paths):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
     found = []
     start = threading.Barrier(8)
 
@@ -75,6 +102,7 @@ def test_all_agree_on_the_first_proposal(shelf):
     assert all(each == found[0] for each in found)
     assert shelf.agreed("cpu") == found[0]
     assert shelf.agreed("other") is None
+    assert len(os.listdir(shelf.path("").parent.parent / "pools")) == 1
 
 
 def test_a_damaged_agreement_says_what_to_do(shelf, tmp_path):
@@ -92,3 +120,13 @@ def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path):
     ):
         Shelf(tmp_path / "file", "run").put("k", {})
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_project_has_a_word_of_its_own(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    word = project_id(one)
+    assert len(word) == 32
+    assert project_id(one) == word != project_id(other)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultsError, match=r"cannot keep .*/file/.layoutrand/id: .*check owner"):
+        project_id(tmp_path / "file")

@@ -19,6 +19,7 @@
       StoreError *               exit status 1
         CacheError                 the cache cannot be written or read
         BundleError                a capture cannot be brought to another machine, or what arrived is damaged
+          DamagedRecord              what should be the record of an execution is none
         ResultsError               the results file cannot be used
       NoMeasurement              output that holds no usable number; becomes a failed execution, so it is no exit status
       AnalysisError              exit status 1: the numbers asked for cannot be computed from the data
@@ -116,6 +117,10 @@ class CacheError(StoreError):
 
 class BundleError(StoreError):
     """What travels between machines cannot be written or read, or is not what it should be."""
+
+
+class DamagedRecord(BundleError):
+    """What lies in the staging directory as the record of an execution is none, whatever is done about it."""
 
 
 class ResultsError(StoreError):

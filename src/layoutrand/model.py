@@ -6,7 +6,7 @@ The nouns are those of the package docstring; each has one meaning throughout co
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -199,7 +199,11 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Context:
-    """What is recorded once for every call that executes: a digest names it, so equal calls share one record."""
+    """What is recorded once for every call that executes: a digest names it, so equal calls share one record.
+
+    ``tools`` says of each capture, as executions name it, which "compilers" and "linker" made its binaries, and of
+    which "source".
+    """
 
     version: str
     config: Mapping[str, Any]
@@ -207,6 +211,7 @@ class Context:
     schedule_seed: int
     host_facts: Mapping[str, Any]
     instruments: Mapping[str, str]
+    tools: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

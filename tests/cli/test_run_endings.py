@@ -103,7 +103,10 @@ def test_a_notification_of_success(project):
 
 def test_a_notification_of_failure(project):
     project.write(status="1")
-    assert project.run("--notify", f"cd '{project.root}' && {TELL}").returncode == 1
+    done = project.run("--notify", f"cd '{project.root}' && {TELL}")
+    assert done.returncode == 1
+    single = [line for line in done.stderr.splitlines() if line.startswith("failed: system sys, benchmark b, ")]
+    assert (len(single), done.stderr.count("system sys, benchmark b: 3 more: ")) == (3, 1)
     assert told(project)[0] == "failed"
     assert "6 failed" in told(project)[1]
 
@@ -135,6 +138,17 @@ def test_all_builds_fail(project):
     assert told(project)[0] == "failed"
     (project.root / "src/part.c").write_text(PART)
     assert project.run().returncode == 0
+
+
+def test_a_system_is_compared_with_itself_over_the_seeds_asked_for(project):
+    assert project.run("--seeds", "6").returncode == 0
+    done = project.run("--seeds", "4", "--aa", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["aa_seeds"] == "1..4"
+    assert [row["n_each"] for row in document["aa"]] == [2]
+    shown = project.run("--seeds", "4", "--aa").stdout
+    assert "A/A: each system against itself, seeds 1..4 (4) (about 5 % alarms are to be expected)" in shown
 
 
 def test_no_seeds_are_added_for_what_fails(project):

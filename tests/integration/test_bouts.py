@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,15 +20,23 @@ from typing import Any
 import pytest
 
 from clusterkit import BENCHMARK, Machines, Site
+from layoutrand.core.cluster import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
-from layoutrand.usecases import pools
-from layoutrand.usecases.bout import Bout, Ended
+from layoutrand.model import Execution
+from layoutrand.usecases import bout_node, pools
+from layoutrand.usecases.bout import Bout, Ended, read_record, record_key, record_of
 from layoutrand.usecases.bout_orders import run_name
+from layoutrand.usecases.bouts import Nodes, execute_on_nodes
+from layoutrand.usecases.execute import execute
+from layoutrand.usecases.experiment import slot_key
 from layoutrand.usecases.run_plan import Request, make_plan
 from layoutrand.usecases.selection import Question, select
+from layoutrand.world.cache import Cache
 from layoutrand.world.host import processor
-from layoutrand.world.results_file import open_for_reading, results_path
+from layoutrand.world.measure import measure
+from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 from layoutrand.world.shelf import Shelf
+from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions, require
 
 Work = Callable[[Any], Any]
@@ -61,11 +72,15 @@ def test_every_round_is_executed_whole_on_one_node(site: Site) -> None:
         assert {one.system for one in own[::2]} | {other.system for other in own[1::2]} == {"a", "b"}
     assert set(summary.nodes) == {e.node for e in executions} <= {"n1", "n2"}
     assert site.waiting() == []
+    with open_for_reading(results_path(site.shop.project)) as store:
+        (context,) = store.contexts(store.experiments()[0][0])
+    assert [made["linker"].split()[0] for made in context.tools.values()] == ["GNU", "GNU"]
     places = {e.node: e.conditions["workplace"] for e in executions}
     assert len({len(place) for place in places.values()}) == 1
     assert len(set(places.values())) == len(places)
 
 
+@pytest.mark.slow
 def test_further_executions_come_in_further_passes(site: Site) -> None:
     """The second of a binary is given out when the first of all others are."""
     config = site.config("[run]\nexecutions = 2\n" + BENCHMARK, measure="rounds = 2")
@@ -75,6 +90,7 @@ def test_further_executions_come_in_further_passes(site: Site) -> None:
     assert dealt == [{0}, {0}, {1}, {1}]
 
 
+@pytest.mark.slow
 def test_several_rounds_in_one_task(site: Site) -> None:
     """Where executions are short, a task is not worth one round."""
     with Machines(site.folder) as nodes:
@@ -83,6 +99,7 @@ def test_several_rounds_in_one_task(site: Site) -> None:
     assert len(slots(site)) == 21
 
 
+@pytest.mark.slow
 def test_what_was_executed_is_not_executed_again(site: Site) -> None:
     """A further call gives out what is new, and a call without anything new gives out nothing."""
     with Machines(site.folder) as nodes:
@@ -139,6 +156,7 @@ def test_what_is_lost_too_often_is_recorded_and_can_be_tried_again(site: Site) -
     assert {attempt for *_, seed, _, attempt in slots(site) if seed == 2} == {1, 2}
 
 
+@pytest.mark.slow
 def test_a_node_that_always_gets_something_done_is_never_given_up(site: Site) -> None:
     """One execution per task, each task lost: more tasks than retries, and still nothing is recorded as lost."""
 
@@ -171,6 +189,7 @@ def test_a_worker_that_is_killed_takes_its_program_with_it(site: Site) -> None:
     assert len(site.told("BrokenProcessPool")) == 1
 
 
+@pytest.mark.slow
 def test_what_comes_home_twice_counts_once(site: Site) -> None:
     """The network was cut, the task given out again, and the first node finished all the same."""
     cut: list[Bout] = []
@@ -198,6 +217,7 @@ def test_what_comes_home_twice_counts_once(site: Site) -> None:
     assert site.waiting() == []
 
 
+@pytest.mark.slow
 def test_a_home_that_was_killed_finds_what_was_finished_meanwhile(site: Site) -> None:
     """Interrupted after the first execution; nodes go on; the next call takes their records before it deals."""
     stop = threading.Event()
@@ -224,6 +244,7 @@ def test_a_home_that_was_killed_finds_what_was_finished_meanwhile(site: Site) ->
     assert len(slots(site)) == 9
 
 
+@pytest.mark.slow
 def test_a_requeued_task_goes_on_where_it_was(site: Site) -> None:
     """Slurm starts a job again on another node with the same words: what is on the shelf is not executed again."""
 
@@ -239,14 +260,92 @@ def test_a_requeued_task_goes_on_where_it_was(site: Site) -> None:
     assert site.told("came home twice") == []
 
 
-def test_a_damaged_record_is_executed_again(site: Site) -> None:
+def test_a_listing_that_is_old_loses_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a directory on NFS: what a task has left is asked for by its name before it is given out again."""
+    monkeypatch.setattr(Shelf, "names", lambda _shelf: [])
+    with Machines(site.folder) as nodes:
+        summary = site.run(nodes)
+    assert (summary.executed, summary.failures, len(nodes.given)) == (9, (), 3)
+    assert site.waiting() == []
+
+
+def test_what_was_given_up_as_lost_and_comes_home_counts(site: Site) -> None:
+    """Its node was cut off for longer than anybody waited: the execution is the attempt after the lost one, once."""
+    kept: dict[Path, bytes] = {}
+
+    def meddle(_node: str, bout: Bout, work: Work) -> Any:
+        if bout.slots[0][0].round != 2:
+            return work(bout)
+        if not kept:
+            away = site.folder / "away"
+            work(replace(bout, staging=str(shutil.copytree(site.shared, away))))
+            shelf = away / "executions"
+            kept.update({site.shared / path.relative_to(away): path.read_bytes() for path in shelf.glob("*/*")})
+        raise OSError("cannot be reached")
+
+    with Machines(site.folder, ("n1",), meddle=meddle) as nodes:
+        assert len(site.run(nodes, controls=False).failures) == 1
+        for _ in range(2):
+            for path, data in kept.items():
+                path.write_bytes(data)
+            again = site.run(nodes, controls=False)
+            assert (again.executed, again.already, again.failures) == (0, 3, ())
+    own = sorted((e.attempt, e.status) for e in site.executions() if e.round == 2)
+    assert own == [(1, "lost"), (2, "ok")]
+    assert site.waiting() == []
+
+
+def test_attempts_that_come_home_in_another_order(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two disturbed attempts the second says that it began first: its node's clock is slow."""
+    there = threading.Event()
+    names = Shelf.names
+    monkeypatch.setattr(Shelf, "names", lambda shelf: names(shelf) if there.is_set() else [])
+
+    def meddle(_node: str, bout: Bout, work: Work) -> Any:
+        if len(nodes.given) > 1:
+            return work(bout)
+        work(bout)
+        shelf = Shelf(site.shared, site.waiting()[0].parent.name)
+        for path in site.waiting():  # more than one where it was disturbed indeed
+            execution, facts, output = read_record(shelf.get(path.name) or {})
+            shelf.drop(path.name)
+        first = replace(execution, attempt=1, disturbances=("load",))
+        second = replace(first, attempt=2, started_at=first.started_at - 1000)
+        for attempt in (first, second):
+            shelf.put(record_key(slot_key(attempt), attempt.attempt), record_of(attempt, facts, output))
+        there.set()
+        raise OSError("lost")
+
+    config = site.config("[run.disturbance]\nrepeat = 2\n" + BENCHMARK)
+    with Machines(site.folder, ("n1",), meddle=meddle) as nodes:
+        summary = site.run(nodes, (1,), config=config, controls=False)
+    assert (summary.executed, summary.repeated, len(nodes.given)) == (1, 2, 2)
+    assert sorted(e.attempt for e in site.executions()) == [1, 2, 3]
+
+
+def test_a_record_that_cannot_be_read_now_is_kept(site: Site) -> None:
+    """A server that is away for a moment is no reason to delete a measurement."""
+    shelf = Shelf(site.shared, _run_of(site.request(site.config(), (1,))))
+    path = shelf.path("a" * 64)
+    path.mkdir(parents=True)
+    with Machines(site.folder) as nodes:
+        assert site.run(nodes, (1,)).executed == 3
+    assert len(site.told("Is a directory")) == 1
+    assert path.exists()
+
+
+def test_a_damaged_record_is_executed_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which is said, with the file."""
+    there = threading.Event()
+    names = Shelf.names
+    monkeypatch.setattr(Shelf, "names", lambda shelf: names(shelf) if there.is_set() else [])
 
     def meddle(_node: str, bout: Bout, work: Work) -> Any:
         ended = work(bout)
         if len(nodes.given) == 1:
             path = next(iter(site.waiting()))
             path.write_bytes(path.read_bytes()[:-5])
+        there.set()
         return ended
 
     with Machines(site.folder, ("n1",), meddle=meddle) as nodes:
@@ -271,12 +370,14 @@ def _run_of(request: Request) -> str:
     return run_name(make_plan(request, here=False))
 
 
+@pytest.mark.slow
 def test_a_processor_that_is_asked_for_by_name(site: Site) -> None:
     """Another is refused by its node."""
     with Machines(site.folder) as nodes, pytest.raises(ClusterError, match=r"and cluster.measure.cpu is 'Z80'"):
         site.run(nodes, config=site.config(measure='cpu = "Z80"'))
 
 
+@pytest.mark.slow
 def test_unlike_processors_are_mixed_if_they_are_to_be(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Recorded apart all the same, and analysed together; without the word for it the analysis refuses."""
     config = site.config(measure="unlike_cpus = true")
@@ -347,6 +448,7 @@ def test_a_word_that_nobody_can_tell_the_files_of_is_refused(site: Site, word: s
     assert nodes.given == []
 
 
+@pytest.mark.slow
 def test_an_input_outside_the_project_must_be_the_same_there(site: Site, tmp_path: Path) -> None:
     """It does not travel, and its content is compared."""
     data = tmp_path / "data"
@@ -364,6 +466,7 @@ def test_an_input_outside_the_project_must_be_the_same_there(site: Site, tmp_pat
         site.run(nodes, (1,), config=config)
 
 
+@pytest.mark.slow
 def test_a_build_of_its_own_for_every_layout_travels_as_it_is(site: Site) -> None:
     """In rebuild mode there is no capture that a node could link from."""
     with Machines(site.folder) as nodes:
@@ -372,6 +475,7 @@ def test_a_build_of_its_own_for_every_layout_travels_as_it_is(site: Site) -> Non
     assert all(len(bout.contents) == len(bout.binaries) for bout in nodes.given)
 
 
+@pytest.mark.slow
 def test_a_prebuilt_system_is_executed_in_every_round(site: Site) -> None:
     """Its directory is an input like others."""
     whole = site.shop.built("$CC -c *.c && $CC -o prog main.o u.o")
@@ -385,6 +489,7 @@ def test_a_prebuilt_system_is_executed_in_every_round(site: Site) -> None:
     assert (summary.executed, summary.failures) == (8, ())
 
 
+@pytest.mark.slow
 def test_a_prebuilt_system_outside_the_project_must_be_the_same_there(site: Site, tmp_path: Path) -> None:
     """Its directory does not travel; with another file in it a node would measure what nobody asked for."""
     built = site.shop.built("$CC -c *.c && $CC -o prog main.o u.o")
@@ -407,6 +512,7 @@ def test_a_prebuilt_system_outside_the_project_must_be_the_same_there(site: Site
     assert site.executions() == []
 
 
+@pytest.mark.slow
 def test_instruments_are_those_of_the_node(site: Site) -> None:
     """A simulation counts there what it counts here."""
     require("valgrind", "valgrind")
@@ -458,6 +564,83 @@ def _executed_with(bout: Bout, limit: str) -> Ended:
     return ended
 
 
+def test_what_the_system_refuses_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node without space for temporary files says so, and is avoided: it would be the first to be free again."""
+
+    def full(*_words: Any, **_options: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/scratch/x")
+
+    nothing: Any = None
+    monkeypatch.setenv("LAYOUTRAND_NODE", "n7")
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(bout_node, "_execute", full)
+    for ended in (bout_node.execute_bout(nothing), bout_node.execute_here(nothing)):
+        assert ended.node == "n7"
+        assert ended.refused.startswith("the system there says No space left on device: /scratch/x; see to its disks")
+
+
+def test_a_binary_that_was_damaged_on_its_node_is_fetched_again(site: Site) -> None:
+    """Whatever wrote into it."""
+    with Machines(site.folder, ("n1",)) as nodes:
+        site.run(nodes, (1,))
+        (stock,) = site.folder.glob("node cache/nodes/*/*/binaries/*")
+        stock.write_bytes(b"damaged")
+        summary = site.run(nodes, (1, 2))
+    assert (summary.executed, summary.failures, summary.refusals) == (3, (), ())
+
+
+def test_an_engine_that_is_gone_says_nothing_of_executions(site: Site) -> None:
+    """Nothing is recorded as lost because nobody takes it any more; the next call goes on."""
+
+    class Leaving(Machines):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+            if len(self.given) == 2:
+                raise RuntimeError("the scheduler is gone")
+            return super().submit(fn, *args, **kwargs)
+
+    with (
+        Leaving(site.folder) as nodes,
+        pytest.raises(ClusterError, match=r"RuntimeError: the scheduler is gone\. What"),
+    ):
+        site.run(nodes)
+    assert "lost" not in {e.status for e in site.executions()}
+    with Machines(site.folder) as nodes:
+        summary = site.run(nodes)
+    assert (summary.executed + summary.already, summary.failures) == (9, ())
+
+
+def test_a_loss_among_unlike_processors_ends_nothing(site: Site) -> None:
+    """A round that is lost thrice while others are being executed for the first time is recorded beside them."""
+    lost = threading.Event()
+
+    def meddle(_node: str, bout: Bout, work: Work) -> Any:
+        if bout.slots[0][0].round == 2:
+            begun.wait(60)
+            raise OSError("burned down")
+        words = work(replace(bout, slots=bout.slots[:0]))
+        begun.set()
+        lost.wait(60)
+        return work(bout) or words
+
+    begun = threading.Event()
+
+    def progress(done: Any) -> None:
+        site.done.append(done)
+        lost.set()
+
+    request = site.request(site.config(measure="unlike_cpus = true"), (1, 2), controls=False)
+    cluster = request.config.cluster
+    assert isinstance(cluster, Dask)
+    with (
+        Machines(site.folder, meddle=meddle) as machines,
+        open_for_writing(results_path(site.shop.project)) as store,
+    ):
+        nodes = Nodes(machines, Staging(site.shared), cluster, Cache(site.shop.cache), 2)
+        summary = execute_on_nodes(request, store=store, nodes=nodes, progress=progress, say=site.said.append)
+    assert (summary.executed, [e.status for e in summary.failures]) == (2, ["lost"])
+
+
+@pytest.mark.slow
 def test_a_node_with_another_version_or_linker_refuses(site: Site) -> None:
     """It would not make the same binaries."""
 
@@ -468,6 +651,7 @@ def test_a_node_with_another_version_or_linker_refuses(site: Site) -> None:
         site.run(nodes, (1,))
 
 
+@pytest.mark.slow
 def test_a_layout_that_comes_out_otherwise_is_never_executed(site: Site) -> None:
     """The node's linker is the same file and does something else: its libraries may differ."""
 
@@ -480,6 +664,7 @@ def test_a_layout_that_comes_out_otherwise_is_never_executed(site: Site) -> None
     assert site.executions() == []
 
 
+@pytest.mark.slow
 def test_a_refusal_leaves_the_rest_to_be_executed(site: Site) -> None:
     """What no node could execute is not recorded as a failure of the program, but it is told and is waiting."""
 
@@ -496,6 +681,7 @@ def test_a_refusal_leaves_the_rest_to_be_executed(site: Site) -> None:
         assert site.run(nodes).executed == 3
 
 
+@pytest.mark.slow
 def test_two_projects_may_share_a_directory(site: Site, tmp_path: Path) -> None:
     """Neither takes the other's records."""
     copy = tmp_path / "copy"
@@ -505,3 +691,63 @@ def test_two_projects_may_share_a_directory(site: Site, tmp_path: Path) -> None:
         other = Site(replace(site.shop, project=copy), site.folder)
         assert other.run(nodes, (1, 2)).executed == 6
     assert len(site.executions()) == len(other.executions()) == 6
+
+
+LOOK = """
+[[benchmarks]]
+name = "kernel"
+command = ["cat", "/proc/self/status", "/proc/self/limits", "/proc/self/environ", "/proc/self/oom_score_adj", "/absent"]
+[[benchmarks]]
+name = "files"
+command = ["ls", "-l", "/proc/self/fd", "/absent"]
+[[benchmarks]]
+name = "session"
+command = ["cat", "/proc/self/stat", "/absent"]
+"""
+
+
+def _seen(benchmark: str, execution: Execution, text: str, project: Path) -> list[str]:
+    """What the program saw, without what is never the same twice; its place is called P."""
+    place = str(execution.conditions.get("workplace", project.resolve() / ".layoutrand" / "work"))
+    text = text.replace(place, "P")
+    if benchmark == "kernel":
+        varying = re.compile(
+            r"(Ng|Tg|P|PP|NSp|NStg|NSpg|NSs)i?d:|Vm|Rss|Hugetlb|FDSize|SigQ|(non)?voluntary|Mems|Seccomp_f"
+        )
+        return [line for line in re.split(r"[\n\0]", text) if not varying.match(line)]
+    if benchmark == "files":
+        return [re.sub(r"/proc/\d+/", "/proc/N/", line.partition(":")[2][3:]) for line in text.splitlines()[1:]]
+    pid, fields = text.split()[0], text.rpartition(")")[2].split()
+    # Group, session, terminal, its group, priority, nice value, signal at the end, and the scheduler's two.
+    return [{pid: "own"}.get(fields[number], fields[number]) for number in (2, 3, 4, 5, 15, 16, 35, 37, 38)]
+
+
+def test_a_program_is_given_on_a_node_what_it_is_given_at_home(site: Site) -> None:
+    """Environment, files, limits, signals, umask, CPUs, priority, session: nothing of the engine's worker."""
+    config = site.config("[run]\nrandomise = []\n" + LOOK)
+    request = site.request(config, (1,), controls=False)
+    with open_for_writing(results_path(site.shop.project)) as store:
+        execute(request, store=store, executor=measure, progress=site.done.append, say=site.said.append)
+    seen = {"": looked(site, "")}
+    with Machines(site.folder, ("n1",), PYTHONPATH="/x", LAYOUTRAND_WAIT="1", OMP_NUM_THREADS="1") as nodes:
+        site.execute(nodes, request)
+    seen["n1"] = looked(site, "n1")
+    assert len(seen["n1"]["kernel"]) > 40
+    assert len(seen["n1"]["files"]) == 5
+    assert seen["n1"]["session"][:3] == ["own", "own", "0"]
+    assert {line.partition("=")[0] for line in seen["n1"]["kernel"] if "=" in line} == {
+        "PATH",
+        "HOME",
+        "LANG",
+        "TMPDIR",
+    }
+    for benchmark, lines in seen[""].items():
+        assert set(seen["n1"][benchmark]) ^ set(lines) == set()
+    assert seen["n1"] == seen[""]
+
+
+def looked(site: Site, node: str) -> dict[str, list[str]]:
+    """What each benchmark saw on the node, or at home."""
+    own = [execution for execution in site.executions() if execution.node == node]
+    texts = {e.benchmark: (site.shop.project / e.log / "stdout").read_text() for e in own}
+    return {e.benchmark: _seen(e.benchmark, e, texts[e.benchmark], site.shop.project) for e in own}

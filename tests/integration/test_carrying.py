@@ -17,6 +17,9 @@ from workshop import Workshop, hashes, main_calling, many_functions
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture
 def shop(gnu: Workshop) -> Workshop:
     """A small program in a project of its own."""

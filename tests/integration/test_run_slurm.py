@@ -102,6 +102,20 @@ def test_rounds_on_two_nodes(cluster: SlurmCluster, shop: Workshop, tmp_path: Pa
     assert json.loads(analysed.stdout)["schema"] == "layoutrand/analyse/1"
 
 
+def test_files_of_the_project_are_no_modules_of_a_job(
+    cluster: SlurmCluster, shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job begins in the directory where `run` was called, and there may be a file of any name."""
+    configured(shop, tmp_path)
+    for name in ("queue", "pickle", "struct"):
+        (shop.project / f"{name}.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(shop.project)
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    monkeypatch.setenv("SBATCH_EXPORT", "PATH,SLURM_CONF,LAYOUTRAND_CACHE")
+    document, _ = finished(started(shop, "--seeds", "1", "--no-controls"))
+    assert document["executed"] == len(recorded(shop)) == 2
+
+
 def test_a_node_that_dies_while_it_executes(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
     """Its round is gone on with by the other node; what it had finished is not executed again."""
     configured(shop, tmp_path, slow_benchmark(tmp_path, 0.5))

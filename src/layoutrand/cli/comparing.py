@@ -71,20 +71,24 @@ def _show_ratios(result: Comparison, page: Page) -> None:
             f"geometric mean of {suite.n_benchmarks}", metric, "-", f"{suite.ratio.centre:.4f}", interval(suite.ratio),
             suite.verdict, "-",
         ))  # fmt: skip
+    counted = "executed" if any(any(pair.one_layout) for pair in result.benchmarks) else "binaries"
     family = next((pair.sureness.n_judged for pair in result.benchmarks if pair.sureness), len(result.benchmarks))
     beside = f"; Holm: does the verdict stand beside all {family}" if family > 1 else ""
     show(
         page,
         f"{result.candidate} / {result.baseline}, {100 * result.confidence:g} % intervals, "
         f"threshold {100 * result.threshold:g} %{beside}",
-        ("benchmark", "metric", "binaries", "ratio", "interval", "verdict", "Holm"),
+        ("benchmark", "metric", counted, "ratio", "interval", "verdict", "Holm"),
         rows,
     )
 
 
 def _counts(pair: BenchmarkRatio) -> str:
+    old, new = pair.counted
+    if old != new:
+        return f"{pair.n_candidate} {new} / {pair.n_baseline} {old}"
     count = f"{pair.n_candidate} / {pair.n_baseline}"  # as the ratio has them
-    return count if pair.counted == "binaries" else f"{count} {pair.counted}"
+    return f"{count} {old}" if any(pair.one_layout) else count
 
 
 def _beside_others(pair: BenchmarkRatio) -> str:
@@ -107,7 +111,7 @@ def _show_sureness(result: Comparison, page: Page) -> None:
         rows.append((
             pair.benchmark, pair.metric, "-" if sure is None else p_value(sure.no_difference),
             "-" if sure is None or sure.n_judged == 1 else p_value(sure.no_difference_holm),
-            "-" if one is None or pair.counted == "executions" else f"{one.minimum:.4f} to {one.maximum:.4f}", needed,
+            "-" if one is None or any(pair.one_layout) else f"{one.minimum:.4f} to {one.maximum:.4f}", needed,
         ))  # fmt: skip
     show(
         page, "How sure: p of no difference, what one binary of each would have shown, binaries to decide",

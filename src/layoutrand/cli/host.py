@@ -73,7 +73,7 @@ def demo(
     quiet: options.Quiet = False,
 ) -> int:
     """All of it on the built-in example, in about a minute: build, run, analyse, compare."""
-    from layoutrand.cli import analysis, building, reporting, running
+    from layoutrand.cli import analysis, building, failing, reporting, running
     from layoutrand.cli.report import write_report
     from layoutrand.core.seeds import parse_seeds
     from layoutrand.usecases.analyse import analyse
@@ -86,12 +86,13 @@ def demo(
     systems = list(config.systems)
     terminal.line(f"The example, a small language interpreter, is in {directory}; see its layoutrand.toml.\n")
     terminal.line(f"$ layoutrand run --seeds {seeds} -C {directory}")
+    told = failing.Failures()
     summary, results = running.build_and_execute(
         config, directory, parse_seeds(seeds), systems, [], controls=True, retry_failed=False, wait_s=3600,
-        jobs=options.count_jobs(jobs), terminal=terminal,
+        jobs=options.count_jobs(jobs), terminal=terminal, told=told,
     )  # fmt: skip
     building.show_build(results, terminal)
-    running.show_run(summary, terminal)
+    running.show_run(summary, terminal, told)
     chosen = " ".join(f"--metric {metric}" for metric in _DEMO_METRICS)
     terminal.line(f"\n$ layoutrand analyse {chosen} -C {directory}")
     selection = analysis.load_selection(config, directory, [], [], None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import building, options
+from layoutrand.cli.failing import Failures
 from layoutrand.cli.notifying import Notify, notifying
 from layoutrand.cli.terminal import Page, Terminal
-from layoutrand.text.quantities import percent
+from layoutrand.text.quantities import NO_BOUNDS, percent
 
 if TYPE_CHECKING:
     from layoutrand.core.config import Config
@@ -40,7 +42,8 @@ def run(  # noqa: PLR0913 - one parameter for each option
     most_seeds: Annotated[int, typer.Option(min=2, help="The limit for --until-half-width.")] = 200,
     confidence: options.Confidence = 0.95,
     aa: Annotated[
-        bool, typer.Option("--aa", help="Compare each system with itself: the noise floor and the false alarms.")
+        bool,
+        typer.Option("--aa", help="Compare each system with itself, over these seeds: noise floor and false alarms."),
     ] = False,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
     share_machine: Annotated[
@@ -71,11 +74,13 @@ def run(  # noqa: PLR0913 - one parameter for each option
         wanted = None if until is None else options.share(until, "--until-half-width")
         systems, benchmarks, numbers = options.match_systems(config, system), list(benchmark or []), parse_seeds(seeds)
 
+        told = Failures()
+
         def execute_seeds() -> tuple[Summary, list[SystemBuild]]:
             return build_and_execute(
                 config, directory, numbers, systems, benchmarks, controls=controls, retry_failed=retry_failed,
                 wait_s=wait, jobs=options.count_jobs(jobs), terminal=terminal, share_machine=share_machine,
-                confidence=confidence, tune=tune,
+                confidence=confidence, tune=tune, told=told,
             )  # fmt: skip
 
         summary, results = execute_seeds()
@@ -87,8 +92,10 @@ def run(  # noqa: PLR0913 - one parameter for each option
                 break
             numbers = [*numbers, *more]
             summary, results = execute_seeds()
-        selves = _with_itself(config, directory, systems, benchmarks, confidence) if aa and summary.total else None
-        _show_ending(summary, selves, results, confidence, terminal)
+        selves = None
+        if aa and summary.total:
+            selves = _with_itself(config, directory, systems, benchmarks, numbers, confidence)
+        _show_ending(summary, selves, numbers, results, confidence, terminal, told)
         ending.status, ending.message = "failed" if _failed(summary) else "ok", run_message(summary)
         return 1 if _failed(summary) else 0
 
@@ -104,20 +111,23 @@ def _has_failures(summary: Summary, terminal: Terminal) -> bool:
     return _failed(summary)
 
 
-def _show_ending(
-    summary: Summary, selves: Sequence[SelfComparison] | None, results: Sequence[SystemBuild], confidence: float,
-    terminal: Terminal,
+def _show_ending(  # noqa: PLR0913 - what there is to show
+    summary: Summary, selves: Sequence[SelfComparison] | None, seeds: Sequence[int], results: Sequence[SystemBuild],
+    confidence: float, terminal: Terminal, told: Failures,
 ) -> None:  # fmt: skip
     """What was executed; ``selves`` are the rows of an A/A comparison, None without one."""
+    from layoutrand.core.seeds import format_seeds
     from layoutrand.usecases.aa import aa_document
     from layoutrand.usecases.documents import run_document
 
     if terminal.json:
         document = run_document(summary)
-        terminal.document(document if selves is None else {**document, "aa": aa_document(selves)})
-    show_run(summary, terminal)
+        terminal.document(
+            document if selves is None else {**document, "aa": aa_document(selves), "aa_seeds": format_seeds(seeds)}
+        )
+    show_run(summary, terminal, told)
     if selves is not None:
-        show_aa(selves, confidence, terminal)
+        show_aa(selves, confidence, terminal, seeds=seeds)
     for result in results:
         for note in result.notes:
             terminal.warn(note)
@@ -151,26 +161,32 @@ def _more_seeds(  # noqa: PLR0913 - the parts of one question
     return next_seeds(seeds, count)
 
 
-def _with_itself(
-    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], confidence: float
-) -> list[SelfComparison]:
+def _with_itself(  # noqa: PLR0913 - the parts of one question
+    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], seeds: Sequence[int],
+    confidence: float,
+) -> list[SelfComparison]:  # fmt: skip
+    """Of these seeds alone, whatever else is recorded: `compare X X` judges all that is."""
     from layoutrand.cli.analysis import load_selection
-    from layoutrand.usecases.aa import compare_with_itself
+    from layoutrand.usecases.aa import compare_with_itself, of_seeds
 
     selection = load_selection(config, directory, systems, benchmarks, None)
-    return compare_with_itself(selection, confidence=confidence)
+    return compare_with_itself(of_seeds(selection, seeds), confidence=confidence)
 
 
-def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Page) -> None:
-    """Half of each system's binaries against the other half."""
+def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Page, *, seeds: Sequence[int] = ()) -> None:
+    """Half of each system's binaries against the other half; ``seeds`` where not all that are recorded are judged."""
+    from layoutrand.core.seeds import format_seeds
+
     expected = 1 - confidence
+    over = f", seeds {format_seeds(seeds)} ({len(seeds)})" if seeds else ""
     page.table(
-        f"A/A: each system against itself (about {percent(expected, 0)} alarms are to be expected)",
+        f"A/A: each system against itself{over} (about {percent(expected, 0)} alarms are to be expected)",
         ("benchmark", "system", "metric", "binaries", "ratio of two halves", "interval", "noise floor", "alarms"),
         [
             (
                 row.benchmark, row.system, row.metric, f"{row.n_each} each", f"{row.ratio.centre:.4f}",
-                f"{row.ratio.low:.4f} to {row.ratio.high:.4f}", f"± {percent(row.half_width)}",
+                f"{row.ratio.low:.4f} to {row.ratio.high:.4f}" if math.isfinite(row.ratio.half_width) else NO_BOUNDS,
+                f"± {percent(row.half_width)}" if math.isfinite(row.half_width) else "-",
                 f"{row.n_alarms} of {row.n_splits} ({percent(row.n_alarms / row.n_splits, 1)})",
             )
             for row in rows
@@ -181,9 +197,9 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Page) -> No
 def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     config: Config, directory: Path, seeds: Sequence[int], systems: Sequence[str], benchmarks: Sequence[str], *,
     controls: bool, retry_failed: bool, wait_s: float, jobs: int, terminal: Terminal, share_machine: bool = False,
-    confidence: float = 0.95, tune: bool = False,
+    confidence: float = 0.95, tune: bool = False, told: Failures | None = None,
 ) -> tuple[Summary, list[SystemBuild]]:  # fmt: skip
-    """Build what is missing, then execute what has no result yet."""
+    """Build what is missing, then execute what has no result yet; ``told`` learns which failures were shown."""
     from layoutrand.cli.progress import show_progress
     from layoutrand.errors import UsageError
     from layoutrand.usecases.bouts import execute_on_nodes
@@ -197,6 +213,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.world.results_file import open_for_writing, results_path
     from layoutrand.world.tuning import Tuning
 
+    failures = Failures() if told is None else told
     if not config.benchmarks:
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
     if config.cluster.kind != "local":  # nothing is built for what cannot be carried to nodes
@@ -214,7 +231,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
         def advance(progress: Progress) -> None:
             update(progress)
             if progress.execution.status != "ok":
-                terminal.fail(_failure(progress.execution))
+                failures.happened(progress.execution, terminal)
 
         with nodes_of(config, directory, jobs, terminal.say) as nodes:
             if nodes is not None:
@@ -239,8 +256,8 @@ def run_message(summary: Summary) -> str:
     )
 
 
-def show_run(summary: Summary, page: Page) -> None:
-    """What was executed."""
+def show_run(summary: Summary, page: Page, told: Failures | None = None) -> None:
+    """What was executed; ``told`` knows which failures were shown before."""
     from layoutrand.core.disturbance import explanations
 
     page.line(run_message(summary))
@@ -252,16 +269,6 @@ def show_run(summary: Summary, page: Page) -> None:
         page.fail(refusal)
     if not summary.total:
         page.fail("nothing to execute: no layout has a binary")
-    if summary.failures and not summary.executed:
-        for execution in summary.failures[:10]:
-            page.fail(_failure(execution))
+    (Failures() if told is None else told).conclude(summary.failures, page)
+    if summary.failures:
         page.line("`layoutrand run --retry-failed` executes failed ones again")
-
-
-def _failure(execution: object) -> str:
-    from layoutrand.model import Execution
-
-    assert isinstance(execution, Execution)
-    layout = f"seed {execution.layout}" if isinstance(execution.layout, int) else execution.layout
-    log = f"; output in {execution.log}" if execution.log else ""
-    return f"system {execution.system}, benchmark {execution.benchmark}, {layout}: {execution.reason}{log}"

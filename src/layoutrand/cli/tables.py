@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from layoutrand.cli import importing
 from layoutrand.cli.terminal import Page
-from layoutrand.text.quantities import NO_BOUNDS, changes, percent, quantity
+from layoutrand.text.quantities import NO_BOUNDS, changes, ends, percent, quantity
 
 if TYPE_CHECKING:
     from layoutrand.stats import Interval
@@ -33,10 +33,11 @@ def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
     importing.show_sources(report.selection.sources, page)
     shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
     names = [(each.benchmark, each.system, each.metric) for each in shown]
-    confidence = f"{100 * report.confidence:g} %"
+    confidence, over = f"{100 * report.confidence:g} %", _over(shown)
     show(
         page,
-        f"Mean over layouts, {confidence} interval; n: binaries, executions, iterations; for 1 %: binaries to add",
+        f"Mean over {over.layouts}, {confidence} interval; n: binaries, executions, iterations; "
+        f"for 1 %: {over.binaries} to add",
         (*KEYS, "n", "mean", "interval", "±", "for 1 %"),
         [(*name, *_mean_row(each)) for name, each in zip(names, shown, strict=True)],
     )  # fmt: skip
@@ -47,7 +48,7 @@ def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
         [(*name, *_level_row(each)) for name, each in zip(names, shown, strict=True)],
     )  # fmt: skip
     show(
-        page, "What one binary would have shown, and layouts that stand out (all are in the numbers)",
+        page, f"{over.odd} that stand out (all are in the numbers)",
         (*KEYS, "against the mean", "against another", "outliers", "groups (p)"),
         [(*name, *_single_row(each)) for name, each in zip(names, shown, strict=True)],
     )  # fmt: skip
@@ -66,6 +67,25 @@ def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
     several = [(f"{a.system}, {a.benchmark}, {a.metric}", warning) for a in shown for warning in a.warnings]
     show_grouped(several, page)
     show_selection_problems(report.selection, report.warnings, page)
+
+
+class _Over(NamedTuple):
+    """What the tables of `analyse` are about, for their titles."""
+
+    layouts: str
+    binaries: str
+    odd: str
+
+
+def _over(shown: Sequence[Analysis]) -> _Over:
+    """Layouts, or executions of systems that have one layout alone."""
+    fixed = {analysis.one_layout for analysis in shown}
+    if fixed == {True}:
+        return _Over("executions of one layout", "executions", "Executions of one layout")
+    if True in fixed:
+        odd = "What one binary would have shown, and layouts, or executions of one layout,"
+        return _Over("layouts, or executions of one layout", "binaries or executions", odd)
+    return _Over("layouts", "binaries", "What one binary would have shown, and layouts")
 
 
 def show(page: Page, title: str, columns: Sequence[str], rows: Rows) -> None:
@@ -153,7 +173,7 @@ def _level_row(analysis: Analysis) -> tuple[str, ...]:
 def _sd(value: float | None, bounds: Interval | None) -> str:
     if value is None:
         return "-"
-    if bounds is None or math.isinf(bounds.high):
+    if bounds is None or math.isinf(bounds.high) or bounds.low == bounds.high == 0:  # nothing can be told from it
         return percent(value)
     return f"{percent(value)} [{100 * bounds.low:.2f}, {100 * bounds.high:.2f}]"
 
@@ -204,10 +224,7 @@ def interval(value: Interval, unit: str | None = None) -> str:
         return NO_BOUNDS
     if unit is None:
         return f"[{value.low:.4f}, {value.high:.4f}]"
-    low, high = (quantity(x, unit).partition(" ") for x in (value.low, value.high))
-    if low[2] == high[2]:  # the unit once, behind
-        return f"[{low[0]}, {high[0]}]{high[1]}{high[2]}"
-    return f"[{''.join(low)}, {''.join(high)}]"
+    return ends(value.low, value.high, unit)
 
 
 def show_selection_problems(selection: Selection, warnings: Sequence[str], page: Page) -> None:

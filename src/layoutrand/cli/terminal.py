@@ -84,23 +84,26 @@ class Terminal:
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table of results; all columns but the first are right-aligned.
 
-        What is wider than the terminal goes on below, under the same names of benchmarks and systems.
+        What is wider than the terminal goes on below, under the same names of benchmarks and systems, and so do the
+        ends of long names; where there is no terminal every name stands in one line, to be searched for.
         """
         if self.json:
             return
-        console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_ELSEWHERE)
         cells = [[printable(cell) for cell in row] for row in rows]
         keys = max(1, next((n for n, name in enumerate(columns) if name not in _KEYS), len(columns)))
-        longest = min(max(_LONGEST_NAMES[0], console.width // 4), _LONGEST_NAMES[1])
-        for number, block in enumerate(_blocks(columns, cells, keys, console.width, longest)):
+        room = terminal_width()
+        width = _WIDTH_ELSEWHERE if room is None else room
+        longest = sys.maxsize if room is None else min(max(_LONGEST_NAMES[0], width // 4), _LONGEST_NAMES[1])
+        console = Console(highlight=False, width=max(width, _needed(columns, cells)) if room is None else room)
+        for number, block in enumerate(_blocks(columns, cells, keys, width, longest)):
             if number == 0:  # by itself: above a narrow table it would be broken to the table's width
-                console.print(escape(printable(title)), style="bold")
+                console.print(escape(printable(title)), style="bold", soft_wrap=room is None)
             table = Table(box=None, pad_edge=False)
             for place in block:
                 is_name = place < keys
                 table.add_column(
-                    escape(columns[place]), justify="left" if is_name else "right", no_wrap=not is_name,
-                    overflow="fold", max_width=longest if is_name else None,
+                    escape(columns[place]), justify="left" if is_name else "right", overflow="fold",
+                    no_wrap=room is None or not is_name, max_width=longest if is_name and room is not None else None,
                 )  # fmt: skip
             for row in cells:
                 table.add_row(*(escape(row[place]) for place in block))
@@ -133,6 +136,11 @@ class Terminal:
             yield update
 
 
+def terminal_width() -> int | None:
+    """Columns of the terminal that results go to; None where they go elsewhere."""
+    return Console().width if sys.stdout.isatty() else None
+
+
 def printable(text: str, keep: str = "") -> str:
     """The text with what would move the cursor or colour the terminal shown as an escape, but for ``keep``."""
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
@@ -141,6 +149,11 @@ def printable(text: str, keep: str = "") -> str:
 def _shown(text: str) -> str:
     """Lines as they are printed: no markup, nothing but line ends and tabs that is not visible."""
     return escape(printable(text, keep="\n\t"))
+
+
+def _needed(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Wide enough for all of it side by side."""
+    return sum(max(map(cell_len, column)) + _GAP for column in zip(columns, *rows, strict=True))
 
 
 def _blocks(

@@ -11,7 +11,7 @@ disturbs a program of one thread is a neighbour on one CPU, whether the machine 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -117,7 +117,8 @@ def _changed(state: Mapping[str, Any], key: str) -> bool:
 class Disturbed:
     """One benchmark: how many of its executions were disturbed, of how many, by what and of which systems.
 
-    ``examples`` has a sentence for each disturbance, of the last execution that had it.
+    ``examples`` has a sentence for each disturbance, of the last execution that had it.  ``failed`` of the disturbed
+    ones failed, so they are in no sample.
     """
 
     benchmark: str
@@ -126,6 +127,7 @@ class Disturbed:
     by: Mapping[str, int]
     systems: Mapping[str, int]
     examples: Mapping[str, str]
+    failed: int = 0
 
     def line(self) -> str:
         """One sentence for people."""
@@ -149,9 +151,19 @@ def summary(executions: Iterable[Execution]) -> tuple[Disturbed, ...]:
             examples = {name: sentence(name, e.host_state) for e in flagged for name in e.disturbances}
             rows.append(Disturbed(
                 benchmark, len(members), len(flagged), dict(by.most_common()), dict(sorted(systems.items())),
-                examples,
+                examples, sum(e.status != "ok" for e in flagged),
             ))  # fmt: skip
     return tuple(rows)
+
+
+def whereabouts(rows: Collection[Disturbed], called: str = "samples") -> str:
+    """Which of the disturbed executions are in the numbers, which are ``called`` so; there is at least one."""
+    failed, disturbed = sum(row.failed for row in rows), sum(row.disturbed for row in rows)
+    if not failed:
+        return f"they are in the {called}"
+    if failed == disturbed:
+        return f"they failed, so none is in the {called}"
+    return f"{failed} of them failed, the others are in the {called}"
 
 
 def explanations(rows: Iterable[Disturbed]) -> list[str]:

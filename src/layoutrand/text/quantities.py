@@ -16,6 +16,9 @@ SECONDS: Final[Mapping[str, float]] = {
 MOST_DIGITS: Final = 4
 """After the point, of a change in percent: finer ones are not worth telling."""
 
+_SMALLEST: Final = -4
+"""Power of ten below which a number is written with its exponent, as Python's ``g`` has it."""
+
 _ROUNDING: Final = 1e-12
 """Of a ratio of two means of equal values: no difference."""
 
@@ -59,10 +62,35 @@ def changes(ratios: Sequence[float], digits: int = 1) -> list[str]:
 
 def quantity(value: float, unit: str) -> str:
     """A value with its unit; times scaled to s, ms or µs, bytes to MiB, counts left alone."""
+    factor, name, digits = _scale(value, unit)
+    return f"{number(value / factor, digits)} {name}".rstrip()
+
+
+def ends(low: float, high: float, unit: str) -> str:
+    """``[13.49, 15.60] ms``: both ends in one unit, to the same decimal place, in thousands both or neither.
+
+    How many digits there are, the end with the larger magnitude decides.
+    """
+    largest = max(abs(low), abs(high))
+    factor, name, digits = _scale(largest, unit)
+    exponent = int(f"{largest / factor:.{digits - 1}e}".partition("e")[2]) if math.isfinite(largest) else 0
+    if not math.isfinite(largest) or exponent < _SMALLEST:
+        said = [number(low / factor, digits), number(high / factor, digits)]
+    else:
+        places = max(0, digits - 1 - exponent)
+        comma = "," if exponent >= digits else ""
+        said = [f"{value / factor:{comma}.{places}f}" for value in (low, high)]
+        while "." in said[0] and all(text[-1] in "0." for text in said):
+            said = [text[:-1] for text in said]
+    return f"[{', '.join(said)}] {name}".rstrip()
+
+
+def _scale(value: float, unit: str) -> tuple[float, str, int]:
+    """What to divide by, the unit that makes of it, and how many significant digits such a value is told with."""
     if unit == "s":
         for factor, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
             if abs(value) >= factor or name == "µs":
-                return f"{value / factor:.4g} {name}"
+                return factor, name, 4
     if unit == "B":
-        return f"{value / 2**20:.4g} MiB"
-    return number(value, 6) if unit in ("", "1") else f"{number(value, 6)} {unit}"
+        return 2.0**20, "MiB", 4
+    return 1.0, "" if unit == "1" else unit, 6

@@ -7,7 +7,8 @@ far above that says that this set-up would find differences that are not there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
@@ -21,7 +22,7 @@ from layoutrand.usecases.analyse import choose_metrics, collapse
 from layoutrand.usecases.basis import basis
 from layoutrand.usecases.compare import Comparison, compare
 from layoutrand.usecases.nodes import freed
-from layoutrand.usecases.selection import Sample, Selection
+from layoutrand.usecases.selection import ROUND, Sample, Selection
 
 SPLITS: Final = 200
 FEWEST: Final = 4
@@ -91,6 +92,22 @@ def _restricted(sample: Sample, name: str, kept: Sequence[BinaryName]) -> Sample
     return replace(sample, system=name, binaries=tuple(item for item in sample.binaries if item[0] in set(kept)))
 
 
+def of_seeds(selection: Selection, seeds: Collection[int]) -> Selection:
+    """The same without binaries of other seeds, or executions of other rounds where there is one layout alone."""
+    wanted = set(seeds)
+    samples = []
+    for sample in selection.samples:
+        kept = [name for name, _ in sample.binaries if _number(name) in wanted]
+        samples.append(_restricted(sample, sample.system, kept))
+    return replace(selection, samples=tuple(samples))
+
+
+def _number(name: BinaryName) -> int | None:
+    """The seed, or the round: `run --seeds` executes what has one layout alone in a round for each seed."""
+    found = None if isinstance(name, int) else ROUND.fullmatch(name)
+    return name if isinstance(name, int) else int(found[1]) if found else None
+
+
 def compare_with_itself(
     selection: Selection, *, confidence: float, splits: int = SPLITS, metric: str | None = None
 ) -> list[SelfComparison]:
@@ -128,12 +145,17 @@ def _halves(sample: Sample, number: int) -> tuple[Any, Any]:
 
 
 def aa_document(rows: Sequence[SelfComparison]) -> list[dict[str, Any]]:
-    """The rows as JSON values."""
+    """The rows as JSON values; null for an end that an interval does not have."""
     return [
         {
             "system": row.system, "benchmark": row.benchmark, "metric": row.metric, "n_each": row.n_each,
-            "ratio": row.ratio.centre, "interval": [row.ratio.low, row.ratio.high], "half_width": row.half_width,
+            "ratio": row.ratio.centre, "interval": [_finite(row.ratio.low), _finite(row.ratio.high)],
+            "half_width": _finite(row.half_width),
             "alarms": row.n_alarms, "splits": row.n_splits,
         }
         for row in rows
     ]  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -68,7 +68,8 @@ class Analysis:
 
     ``findings`` is what stands out: how sure the variances are, whether layout matters, odd layouts.  Of executions on
     several nodes what nodes add is taken out of all of it; ``nodes`` says what that is, and ``node_level`` is nodes as
-    a level of variation, above binaries.  None of both for one machine.
+    a level of variation, above binaries.  None of both for one machine.  Of a system that has ``one_layout`` alone the
+    ``binary_means`` are those of its executions.
     """
 
     system: str
@@ -91,6 +92,7 @@ class Analysis:
     findings: Findings | None = None
     nodes: SampleNodes | None = None
     node_level: LevelVariance | None = None
+    one_layout: bool = False
 
 
 @dataclass(frozen=True)
@@ -177,13 +179,14 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
     return Analysis(
         system=sample.system, benchmark=sample.benchmark, instrument=sample.instrument,
         metric=sample.metric, unit=sample.unit, is_primary=sample.is_primary, n_binaries=sample.n_binaries,
-        n_executions=sum(len(executions) for _, executions in sample.binaries),
+        n_executions=sample.n_executions,
         n_iterations=sum(len(iterations) for _, executions in sample.binaries for iterations in executions),
         mean=interval, levels=levels, collapsed=collapsed,
         binary_means=tuple((seed, _mean(executions)) for seed, executions in sample.binaries),
         layout=_layout_effect(levels, own, interval.centre),
         stock=controls["stock"], identity=controls["identity"], findings=found,
         warnings=tuple(dict.fromkeys(warnings)), nodes=nodes, node_level=_node_level(nodes, interval.centre),
+        one_layout=sample.one_layout,
     )  # fmt: skip
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from layoutrand.core.seeds import format_seeds
 from layoutrand.model import BinaryName
-from layoutrand.usecases.selection import Selection
+from layoutrand.usecases.selection import ROUND, Selection
 
 
 @dataclass(frozen=True)
 class SystemBasis:
     """Of one system: its seeds as the command line takes them, and how much of it there is.
 
-    ``others`` names what has no seed: imported binaries, or rounds of a prebuilt system.
+    ``others`` names what has no seed: imported binaries, or rounds of a prebuilt system, which has ``one_layout``.
     """
 
     system: str
@@ -27,6 +27,7 @@ class SystemBasis:
     n_failed: int
     n_unbuilt: int
     capture: str | None
+    one_layout: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def _of_system(selection: Selection, name: str) -> SystemBasis:
         n_executions=counted, n_failed=len(failed),
         n_unbuilt=len([f for f in selection.build_failures if f.system == name]),
         capture=executions[-1].capture if executions else None,
+        one_layout=any(sample.one_layout for sample in selection.samples if sample.system == name),
     )  # fmt: skip
 
 
@@ -91,10 +93,23 @@ def _measured(selection: Selection, name: str) -> int:
 
 
 def seed_words(binaries: Sequence[BinaryName]) -> str:
-    """Seeds as ranges, then names; how many there are."""
+    """Seeds as ranges, then names, or rounds of what has one layout alone; how many there are of each kind."""
     seeds = [binary for binary in binaries if isinstance(binary, int)]
     names = [str(binary) for binary in binaries if not isinstance(binary, int)]
-    return f"{', '.join([*([format_seeds(seeds)] if seeds else []), *names])} ({len(binaries)})"
+    rounds = round_words(names)
+    if rounds:
+        numbers = f"{format_seeds(seeds)} ({len(seeds)}); " if seeds else ""
+        return f"{numbers}{rounds} of one layout ({len(names)})"
+    return f"{', '.join([*([format_seeds(seeds)] if seeds else []), *names]) or 'none'} ({len(binaries)})"
+
+
+def round_words(names: Sequence[str]) -> str:
+    """``rounds 1..6``, where all of these are names of executions of one layout; else nothing."""
+    found = [ROUND.fullmatch(name) for name in names]
+    numbers = sorted({int(match[1]) for match in found if match})
+    if not numbers or not all(found):
+        return ""
+    return f"round {numbers[0]}" if len(numbers) == 1 else f"rounds {format_seeds(numbers)}"
 
 
 def node_words(nodes: Sequence[str]) -> str:
@@ -119,7 +134,9 @@ def sentences(of: Basis) -> list[str]:
     lines = []
     for row in of.systems:
         names = f"seeds {row.seeds} ({row.n_seeds})" if row.n_seeds else "no seeds"
-        if row.others:
+        if row.one_layout:
+            names = f"in one layout, {round_words(row.others)}"
+        elif row.others:
             names = f"{len(row.others)} without a seed" if not row.n_seeds else f"{names}, {len(row.others)} without"
         failed = f"{row.n_failed} failed" if row.n_failed else "none failed"
         unbuilt = f", {row.n_unbuilt} binaries not built" if row.n_unbuilt else ""
@@ -155,7 +172,7 @@ def basis_json(of: Basis) -> dict[str, Any]:
             {
                 "system": row.system, "seeds": row.seeds, "n_seeds": row.n_seeds, "others": list(row.others),
                 "n_executions": row.n_executions, "n_failed": row.n_failed, "n_unbuilt": row.n_unbuilt,
-                "capture": row.capture,
+                "capture": row.capture, "one_layout": row.one_layout,
             }
             for row in of.systems
         ],

@@ -123,9 +123,11 @@ def slot_keys(orders: Orders, bout: Bout) -> list[SlotKey]:
 
 
 def pool_name(config: Config) -> str:
-    """Under which name nodes agree on a processor: one for each that the configuration may name."""
+    """Under which name nodes agree on a processor: one for each that the configuration may name, and for any."""
     assert not isinstance(config.cluster, Local)
     cpu = config.cluster.measure.cpu
+    if config.cluster.measure.unlike_cpus:
+        return "any"
     return "cpu" if cpu is None else f"cpu-{sha256_bytes(cpu.encode())[:16]}"
 
 

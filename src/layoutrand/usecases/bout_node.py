@@ -16,7 +16,7 @@ from layoutrand.core.attempts import Attempts, is_to_be_repeated
 from layoutrand.core.cluster import Local
 from layoutrand.core.config import Config
 from layoutrand.core.schedule import Slot
-from layoutrand.errors import BundleError, ClusterError, LayoutrandError
+from layoutrand.errors import ClusterError, DamagedRecord, LayoutrandError
 from layoutrand.model import Binary, SlotKey
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.bout import Bout, Ended, Orders, pool_name, read_record, record_key, slot_keys
@@ -27,7 +27,7 @@ from layoutrand.usecases.places import check_places
 from layoutrand.usecases.run_plan import Place, Request
 from layoutrand.world import child
 from layoutrand.world.cache import Cache, default_root
-from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
+from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, sha256_file, write_atomically
 from layoutrand.world.host import host_facts, node_name, processor
 from layoutrand.world.measure import measure
 from layoutrand.world.replica import place_of, restored
@@ -39,7 +39,10 @@ _CHILD: Final = "layoutrand.usecases.bout_child"
 
 def execute_bout(bout: Bout) -> Ended:
     """Execute the bout in a process of its own; raises `ClusterError` where that dies."""
-    ended = child.call(_CHILD, bout)
+    try:
+        ended = child.call(_CHILD, bout)
+    except OSError as error:
+        return Ended(node_name(), _system_said(error))
     assert isinstance(ended, Ended)
     return ended
 
@@ -51,7 +54,15 @@ def execute_here(bout: Bout) -> Ended:
         _execute(bout, node, notes.append)
     except LayoutrandError as error:
         return Ended(node, str(error), tuple(notes))
+    except OSError as error:  # no use trying here again, and another node may be able to
+        return Ended(node, _system_said(error), tuple(notes))
     return Ended(node, "", tuple(notes))
+
+
+def _system_said(error: OSError) -> str:
+    """What the operating system refused, where nothing else was there to say so."""
+    where = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, str | bytes) else ""
+    return f"the system there says {error.strerror or repr(error)}{where}; see to its disks, TMPDIR and limits"
 
 
 def _execute(bout: Bout, node: str, say: Callable[[str], None]) -> None:
@@ -95,6 +106,7 @@ def _same_processor(config: Config, shelf: Shelf, facts: Mapping[str, Any], node
     if wish.cpu is not None and own["cpu_model"] != wish.cpu:
         raise ClusterError(f"the processor of {node} is {own['cpu_model']!r}, and cluster.measure.cpu is {wish.cpu!r}")
     if wish.unlike_cpus:
+        shelf.agree(pool_name(config), own)  # binds nobody, and tells the home that somebody began
         return own
     agreed = shelf.agree(pool_name(config), own)
     if agreed != own:
@@ -116,7 +128,7 @@ def _with_shelved(key: SlotKey, history: Attempts, shelf: Shelf) -> Attempts:
         name = record_key(key, history.made + 1)
         try:
             record = shelf.get(name)
-        except BundleError:
+        except DamagedRecord:
             shelf.drop(name)
             record = None
         if record is None:
@@ -145,7 +157,7 @@ def _carried(bout: Bout, staging: Staging, project: Path) -> list[Binary]:
         if binary.sha256 not in bout.contents:
             continue
         path = project.parent / "binaries" / binary.sha256
-        if not path.exists():
+        if not path.exists() or sha256_file(path) != binary.sha256:  # a program may write into its own file
             data, _ = staging.get(binary.sha256, bout.contents[binary.sha256])
             with cache_errors("write", path):
                 write_atomically(path, data, executable=True)

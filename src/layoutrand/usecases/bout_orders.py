@@ -26,6 +26,7 @@ from layoutrand.usecases.run_plan import Plan
 from layoutrand.usecases.run_progress import Known
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes
+from layoutrand.world.project_id import project_id
 from layoutrand.world.replica import described, send
 from layoutrand.world.staging import Staging
 from layoutrand.world.toolbox import Tool
@@ -38,7 +39,8 @@ def run_name(plan: Plan) -> str:
     """What tells this project's experiment from all others that use the same staging directory."""
     question = replace(experiments.current_experiment(plan.request.config), host="", hostname="")
     place = os.fsencode(plan.request.project.resolve()).hex()
-    return sha256_bytes(canonical_json([place, os.getuid(), *vars(question).values()]))[:RUN_DIGITS]
+    own = [place, os.getuid(), project_id(plan.request.project)]
+    return sha256_bytes(canonical_json([*own, *vars(question).values()]))[:RUN_DIGITS]
 
 
 @dataclass(frozen=True)

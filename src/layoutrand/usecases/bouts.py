@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from layoutrand.core.attempts import Attempts, is_to_be_repeated
 from layoutrand.core.cluster import Engine
 from layoutrand.core.schedule import Slot
 from layoutrand.errors import ClusterError
 from layoutrand.model import Execution, SlotKey
-from layoutrand.usecases.bout import Bout, Ended
+from layoutrand.usecases.bout import Bout, Ended, record_key
 from layoutrand.usecases.bout_node import execute_bout
 from layoutrand.usecases.bout_orders import RUN_DIGITS, run_name, send_orders
 from layoutrand.usecases.dealing import Dealer, Problem
@@ -25,7 +26,7 @@ from layoutrand.usecases.origin import Say
 from layoutrand.usecases.pools import Pools
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.run_progress import Known, Progress, Summary, summarised
-from layoutrand.usecases.shelved import Arrival, take_records
+from layoutrand.usecases.shelved import Arrival, take_record, take_records
 from layoutrand.world.cache import Cache
 from layoutrand.world.results import ResultsStore
 from layoutrand.world.results_file import exclusive_use
@@ -86,7 +87,8 @@ class _Home:
     ) -> None:  # fmt: skip
         self._plan, self._pools, self._shelf, self._nodes = plan, pools, shelf, nodes
         self._progress, self._say = progress, say
-        self._attempts: dict[SlotKey, Attempts] = {}
+        self._begun: dict[SlotKey, Attempts] = {}
+        self._came: dict[SlotKey, dict[int, Execution]] = {}
         self._open: dict[SlotKey, Slot] = {}
         self._seen: dict[str, SlotKey] = {}
         self._recorded: list[Execution] = []
@@ -101,7 +103,7 @@ class _Home:
         repeat = self._plan.request.config.run.disturbance.repeat
         self._before, self._recorded, self._pending = before, list(before.executions), len(pending)
         self._open = {self._plan.key(slot): slot for slot in pending}
-        self._attempts = {key: before.attempts.get(key, Attempts()).begun(repeat=repeat) for key in self._open}
+        self._begun = {key: before.attempts.get(key, Attempts()).begun(repeat=repeat) for key in self._open}
         self._live = Live(self._plan.benchmarks, before.executions, pending)
 
     def deal(self, payloads: Sequence[Bout]) -> None:
@@ -121,7 +123,7 @@ class _Home:
 
     def take(self, *, everything: bool = False) -> None:
         """Record what has come home; ``everything`` also drops what no task that is out may look for."""
-        for arrival in take_records(self._shelf, self._seen, self._say):
+        for arrival in take_records(self._shelf, self._seen, self._say_once):
             self._arrived(arrival)
         if everything:
             self._drop(list(self._seen))
@@ -141,18 +143,36 @@ class _Home:
         """The bout with those of its slots that are still to be executed."""
         keys = [self._plan.key(slot) for slot, _ in payload.slots]
         own = set(keys)
+        self._look_for(keys)
         self._drop([name for name, key in self._seen.items() if key in own])
         waiting = tuple(
-            (slot, self._attempts[key]) for key, (slot, _) in zip(keys, payload.slots, strict=True) if key in self._open
+            (slot, self._attempts(key)) for key, (slot, _) in zip(keys, payload.slots, strict=True) if key in self._open
         )
         return replace(payload, slots=waiting) if waiting else None
+
+    def _look_for(self, keys: Sequence[SlotKey]) -> None:
+        """Ask by name for records that the task may have left: of a shared directory the listing may be old."""
+        for key in keys:
+            while key in self._open:
+                name = record_key(key, self._attempts(key).made + 1)
+                arrival = None if name in self._seen else take_record(self._shelf, name, self._say_once)
+                if arrival is None:
+                    break
+                self._arrived(arrival)
 
     def again(self, payload: Bout, problem: Problem) -> None:
         """Say that a bout is given out again, and why."""
         self._say(f"{_named(payload)}: {problem.brief}; given out again")
 
     def failed(self, payload: Bout, attempts: int, problem: Problem) -> None:
-        """Record the executions as lost; where nodes refused, nothing was executed and nothing is recorded."""
+        """Record the executions as lost; where nodes refused, nothing was executed and nothing is recorded.
+
+        Raises `ClusterError` where the executor is gone: that says nothing of the executions.
+        """
+        if problem.gone:
+            raise ClusterError(
+                f"{problem.words}. What came home is recorded; see to the engine and give the same command again"
+            )
         if problem.node:
             self._refusals.setdefault(problem.words)
             return
@@ -183,25 +203,35 @@ class _Home:
         self._seen[arrival.name] = arrival.key
         execution = self._pools.record(arrival)
         if execution is None:
-            self._twice += arrival.key in self._attempts
+            self._twice += arrival.key in self._begun
             return
         self._settle(arrival.key, execution)
 
     def _lost(self, key: SlotKey, slot: Slot, reason: str) -> None:
-        execution = self._pools.record_lost(key, slot, self._attempts[key].made + 1, reason)
+        execution = self._pools.record_lost(key, slot, self._attempts(key).made + 1, reason)
         self._settle(key, execution)
 
     def _settle(self, key: SlotKey, execution: Execution) -> None:
         if key not in self._open:
             return
         self._recorded.append(execution)
-        self._attempts[key] = self._attempts[key].after(execution)
-        if is_to_be_repeated(self._attempts[key], repeat=self._plan.request.config.run.disturbance.repeat):
+        self._came.setdefault(key, {})[execution.attempt] = execution
+        if is_to_be_repeated(self._attempts(key), repeat=self._plan.request.config.run.disturbance.repeat):
             return
-        del self._open[key]
+        del self._open[key], self._came[key]
         self._live.add(execution)
         total = len(self._plan.slots)
         self._progress(Progress(total - len(self._open), total, execution, self._live))
+
+    def _attempts(self, key: SlotKey) -> Attempts:
+        """The attempts at an open slot by now, in their order, whatever the order in which they came home."""
+        came = self._came.get(key, {})
+        return reduce(lambda history, attempt: history.after(came[attempt]), sorted(came), self._begun[key])
+
+    def _say_once(self, words: str) -> None:
+        if ("", words) not in self._told:
+            self._told.add(("", words))
+            self._say(words)
 
     def _drop(self, names: Sequence[str]) -> None:
         for name in names:

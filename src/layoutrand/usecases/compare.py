@@ -37,6 +37,7 @@ INDEPENDENT: Final = (
     "execute all benchmarks of a system with the same seeds to do without that"
 )
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
+Counted = Literal["binaries", "executions"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class BenchmarkRatio:
     ``ratio`` is the independent (Fieller) one, None where it is not defined; ``paired`` the one paired by seed over
     the ``n_pairs`` seeds that both systems have, None where pairing is impossible; ``variance_reduction`` is the share
     of the variance of the log-ratio that pairing takes away, ``correlation`` that of the systems' means by seed.
-    ``counted`` says what ``n_baseline`` and ``n_candidate`` count: executions where a system has one layout alone.
+    ``n_baseline`` and ``n_candidate`` count binaries, or executions of a system that has ``one_layout`` alone;
+    ``n_executions`` is how many executions each has.  These two are of baseline and candidate, in this order.
     ``sureness`` holds p-values and the verdict that stands beside all others; ``one_binary`` sums up the ratios that a
     binary of each would have shown; ``forecast`` says how many binaries would decide what is undecided;
     ``paired_verdict`` is that of ``paired``.  None where the data cannot tell.
@@ -71,11 +73,18 @@ class BenchmarkRatio:
     variance_reduction: float | None
     warnings: tuple[str, ...]
     better: Better = "less"
-    counted: Literal["binaries", "executions"] = "binaries"
+    one_layout: tuple[bool, bool] = (False, False)
+    n_executions: tuple[int, int] = (0, 0)
     sureness: Sureness | None = None
     one_binary: FiveNumberSummary | None = None
     forecast: Forecast | None = None
     paired_verdict: Verdict | None = None
+
+    @property
+    def counted(self) -> tuple[Counted, Counted]:
+        """What ``n_baseline`` and ``n_candidate`` count."""
+        baseline, candidate = self.one_layout
+        return "executions" if baseline else "binaries", "executions" if candidate else "binaries"
 
 
 @dataclass(frozen=True)
@@ -228,13 +237,12 @@ def _ratio(pair: _Pair, selection: Selection, confidence: float, threshold: floa
     warnings = [*missing(baseline, selection), *missing(candidate, selection)]
     warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *left_out_of_pairs(pair.apart)]
     old, new = pair.data(0), pair.data(1)
-    one_layout = baseline.one_layout or candidate.one_layout
     ratio: Interval | None = None
     verdict: Verdict = UNDECIDED
     try:
         ratio = _unpaired(pair, confidence)
         verdict = decide(ratio, threshold, better=baseline.better)
-        warnings += in_executions(ratio.warnings) if one_layout else ratio.warnings
+        warnings += _of_what_is_counted(ratio.warnings, baseline, candidate)
     except AnalysisError as error:
         warnings.append(f"no ratio: {error}")
     paired, seeds = _by_seed(pair.matched, confidence)
@@ -248,11 +256,24 @@ def _ratio(pair: _Pair, selection: Selection, confidence: float, threshold: floa
         paired=paired.paired if paired else None, n_pairs=seeds,
         correlation=won.correlation.centre if won else None,
         variance_reduction=won.variance_reduction if won else None, warnings=tuple(dict.fromkeys(warnings)),
-        better=baseline.better, counted="executions" if one_layout else "binaries",
+        better=baseline.better, one_layout=(baseline.one_layout, candidate.one_layout),
+        n_executions=(baseline.n_executions, candidate.n_executions),
         sureness=sureness(old, new, threshold) if pair.comparable else None, one_binary=_one_binary(old, new),
         forecast=None if ratio is None else binaries_to_decide(ratio, threshold, n_binaries=fewest),
         paired_verdict=decide(paired.paired, threshold, better=baseline.better) if paired else None,
     )  # fmt: skip
+
+
+def _of_what_is_counted(warnings: Sequence[str], baseline: Sample, candidate: Sample) -> list[str]:
+    """The warnings of a ratio in words for executions where they are about a system that has one layout alone."""
+    said = []
+    for text in warnings:
+        sides = [
+            side for side, which in ((baseline, "baseline"), (candidate, "candidate")) if f" of the {which}" in text
+        ]
+        fixed = all(side.one_layout for side in sides or (baseline, candidate))
+        said += in_executions([text]) if fixed else [text]
+    return said
 
 
 def _one_binary(old: Any, new: Any) -> FiveNumberSummary | None:

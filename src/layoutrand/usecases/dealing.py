@@ -34,11 +34,15 @@ Heard_contra = TypeVar("Heard_contra", contravariant=True)
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a task: in words, with a log or "".  ``node`` is the one that says it cannot do it, or ""."""
+    """What is wrong with a task: in words, with a log or "".
+
+    ``node`` is the one that says it cannot do it, or "".  ``gone`` if the executor takes no task at all any more.
+    """
 
     words: str
     log: str = ""
     node: str = ""
+    gone: bool = False
 
     @property
     def brief(self) -> str:
@@ -148,7 +152,7 @@ class Dealer(Generic[P, A]):
             future = self._executor.submit(self._function, task.payload)
         except Exception as error:  # noqa: BLE001 - executors raise what they like when they are broken or gone
             words = f"the executor takes nothing any more: {_named(error)}"
-            self._hands.failed(task.payload, task.attempt, Problem(words, traceback.format_exc()))
+            self._hands.failed(task.payload, task.attempt, Problem(words, traceback.format_exc(), gone=True))
             return
         self._out[future] = task
         future.add_done_callback(self._ended.put)

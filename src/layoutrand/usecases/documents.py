@@ -59,6 +59,7 @@ def failure_json(execution: Execution) -> dict[str, Any]:
         "system": execution.system, "benchmark": execution.benchmark, "seed": execution.layout,
         "instrument": execution.instrument, "round": execution.round, "repetition": execution.repetition,
         "attempt": execution.attempt, "status": execution.status, "reason": execution.reason, "log": execution.log,
+        "node": execution.node,
     }  # fmt: skip
 
 
@@ -66,6 +67,7 @@ def disturbed_json(row: Disturbed) -> dict[str, Any]:
     """How many executions of a benchmark were disturbed, and by what."""
     return {
         "benchmark": row.benchmark, "executions": row.executions, "disturbed": row.disturbed,
+        "disturbed_failed": row.failed,
         "by": dict(row.by), "systems": dict(row.systems),
         "examples": dict(row.examples),
     }  # fmt: skip
@@ -181,8 +183,8 @@ def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
         "ratio": None if pair.ratio is None else pair.ratio.centre,
         **(dict.fromkeys(_INTERVAL_KEYS) if pair.ratio is None else interval_json(pair.ratio)),
         "verdict": pair.verdict,
-        "baseline": {"mean": pair.baseline_mean, f"n_{pair.counted}": pair.n_baseline},
-        "candidate": {"mean": pair.candidate_mean, f"n_{pair.counted}": pair.n_candidate},
+        "baseline": _side_json(pair, 0, pair.baseline_mean, pair.n_baseline),
+        "candidate": _side_json(pair, 1, pair.candidate_mean, pair.n_candidate),
         "paired": None if pair.paired is None else {
             "ratio": pair.paired.centre, **interval_json(pair.paired), "n_pairs": pair.n_pairs,
             "correlation": finite(pair.correlation), "variance_reduction": pair.variance_reduction,
@@ -191,6 +193,13 @@ def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
         **_sureness_json(pair),
         "warnings": list(pair.warnings),
     }  # fmt: skip
+
+
+def _side_json(pair: BenchmarkRatio, side: int, mean: float, count: int) -> dict[str, Any]:
+    """Baseline (0) or candidate (1): binaries where it has layouts, executions where one of the two has one alone."""
+    binaries = {} if pair.one_layout[side] else {"n_binaries": count}
+    executions = {"n_executions": pair.n_executions[side]} if any(pair.one_layout) else {}
+    return {"mean": mean, **binaries, **executions, "counted": pair.counted[side]}
 
 
 _INTERVAL_KEYS = ("interval", "confidence", "half_width", "relative_half_width", "method")

@@ -88,8 +88,8 @@ def _unusual(config: Config) -> list[str]:
     return unusual
 
 
-def current_context(config: Config) -> Context:
-    """What to record beside the executions of this call."""
+def current_context(config: Config, tools: Mapping[str, Mapping[str, str]] | None = None) -> Context:
+    """What to record beside the executions of this call; ``tools`` as in `Context`."""
     whole = as_dict(config)
     instruments = {NATIVE: "posix session, pidfd, wait4"}
     if any(benchmark.metric.cachegrind for benchmark in config.benchmarks):
@@ -98,7 +98,7 @@ def current_context(config: Config) -> Context:
         instruments[PERF] = " ".join(("perf", *perf_stat.OPTIONS))
     return Context(
         version=layoutrand.__version__, config=whole, config_digest=_digest(whole),
-        schedule_seed=config.run.schedule_seed, host_facts=host_facts(), instruments=instruments,
+        schedule_seed=config.run.schedule_seed, host_facts=host_facts(), instruments=instruments, tools=tools or {},
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from layoutrand.core.cluster import Local
 from layoutrand.core.schedule import Slot
@@ -26,6 +26,9 @@ from layoutrand.world.host import host_facts, processor
 from layoutrand.world.kept_output import keep_files
 from layoutrand.world.results import ResultsStore
 from layoutrand.world.shelf import Shelf
+
+LOST: Final = "lost"
+"""The status of an execution that no node brought to an end."""
 
 
 class Pools:
@@ -63,13 +66,21 @@ class Pools:
                 self._shelf.agree(pool_name(self._config), processor(node.facts))
 
     def record(self, arrival: Arrival) -> Execution | None:
-        """Record what came home, and the output of what failed; None if it was recorded before."""
+        """Record what came home, and the output of what failed; None if it was recorded before.
+
+        What was recorded as lost and comes home after all is the attempt that follows.
+        """
         ids = self._ids_of(processor(arrival.facts))
         execution = arrival.execution
         self._note(ids[0], Node(execution.node, arrival.facts))
-        if execution.log:
+        while (status := self._store.status(ids[0], execution)) == LOST:
+            execution = replace(execution, attempt=execution.attempt + 1)
+        if status is not None:
+            return None
+        if execution.log:  # before the record, which would name what is not there if this were killed in between
             keep_files(self._plan.request.project, execution.log, arrival.output)
-        return execution if self._store.record_once(ids, execution) else None
+        self._store.record(ids, execution)
+        return execution
 
     def record_lost(self, key: SlotKey, slot: Slot, attempt: int, reason: str) -> Execution:
         """Record that no node brought this execution to an end; raises `ClusterError` where no node ever began."""
@@ -81,7 +92,7 @@ class Pools:
         else:
             raise ClusterError(f"no node ever began to execute anything; {reason}")
         execution = Execution(
-            **vars(key), attempt=attempt, order=slot.order, status="lost", reason=reason, returncode=None, signal=None,
+            **vars(key), attempt=attempt, order=slot.order, status=LOST, reason=reason, returncode=None, signal=None,
             started_at=time.time(), wall_s=0.0, rusage={}, env_size=None, argv=(), log="", conditions={}, host_state={},
             disturbances=(), measurements=(),
         )  # fmt: skip
@@ -129,7 +140,7 @@ class Pools:
     def _context(self, experiment: Experiment, kind: Mapping[str, Any]) -> Context:
         """The context of this call, in which the home's own machine has no part."""
         facts = {**dict.fromkeys(host_facts()), **kind, "hostname": experiment.hostname}
-        return replace(experiments.current_context(self._config), host_facts=facts)
+        return replace(experiments.current_context(self._config, self._plan.request.tools), host_facts=facts)
 
     def _note(self, experiment_id: int, node: Node) -> None:
         name = node.name, str(sorted(node.facts.items()))

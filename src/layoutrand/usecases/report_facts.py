@@ -7,12 +7,19 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from layoutrand.core.disturbance import explanations, summary
-from layoutrand.core.seeds import format_seeds
+from layoutrand.core.disturbance import explanations, summary, whereabouts
 from layoutrand.model import BinaryName, Context
 from layoutrand.text.html_report import Section, Table
 from layoutrand.usecases.analyse import AnalysisReport
-from layoutrand.usecases.basis import basis, left_out_words, node_words, policy_words
+from layoutrand.usecases.basis import (
+    SystemBasis,
+    basis,
+    left_out_words,
+    node_words,
+    policy_words,
+    round_words,
+    seed_words,
+)
 from layoutrand.usecases.compare import Comparison
 from layoutrand.usecases.selection import Selection
 
@@ -35,25 +42,23 @@ def head(
 ) -> list[tuple[str, str]]:
     """Names and values for the top of the page."""
     experiment = selection.experiment
-    seeds = {seed for sample in selection.samples for seed, _ in sample.binaries}
-    names = sorted(str(seed) for seed in seeds if not isinstance(seed, int))
-    numbers = [seed for seed in seeds if isinstance(seed, int)]
-    shown = ", ".join([*([format_seeds(numbers)] if numbers else []), *names])
+    seeds = sorted({seed for sample in selection.samples for seed, _ in sample.binaries}, key=str)
     facts = [
         ("Systems", ", ".join(dict.fromkeys(sample.system for sample in selection.samples)) or "none with results"),
         ("Benchmarks", str(len({sample.benchmark for sample in selection.samples}))),
-        ("Seeds", f"{shown or 'none'} ({len(seeds)})"),
+        ("Seeds", seed_words(seeds)),
         ("Intervals", f"{100 * confidence:g} %, threshold {100 * threshold:g} %"),
     ]
     if selection.sources:
         return [*facts, ("Failed executions", str(len(selection.failures)))]
     disturbed = summary(selection.executions)
+    n_disturbed, where = sum(row.disturbed for row in disturbed), whereabouts(disturbed, "numbers")
     return [
         ("Project", experiment.project), ("Host", experiment.hostname),
         *([("Nodes", node_words(nodes))] if (nodes := basis(selection).nodes) else []), *facts,
         ("Layout policy", policy_words(json.loads(experiment.policy))),
         ("Executions", f"{len(selection.executions)}, of which {len(selection.failures)} failed"),
-        ("Disturbed executions", f"{sum(row.disturbed for row in disturbed)} (they are in the numbers)"),
+        ("Disturbed executions", f"{n_disturbed} ({where})" if n_disturbed else "0"),
         ("Binaries not built", str(len(selection.build_failures))),
         ("Randomised per execution", experiment_words(experiment.randomise)),
         ("layoutrand", ", ".join(dict.fromkeys(context.version for context in contexts)) or "version not recorded"),
@@ -133,7 +138,7 @@ def _rests_on(selection: Selection) -> Section:
     found = basis(selection)
     rows = [
         (
-            row.system, ", ".join([*([row.seeds] if row.seeds else []), *_few(row.others)]) or "none",
+            row.system, _binaries(row),
             str(row.n_executions), str(row.n_failed), str(row.n_unbuilt), (row.capture or "-")[:12],
         )
         for row in found.systems
@@ -146,6 +151,13 @@ def _rests_on(selection: Selection) -> Section:
         left,
         tables=[Table("Counts, controls included", columns, rows, is_text=True)],
     )
+
+
+def _binaries(row: SystemBasis) -> str:
+    rounds = round_words(row.others) if row.one_layout else ""
+    if rounds:
+        return f"one layout, {rounds}"
+    return ", ".join([*([row.seeds] if row.seeds else []), *_few(row.others)]) or "none"
 
 
 def _few(names: Sequence[str]) -> list[str]:

@@ -21,6 +21,7 @@ from layoutrand.usecases.experiment import is_pool
 from layoutrand.usecases.images import image_key
 from layoutrand.usecases.prebuilt import origin_of, recorded_under
 from layoutrand.usecases.selection import Selection
+from layoutrand.usecases.tools import tools_of
 from layoutrand.world.cache import Cache
 
 _FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "args", "prebuilt", "rev")
@@ -71,7 +72,7 @@ def environment(
     systems = [(name, *_system(settings)) for name, settings in config.get("systems", {}).items()]
     tables.append(Table("Systems", ("system", "toolchain", "flags"), systems, is_text=True))
     prebuilt = {name for name, settings in config.get("systems", {}).items() if settings.get("prebuilt")}
-    made, unknown = _tools(selection, captures, prebuilt)
+    made, unknown = _tools(selection, contexts, captures, prebuilt)
     tables.append(made)
     commands = [(b["name"], shlex.join(b["command"])) for b in config.get("benchmarks", ())]
     tables.append(Table("Benchmarks", ("benchmark", "command"), commands, is_text=True))
@@ -102,21 +103,23 @@ def _hosts(selection: Selection, contexts: Sequence[Context]) -> Table:
     return Table(f"Nodes {node_words(names)}, as recorded when they executed", ("fact", "value"), rows, is_text=True)
 
 
-def _tools(selection: Selection, captures: Mapping[str, Capture], prebuilt: Container[str]) -> tuple[Table, list[str]]:
-    """With what each system's binaries were built and linked, from the records of the builds; and what is not known."""
+def _tools(
+    selection: Selection, contexts: Sequence[Context], captures: Mapping[str, Capture], prebuilt: Container[str]
+) -> tuple[Table, list[str]]:
+    """With what each system's binaries were built and linked; and of which that is not known.
+
+    As it was recorded with the executions; results of an older layoutrand do not tell, for them the cache is asked.
+    """
+    recorded = {name: made for context in contexts for name, made in context.tools.items()}
     rows, unknown = [], []
     order = list(dict.fromkeys(sample.system for sample in selection.samples))
     pairs = sorted({(e.system, e.capture) for e in selection.executions})
     for system, name in sorted(pairs, key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order)):
-        capture = captures.get(name)
-        if capture is None and system in prebuilt:
+        made = recorded.get(name) or (tools_of(captures[name]) if name in captures else None)
+        if made is None:
+            unknown += [] if system in prebuilt else [system]
             continue
-        if capture is None:
-            unknown.append(system)
-            continue
-        versions = {role: facts.get("version", "") for role, facts in capture.tools.items()}
-        compilers = dict.fromkeys(versions[role] for role in ("cc", "cxx", "fc") if versions.get(role))
-        rows.append((system, "; ".join(compilers), versions.get("ld", ""), _source(capture.source)))
+        rows.append((system, *(made[key] for key in ("compilers", "linker", "source"))))
     columns = ("system", "compilers", "linker", "source")
     lines = [
         f"Compiler, linker and source of {', '.join(dict.fromkeys(unknown))} are not known: "
@@ -125,17 +128,6 @@ def _tools(selection: Selection, captures: Mapping[str, Capture], prebuilt: Cont
     return Table("Compilers, linkers and source, as recorded at the build", columns, rows, is_text=True), (
         lines if unknown else []
     )
-
-
-def _source(source: Mapping[str, Any]) -> str:
-    """A commit, or the digest of the files and what git said of them."""
-    if source.get("commit"):
-        return f"commit {source['commit'][:12]} of {source.get('repo', 'a repository')}"
-    files = f"files {source['digest'][:12]}" if source.get("digest") else "not recorded"
-    git = source.get("git") or {}
-    if not git.get("commit"):
-        return files
-    return f"{files}, commit {git['commit'][:12]}{' with changes' if git.get('dirty') else ''}"
 
 
 def _again(selection: Selection, contexts: Sequence[Context], asked: Asked) -> Section:

@@ -117,7 +117,7 @@ def _forest(result: Comparison) -> Figure:
         axis=f"ratio {name}{meaning[directions.pop()] if len(directions) == 1 else ''}",
         rows=drawn, band=(1 - result.threshold, 1 + result.threshold), reference=1.0,
     )  # fmt: skip
-    one_layout = any(pair.counted == "executions" for pair in result.benchmarks)
+    one_layout = any(any(pair.one_layout) for pair in result.benchmarks)
     of = "layouts, or over executions where a system has one layout alone" if one_layout else "layouts"
     caption = (
         f"Means over {of}, with {100 * result.confidence:g} % intervals. Shaded: within the threshold of "

@@ -39,15 +39,16 @@ class Request:
     """What to execute.
 
     ``project`` is the directory of layoutrand.toml; ``captures`` maps each system to the id of its capture;
-    ``benchmarks`` are names, empty for all.  The seeds are those of the binaries and failures; a control is executed
-    where ``run.controls`` lists it and a binary (or failure) of it is given.  ``rounds`` are seeds of rounds beyond
-    those: prebuilt systems have no binary of a seed, and take part in its round all the same.  ``origins`` tells apart
-    the systems whose images differ (see `layoutrand.usecases.prebuilt.origin_of`).  ``wait_s`` is how long
-    to wait for another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
-    ``exehash_is_sha256`` names the systems whose suite is known to record the SHA-256 of executables.  ``jvms`` has
-    what a JVM said of itself in each layout of a JDK that is taken as it is.  ``linked`` are the captures whose layouts
-    a node of a cluster can link for itself.  On such a node ``place`` says which it is, and ``slots`` are those that it
-    is asked for (None: all that the schedule asks for).
+    ``benchmarks`` are names, empty for all. The seeds are those of the binaries and failures; a control is executed
+    where ``run.controls`` lists it and a binary (or failure) of it is given. ``rounds`` are seeds of rounds beyond
+    those: prebuilt systems have no binary of a seed, and take part in its round all the same. ``origins`` tells
+    apart the systems whose images differ (see `layoutrand.usecases.prebuilt.origin_of`). ``wait_s`` is how long to
+    wait for another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
+    ``exehash_is_sha256`` names the systems whose suite is known to record the SHA-256 of executables. ``jvms`` has
+    what a JVM said of itself in each layout of a JDK that is taken as it is. ``linked`` are the captures whose
+    layouts a node of a cluster can link for itself, ``tools`` what all binaries were made with, as in `Context`. On
+    such a node ``place`` says which it is, and ``slots`` are those that it is asked for (None: all that the
+    schedule asks for).
     """
 
     config: Config
@@ -64,6 +65,7 @@ class Request:
     exehash_is_sha256: frozenset[str] = frozenset()
     jvms: Mapping[tuple[str, LayoutName], JvmFacts] = field(default_factory=dict)
     linked: Mapping[str, Capture] = field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     place: Place | None = None
     slots: Sequence[Slot] | None = None
 

@@ -10,6 +10,7 @@ from layoutrand.usecases.build import SystemBuild
 from layoutrand.usecases.images import image_key
 from layoutrand.usecases.prebuilt import origin_of, recorded_under
 from layoutrand.usecases.run_plan import Request
+from layoutrand.usecases.tools import tools_of
 
 
 def make_request(  # noqa: PLR0913 - one argument for each choice of the user
@@ -29,6 +30,9 @@ def make_request(  # noqa: PLR0913 - one argument for each choice of the user
         rounds=rounds, origins=origins,
         jvms={(r.system, layout): facts for r in results for layout, facts in r.jvms.items()},
         linked={r.system: r.capture for r in results if r.capture} if config.build.mode == "relink" else {},
+        tools={
+            recorded_under(config, r.system, origins[r.system]): tools_of(r.capture) for r in results if r.capture
+        },
         exehash_is_sha256=frozenset(
             r.system for r in results if r.capture and r.capture.source.get("exehash") == "sha256"
         ),

@@ -5,16 +5,18 @@ Results of different captures, layout policies, hosts or protocols are never mix
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from layoutrand.core.attempts import that_count
 from layoutrand.core.cluster import Local
 from layoutrand.core.conditions import mixed_cpus
 from layoutrand.core.config import Benchmark, Config, choose
 from layoutrand.core.counters import metric_of
-from layoutrand.core.disturbance import mixed_settings, summary
+from layoutrand.core.disturbance import mixed_settings, summary, whereabouts
 from layoutrand.core.metric import Better
 from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.errors import AnalysisError
@@ -36,6 +38,10 @@ from layoutrand.world.results import ResultsStore
 
 Executions = tuple[tuple[float, ...], ...]
 """Measurements of one binary: (execution, iteration), warm-up left out."""
+
+
+ROUND: Final = re.compile(r"round (\d+)(?:, \d+)?")
+"""Name of an execution of what has one layout alone: its round, and its number where a round has several."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,11 @@ class Sample:
     def n_binaries(self) -> int:
         """How many different binaries the sample has."""
         return min(1, len(self.binaries)) if self.one_layout else len(self.binaries)
+
+    @property
+    def n_executions(self) -> int:
+        """How many executions the sample has, without those of controls."""
+        return sum(len(executions) for _, executions in self.binaries)
 
 
 @dataclass(frozen=True)
@@ -185,9 +196,9 @@ def _in_one_layout(config: Config, systems: list[str]) -> list[str]:
 
 
 def _disturbed(kept: list[Execution], config: Config) -> list[str]:
-    """What disturbed the executions, which are in the samples all the same."""
+    """What disturbed the executions, which are in the samples all the same unless they failed."""
     repeat = "" if config.run.disturbance.repeat else "; run.disturbance.repeat executes such executions again"
-    lines = [f"{row.line()}; they are in the samples{repeat}" for row in summary(kept)]
+    lines = [f"{row.line()}; {whereabouts([row])}{repeat}" for row in summary(kept)]
     return [*lines, *mixed_settings(kept), *mixed_cpus(kept)]
 
 

@@ -96,8 +96,11 @@ def of_ratio(result: Comparison, pair: BenchmarkRatio) -> str:
         parts.append(_to_decide(pair))
     elif pair.sureness is not None and pair.sureness.verdict == "undecided":
         parts.append(f"not sure beside the {pair.sureness.n_judged} verdicts given at once (Holm)")
-    if pair.counted == "executions":
-        parts.append("one layout alone, so nothing is said of what other layouts would show")
+    if any(pair.one_layout):
+        systems = (result.baseline, result.candidate)
+        fixed = [name for name, alone in zip(systems, pair.one_layout, strict=True) if alone]
+        whose = "" if len(fixed) == len(systems) else f"{fixed[0]} has "
+        parts.append(f"{whose}one layout alone, so nothing is said of what other layouts would show")
     elif pair.one_binary is not None and pair.one_binary.minimum < pair.one_binary.maximum:
         ends = said.ends(pair.one_binary.minimum, pair.one_binary.maximum)
         parts.append(f"one binary of each could have shown anything from {ends}")
@@ -127,7 +130,7 @@ def _to_decide(pair: BenchmarkRatio) -> str:
     forecast = pair.forecast
     if forecast is None or forecast.n_more is None or forecast.n_binaries is None:
         return ""
-    return f"about {forecast.n_binaries:,} {pair.counted} each would decide it"
+    return f"about {forecast.n_binaries:,} {' or '.join(dict.fromkeys(pair.counted))} each would decide it"
 
 
 class _Words:
@@ -155,11 +158,14 @@ class _Words:
 
     def counts(self) -> str:
         """How many binaries, or executions of one layout, of each."""
-        pair = self._pair
+        pair, result = self._pair, self._result
+        old, new = pair.counted
+        if old != new:
+            candidate = f"{_count(pair.n_candidate, new)} of {result.candidate}"
+            return f"{candidate}, {_count(pair.n_baseline, old)} of {result.baseline}"
         if pair.n_baseline == pair.n_candidate:
-            noun = pair.counted if pair.n_baseline != 1 else {"binaries": "binary"}.get(pair.counted, "execution")
-            return f"{pair.n_baseline} {noun} each"
-        return f"{pair.n_candidate} and {pair.n_baseline} {pair.counted}"
+            return f"{_count(pair.n_baseline, old)} each"
+        return f"{pair.n_candidate} and {pair.n_baseline} {old}"
 
     def _size(self, ratio: float, digits: int) -> str:
         """``2.1 % faster``."""
@@ -185,6 +191,11 @@ class _Words:
             near, far = ends if abs(low - 1) < abs(high - 1) else ends[::-1]
             return f"{near.partition(' % ')[0]} to {far}"
         return " to ".join(ends if self._below == "slower" else ends[::-1])
+
+
+def _count(n: int, counted: str) -> str:
+    """``30 binaries``, ``1 execution``."""
+    return f"{n} {counted}" if n != 1 else f"1 {'binary' if counted == 'binaries' else 'execution'}"
 
 
 def _digits(ratio: float) -> int:

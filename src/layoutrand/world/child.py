@@ -32,7 +32,8 @@ def call(module: str, argument: Any) -> Any:
     payload = pickle.dumps(argument)
     with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as said:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter
-            [sys.executable, "-c", _TRAMPOLINE, module, str(answer.fileno())],
+            # -P: a file of the working directory, such as a project's own queue.py, is no module of ours.
+            [sys.executable, "-P", "-c", _TRAMPOLINE, module, str(answer.fileno())],
             stdin=subprocess.PIPE, stdout=said, stderr=said, pass_fds=(answer.fileno(),),
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip

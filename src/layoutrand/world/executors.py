@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import shlex
 import shutil
+import stat
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -64,7 +67,9 @@ def _slurm(settings: Slurm, shared: Path, task: Task, say: Say) -> Iterator[Exec
     folder = shared / "slurm"
     with staging_errors("make", folder):
         folder.mkdir(parents=True, exist_ok=True)
-    submitter = submitit.SlurmExecutor(folder=folder / "%j")
+    _require_own(folder)
+    # -P: a job begins in the directory where it was submitted, and a file of that is no module.
+    submitter = submitit.SlurmExecutor(folder=folder / "%j", python=f"{shlex.quote(sys.executable)} -P")
     options = sbatch_options(settings, task)
     wanted = settings.measure if task == "measure" else settings
     submitter.update_parameters(
@@ -77,6 +82,18 @@ def _slurm(settings: Slurm, shared: Path, task: Task, say: Say) -> Iterator[Exec
         yield jobs
     finally:
         jobs.shutdown(wait=False, cancel_futures=True)
+
+
+def _require_own(folder: Path) -> None:
+    """Raise `ClusterError` where anybody may write: what submitit leaves there for jobs, and they for us, is code."""
+    with staging_errors("read", folder):
+        for path in (folder, folder.parent):
+            mode = path.stat().st_mode
+            if mode & stat.S_IWOTH and (path == folder or not mode & stat.S_ISVTX):
+                raise ClusterError(
+                    f"everybody may write to {path}, and could have jobs of yours execute anything: "
+                    f"chmod o-w {shlex.quote(str(path))}, or name another directory as cluster.shared"
+                )
 
 
 def sbatch_options(settings: Slurm, task: Task) -> dict[str, str | int | bool]:

@@ -7,11 +7,11 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 from layoutrand.errors import BundleError
@@ -44,12 +44,26 @@ def described(project: Path, names: Iterable[str]) -> tuple[Entry, ...]:
         with staging_errors("read", project / name):
             path = project / name
             if path.is_dir():
-                for below in (path, *sorted(path.rglob("*"))):
+                # A name that is a link to a directory is carried as the directory, as executions get a copy of it.
+                found[name] = Entry(name, path.stat().st_mode & 0o777)
+                for below in sorted(path.rglob("*")):
                     entry = _entry(below, os.path.join(name, below.relative_to(path)))
                     found[entry.path] = entry
             else:
                 found[name] = Entry(name, path.stat().st_mode & 0o777, sha256_file(path), path.stat().st_size)
+    _check_links(found, project)
     return tuple(found[name] for name in sorted(found))
+
+
+def _check_links(found: Mapping[str, Entry], project: Path) -> None:
+    """Raise `BundleError` for what would be made through a link on a node: it may lead to files that are not ours."""
+    links = {name for name, entry in found.items() if entry.target}
+    for name in found if links else ():
+        if link := next((str(above) for above in PurePath(name).parents if str(above) in links), None):
+            raise BundleError(
+                f"{project / name} lies behind the symbolic link {project / link}, which is carried as a link; "
+                "name it by where the link leads"
+            )
 
 
 def _entry(path: Path, name: str) -> Entry:

@@ -89,7 +89,7 @@ class ResultsStore:
         fields = tuple(vars(experiment).values())
         values = (
             context.version, json_text(context.config), context.config_digest, str(context.schedule_seed),
-            json_text(context.host_facts), json_text(context.instruments),
+            json_text(context.host_facts), json_text(context.instruments), json_text(context.tools),
         )  # fmt: skip
         digest = hashlib.sha256("\0".join(values).encode()).hexdigest()
         with self._transaction() as sql:
@@ -98,7 +98,7 @@ class ResultsStore:
             experiment_id = self._experiment_id(experiment)
             sql.execute(
                 "INSERT OR IGNORE INTO contexts (experiment_id, digest, created_at, version, config, config_digest, "
-                "schedule_seed, host_facts, instruments) VALUES (?,?,?,?,?,?,?,?,?)",
+                "schedule_seed, host_facts, instruments, tools) VALUES (?,?,?,?,?,?,?,?,?,?)",
                 (experiment_id, digest, time.time(), *values),
             )
             wanted = "SELECT id FROM contexts WHERE experiment_id = ? AND digest = ?"
@@ -130,6 +130,17 @@ class ResultsStore:
                 [(added.lastrowid, m.metric, m.unit, m.iteration, m.value, m.warmup) for m in execution.measurements],
             )
         return True
+
+    def status(self, experiment_id: int, execution: Execution) -> str | None:
+        """The status that is recorded of the attempt which the execution is, or None if there is none."""
+        wanted = (*SLOT_COLUMNS, "attempt")
+        conditions = " AND ".join(f"{column} = ?" for column in ("experiment_id", *wanted))
+        with self._translated():
+            row = self._connection.execute(
+                f"SELECT status FROM executions WHERE {conditions}",  # noqa: S608
+                (experiment_id, *(to_column(execution, column) for column in wanted)),
+            ).fetchone()
+        return None if row is None else str(row[0])
 
     def record_node(self, experiment_id: int, node: Node) -> None:
         """Keep what is known of a node; again where its facts have changed."""
@@ -233,13 +244,13 @@ class ResultsStore:
         """What was recorded beside the executions of the experiment, the oldest first."""
         with self._translated():
             rows = self._connection.execute(
-                "SELECT version, config, config_digest, schedule_seed, host_facts, instruments FROM contexts "
+                "SELECT version, config, config_digest, schedule_seed, host_facts, instruments, tools FROM contexts "
                 "WHERE experiment_id = ? ORDER BY id",
                 (self._experiment_id(experiment),),
             ).fetchall()
         return [
-            Context(version, json.loads(config), digest, int(seed), json.loads(facts), json.loads(instruments))
-            for version, config, digest, seed, facts, instruments in rows
+            Context(version, json.loads(config), digest, int(seed), *map(json.loads, rest))
+            for version, config, digest, seed, *rest in rows
         ]
 
     def _experiment_id(self, experiment: Experiment) -> int | None:

@@ -3,7 +3,7 @@
 ::
 
     executions/RUN/KEY      one execution, sealed and packed, until the submitting side has recorded it
-    pools/RUN.json          the processor of the nodes that execute the run
+    pools/RUN.json          the processor of the nodes that execute the run (a directory with it, without hard links)
 
 A record is renamed into place whole, under a key that follows from what was executed: who executes the same again
 writes the same name.
@@ -14,17 +14,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import tempfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.errors import BundleError
-from layoutrand.world.disk import canonical_json, sha256_bytes, write_atomically
+from layoutrand.errors import BundleError, DamagedRecord
+from layoutrand.world.disk import canonical_json, remove_tree, sha256_bytes, write_atomically
 from layoutrand.world.staging import staging_errors
 
 _LEVEL: Final = 1
+_INNER: Final = "agreed"
 _LARGEST: Final = 1 << 30  # bytes: no record of an execution is longer, whatever a damaged one may unpack to
 
 
@@ -58,7 +60,7 @@ class Shelf:
                 return []
 
     def get(self, key: str) -> Mapping[str, Any] | None:
-        """The record, or None if it is not there; raises `BundleError` where it is damaged."""
+        """The record, or None if it is not there; raises `DamagedRecord` where it is none."""
         path = self.path(key)
         with staging_errors("read", path):
             try:
@@ -66,9 +68,13 @@ class Shelf:
             except FileNotFoundError:
                 return None
         seal, _, packed = stored.partition(b"\n")
+        damaged = DamagedRecord(f"{path} is damaged, so what it records is executed again")
         if sha256_bytes(packed).encode() != seal:
-            raise BundleError(f"{path} is damaged, so what it records is executed again")
-        record: Mapping[str, Any] = json.loads(zlib.decompressobj().decompress(packed, _LARGEST))
+            raise damaged
+        try:
+            record: Mapping[str, Any] = json.loads(zlib.decompressobj().decompress(packed, _LARGEST))
+        except (zlib.error, ValueError, RecursionError) as error:
+            raise damaged from error
         return record
 
     def drop(self, key: str) -> None:
@@ -82,7 +88,7 @@ class Shelf:
         path = self._pools / f"{self._run}-{name}.json"
         with staging_errors("read", path):
             try:
-                found: Mapping[str, Any] = json.loads(path.read_bytes())
+                found: Mapping[str, Any] = json.loads((path / _INNER if path.is_dir() else path).read_bytes())
             except FileNotFoundError:
                 return None
             except ValueError as error:
@@ -99,11 +105,33 @@ class Shelf:
                 with os.fdopen(handle, "wb") as file:
                     file.write(canonical_json(proposal))
                 os.chmod(temporary, 0o644)
-                with contextlib.suppress(FileExistsError):
-                    os.link(temporary, path)
+                _place(Path(temporary), path)
             finally:
                 os.unlink(temporary)
         agreed = self.agreed(name)
         if agreed is None:
             raise BundleError(f"{path} was deleted while it was read")
         return agreed
+
+
+def _place(file: Path, path: Path) -> None:
+    """Put the file at the path unless something is there, in one step that one of many succeeds with.
+
+    Where the file system has no hard links it is put there in a directory: a directory takes the name of no other one
+    that is not empty, and of no file.
+    """
+    with contextlib.suppress(FileExistsError):
+        try:
+            os.link(file, path)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            folder = Path(tempfile.mkdtemp(prefix=".tmp-", dir=path.parent))
+            try:
+                folder.chmod(0o755)
+                shutil.copyfile(file, folder / _INNER)
+                os.rename(folder, path)
+            except OSError:
+                remove_tree(folder)
+                if not path.exists():
+                    raise error from None

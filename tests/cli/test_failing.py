@@ -1,0 +1,93 @@
+"""What `run` says of failures: a few of each kind, and how many more; never a page of one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from experiments import execution
+from fakes import make_config
+from layoutrand.cli.failing import MOST_LINES, MOST_OF_A_KIND, Failures
+
+CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a", "c"))
+WRONG = "its output is not the reference output"
+
+
+@dataclass
+class Lines:
+    """A page of which failures alone are looked at."""
+
+    said: list[str] = field(default_factory=list)
+
+    def fail(self, text):
+        self.said.append(text)
+
+
+@pytest.fixture
+def failed(tmp_path):
+    def make(layout, system="a", reason=WRONG, **changes):
+        fields = {"status": "wrong-output", "reason": reason, "log": f"log-{layout}"} | changes
+        return execution(CONFIG, tmp_path, system, "b", layout, **fields)
+
+    return make
+
+
+def test_identical_failures_are_told_three_times_and_then_counted(failed):
+    page, told = Lines(), Failures()
+    several = [failed(layout) for layout in (*range(1, 31), "stock", "identity")]
+    for each in several:
+        told.happened(each, page)
+    assert page.said == [
+        *(f"system a, benchmark b, seed {k}: {WRONG}; output in log-{k}" for k in (1, 2, 3)),
+        "further failures like these are counted at the end",
+    ]
+    page.said.clear()
+    told.conclude(several, page)
+    assert page.said == [f"system a, benchmark b: 29 more: seeds 4..30, stock, identity: {WRONG}"]
+
+
+def test_the_node_of_a_failure_is_named(failed):
+    page = Lines()
+    Failures().happened(failed(1, node="n7"), page)
+    assert page.said == [f"system a, benchmark b, seed 1, node n7: {WRONG}; output in log-1"]
+
+
+def test_failures_of_earlier_calls_are_told_alike_at_the_end(failed):
+    page = Lines()
+    Failures().conclude(
+        [*(failed(k) for k in range(1, 6)), failed(1, "c"), failed(2, reason="killed by SIGSEGV")], page
+    )
+    assert page.said == [
+        *(f"system a, benchmark b, seed {k}: {WRONG}; output in log-{k}" for k in (1, 2, 3)),
+        f"system c, benchmark b, seed 1: {WRONG}; output in log-1",
+        "system a, benchmark b, seed 2: killed by SIGSEGV; output in log-2",
+        f"system a, benchmark b: 2 more: seeds 4..5: {WRONG}",
+    ]
+
+
+def test_what_was_told_while_it_ran_is_not_told_again(failed):
+    page, told = Lines(), Failures()
+    told.happened(failed("stock"), page)
+    told.conclude([failed("stock", attempt=2, started_at=5.0)], page)
+    assert page.said == [f"system a, benchmark b, stock: {WRONG}; output in log-stock"]
+
+
+def test_a_single_further_failure(failed):
+    page, told = Lines(), Failures()
+    told.conclude([failed(k) for k in range(1, MOST_OF_A_KIND + 2)], page)
+    assert page.said[-1] == f"system a, benchmark b: 1 more: seed 4: {WRONG}"
+
+
+def test_many_different_reasons_end_too(failed):
+    """As of a program that prints addresses: no two failures are alike, and none is left uncounted."""
+    page, told = Lines(), Failures()
+    several = [failed(k, reason=f"at {k:#x}") for k in range(1, 101)]
+    for each in several:
+        told.happened(each, page)
+    assert len(page.said) == MOST_LINES + 1
+    page.said.clear()
+    told.conclude(several, page)
+    assert len(page.said) == MOST_LINES + 1
+    assert page.said[0] == "system a, benchmark b, seed 31: at 0x1f; output in log-31"
+    assert page.said[-1] == "40 more executions, for 40 other reasons; --json lists all"
