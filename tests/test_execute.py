@@ -530,6 +530,11 @@ def test_from_execution_to_analysis_and_comparison(project):
         "build_failures": [], "disturbed": [], "repeated": 0, "nodes": [], "waiting": 0, "refusals": [],
         "results": str(results_path(project.path)),
     }  # fmt: skip
+    with open_for_reading(results_path(project.path)) as store:
+        ((experiment, _),) = store.experiments()
+        captures = {e.system: e.capture for e in store.executions(experiment)}
+        assert store.current_captures(experiment) == captures
+        assert set(captures) == {"a", "b"}
     selection = selected(config, project.path)
     analysis = analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses[0]
     assert analysis.mean.centre == pytest.approx(1.08)

@@ -161,7 +161,8 @@ def test_a_file_of_an_older_schema_is_brought_up_to_date_when_it_is_written(path
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for column in (*newer, "node"):
             connection.execute(f"ALTER TABLE executions DROP COLUMN {column}")
-        connection.execute("ALTER TABLE contexts DROP COLUMN tools")
+        for column in ("tools", "captures", "used_at"):
+            connection.execute(f"ALTER TABLE contexts DROP COLUMN {column}")
         connection.execute("DROP TABLE nodes")
         connection.execute(f"PRAGMA user_version = {version}")
     with pytest.raises(ResultsError, match="`layoutrand run` brings it up to date"):
@@ -186,12 +187,23 @@ def test_a_node_is_kept_once_for_each_state_it_was_in(path):
         assert store.nodes(EXPERIMENT) == [Node("n0", {}), slow, fast]
 
 
-def test_what_arrives_twice_counts_once(path):
+def test_the_captures_of_the_last_call_with_a_system_are_the_current_ones(path):
+    calls = [{"a": "1", "b": "1"}, {"a": "2"}, {"a": "1", "b": "1"}, {"b": "3"}]
+    with open_for_writing(path) as store:
+        assert store.current_captures(EXPERIMENT) == {}
+        for captures in calls:
+            store.begin(EXPERIMENT, dataclasses.replace(CONTEXT, captures=captures))
+        assert store.current_captures(EXPERIMENT) == {"a": "1", "b": "3"}
+        assert len(store.contexts(EXPERIMENT)) == 3
+
+
+def test_how_an_attempt_ended_is_known(path):
     with open_for_writing(path) as store:
         ids = store.begin(EXPERIMENT, CONTEXT)
-        assert store.record_once(ids, EXECUTION)
-        assert not store.record_once(ids, dataclasses.replace(EXECUTION, wall_s=99.0, node="n2"))
-        assert store.executions(EXPERIMENT) == [EXECUTION]
+        assert store.status(ids[0], EXECUTION) is None
+        store.record(ids, dataclasses.replace(EXECUTION, status="lost"))
+        assert store.status(ids[0], EXECUTION) == "lost"
+        assert store.status(ids[0], dataclasses.replace(EXECUTION, attempt=2)) is None
 
 
 def test_a_damaged_page_is_a_clear_error(path):

@@ -6,7 +6,9 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.errors import AnalysisError, ConfigError, ResultsError, UsageError
 from layoutrand.model import BuildFailure, Measurement
+from layoutrand.usecases.experiment import current_context, current_experiment
 from layoutrand.usecases.selection import primary_metric
+from layoutrand.world.results_file import open_for_writing, results_path
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK)
@@ -88,6 +90,19 @@ def test_a_capture_can_be_chosen(tmp_path):
     assert selected(CONFIG, tmp_path, captures={"a": "old"}).samples[0].binaries == ((1, ((1,),)),)
     with pytest.raises(AnalysisError, match=r"1 executions of b with system a, capture capture-of-a"):
         selected(CONFIG, tmp_path, captures={"a": "never executed"})
+
+
+def test_the_capture_of_the_last_call_counts_whatever_clocks_say(tmp_path):
+    """A node whose clock is fast, or that is late with what it was asked for before, has executed another one since."""
+    rows = [one(tmp_path, value=1, started_at=9.0, capture="old"), one(tmp_path, value=2, started_at=1.0)]
+    write(CONFIG, tmp_path, rows)
+    assert selected(CONFIG, tmp_path).samples[0].binaries == ((1, ((1,),)),)
+    with open_for_writing(results_path(tmp_path)) as store:
+        store.begin(current_experiment(CONFIG), current_context(CONFIG, {}, {"a": "capture-of-a"}))
+    assert selected(CONFIG, tmp_path).samples[0].binaries == ((1, ((2,),)),)
+    with open_for_writing(results_path(tmp_path)) as store:
+        store.begin(current_experiment(CONFIG), current_context(CONFIG, {}, {"a": "nothing executed yet"}))
+    assert selected(CONFIG, tmp_path).samples[0].binaries == ((1, ((1,),)),)
 
 
 def test_the_last_attempt_counts(tmp_path):

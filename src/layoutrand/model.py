@@ -201,8 +201,8 @@ class Experiment:
 class Context:
     """What is recorded once for every call that executes: a digest names it, so equal calls share one record.
 
-    ``tools`` says of each capture, as executions name it, which "compilers" and "linker" made its binaries, and of
-    which "source".
+    ``captures`` maps each of its systems to the capture that it executed, as executions name it.  ``tools`` says of
+    each capture which "compilers" and "linker" made its binaries, and of which "source".
     """
 
     version: str
@@ -212,6 +212,7 @@ class Context:
     host_facts: Mapping[str, Any]
     instruments: Mapping[str, str]
     tools: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    captures: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ def test_every_round_is_executed_whole_on_one_node(site: Site) -> None:
     assert site.waiting() == []
     with open_for_reading(results_path(site.shop.project)) as store:
         (context,) = store.contexts(store.experiments()[0][0])
+        assert store.current_captures(store.experiments()[0][0]) == {e.system: e.capture for e in executions}
     assert [made["linker"].split()[0] for made in context.tools.values()] == ["GNU", "GNU"]
     places = {e.node: e.conditions["workplace"] for e in executions}
     assert len({len(place) for place in places.values()}) == 1

@@ -71,7 +71,7 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
             say(f"ended {ended} process(es) that an interrupted run had left behind")
         # Experiment, context and failed builds are recorded, so the results file is known to be writable.
         experiment = request.experiment()
-        ids = store.begin(experiment, experiments.current_context(request.config, request.tools))
+        ids = store.begin(experiment, experiments.current_context(request.config, request.tools, request.captures))
         store.replace_build_failures(ids[0], request.captures, request.build_failures)
         # Known slots are left out, and each binary still to be executed is the one that was built.
         stage = Stage.of(request, workplace, say)

@@ -88,8 +88,10 @@ def _unusual(config: Config) -> list[str]:
     return unusual
 
 
-def current_context(config: Config, tools: Mapping[str, Mapping[str, str]] | None = None) -> Context:
-    """What to record beside the executions of this call; ``tools`` as in `Context`."""
+def current_context(
+    config: Config, tools: Mapping[str, Mapping[str, str]] | None = None, captures: Mapping[str, str] | None = None
+) -> Context:
+    """What to record beside the executions of this call; ``tools`` and ``captures`` as in `Context`."""
     whole = as_dict(config)
     instruments = {NATIVE: "posix session, pidfd, wait4"}
     if any(benchmark.metric.cachegrind for benchmark in config.benchmarks):
@@ -99,6 +101,7 @@ def current_context(config: Config, tools: Mapping[str, Mapping[str, str]] | Non
     return Context(
         version=layoutrand.__version__, config=whole, config_digest=_digest(whole),
         schedule_seed=config.run.schedule_seed, host_facts=host_facts(), instruments=instruments, tools=tools or {},
+        captures=captures or {},
     )  # fmt: skip
 
 

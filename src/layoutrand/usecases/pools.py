@@ -51,7 +51,10 @@ class Pools:
 
     def known(self) -> Known:
         """What the results have of the plan's slots, of the pool or of all of them."""
-        found = [known(self._store, experiment, self._plan) for experiment in self._chosen()]
+        chosen = self._chosen()
+        for experiment in chosen:  # also where nothing is left to be executed, these are the captures of now
+            self._begun(experiment, processor(self._store.nodes(experiment)[-1].facts))
+        found = [known(self._store, experiment, self._plan) for experiment in chosen]
         return Known(
             {key: attempts for each in found for key, attempts in each.attempts.items()},
             [execution for each in found for execution in each.executions],
@@ -139,8 +142,9 @@ class Pools:
 
     def _context(self, experiment: Experiment, kind: Mapping[str, Any]) -> Context:
         """The context of this call, in which the home's own machine has no part."""
+        request = self._plan.request
         facts = {**dict.fromkeys(host_facts()), **kind, "hostname": experiment.hostname}
-        return replace(experiments.current_context(self._config, self._plan.request.tools), host_facts=facts)
+        return replace(experiments.current_context(self._config, request.tools, request.captures), host_facts=facts)
 
     def _note(self, experiment_id: int, node: Node) -> None:
         name = node.name, str(sorted(node.facts.items()))

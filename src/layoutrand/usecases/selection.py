@@ -48,7 +48,8 @@ ROUND: Final = re.compile(r"round (\d+)(?:, \d+)?")
 class Question:
     """What to analyse: names of systems and benchmarks, each empty for all.
 
-    ``captures`` maps systems to capture ids; a system that is not in it is analysed by the capture executed last.
+    ``captures`` maps systems to capture ids; a system that is not in it is analysed by the capture that the last
+    `layoutrand run` with it was about.
     ``host`` is the name of the machine whose results to take, None for this one.
     """
 
@@ -143,7 +144,9 @@ def select(question: Question, store: ResultsStore) -> Selection:
     everything = [execution for _, own in pools for execution in own]
     wanted = [e for e in everything if e.system in systems and e.benchmark in names]
     warnings: list[str] = []
-    kept = _current_captures(that_count(wanted, experiments.slot_key), question.captures, warnings)
+    current = {system: capture for each in merged for system, capture in store.current_captures(each).items()}
+    current = {e.system: e.capture for e in wanted if current.get(e.system) == e.capture}
+    kept = _current_captures(that_count(wanted, experiments.slot_key), {**current, **question.captures}, warnings)
     kept = _current_definitions(kept, definitions, warnings)
     kept = _current_binaries(kept, warnings)
     if not kept:
@@ -263,6 +266,8 @@ def unlike(pools: Sequence[tuple[Experiment, int]]) -> str:
     ])  # fmt: skip
 
 
+# Clocks of nodes may differ, and a node may end what it was asked for before the source was changed: what the last call
+# was about is recorded, and when an execution began matters only in results of an older layoutrand, which do not tell.
 def _current_captures(executions: list[Execution], captures: Mapping[str, str], warnings: list[str]) -> list[Execution]:
     latest = {execution.system: execution.capture for execution in sorted(executions, key=lambda e: e.started_at)}
     wanted = latest | {system: capture for system, capture in captures.items() if system in latest}

@@ -90,6 +90,7 @@ class ResultsStore:
         values = (
             context.version, json_text(context.config), context.config_digest, str(context.schedule_seed),
             json_text(context.host_facts), json_text(context.instruments), json_text(context.tools),
+            json_text(context.captures),
         )  # fmt: skip
         digest = hashlib.sha256("\0".join(values).encode()).hexdigest()
         with self._transaction() as sql:
@@ -98,22 +99,17 @@ class ResultsStore:
             experiment_id = self._experiment_id(experiment)
             sql.execute(
                 "INSERT OR IGNORE INTO contexts (experiment_id, digest, created_at, version, config, config_digest, "
-                "schedule_seed, host_facts, instruments, tools) VALUES (?,?,?,?,?,?,?,?,?,?)",
+                "schedule_seed, host_facts, instruments, tools, captures) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
                 (experiment_id, digest, time.time(), *values),
             )
             wanted = "SELECT id FROM contexts WHERE experiment_id = ? AND digest = ?"
             (context_id,) = sql.execute(wanted, (experiment_id, digest)).fetchone()
+            sql.execute("UPDATE contexts SET used_at = ? WHERE id = ?", (time.time(), context_id))
         assert experiment_id is not None
         return experiment_id, int(context_id)
 
     def record(self, ids: tuple[int, int], execution: Execution) -> None:
         """Add one execution with its measurements, in one transaction that is on the disk when this returns."""
-        if not self.record_once(ids, execution):
-            slot = f"{execution.system}, {execution.benchmark}, layout {execution.layout}, round {execution.round}"
-            raise ResultsError(f"{self.path} has attempt {execution.attempt} of {slot} already; it was left as it is")
-
-    def record_once(self, ids: tuple[int, int], execution: Execution) -> bool:
-        """As `record`, but an attempt that is there already stays what it is; whether this one was added."""
         row = (*ids, *(to_column(execution, column) for column in EXECUTION_COLUMNS))
         columns = ", ".join(("experiment_id", "context_id", *EXECUTION_COLUMNS))
         unique = ", ".join(("experiment_id", *SLOT_COLUMNS, "attempt"))
@@ -124,12 +120,14 @@ class ResultsStore:
                 row,
             )
             if added.rowcount == 0:
-                return False
+                slot = f"{execution.system}, {execution.benchmark}, layout {execution.layout}, round {execution.round}"
+                raise ResultsError(
+                    f"{self.path} has attempt {execution.attempt} of {slot} already; it was left as it is"
+                )
             sql.executemany(
                 "INSERT INTO measurements VALUES (?,?,?,?,?,?)",
                 [(added.lastrowid, m.metric, m.unit, m.iteration, m.value, m.warmup) for m in execution.measurements],
             )
-        return True
 
     def status(self, experiment_id: int, execution: Execution) -> str | None:
         """The status that is recorded of the attempt which the execution is, or None if there is none."""
@@ -244,7 +242,8 @@ class ResultsStore:
         """What was recorded beside the executions of the experiment, the oldest first."""
         with self._translated():
             rows = self._connection.execute(
-                "SELECT version, config, config_digest, schedule_seed, host_facts, instruments, tools FROM contexts "
+                "SELECT version, config, config_digest, schedule_seed, host_facts, instruments, tools, captures "
+                "FROM contexts "
                 "WHERE experiment_id = ? ORDER BY id",
                 (self._experiment_id(experiment),),
             ).fetchall()
@@ -252,6 +251,18 @@ class ResultsStore:
             Context(version, json.loads(config), digest, int(seed), *map(json.loads, rest))
             for version, config, digest, seed, *rest in rows
         ]
+
+    def current_captures(self, experiment: Experiment) -> dict[str, str]:
+        """System -> the capture that the last call which had the system executed, or found executed."""
+        with self._translated():
+            rows = self._connection.execute(
+                "SELECT captures FROM contexts WHERE experiment_id = ? ORDER BY used_at, id",
+                (self._experiment_id(experiment),),
+            ).fetchall()
+        found: dict[str, str] = {}
+        for (captures,) in rows:
+            found |= json.loads(captures)
+        return found
 
     def _experiment_id(self, experiment: Experiment) -> int | None:
         """None where nothing of the experiment is recorded; the host's name is for people and no part of the key."""

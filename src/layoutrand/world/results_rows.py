@@ -28,7 +28,7 @@ CREATE TABLE contexts (
     id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments (id), digest TEXT NOT NULL,
     created_at REAL NOT NULL, version TEXT NOT NULL, config TEXT NOT NULL, config_digest TEXT NOT NULL,
     schedule_seed TEXT NOT NULL, host_facts TEXT NOT NULL, instruments TEXT NOT NULL,
-    tools TEXT NOT NULL DEFAULT '{}',
+    tools TEXT NOT NULL DEFAULT '{}', captures TEXT NOT NULL DEFAULT '{}', used_at REAL NOT NULL DEFAULT 0,
     UNIQUE (experiment_id, digest));
 CREATE TABLE executions (
     id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments (id),
@@ -62,6 +62,8 @@ ALTER TABLE executions ADD COLUMN disturbances TEXT NOT NULL DEFAULT '[]';
     2: """
 ALTER TABLE executions ADD COLUMN node TEXT NOT NULL DEFAULT '';
 ALTER TABLE contexts ADD COLUMN tools TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE contexts ADD COLUMN captures TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE contexts ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
 """
     + _NODES,
 }
