@@ -11,7 +11,13 @@ from dacapokit import document, write_project
 from standins.dacapo import VERSIONS, standin_jar
 from workshop import absent, require
 
+NEWEST = "23.11-MR1-chopin"
 QUICK = ["-Xmx64m", "-XX:TieredStopAtLevel=1"]
+
+
+def releases(*versions):
+    """The newest of them in every run of the tests, the others in the slow one."""
+    return [version if version == NEWEST else pytest.param(version, marks=pytest.mark.slow) for version in versions]
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +59,7 @@ def failed(root, benchmark, **how):
     return failure["status"], failure["reason"], (root / failure["log"] / "stdout").read_text()
 
 
+@pytest.mark.slow
 def test_two_sets_of_jvm_options_are_run_analysed_and_compared(project):
     root = project("9.12-MR1", ["ok", "chatty"], systems=("serial", "parallel"), iterations=4)
     summary = run(root, seeds=3)
@@ -79,7 +86,7 @@ def test_fewer_iterations_as_warmup_need_no_new_execution(project):
     assert (row["n_executions"], row["n_iterations"]) == (2, 6)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", releases(*VERSIONS))
 def test_every_release_is_executed_and_read(project, version):
     """That requests and latencies are no iterations, too."""
     names = ["ok", "chatty", "requests"] if version.startswith("23") else ["ok", "chatty"]
@@ -89,14 +96,14 @@ def test_every_release_is_executed_and_read(project, version):
     assert recorded(root) == {name: 3 for name in names}
 
 
-@pytest.mark.parametrize("version", ["2006-10-MR2", "23.11-MR1-chopin"])
+@pytest.mark.parametrize("version", releases("2006-10-MR2", "23.11-MR1-chopin"))
 def test_a_single_iteration(project, version):
     root = project(version, ["ok"], iterations=1)
     assert run(root)["failures"] == []
     assert recorded(root) == {"ok": 1}
 
 
-@pytest.mark.parametrize("version", ["2006-10-MR2", "9.12-MR1", "23.11-MR1-chopin"])
+@pytest.mark.parametrize("version", releases("2006-10-MR2", "9.12-MR1", "23.11-MR1-chopin"))
 def test_iterations_until_they_converge(project, version):
     old = version.startswith("2006")
     variance, most = ("-variance", "-max_iterations") if old else ("--variance", "--max-iterations")
@@ -134,7 +141,7 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize("version", ["2006-10-MR2", "9.12-MR1", "23.11-MR1-chopin"])
+@pytest.mark.parametrize("version", releases("2006-10-MR2", "9.12-MR1", "23.11-MR1-chopin"))
 def test_every_failure_is_recorded_with_its_reason_and_costs_no_other_benchmark(project, version):
     root = project(version, ["ok", *FAILURES, "chatty"])
     summary = run(root, status=1)

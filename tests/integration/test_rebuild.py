@@ -162,6 +162,7 @@ def test_an_artefact_that_does_not_depend_on_the_program(gnu_units: Workshop) ->
         assert "prog does not contain that program, or a step after the link undoes its layout" in message
 
 
+@pytest.mark.slow
 def test_an_artefact_with_two_contents(gnu_units: Workshop) -> None:
     """Files that differ from identity's but not from each other are twins."""
     after = 'case $(nm -n prog | grep " T u0_" | head -1) in *u0_0) echo one > prog;; *) echo other > prog;; esac'
@@ -184,6 +185,7 @@ def test_an_artefact_of_unknown_descent(gnu_units: Workshop) -> None:
     assert "Full log: " in message
 
 
+@pytest.mark.slow
 def test_one_layout_fails_and_the_others_go_on(gnu_units: Workshop) -> None:
     """A step of the build that fails with some layouts costs those alone; each names its reason and its own log."""
     check = "case $(nm -n prog | grep ' T u0_' | head -1) in *u0_[345]) echo too early >&2; exit 3;; esac"
@@ -293,6 +295,7 @@ def test_the_warnings_of_relink_mode(gnu_units: Workshop) -> None:
     assert rebuilt.notes == cached.notes == relinked.notes
 
 
+@pytest.mark.slow
 def test_links_that_are_no_artefacts(gnu_units: Workshop) -> None:
     """Configure trials, a tiny tool and a generator of source do what they did; only the artefact's link is repeated."""
     gnu_units.write_named(

@@ -13,7 +13,7 @@ from debian_sources import source_tree, unavailable
 LINKERS = {"gcc": "GNU ld", "gcc-lld": "lld"}
 
 
-@pytest.fixture(params=LINKERS, ids=LINKERS.values())
+@pytest.fixture(params=["gcc", pytest.param("gcc-lld", marks=pytest.mark.slow)], ids=LINKERS.values())
 def toolchain(request):
     """Each toolchain in turn; one that is absent skips, or fails under CI."""
     names = ["ld.lld", *(f"ld.lld-{n}" for n in range(14, 22))]

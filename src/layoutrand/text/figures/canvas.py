@@ -112,6 +112,12 @@ def text(  # noqa: PLR0913 - place, words, and three keyword-only options
     return f'<text x="{x:.1f}" y="{y:.1f}"{place}{chosen}>{escape(cut(plain(words), most))}</text>'
 
 
+def tick(x: float, y: float, label: str) -> str:
+    """The number below a tick: in its middle, or as near to that as the figure is wide."""
+    half = 3.4 * len(label)
+    return text(min(max(x, half), WIDTH - half), y, label, anchor="middle")
+
+
 def plain(words: str) -> str:
     """One line, without characters that no XML text may hold."""
     shown = "".join(character if character.isprintable() else " " for character in words)

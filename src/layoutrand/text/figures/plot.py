@@ -64,7 +64,7 @@ def draw(plot: Plot) -> str:
         if plot.counts_x and place != round(place):
             continue
         parts += [canvas.line(x(place), bottom, x(place), bottom + 4)]
-        parts += [canvas.text(x(place), bottom + 17, f"{place:.0f}" if plot.counts_x else label, anchor="middle")]
+        parts += [canvas.tick(x(place), bottom + 17, f"{place:.0f}" if plot.counts_x else label)]
     parts.append(canvas.line(left, bottom, WIDTH - _RIGHT, bottom))
     parts += [canvas.line(left, y(at), WIDTH - _RIGHT, y(at), "reference") for at in plot.horizontals]
     for place, number in plot.verticals:

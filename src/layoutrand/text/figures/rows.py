@@ -61,7 +61,10 @@ def draw(chart: RowChart) -> str:
         parts += _row(row, 6 + height * number, scale)
     parts.append(canvas.line(_LEFT, bottom, WIDTH - _RIGHT, bottom))
     for place, label in canvas.labelled_ticks(scale.low, scale.high, 5):
-        parts += [canvas.line(scale(place), bottom, scale(place), bottom + 4), _tick(scale(place), bottom + 17, label)]
+        parts += [
+            canvas.line(scale(place), bottom, scale(place), bottom + 4),
+            canvas.tick(scale(place), bottom + 17, label),
+        ]
     parts.append(canvas.text(WIDTH / 2, bottom + 34, chart.axis, anchor="middle", style="quiet"))
     return canvas.frame(chart.title, chart.description, bottom + 40, parts)
 
@@ -78,11 +81,6 @@ def _span(chart: RowChart) -> tuple[float, float]:
         high = canvas.span([*values, 0.0])[1]
         return 0.0, high if high > 0 else 1.0
     return canvas.span(values)
-
-
-def _tick(x: float, y: float, label: str) -> str:
-    half = 3.4 * len(label)
-    return canvas.text(min(max(x, half), WIDTH - half), y, label, anchor="middle")
 
 
 def _row(row: Row, top: float, scale: Scale) -> list[str]:
