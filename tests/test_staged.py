@@ -114,10 +114,12 @@ def test_measurements_are_never_deleted(staging):
     """They cannot be made again."""
     shelf = Shelf(staging.root, "f" * 64)
     shelf.put("e" * 64, {"a": 1})
+    shelf.agree("cpu", {"cpus": 4})
     aged(staging.root, 100 * MONTH_S)
     deleted, left = gc(staging.root)
     assert deleted == []
     assert [entry.name for entry in left.of("record")] == ["e" * 64]
+    assert [entry.name for entry in left.of("agreement")] == [f"{'f' * 64}-cpu.json"]
 
 
 def job(root, number):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from layoutrand.cli import options
+from layoutrand.cli.showing import in_mib
 from layoutrand.cli.terminal import Page
 from layoutrand.errors import UsageError
 
@@ -39,13 +40,13 @@ def staging_ls(shared: Shared = None, directory: options.Directory = Path(), jso
         return 0
     bundles = found.of("bundle")
     rows = [
-        (entry.name[:16], entry.label, _size(entry.size + entry.contents_size), _ago(entry.used_at))
+        (entry.name[:16], entry.label, in_mib(entry.size + entry.contents_size), _ago(entry.used_at))
         for entry in bundles
     ]
     if rows:
         terminal.table("Captures for nodes", ("bundle", "of", "size with shared files", "last used"), rows)
     terminal.table("In all", ("what", "number", "size"), [
-        (what, str(len(found.of(kind))), _size(sum(entry.size for entry in found.of(kind))))
+        (what, str(len(found.of(kind))), in_mib(sum(entry.size for entry in found.of(kind))))
         for kind, what in KINDS.items() if found.of(kind)
     ])  # fmt: skip
     _warn_of(found, terminal)
@@ -80,9 +81,9 @@ def staging_gc(
     for kind, what in KINDS.items():
         some = [entry for entry in deleted if entry.kind == kind]
         if some:
-            terminal.line(f"{what}: {len(some)}, {_size(sum(entry.size for entry in some))}")
+            terminal.line(f"{what}: {len(some)}, {in_mib(sum(entry.size for entry in some))}")
     _warn_of(left, terminal)
-    terminal.line(f"{_size(freed)} {'would be freed' if dry_run else 'freed'}")
+    terminal.line(f"{in_mib(freed)} {'would be freed' if dry_run else 'freed'}")
     return 0
 
 
@@ -113,7 +114,7 @@ def bundle_export(  # noqa: PLR0913 - one parameter for each option
         terminal.document(_carried("layoutrand/bundle-export/1", done))
         return 0
     moved = done.travelled
-    terminal.say(f"{system}: {moved.contents} files written, {_size(moved.moved)}; unpacked {_size(moved.size)}")
+    terminal.say(f"{system}: {moved.contents} files written, {in_mib(moved.moved)}; unpacked {in_mib(moved.size)}")
     terminal.line(done.digest)
     return 0
 
@@ -136,7 +137,7 @@ def bundle_import(
         return 0
     moved = done.travelled
     terminal.line(
-        f"{done.system}: capture {done.capture[:16]} is in the cache; {moved.contents} files, {_size(moved.moved)}, "
+        f"{done.system}: capture {done.capture[:16]} is in the cache; {moved.contents} files, {in_mib(moved.moved)}, "
         "were read. A build of the same source with the same tools and flags uses it"
     )
     return 0
@@ -195,10 +196,6 @@ def _carried(schema: str, done: Carried) -> dict[str, Any]:
         "schema": schema, "digest": done.digest, "system": done.system, "capture": done.capture,
         "files": done.travelled.contents, "moved": done.travelled.moved, "size": done.travelled.size,
     }  # fmt: skip
-
-
-def _size(size: int) -> str:
-    return f"{size / 2**30:.2f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
 
 
 def _ago(used_at: float) -> str:

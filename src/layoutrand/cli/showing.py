@@ -100,9 +100,9 @@ def cache_ls(json: options.Json = False) -> int:
     terminal.table(
         "Cache",
         ("entry", "kind", "size", "last used", "what"),
-        [(e.name[:16], e.kind, _size(e.size), _ago(e), e.label) for e in found],
+        [(e.name[:16], e.kind, in_mib(e.size), _ago(e), e.label) for e in found],
     )
-    terminal.line(f"{len(found)} entries, {_size(sum(entry.size for entry in found))}")
+    terminal.line(f"{len(found)} entries, {in_mib(sum(entry.size for entry in found))}")
     return 0
 
 
@@ -145,7 +145,7 @@ def cache_gc(
     freed = sum(entry.size for entry in evicted)
     if json:
         terminal.document({"schema": "layoutrand/cache-gc/1", "evicted": [e.name for e in evicted], "freed": freed})
-    terminal.line(f"{len(evicted)} entries evicted, {_size(freed)} freed")
+    terminal.line(f"{len(evicted)} entries evicted, {in_mib(freed)} freed")
     return 0
 
 
@@ -159,7 +159,8 @@ def parse_size(text: str) -> int:
     )
 
 
-def _size(size: int) -> str:
+def in_mib(size: int) -> str:
+    """Bytes for people."""
     return f"{size / 2**30:.2f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
 
 

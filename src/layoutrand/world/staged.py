@@ -1,6 +1,7 @@
 """What is in a staging directory, and getting rid of what nobody needs any more.
 
-Nothing there is the only one of its kind but records of executions, which are measurements: those are never deleted.
+Nothing there is the only one of its kind but records of executions, which are measurements, and the processors that
+nodes have settled on for these: those are never deleted.
 Anything else can be made again; still nothing is deleted that a task may be about to use:
 
 * a bundle, the day it was exported or fetched last (its manifest's time) counting as its last use;
@@ -33,13 +34,14 @@ from layoutrand.world.staging import Staging, staging_errors
 DAY_S: Final = 86400.0
 """Nothing younger (s) is deleted."""
 
-Kind = Literal["bundle", "carried", "content", "result", "record", "job", "token", "scratch", "unknown"]
+Kind = Literal["bundle", "carried", "content", "result", "record", "agreement", "job", "token", "scratch", "unknown"]
 KINDS: Final[Mapping[Kind, str]] = {
     "bundle": "captures for nodes",
     "carried": "captures for other machines",
     "content": "their files",
     "result": "binaries waiting to be taken home",
     "record": "executions waiting to be recorded",
+    "agreement": "processors that experiments are executed on",
     "job": "files of Slurm jobs",
     "token": "notes of Slurm jobs",
     "scratch": "unfinished writing",
@@ -54,7 +56,8 @@ _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("bundle", re.compile(r"bundles/[0-9a-f]{64}\.json")),
     ("carried", re.compile(r"carried/[0-9a-f]{64}\.json")),
     ("result", re.compile(r"results/([0-9a-f]{2})/\1[0-9a-f]{62}")),
-    ("record", re.compile(r"(executions|pools)/.+")),
+    ("record", re.compile(r"executions/.+")),
+    ("agreement", re.compile(r"pools/.+")),
     ("token", re.compile(r"slurm/tokens/[0-9a-f]+")),
     ("job", re.compile(r"slurm/\d+(_\d+)?/[^/]+")),
 )
