@@ -1,62 +1,110 @@
-# Each target does its own set-up in .venv; a fresh Debian or Ubuntu needs gcc, make and Python 3.11 with venv.
-#   make demo    build, verify, execute and analyse 30 layouts of the built-in example (about a minute)
-#   make test    lint, types, import contracts and the tests (slow and perf ones left out)
-#   make slow    the tests that take long          make perf    measure and print the figures of the README
-#   make lint    the checks without the tests      make clean   remove what was made here
+# Each target does its own set-up in .venv.  A fresh Debian or Ubuntu needs gcc, libc6-dev, make, python3 and python3-venv
+# (3.11 or later) for `demo` and `test`, which say in their first second what is missing.
+#   make demo      build, verify, execute and analyse 30 layouts of the built-in example (about a minute)
+#   make test      the tests, without the slow ones; those for tools that are not installed are skipped, with the reason
+#   make lint      style, types and import contracts, for those who change layoutrand
+#   make merge     those of the slow tests that CI executes
+#   make slow      all that takes long, `fresh` and `versions` included (some hours)
+#   make fresh     both commands in bare systems of other releases ($(RELEASES)), as an ordinary user; needs root
+#   make versions  the tests with the oldest and with the newest versions of the libraries ($(VERSIONS))
+#   make lock      choose anew the versions in .ci/constraints.txt and .ci/constraints-lowest.txt
+#   make perf      measure and print the figures of the README
 #   make hotspot-check  fetch, build and lay out HotSpot in $(HOTSPOT), and try every JVM (an hour and a half)
-#   make matrix  build every program of the README's table with every toolchain and factor, and write the table (an hour)
+#   make matrix    build every program of the README's table with every toolchain and factor, and write the table (an hour)
+#   make packages  build Debian's source packages under `layoutrand exec` in bare systems ($(RELEASES)), and write
+#                  docs/packages.md (some hours; some of them: PACKAGES="zlib bzip2"); needs root
+#   make clean     remove what was made here
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow perf matrix hotspot-check lint clean
+.PHONY: help demo test merge slow fresh versions lock perf matrix packages hotspot-check lint clean needs
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
   if "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$p"; break; fi; done)
 PIP := .venv/bin/python -m pip --quiet --disable-pip-version-check
+# The versions that everything here is tested with; a user's `pip install` takes the ranges of pyproject.toml.
+LOCKED := --constraint .ci/constraints.txt
 SOURCES := src tests
 # Where `make hotspot-check` works: 1.5 GB.
 HOTSPOT ?= $(HOME)/layoutrand-hotspot
+# What `make packages` builds, how many at once, and where: 10 GB.
+PACKAGES ?=
+JOBS ?= $(shell nproc)
+PACKAGES_IN ?= /var/tmp/layoutrand-packages
 # Options for pytest, such as PYTEST="-k cache -x".
 PYTEST ?=
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
-.venv/bin/python:
-	@if [ -z "$(PYTHON)" ]; then \
-	  echo "layoutrand needs Python 3.11 or later with venv: sudo apt-get install python3 python3-venv" >&2; exit 1; fi
+needs:
+	@tests/tools/needs.sh "$(PYTHON)"
+
+.venv/bin/python: | needs
 	@echo "setting up .venv with $(PYTHON)"
 	@"$(PYTHON)" -m venv .venv
 
-# The stamps depend on pyproject.toml: a changed dependency is installed, an unchanged one costs nothing.
-.venv/demo.stamp: pyproject.toml | .venv/bin/python
-	@$(PIP) install -e . && touch $@
+# The stamps depend on what they install: a changed version is installed, an unchanged one costs nothing.
+.venv/demo.stamp: pyproject.toml .ci/constraints.txt | .venv/bin/python
+	@$(PIP) install $(LOCKED) -e . && touch $@
 
-.venv/test.stamp: pyproject.toml | .venv/bin/python
+.venv/test.stamp: pyproject.toml .ci/constraints.txt | .venv/bin/python
 	@echo "installing what the tests need"
-	@$(PIP) install -e '.[test]' && touch $@ .venv/demo.stamp
+	@$(PIP) install $(LOCKED) -e '.[test]' && touch $@ .venv/demo.stamp
 
-demo: .venv/demo.stamp
+.venv/lint.stamp: .venv/test.stamp
+	@$(PIP) install $(LOCKED) -e '.[lint]' && touch $@
+
+demo: .venv/demo.stamp | needs
 	@.venv/bin/layoutrand demo
 
-lint: .venv/test.stamp
+lint: .venv/lint.stamp
 	@.venv/bin/ruff check $(SOURCES)
 	@.venv/bin/ruff format --check --quiet $(SOURCES)
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports > .venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
+	@shellcheck tests/tools/*.sh .ci/run
 
-test: lint
+test: .venv/test.stamp | needs
 	@.venv/bin/pytest -n auto --dist worksteal $(PYTEST)
+
+# What CI executes beside `make test`: slow tests, but for real programs, simulation studies and whole products of cases.
+merge: .venv/test.stamp
+	@.venv/bin/pytest -n auto --dist worksteal -m "slow and not perf and not hour" $(PYTEST)
 
 slow: .venv/test.stamp
 	@.venv/bin/pytest -n auto --dist worksteal -m "slow and not perf" $(PYTEST)
+	@if [ "$$(id -u)" -eq 0 ]; then $(MAKE) --no-print-directory fresh RELEASES="bookworm sid noble resolute"; \
+	  else echo "make slow: left out, for want of root: make fresh RELEASES='bookworm sid noble resolute'" >&2; fi
+	@$(MAKE) --no-print-directory versions
+
+# Both commands in bare systems, with the packages that README names and no others.
+RELEASES ?= bookworm trixie
+fresh:
+	@set -e; for release in $(RELEASES); do tests/tools/fresh.sh "$$release"; done
+
+# The tests where the libraries are the oldest that pyproject.toml allows, and where they are today's.
+VERSIONS ?= lowest newest
+versions: | needs
+	@set -e; for which in $(VERSIONS); do tests/tools/versions.sh "$(PYTHON)" "$$which" $(PYTEST); done
+
+lock: | .venv/bin/python
+	@$(PIP) install uv
+	@.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --all-extras \
+	  --upgrade --custom-compile-command 'make lock' --output-file .ci/constraints.txt pyproject.toml
+	@.venv/bin/uv pip compile --quiet --python-version 3.11 --python-platform linux --resolution lowest-direct \
+	  --upgrade --custom-compile-command 'make lock' --output-file .ci/constraints-lowest.txt pyproject.toml
 
 perf: .venv/test.stamp
 	@.venv/bin/pytest -m perf -s $(PYTEST)
 
 matrix: .venv/test.stamp
 	@LAYOUTRAND_MATRIX=write .venv/bin/pytest -m slow tests/real/test_matrix.py $(PYTEST)
+
+packages: .venv/test.stamp
+	@PYTHONPATH=tests .venv/bin/python -m packages.drive --directory "$(PACKAGES_IN)" --releases "$(RELEASES)" \
+	  --packages "$(PACKAGES)" --jobs $(JOBS)
 
 hotspot-check: .venv/demo.stamp
 	@LAYOUTRAND=$(CURDIR)/.venv/bin/layoutrand examples/hotspot/check "$(HOTSPOT)"

@@ -11,14 +11,36 @@ import signal
 import pytest
 from hypothesis import settings
 
+from workshop import require
+
 settings.register_profile("layoutrand", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("layoutrand")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+# Real programs and simulation studies, whose slow tests only `make slow` executes.
+OF_AN_HOUR = (
+    "tests/real/",
+    "tests/stats/test_studies.py",
+    "tests/test_nodes_simulation.py",
+    "tests/test_false_alarms.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
 def pytest_collection_modifyitems(items):
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for item in items:
+        if os.path.relpath(item.path, root).startswith(OF_AN_HOUR) and item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.hour)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+@pytest.fixture
+def valgrind():
+    """For tests that execute programs under it."""
+    require("valgrind", "valgrind")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -25,7 +25,8 @@ def source_tree(package, target):
     archive = _archive(package)
     target.mkdir(parents=True)
     with tarfile.open(archive) as tar:
-        tar.extractall(target, filter="fully_trusted")
+        known = hasattr(tarfile, "fully_trusted_filter")  # not by Debian 12's Python 3.11.2
+        tar.extractall(target, **({"filter": "fully_trusted"} if known else {}))
     entries = list(target.iterdir())
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else target
 

@@ -3,6 +3,8 @@
 import os
 import subprocess
 
+from workshop import require
+
 ENV = {
     **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
     "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
@@ -13,7 +15,8 @@ COMMITTED = 1_700_000_000
 
 
 def git(*arguments, cwd, env=None):
-    """What a git command prints."""
+    """What a git command prints; without git the test is skipped."""
+    require("git", "git")
     options = [
         "-c",
         "init.defaultBranch=main",

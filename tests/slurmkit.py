@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from workshop import absent
+from workshop import absent, not_installed
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "munged")
 NODES = ("n1", "n2")
@@ -99,7 +99,7 @@ def require_slurm() -> None:
     """Skip with the reason, or fail under CI, where Slurm cannot be started."""
     for program in PROGRAMS:
         if shutil.which(program, path=_search_path()) is None:
-            absent(f"{program} is not installed (apt-get install slurm-wlm munge)")
+            absent(not_installed(program, "slurm-wlm or munge"))
     if sys.platform != "linux":
         absent("Slurm needs Linux")
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from fakehost import BOOT, CPUS, FakeHost
+from layoutrand.core.disturbance import MEND
 from layoutrand.usecases.doctor import diagnose, doctor_document
 from layoutrand.usecases.host_problems import host_problems
 from layoutrand.world.host import host_facts, host_settings
@@ -118,9 +119,17 @@ def test_who_is_busy_is_named(host):
         "load1": 9.0,
     }
     found = the_problem(host, "other processes used 0.30 s of CPU time, 100% of a CPU (cc1 0.29 s)", state)
-    assert found.mend.endswith("kill -STOP 77")
+    assert found.mend.startswith("wait until other work has ended") and "`systemctl status 77`" in found.mend
     assert not [problem for problem in problems(host, state) if "the load is" in problem.what], "one cause is told once"
     assert the_problem(host, "the load is 9.0 on 2 cores", {"load1": 9.0}).severity == "warning"
+
+
+@pytest.mark.parametrize("name", ["dpkg", "cc1", "postgres"])
+def test_nothing_is_to_be_killed_or_paused(host, name):
+    """Whatever is paused holds its locks: of a package manager, the whole system's."""
+    state = {"window_s": 0.3, "other_cpu_s": 0.3, "processes": [{"name": name, "pid": 77, "cpu_s": 0.29}], "load1": 9.0}
+    said = [problem.mend for problem in problems(host, state)] + list(MEND.values())
+    assert not [mend for mend in said if "kill" in mend or "pause" in mend]
 
 
 def test_steal_in_a_virtual_machine(host):

@@ -14,6 +14,8 @@ import pytest
 
 from experiments import selected
 from fakes import FakeExecutor, captures, make_binary, make_config, quoted, shell_binaries
+from layoutrand.cli import failing
+from layoutrand.cli.terminal import Terminal
 from layoutrand.core.config import parse
 from layoutrand.errors import CacheError, ConfigError, ResultsError, ToolNotFound, UsageError
 from layoutrand.model import BuildFailure
@@ -114,7 +116,7 @@ def test_more_seeds_executions_or_benchmarks_execute_the_difference(project):
     assert project.run(both, project.binaries()).executed == 8
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.usefixtures("valgrind")
 @pytest.mark.parametrize(
     ("old", "new", "executed"),
     [
@@ -221,7 +223,7 @@ def test_environment_sizes_are_random_recorded_and_the_same_again(project):
     assert [e.env_size for e in project.executions(config)] == sizes
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.usefixtures("valgrind")
 def test_a_simulation_has_no_random_environment(project):
     config = make_config(
         WALL + "metric = {cachegrind = true, wall = true}", systems=("a",), run='randomise = ["env-size"]'
@@ -298,6 +300,52 @@ def test_real_failures_do_not_stop_the_schedule(project, script, status, words):
         (9, True), (9, True), (1, False), (2, False),
     ]  # fmt: skip
     assert summary.executed == 2
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (
+            "echo more >&2; echo 'cannot open inputs/x' >&2; echo >&2; exit 2",
+            "exit status 2; the last line of its standard error: cannot open inputs/x",
+        ),
+        (
+            "printf 'a\\033[31mred\\tb' >&2; exit 2",
+            "exit status 2; the last line of its standard error: a\\x1b[31mred\\tb",
+        ),
+        (
+            "head -c 5000 /dev/zero | tr '\\0' y >&2; exit 2",
+            f"exit status 2; the last line of its standard error: {'y' * 200}...",
+        ),
+        ("printf '\\377' >&2; exit 2", "exit status 2; the last line of its standard error: \\xff"),
+        ("echo out; exit 2", "exit status 2"),
+    ],
+)
+def test_a_failure_is_told_with_the_last_line_that_the_program_wrote_about_it(project, capsys, script, said):
+    config = make_config(WALL, systems=("a",))
+    binaries = shell_binaries(project.root / "c", script, systems=("a",), layouts=tuple(range(1, 8)))
+    summary = project.run(config, binaries, measure)
+    assert {failure.reason for failure in summary.failures} == {said}
+    assert {row["reason"] for row in run_document(summary)["failures"]} == {said}
+    failing.Failures().conclude(summary.failures, Terminal(json=False, quiet=True))
+    assert said in capsys.readouterr().err
+
+
+def test_of_merged_output_it_is_the_last_line_of_all(project):
+    config = make_config(f"{WALL}merge_output = true\n", systems=("a",))
+    binaries = shell_binaries(project.root / "c", "echo first >&2; echo last; exit 2", systems=("a",), layouts=(1,))
+    (failure,) = project.run(config, binaries, measure).failures
+    assert failure.reason == "exit status 2; the last line of its output: last"
+
+
+def test_failures_whose_last_lines_differ_are_still_one_kind(project, capsys):
+    config = make_config(WALL, systems=("a",))
+    binaries = shell_binaries(project.root / "c", "echo at $$ >&2; exit 2", systems=("a",), layouts=tuple(range(1, 21)))
+    summary = project.run(config, binaries, measure)
+    failing.Failures().conclude(summary.failures, Terminal(json=False, quiet=True))
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == failing.MOST_OF_A_KIND + 1
+    assert "17 more" in lines[-1] and lines[-1].endswith("exit status 2")
 
 
 def test_a_command_that_cannot_be_started(project):
@@ -475,7 +523,7 @@ def test_strange_project_directories(tmp_path, name):
     assert project.run(config, binaries, measure).executed == 0
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.usefixtures("valgrind")
 def test_cachegrind_with_a_real_program(project):
     (project.path / "in").write_text("hello\n")
     config = make_config(
@@ -500,7 +548,7 @@ def test_cachegrind_with_a_real_program(project):
     assert all("wall_s" not in {m.metric for m in e.measurements} for e in executions if e.instrument == "cachegrind")
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.usefixtures("valgrind")
 def test_cachegrind_of_a_launcher_says_what_is_wrong(project):
     config = make_config(
         '[[benchmarks]]\nname = "b"\ncommand = ["env", "{artefact}"]\nmetric = {cachegrind = true}', systems=("a",)

@@ -23,6 +23,7 @@ from layoutrand.world import counters
 from layoutrand.world.disk import sha256_file
 from layoutrand.world.measure import measure
 from test_execute import Project
+from workshop import not_installed
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 ONE_SECOND = Measurement("wall_s", "s", 0, 1.0, warmup=False)
@@ -37,7 +38,7 @@ def project(tmp_path):
 @pytest.fixture
 def perf():
     if shutil.which("perf") is None:
-        pytest.skip("perf is not installed")
+        pytest.skip(not_installed("perf", "linux-perf"))
     try:
         counters.check_events(counters.find_perf(), ["page-faults", "task-clock"])
     except FeatureUnsupported as error:
@@ -351,7 +352,7 @@ def test_what_applies_to_which_instrument(instrument, given_):
     assert conditions.facts().keys() == given_
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.usefixtures("valgrind")
 def test_a_simulation_under_conditions_counts_the_same(project):
     """To the digit, wherever it is executed."""
     benchmark = WALL + 'metric = {cachegrind = true}\nmemory_limit = "1MiB"\noutput_limit = "1GiB"\n'

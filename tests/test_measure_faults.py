@@ -23,6 +23,7 @@ from layoutrand.world import orphans
 from layoutrand.world.measure import Command, measure
 from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 from layoutrand.world.workplace import Workplace, end_leftovers
+from workshop import require
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 
@@ -304,8 +305,8 @@ except ResultsError as error:
 @pytest.mark.parametrize("how", ["daemon", "environment", "valgrind"])
 def test_what_a_killed_layoutrand_left_running_is_ended_whatever_it_is(tmp_path, how):
     """A daemon keeps TMPDIR; what clears its environment keeps its output; valgrind is the program that is executed."""
-    if how == "valgrind" and shutil.which("valgrind") is None:
-        pytest.skip("valgrind is not installed")
+    if how == "valgrind":
+        require("valgrind", "valgrind")
     place = Workplace(tmp_path / "work")
     room = place.prepare({"sleep": Path("/bin/sleep")}, [])
     started = tmp_path / "started"

@@ -33,7 +33,7 @@ def test_it_does_not_take_for_ever(tmp_path, monkeypatch):
 def test_an_interrupt_ends_it(tmp_path):
     script = (
         "from layoutrand.world.notify import notify\n"
-        f"notify('echo $$ > {tmp_path}/pid.tmp; mv {tmp_path}/pid.tmp {tmp_path}/pid; sleep 600', {{}})"
+        f"notify('sleep 0.5; echo $$ > {tmp_path}/pid.tmp; mv {tmp_path}/pid.tmp {tmp_path}/pid; sleep 600', {{}})"
     )
     with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL) as process:
         while not (tmp_path / "pid").exists():

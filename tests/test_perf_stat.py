@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -13,6 +14,8 @@ from layoutrand.errors import FeatureUnsupported, NoMeasurement, ToolNotFound
 from layoutrand.text.perf_stat import command_prefix, fatal_signal, parse_counts, unsupported
 from layoutrand.world import counters
 from layoutrand.world.measure import Command, measure
+from layoutrand.world.packages import install
+from workshop import not_installed
 
 HARDWARE = """\
 # started on Sat Nov 21 21:20:29 2026
@@ -43,7 +46,7 @@ HYBRID = """\
 <not counted>;;cpu_atom/instructions/;0;0.00;;
 """
 
-needs_perf = pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+needs_perf = pytest.mark.skipif(shutil.which("perf") is None, reason=not_installed("perf", "linux-perf"))
 SOFTWARE = ["task-clock", "page-faults"]
 
 
@@ -133,7 +136,7 @@ def test_two_events_of_one_name():
 
 def test_perf_absent_names_the_package(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolNotFound, match=r"apt-get install linux-perf; Ubuntu: apt-get install linux-tools"):
+    with pytest.raises(ToolNotFound, match=re.escape(install(["perf"]))):
         counters.find_perf()
 
 

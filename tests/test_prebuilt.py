@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ from layoutrand.cli import run
 from layoutrand.core.command import Places, arguments
 from layoutrand.core.config import parse
 from layoutrand.core.schedule import Design, schedule
-from layoutrand.errors import ConfigError
+from layoutrand.errors import ConfigError, UsageError
+from layoutrand.world.packages import install
+from workshop import require
 
 CONFIG = """\
 [project]
@@ -170,3 +173,43 @@ def test_the_demo_ends_with_the_paths_of_its_reports(project, tmp_path, monkeypa
     text, page = (Path(path).read_text("utf-8") for _, _, path in end)
     assert text.startswith("# p: how much does layout matter?")
     assert "p: performance over layouts" in page
+
+
+SIMULATED = '[[benchmarks]]\nname = "simulated"\ncommand = ["{artefact}"]\nmetric = { cachegrind = true }\n'
+
+
+def test_the_demo_measures_by_what_there_is(project, tmp_path, monkeypatch, capsys):
+    """Without valgrind what is simulated is left out, in one line, and in the commands that are shown."""
+    (project / "layoutrand.toml").write_text(f"{CONFIG}{SIMULATED}")
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name, *a, **k: None if name == "valgrind" else which(name, *a, **k))
+    monkeypatch.setenv("LAYOUTRAND_LOCK_DIR", str(tmp_path))
+    monkeypatch.setattr("layoutrand.world.example.copy_example", lambda directory: None)
+    monkeypatch.setattr("layoutrand.cli.host._DEMO_METRICS", ("t", "instructions"))
+
+    assert run(["demo", "-C", str(project), "--seeds", "3"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    (said,) = [line for line in lines if "valgrind" in line]
+    assert said.startswith(
+        f"There is no valgrind ({install(['valgrind'])}), so nothing is simulated: simulated is left"
+    )
+    commands = [line for line in lines if line.startswith("$ ")]
+    assert len(commands) == 3 and all(" --benchmark b " in command for command in commands)
+    assert " --metric t -C " in commands[1]
+
+
+def test_with_valgrind_the_demo_executes_all_of_it(project, tmp_path, monkeypatch, capsys):
+    require("valgrind", "valgrind")
+    (project / "layoutrand.toml").write_text(f"{CONFIG}{SIMULATED}")
+    asked = []
+
+    def build_and_execute(_config, _directory, _seeds, _systems, benchmarks, **_options):
+        asked.append(list(benchmarks))
+        raise UsageError("that is all")
+
+    monkeypatch.setattr("layoutrand.cli.running.build_and_execute", build_and_execute)
+    monkeypatch.setattr("layoutrand.world.example.copy_example", lambda directory: None)
+    assert run(["demo", "-C", str(project), "--seeds", "3"]) == 2
+    assert asked == [[]]  # which stands for all
+    assert "no valgrind" not in capsys.readouterr().out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import re
 import subprocess
 
 import pytest
@@ -12,6 +12,7 @@ from layoutrand.core import elf
 from layoutrand.core.hotness import Segment, segments
 from layoutrand.errors import NoMeasurement, ToolNotFound
 from layoutrand.text import callgrind, perf_script
+from layoutrand.world.packages import install
 from layoutrand.world.profilers import choose_profiler
 
 PROG = "/p/x/bin/prog"
@@ -142,7 +143,7 @@ def program(folder, loops):
     return path, file, {name: int(row["value"]) for name, row in zip(names, file.symbols, strict=True)}
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.usefixtures("valgrind")
 def test_callgrind_itself(tmp_path):
     """Addresses are those of the file although it is loaded elsewhere, and counts are exact."""
     path, _, at = program(tmp_path, 20)
@@ -181,7 +182,7 @@ def test_perf_itself(tmp_path):
 
 def test_a_machine_without_profilers_is_told_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolNotFound, match="apt-get install valgrind"):
+    with pytest.raises(ToolNotFound, match=re.escape(install(["valgrind"]))):
         choose_profiler("auto")
     with pytest.raises(ToolNotFound, match="--profiler perf: there is no perf"):
         choose_profiler("perf")

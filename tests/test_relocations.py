@@ -149,7 +149,9 @@ def test_the_assembler_makes_the_type_meant(tmp_path, name):
         row.split()[2] for row in said("readelf", "-rW", uses(tmp_path, [name])).splitlines() if " R_X86_64_" in row
     }
 
-    assert f"R_X86_64_{FORMS[name][0]}" in kinds
+    # As of binutils 2.47 a linker may rewrite a push, too; which bytes that are is said for both types.
+    meant = {FORMS[name][0], "GOTPCRELX"} if name == "push" else {FORMS[name][0]}
+    assert kinds & {f"R_X86_64_{kind}" for kind in meant}
 
 
 @pytest.mark.parametrize("kind", ["bfd", "gold", "lld"])

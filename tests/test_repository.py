@@ -13,6 +13,7 @@ from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.world.cache import Cache, collect, entries, verify
 from layoutrand.world.repository import Mirrors
 from layoutrand.world.submodules import is_local, joined
+from workshop import require
 
 
 @contextmanager
@@ -167,6 +168,7 @@ def test_a_mirror_not_used_for_long_is_evicted_and_fetched_again(repository, tmp
 
 def test_an_unknown_repository_is_a_clear_error(mirrors):
     """So is a repository that is not there, and nothing is left in its place."""
+    require("git", "git")
     with pytest.raises(BuildFailed, match=r"(?s)^build\.repo: cannot get HEAD of /nonexistent/repo: .*does not appear"):
         mirrors.resolve("/nonexistent/repo", None)
     assert not mirrors.path("/nonexistent/repo").exists()

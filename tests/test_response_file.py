@@ -45,6 +45,12 @@ def test_split(text, expected):
     assert split(text) == expected
 
 
+# What gcc 14 and binutils 2.44 say to this; the words of drivers have it only where a file's name has a newline.
+NEWER = {b"a\\\nb": [b"ab"]}
+# gcc 14 leaves newlines out of what it says.
+SAID = {**NEWER, b"'a\nb'": [b"ab"]}
+
+
 def missing_files(program, folder, text):
     """The files that a program asked to read the response file says it cannot find."""
     (folder / "args").write_bytes(text)
@@ -57,7 +63,7 @@ def test_the_compiler_driver_splits_alike(tmp_path, text, expected):
     """gcc, given the same file, looks for the same files as inputs."""
     require("gcc", "gcc")
 
-    assert missing_files("gcc", tmp_path, text) == expected
+    assert missing_files("gcc", tmp_path, text) in (expected, SAID.get(text))
 
 
 def _quoted(word):
@@ -78,7 +84,8 @@ def test_the_linker_splits_alike(tmp_path, kind, text, expected):
     text = text.replace(b"\v", b" ").replace(b"\f", b" ")  # lld takes these two for letters; nobody writes them
     found = missing_files(linker(kind), tmp_path, text)
 
-    assert sorted({word for word in found if word}) == sorted({word for word in expected if word})
+    said = sorted({word for word in found if word})
+    assert said in (sorted({word for word in expected if word}), NEWER.get(text))
 
 
 def test_nested_files_are_expanded(tmp_path):

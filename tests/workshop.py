@@ -11,30 +11,69 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from layoutrand.core import elf
 from layoutrand.core.config import Config, parse
+from layoutrand.errors import ToolNotFound
 from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
 from layoutrand.usecases.build import Progress, SystemBuild, all_layouts, build
+from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
+from layoutrand.world.packages import apt_command
 from layoutrand.world.process import Runner, SubprocessRunner
 
 LINKERS = {"gnu": "ld.bfd", "lld-19": "ld.lld-19", "lld-14": "ld.lld-14"}
 SEEDS = range(1, 5)
 
 
+def not_installed(program: str, package: str) -> str:
+    """The reason, with what this release calls the package; ``package`` where the product knows of none."""
+    return f"{program} is not installed ({apt_command([program]) or f'package {package}'})"
+
+
 def require(program: str, package: str) -> str:
     """The program's path; without it the test is skipped, or fails where everything must be tested (CI=true)."""
     found = shutil.which(program)
     if found is None:
-        absent(f"{program} is not installed (apt-get install {package})")
+        absent(not_installed(program, package))
     return str(found)
 
 
-def absent(reason: str) -> None:
+def programs_of(toolchain: str) -> dict[str, Path]:
+    """The programs, by role, that layoutrand takes on this machine for a toolchain, its own or a file.
+
+    Which of the installed versions these are is for it to say, so tests that compare with them ask here.
+    """
+    try:
+        found = toolboxes.find(toolboxes.load(toolchain, Path()), SubprocessRunner())
+    except ToolNotFound as error:
+        absent(str(error))
+    return {role: tool.path for role, tool in found.tools.items()}
+
+
+VERSION = {"cc": "clang-19", "ld": "ld.lld-19"}
+"""LLVM's programs of the version that the README's table was made with."""
+
+
+def of_one_version(base: str, folder: Path) -> str:
+    """What systems.*.toolchain must say for a toolchain of LLVM's with the programs of `VERSION`; others as they are."""
+    roles = {"gcc-lld": ("ld",), "clang": ("cc",), "clang-lld": ("cc", "ld")}
+    roles |= dict.fromkeys(("clang-lto", "clang-thinlto"), roles["clang-lld"])
+    if base not in roles:
+        return base
+    tools = {role: VERSION[role] for role in roles[base]}
+    for program in tools.values():
+        require(program, program.removeprefix("ld."))
+    listed = "".join(f'{role} = ["{program}"]\n' for role, program in tools.items())
+    file = folder / f"{base}.toml"
+    file.write_text(f'name = "{base}"\ndescription = "of one version"\nextends = "{base}"\n[tools]\n{listed}')
+    return str(file.absolute())
+
+
+def absent(reason: str) -> NoReturn:
     """Skip with the reason, or fail under CI=true."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"CI must not skip: {reason}")

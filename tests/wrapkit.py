@@ -9,6 +9,7 @@ from pathlib import Path
 from layoutrand.core import response_file
 from layoutrand.core.recipe import LINKER_ENVIRONMENT, SYSTEM_PREFIXES
 from layoutrand.text import render
+from layoutrand.world import helper_client
 
 SHELLS = {
     name: argv
@@ -49,11 +50,13 @@ def compiler_script(
     name="gcc",
     linker="",
     ccache_path="",
+    **changes,
 ):
     """A compiler wrapper with flags that need quoting."""
     text = render.compiler_wrapper(
         name=name, real=str(real), system="sys", toolchain="gcc", directory=str(directory), path_flag=PATH_FLAG,
         compile_flags=compile_flags, link_flags=link_flags, linker=linker, ccache_path=ccache_path,
+        **changes,
     )  # fmt: skip
     return write_script(Path(folder, name), text)
 
@@ -66,7 +69,7 @@ def linker_script(folder, **changes):
     values = {
         "name": "ld", "real": shutil.which("ld.bfd"), "system": "sys", "toolchain": "gcc", "records": str(folder / "rec"),
         "build_root": str(folder / "src"), "temporary": str(folder / "tmp"), "python": sys.executable, "expander": response_file.__file__,
-        "mkdir": shutil.which("mkdir"), "tar": shutil.which("tar"), "touch": shutil.which("touch"), "environment": LINKER_ENVIRONMENT, "system_prefixes": SYSTEM_PREFIXES,
+        "mkdir": shutil.which("mkdir"), "tar": shutil.which("tar"), "touch": shutil.which("touch"), "client": helper_client.__file__, "environment": LINKER_ENVIRONMENT, "system_prefixes": SYSTEM_PREFIXES,
     }  # fmt: skip
     return write_script(folder / "bin" / "ld", render.linker_wrapper(**{**values, **changes}))
 

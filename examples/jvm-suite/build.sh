@@ -1,9 +1,11 @@
 #!/bin/sh
-# Makes jvm-suite.jar (or the file named) with javac and jar of JDK 17 or later; needs the packages of setup.sh.
+# Makes jvm-suite.jar beside this script (or the file named) with javac and jar of JDK 17 or later; needs the packages of
+# setup.sh.
 set -eu
-target=${1:-jvm-suite.jar}
-case $target in /*) ;; *) target=$PWD/$target ;; esac
+target=${1:-}
+case $target in '' | /*) ;; *) target=$PWD/$target ;; esac
 cd "$(dirname "$0")"
+target=${target:-$PWD/jvm-suite.jar}
 ./setup.sh
 
 work=$(mktemp -d)

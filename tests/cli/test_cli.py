@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
+
+from layoutrand.cli import make_app
 
 CONFIG = """\
 [project]
@@ -101,9 +105,38 @@ def test_every_command_has_help(tmp_path, env):
         assert "Usage: layoutrand " + command in done.stdout
 
 
+def _commands(command, path=()):
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _commands(inner, (*path, name))
+
+
+@pytest.mark.parametrize("is_rich", ["1", "0"])
+def test_help_shows_every_word_in_brackets(env, is_rich):
+    """`[cluster]` is a table of layoutrand.toml and no style of rich's."""
+    code = "import sys; from layoutrand.cli import run; [run([*each.split(), '--help']) for each in sys.argv[1:]]"
+    found = 0
+    for path, command in _commands(typer.main.get_command(make_app())):
+        texts = [command.help, *(getattr(param, "help", None) for param in command.params)]
+        words = [word for text in texts if text for word in re.findall(r"\[+[^\[\]\s]+\]+", text)]
+        if not words:
+            continue
+        wide = {**env, "COLUMNS": "300", "TYPER_USE_RICH": is_rich}
+        done = subprocess.run([sys.executable, "-c", code, " ".join(path)], capture_output=True, text=True, env=wide)
+        assert done.returncode == 0, done.stderr
+        for word in words:
+            found += 1
+            assert word in done.stdout, (path, word)
+        assert "\\[" not in done.stdout
+    assert found >= 4, "build, run, staging and warmup speak of tables"
+
+
 def test_the_main_job_from_build_to_comparison(project, env):
     """build, run, analyse and compare work one after another and speak JSON."""
     built = layoutrand("build", "--seeds", "4", "--json", cwd=project, env=env)
+    table = [line.split("  ") for line in layoutrand("build", "--seeds", "4", cwd=project, env=env).stdout.splitlines()]
+    (row,) = [[cell.strip() for cell in cells if cell.strip()] for cells in table if cells[0].strip() == "O1"]
+    assert (row[2], row[5]) == ("6", "5 + stock"), "stock is the user's own build: nothing to verify it against"
     document = json.loads(built.stdout)
     assert built.returncode == 0, built.stderr
     assert document["schema"] == "layoutrand/build/1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pty
+import re
 import sys
 import threading
 import tty
@@ -14,8 +15,9 @@ import pytest
 
 from fakes import captures, make_config, shell_binaries
 from layoutrand.cli import progress as progress_module
-from layoutrand.cli.progress import duration, show_progress, standing_lines
-from layoutrand.cli.terminal import Terminal
+from layoutrand.cli import terminal as terminal_module
+from layoutrand.cli.progress import show_progress, standing_lines
+from layoutrand.cli.terminal import Terminal, duration, time_left
 from layoutrand.usecases.execute import execute
 from layoutrand.usecases.live import Standing
 from layoutrand.usecases.run_plan import Request
@@ -132,7 +134,8 @@ def test_a_plain_line_says_how_far_how_long_and_what_is_known_worst(tmp_path, ca
     run(tmp_path)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 5  # the last execution says nothing: the result does
-    assert lines[-1].startswith("executions: 5 of 6, about ")
+    assert "left" not in lines[0], "one short execution tells nothing of the time between"
+    assert re.match(r"executions: 5 of 6, (about \d+ s|less than 1 s) left; ", lines[-1])
     assert "; widest: b, a: " in lines[-1]
 
 
@@ -164,3 +167,24 @@ def test_where_there_is_no_room_those_known_worst_are_shown():
 )
 def test_durations_for_people(seconds, text):
     assert duration(seconds) == text
+
+
+def test_a_time_left_is_told_as_soon_as_it_is_known(capsys, monkeypatch):
+    """Of binaries that come at once after a build of a minute, nobody can tell when the rest is done."""
+    clock = iter([0.0, 60.0, 60.001, 71.0, 85.0, 96.0])
+    monkeypatch.setattr(terminal_module.time, "monotonic", lambda: next(clock))
+    with TERMINAL.progress("binaries") as update:
+        for done in (1, 2, 3, 4, 5):
+            update(done, 100)
+    monkeypatch.undo()
+    assert capsys.readouterr().err.splitlines() == [
+        "binaries: 2 of 100",
+        "binaries: 3 of 100, about 8 min 54 s left",
+        "binaries: 4 of 100, about 13 min 20 s left",
+        "binaries: 5 of 100, about 14 min 15 s left",
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(None, ""), (0.3, "less than 1 s left"), (61, "about 1 min 1 s left")])
+def test_no_time_left_is_never_about_0_s(seconds, text):
+    assert time_left(seconds) == text

@@ -176,7 +176,7 @@ def test_a_worker_that_is_killed_takes_its_program_with_it(site: Site) -> None:
     mark = site.folder / "mark"
     script = (
         f'echo $$ >> "{mark}.$LAYOUT_ROUND"; test -e "{mark}" && exec "$1"; '
-        f': > "{mark}"; kill -9 $(ps -o ppid= -p $PPID); sleep 600'
+        f': > "{mark}"; kill -9 $(sed -n "s/^PPid:[^0-9]*//p" /proc/$PPID/status); sleep 60'
     )
     words = json.dumps(["sh", "-c", script, "sh", "{artefact}"])
     config = site.config(f'[[benchmarks]]\nname = "b"\ncommand = {words}\n')

@@ -13,6 +13,7 @@ from layoutrand.errors import ConfigError, UsageError
 from layoutrand.model import BuildFailure
 from layoutrand.usecases.build import SystemBuild
 from layoutrand.world import toolbox
+from layoutrand.world.packages import apt_command
 from workshop import FILLER, Workshop, alive, main_calling, many_functions, only_error, require
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
@@ -38,7 +39,7 @@ def path_without_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
                 "c99",
                 "as",
             )
-            if not compiler and not (folder / name).exists():
+            if not compiler and not os.path.lexists(folder / name):
                 (folder / name).symlink_to(f"{directory}/{name}")
     monkeypatch.setenv("PATH", str(folder))
     return folder
@@ -52,9 +53,9 @@ def failure_of(result: SystemBuild, layout: object = "identity") -> BuildFailure
 def test_no_compiler(simple: Workshop, path_without_tools: Path) -> None:
     """Without gcc every layout fails with the name of the missing program, what it is for and what to do."""
     message = only_error(simple.build(BUILD, seeds=[1]))
-    assert message == (
-        "gcc not found on PATH, needed as the C compiler of toolchain 'gcc'; install it, or choose another toolchain"
-    )
+    start = "gcc not found on PATH, needed as the C compiler of toolchain 'gcc'; install it"
+    command = apt_command(["gcc"])
+    assert message == f"{start}{f' ({command})' if command else ''}, or choose another toolchain"
 
 
 def test_no_linker(simple: Workshop, path_without_tools: Path) -> None:

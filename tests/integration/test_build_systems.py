@@ -11,10 +11,10 @@ import pytest
 
 from layoutrand.model import LayoutName
 from layoutrand.usecases.build import SystemBuild
-from workshop import Built, Workshop, in_order, many_functions, only_error, output, require
+from workshop import Built, Workshop, in_order, many_functions, only_error, output, programs_of, require
 
 SEEDS = (1, 2, 3)
-TOOLCHAINS = {"gcc": [("gcc", "gcc")], "clang-lld": [("clang-19", "clang-19"), ("ld.lld-19", "lld-19")]}
+TOOLCHAINS = ("gcc", "clang-lld")
 """Toolchains by name, and the programs that each cannot do without, with their packages."""
 
 LIBRARY = many_functions(6, prefix="lib")
@@ -139,8 +139,7 @@ def toolchain(request: pytest.FixtureRequest) -> str:
     """Each toolchain in turn, where its programs are."""
     name: str = request.param
     require("g++", "g++")
-    for program, package in TOOLCHAINS[name]:
-        require(program, package)
+    programs_of(name)
     return name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from execkit import MAKEFILE, NAMES, direct, environment
 from workshop import Workshop, alive, in_order, main_calling, many_functions, output, require
-
-NAMES = [f"u_{k}" for k in range(8)]
-MAKEFILE = "all: prog\n%.o: %.c\n\t$(CC) -c $<\nprog: main.o u.o\n\t$(CC) -o $@ $^\nclean:\n\trm -f *.o prog\n"
 
 
 @pytest.fixture
@@ -32,16 +31,12 @@ def arguments(shop: Workshop, *words: str, options: tuple[str, ...] = ()) -> lis
     return [*start, "--", "sh", "-c", 'cd src && exec "$0" "$@"', *words]
 
 
-def environment(shop: Workshop) -> dict[str, str]:
-    """Where it keeps its work."""
-    return {**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)}
-
-
 def execute(shop: Workshop, *words: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     """Execute the command."""
     return subprocess.run(
         arguments(shop, *words, options=options),
         env=environment(shop),
+        cwd=shop.project,
         capture_output=True,
         text=True,
         errors="replace",
@@ -60,6 +55,17 @@ def test_make_gives_the_layout_of_build(project: Workshop) -> None:
     assert done.returncode == 0, done.stderr
     assert (project.source / "prog").read_bytes() == built.path(7).read_bytes()
     assert not list((project.cache / "work").iterdir())
+
+
+def test_only_what_can_move_is_counted(project: Workshop) -> None:
+    """A static program is full of sections of the C library, which keep their place: they are told apart."""
+    done = shell(project, "$CC -c *.c; $CC -static -o prog main.o u.o")
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "placed as asked" in line]
+    found = re.search(r"layout 7, 9 sections placed as asked \(Kendall tau to identity ([-+][0-9.]+)\), (\d+) of", line)
+    assert found, line
+    assert abs(float(found[1])) < 0.9  # of 423 sections with 9 that move it would be +1.000
+    assert int(found[2]) > 100
 
 
 def test_several_programs_and_only(project: Workshop) -> None:
@@ -110,6 +116,27 @@ def test_a_command_that_does_not_exist(project: Workshop) -> None:
     assert "cannot start /no/such: No such file or directory" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["no-such-word"], "cannot start no-such-word: not found on PATH\n"),
+        (["make -j2"], "cannot start make -j2: not found on PATH: give its words one by one, as in -- make -j2, or sh"),
+        (["configure"], "cannot start configure: not found on PATH; there is a file of that name here: ./configure"),
+        (["./src"], "cannot start ./src: it is a directory"),
+        (["cd", "src"], "cannot start cd: not found on PATH, but shells know such a word: sh -c"),
+        (["CC=gcc", "make"], "cannot start CC=gcc: not found on PATH, but shells know such a word: sh -c"),
+        ([""], "cannot start a command with an empty name: not found on PATH\n"),
+        (["./configure"], "cannot start ./configure: Permission denied"),
+    ],
+)
+def test_a_command_that_cannot_be_started(project: Workshop, words: list[str], said: str) -> None:
+    """The message says what to write instead."""
+    (project.project / "configure").write_text("#!/bin/sh\n")
+    done = direct(project, *words)
+    assert done.returncode == 1
+    assert done.stderr.startswith("layoutrand: " + said)
+
+
 def test_a_link_that_cannot_be_laid_out(project: Workshop) -> None:
     """The command goes on and the other program is laid out; the status is 1, and the way round is named."""
     require("ld.gold", "binutils")
@@ -119,7 +146,7 @@ def test_a_link_that_cannot_be_laid_out(project: Workshop) -> None:
     assert (
         f"{project.source}/other: layout 7 was not applied, it is as it was linked: other was linked by" in done.stderr
     )
-    assert "--only NAME leaves other programs alone" in done.stderr
+    assert "--except NAME leaves a program alone" in done.stderr
     assert f"{project.source}/prog: layout 7, " in done.stderr
     assert shell(project, script, "--only", "prog").returncode == 0
 
@@ -129,10 +156,82 @@ def test_a_program_with_nothing_to_move(project: Workshop) -> None:
     project.write(tiny__c="int main(void) { return 0; }\n")
     done = shell(project, "$CC -o tiny tiny.c; make")
     assert done.returncode == 0, done.stderr
-    assert "tiny: left as it was linked: it has 1 placeable section, so there is only one layout" in done.stderr
+    assert "tiny: left as it was linked: it has 1 placeable section: there is only one layout" in done.stderr
     alone = shell(project, "$CC -o tiny tiny.c")
     assert alone.returncode == 1
     assert "layout 7 was applied to nothing" in alone.stderr
+
+
+SMALL = "int g(int x) { return x * 3; }\nint main(int c, char **v) { return g(c) - 3; }\n"
+
+
+def test_a_program_of_which_no_two_sections_may_change_places(project: Workshop) -> None:
+    """A function and main, which is of a class of its own: one layout, said alike by exec, build and rebuild mode."""
+    project.write(small__c=SMALL)
+    script = "$CC -fno-inline -o small small.c; make"
+    reason = (
+        "it has 2 placeable sections, of which no two may change places (function-order, each class by itself): "
+        "there is only one layout"
+    )
+    done = shell(project, script)
+    assert done.returncode == 0, done.stderr
+    assert f"{project.source}/small: left as it was linked: {reason}\n" in done.stderr
+    left = (project.source / "small").read_bytes()
+    assert left == as_left(project, "$CC -fno-inline -o small small.c", "small")
+    for mode in ("relink", "rebuild"):
+        built = project.build(
+            "$CC -fno-inline -o small small.c", seeds=[1, 2], artefacts=["small"], build={"mode": mode}
+        )
+        assert {1, 2} <= {failure.layout for failure in built.failures}
+        assert all(reason.removeprefix("it has ") in failure.error for failure in built.failures), built.failures
+
+
+def as_left(shop: Workshop, script: str, name: str) -> bytes:
+    """What the script links when everything is left alone: the link as it is without layoutrand's last step."""
+    done = shell(shop, f"{script}; make -B", "--only", "prog")
+    assert done.returncode == 0, done.stderr
+    return (shop.source / name).read_bytes()
+
+
+def test_a_seed_whose_order_is_the_one_there_is(project: Workshop) -> None:
+    """Two functions have two orders, and a seed may draw the first: that is said, and nothing of a tau."""
+    project.write(
+        two__c="int g(int x) { return x * 3; }\nint h(int x) { return g(x) + x; }\n"
+        "int main(int c, char **v) { return h(c) - 4; }\n"
+    )
+    said = set()
+    for seed in range(1, 9):
+        words = [sys.executable, "-m", "layoutrand", "exec", "--seed", str(seed), "-C", str(project.project), "--"]
+        done = subprocess.run(
+            [*words, "sh", "-c", "cd src && $CC -fno-inline -o two two.c"], cwd=project.project,
+            env=environment(project), capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        line = next(line for line in done.stderr.splitlines() if "/two: layout" in line)
+        moved = in_order(project.source / "two", ["g", "h"]) == ["h", "g"]
+        assert ("this seed's order is the one it has already" in line) == (not moved)
+        assert ("Kendall tau" in line) == moved
+        said.add(moved)
+    assert said == {True, False}
+
+
+ASSEMBLER = ' .text\n .globl s\ns: movl %edi,%eax\nlocal: jmp 1f\n1: ret\n .section .note.GNU-stack,""\n'
+
+
+@pytest.mark.parametrize("options", ["", "-g", "-flto"])
+def test_an_assembler_file_compiled_and_linked_in_one_step(project: Workshop, options: str) -> None:
+    """The linker writes the name of the driver's temporary object into the symbol table, another name each time."""
+    project.write(sl__S=ASSEMBLER, main__c=main_calling("u_7", "s"))
+    command = f"$CC {options} -o one main.c u.c sl.S"
+    done = shell(project, command)
+    assert done.returncode == 0, done.stderr
+    first = (project.source / "one").read_bytes()
+    assert in_order(project.source / "one", NAMES) != NAMES
+    assert shell(project, command).returncode == 0
+    assert (project.source / "one").read_bytes() == first
+    for mode in ("relink", "rebuild"):
+        built = project.built(command, seeds=[7], artefacts=["one"], build={"mode": mode})
+        assert built.path(7).read_bytes() == first
 
 
 @pytest.mark.parametrize("name", ["a b", "new\nline", "it's $HOME `id`", "-x", "caf\udce9", "*?[x]", "a:b;c", "é😀"])
@@ -159,7 +258,7 @@ def test_make_killed_between_link_and_layout(project: Workshop) -> None:
     for delay in (0.0, 0.1, 0.2, 0.3, 0.45, 0.6):
         execute(project, "make", "clean")
         process = subprocess.Popen(
-            arguments(project, "make"), env=environment(project), start_new_session=True,
+            arguments(project, "make"), env=environment(project), cwd=project.project, start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         deadline = time.monotonic() + 30
@@ -182,7 +281,7 @@ def test_a_polite_end(project: Workshop, number: signal.Signals) -> None:
     marker = project.project / "pid"
     process = subprocess.Popen(
         arguments(project, "bash", "-c", f"trap 'echo ended > \"{marker}.end\"; exit 5' {number.name[3:]}; echo $$ > '{marker}'; sleep 60 & wait"),
-        env=environment(project), stderr=subprocess.DEVNULL, start_new_session=True,
+        env=environment(project), cwd=project.project, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     deadline = time.monotonic() + 30
     while not marker.exists() and time.monotonic() < deadline:
@@ -197,19 +296,23 @@ def test_a_polite_end(project: Workshop, number: signal.Signals) -> None:
 
 
 def test_ctrl_c_is_left_to_make(project: Workshop) -> None:
-    """As at a terminal, SIGINT goes to all: make deletes what is not finished, and the next call makes it."""
+    """As at a terminal, SIGINT goes to all: make deletes what is not finished."""
+    # One process, since a dash that is just about to become the last command of its line forgets a SIGINT.
+    (project.source / "slow.py").write_text(
+        "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\nopen('linked', 'w')\ntime.sleep(30)\n"
+    )
     (project.source / "Makefile").write_text(
-        MAKEFILE.replace("\t$(CC) -o $@ $^\n", "\t$(CC) -o $@ $^\n\ttouch linked; sleep 30\n")
+        MAKEFILE.replace("\t$(CC) -o $@ $^\n", f"\t$(CC) -o $@ $^\n\texec '{sys.executable}' slow.py\n")
     )
     process = subprocess.Popen(
-        arguments(project, "make"), env=environment(project), start_new_session=True,
+        arguments(project, "make"), env=environment(project), cwd=project.project, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + 30
     while not (project.source / "linked").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=10)
+    _, stderr = process.communicate(timeout=25)
     assert process.returncode in (2, 130)
     assert "Traceback" not in stderr
     assert not (project.source / "prog").exists()

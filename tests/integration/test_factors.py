@@ -12,13 +12,21 @@ import pytest
 import zoo
 from layoutrand.core.order import draw, identity_bytes, keyed_uniform
 from layoutrand.model import IDENTITY, STOCK
-from workshop import LOADER, Built, Workshop, absent, in_order, only_error, output, plain_program, require, symbols
+from workshop import (
+    LOADER,
+    Built,
+    Workshop,
+    absent,
+    in_order,
+    of_one_version,
+    only_error,
+    output,
+    plain_program,
+    programs_of,
+    require,
+    symbols,
+)
 
-PROGRAMS = {
-    "gcc": [("ld.bfd", "binutils")], "gcc-lld": [("ld.lld-19", "lld-19")], "gcc-gold": [("ld.gold", "binutils")],
-    "gcc-mold": [("ld.mold", "mold")], "clang": [("clang-19", "clang-19"), ("ld.bfd", "binutils")],
-    "clang-lld": [("clang-19", "clang-19"), ("ld.lld-19", "lld-19")],
-}  # fmt: skip
 NEW = {"gnu-new": ("gcc", "LAYOUTRAND_TEST_LD_NEW"), "lld-new": ("gcc-lld", "LAYOUTRAND_TEST_LLD_NEW")}
 ORDERS = [
     ["function-order"],
@@ -58,8 +66,7 @@ def project(places: Path, toolchain: str, name: str = "", *, cache: str = "cache
     shop.write_named(zoo.sources(linker_set=toolchain != "gcc-mold"))
     require("g++", "g++")
     if toolchain not in NEW:
-        for program, package in PROGRAMS[toolchain]:
-            require(program, package)
+        programs_of(toolchain)
         return shop, toolchain
     base, variable = NEW[toolchain]
     path = os.environ.get(variable, "")
@@ -251,6 +258,8 @@ REFUSED = {
 def test_what_a_linker_cannot_do(places: Path, toolchain: str, factor: str) -> None:
     """An error before anything is built, naming the toolchains that can."""
     shop, name = project(places, toolchain, " refused")
+    if "needs version" in REFUSED[toolchain, factor]:
+        name = of_one_version(toolchain, shop.project)
     result = shop.build("exit 1", layout={"factors": [factor]}, system={"toolchain": name})
     message = only_error(result)
     assert re.search(REFUSED[toolchain, factor], message), message

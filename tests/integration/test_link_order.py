@@ -13,19 +13,12 @@ from layoutrand.model import IDENTITY, STOCK
 from layoutrand.usecases.inspect import inspect
 from layoutrand.world.process import SubprocessRunner
 from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, file_offset
-from workshop import Built, Workshop, in_order, many_functions, only_error, output, require, symbols
+from workshop import Built, Workshop, in_order, many_functions, only_error, output, programs_of, require, symbols
 
 TOOLCHAINS = [
     "gcc",
     *(pytest.param(name, marks=pytest.mark.slow) for name in ("gcc-lld", "gcc-gold", "gcc-mold", "clang-lld")),
 ]
-PROGRAMS = {
-    "gcc": "ld.bfd",
-    "gcc-lld": "ld.lld-19",
-    "gcc-gold": "ld.gold",
-    "gcc-mold": "ld.mold",
-    "clang-lld": "clang-19",
-}
 UNITS = "abcd"
 BUILD = f"for f in *.cc; do $CXX -c $f; done; $CXX -funroll-all-loops -c d.cc; $CXX -o prog main.o {' '.join(f'{unit}.o' for unit in UNITS)}"
 HEADER = """
@@ -64,7 +57,7 @@ def sources(shop: Workshop) -> None:
 def built(shop: Workshop, toolchain: str = "gcc", commands: str = BUILD, seeds: range = range(1, 9)) -> Built:
     """Build with the factor; nothing fails."""
     require("g++", "g++")
-    require(PROGRAMS[toolchain], toolchain)
+    programs_of(toolchain)
     result = shop.build(commands, layout=FACTOR, system={"toolchain": toolchain}, seeds=seeds)
     assert not result.failures, [f"{failure.layout}: {failure.error}" for failure in result.failures]
     return Built(result, {binary.layout: binary for binary in result.binaries})
@@ -115,6 +108,7 @@ def test_another_copy_of_a_template_instance_may_be_chosen(gnu: Workshop, toolch
 
 def sabotage(shop: Workshop, **how: object) -> str:
     """The message of the one layout whose link is damaged."""
+    require("g++", "g++")
     sources(shop)
     shop.runner = Saboteur(**how)  # type: ignore[arg-type]
     result = shop.build(BUILD, layouts=LAYOUTS, jobs=1, layout=FACTOR)
@@ -179,6 +173,7 @@ def test_the_line_that_is_not_moved_is_found(gnu: Workshop) -> None:
 
 def test_nothing_crosses_archives_libraries_and_options(gnu: Workshop) -> None:
     """Objects before an archive stay before it, objects behind an option behind it."""
+    require("g++", "g++")
     sources(gnu)
     gnu.write_named(
         {"lib.c": many_functions(3, prefix="lib"), "e.cc": UNIT.format("e", 101), "f.cc": UNIT.format("f", 102)}
@@ -201,6 +196,7 @@ def test_nothing_crosses_archives_libraries_and_options(gnu: Workshop) -> None:
 
 def test_a_program_in_archives_cannot_be_moved(gnu: Workshop) -> None:
     """One object on the line and the rest in archives: the message says so, and what to use instead."""
+    require("g++", "g++")
     sources(gnu)
     commands = "for f in *.cc; do $CXX -c $f; done; ar rc liball.a a.o b.o c.o d.o; $CXX -o prog main.o liball.a"
     result = gnu.build(commands, layout=FACTOR)
@@ -215,7 +211,8 @@ def test_a_program_in_archives_cannot_be_moved(gnu: Workshop) -> None:
 )
 def test_folded_code_cannot_be_verified(gnu: Workshop, toolchain: str, option: str) -> None:
     """Which of two equal functions is kept depends on the order; the message says so."""
-    require(PROGRAMS[toolchain], toolchain)
+    require("g++", "g++")
+    programs_of(toolchain)
     sources(gnu)
     gnu.write_named({"twins.cc": "int left(int x) { return x * 7 + 1; }\nint right(int x) { return x * 7 + 1; }\n"})
     main = MAIN.replace(
@@ -257,7 +254,8 @@ def test_the_same_seed_gives_the_same_file(gnu: Workshop, tmp_path: Path) -> Non
 @pytest.mark.parametrize(("toolchain", "factor"), [("gcc", "link-order"), ("gcc-mold", "linker-shuffle")])
 def test_inspection_where_the_linker_decides_the_order(gnu: Workshop, toolchain: str, factor: str) -> None:
     """The distance to identity is that of the sections both have; to a layout that is not at hand there is none."""
-    require(PROGRAMS[toolchain], toolchain)
+    require("g++", "g++")
+    programs_of(toolchain)
     sources(gnu)
     config = gnu.config(BUILD, layout={"factors": [factor]}, system={"toolchain": toolchain})
     result = gnu.build(config, layouts=[IDENTITY, 1, 2])

@@ -11,16 +11,9 @@ import pytest
 
 from layoutrand.core import elf
 from layoutrand.model import IDENTITY, STOCK
-from workshop import FILLER, Workshop, loaded, only_error, output, require
+from workshop import FILLER, Workshop, loaded, only_error, output, programs_of, require
 
-TOOLCHAINS = {
-    "gcc": ("gcc-lto", "gcc", "g++", "gcc-ar"), "gold": ("gcc-gold", "gcc -fuse-ld=gold", "g++ -fuse-ld=gold", "gcc-ar"),
-    "clang-full": ("clang-lto", "clang-19 -fuse-ld=lld", "clang++-19 -fuse-ld=lld", "llvm-ar-19"),
-    "clang-thin": ("clang-thinlto", "clang-19 -fuse-ld=lld", "clang++-19 -fuse-ld=lld", "llvm-ar-19"),
-}  # fmt: skip
-PACKAGES = {"gcc": "gcc", "ld.gold": "binutils", "clang-19": "clang-19", "ld.lld-19": "lld-19", "llvm-nm-19": "llvm-19"}
-NEEDED = {"gcc": ["gcc"], "gold": ["ld.gold"], "clang-full": ["clang-19", "ld.lld-19", "llvm-nm-19"]}
-NEEDED["clang-thin"] = NEEDED["clang-full"]
+TOOLCHAINS = {"gcc": "gcc-lto", "gold": "gcc-gold", "clang-full": "clang-lto", "clang-thin": "clang-thinlto"}
 LTO = {"gcc": "-flto", "gold": "-flto", "clang-full": "-flto=full", "clang-thin": "-flto=thin"}
 
 PROGRAM = {
@@ -138,8 +131,7 @@ CXX_BUILD = """
 @pytest.fixture(params=TOOLCHAINS)
 def kind(request: pytest.FixtureRequest) -> str:
     """Each toolchain that can do link-time optimisation."""
-    for program in NEEDED[request.param]:
-        require(program, PACKAGES[program])
+    programs_of(TOOLCHAINS[request.param])
     return str(request.param)
 
 
@@ -151,9 +143,8 @@ def workshop(tmp_path: Path) -> Workshop:
 
 def lto_system(kind: str, **changes: str) -> dict[str, object]:
     """The system's table: what the build script is told through its environment."""
-    toolchain, *_ = TOOLCHAINS[kind]
     flags = {"LTO": LTO[kind], "OPT": "-O2", **changes}
-    return {"toolchain": toolchain, "cflags": "", "env": flags}
+    return {"toolchain": TOOLCHAINS[kind], "cflags": "", "env": flags}
 
 
 def direct_link(folder: Path, kind: str, files: dict[str, str], script: str, **changes: str) -> Path:
@@ -161,19 +152,21 @@ def direct_link(folder: Path, kind: str, files: dict[str, str], script: str, **c
     folder.mkdir()
     for name, text in files.items():
         (folder / name).write_text(dedent(text))
-    _, cc, cxx, ar = TOOLCHAINS[kind]
-    sections = f" -ffunction-sections -ffile-prefix-map={folder}=/layoutrand"
+    programs = programs_of(TOOLCHAINS[kind])
+    flags = f"-ffunction-sections -ffile-prefix-map={folder}=/layoutrand"
+    if "clang" in kind:  # the driver by itself would choose another lld
+        flags += f" -fuse-ld=lld --ld-path={programs['ld']}"
+    elif kind == "gold":
+        flags += " -fuse-ld=gold"
     env = {
         **os.environ,
-        "CC": cc + sections,
-        "CXX": cxx + sections,
-        "AR": ar,
+        "CC": f"{programs['cc']} {flags}",
+        "CXX": f"{programs.get('cxx', 'no-cxx-compiler')} {flags}",
+        "AR": "gcc-ar" if kind == "gold" else str(programs["ar"]),
         "LTO": LTO[kind],
         "OPT": "-O2",
         **changes,
     }
-    if "clang" in kind:  # the driver would choose another lld
-        env["HOW"] = f"{changes.get('HOW', '')} --ld-path={require('ld.lld-19', 'lld-19')}"
     subprocess.run(["sh", "-c", dedent(script)], cwd=folder, env=env, check=True)
     return folder / "prog"
 
@@ -227,6 +220,7 @@ def test_a_c_program(workshop: Workshop, kind: str, how: str, tmp_path: Path) ->
 @pytest.mark.parametrize("order", ["square.o plain.o", "plain.o square.o"])
 def test_a_cxx_program(workshop: Workshop, kind: str, order: str, tmp_path: Path) -> None:
     """Exceptions, virtual functions, static constructors, and inline functions that a plain object has as well."""
+    require("g++", "g++")
     workshop.write_named(CXX_PROGRAM)
     built = workshop.built(CXX_BUILD, system=lto_system(kind, ORDER=order))
     direct = direct_link(tmp_path / "direct", kind, CXX_PROGRAM, CXX_BUILD, ORDER=order)
@@ -266,7 +260,7 @@ def test_a_partition_to_every_function(workshop: Workshop, tmp_path: Path) -> No
 
 def test_clangs_optimisation_with_gnu_ld_is_refused(workshop: Workshop) -> None:
     """Its plugin hands the linker native code that no wrapper sees: the user's own build works, layouts do not."""
-    require("clang-19", "clang-19")
+    programs_of("clang")
     workshop.write_named(SMALL)
     result = workshop.build(
         SMALL_BUILD,
@@ -332,8 +326,7 @@ def test_module_factors_where_modules_are_kept_apart(workshop: Workshop) -> None
 
 def test_thinlto_keeps_modules_apart(workshop: Workshop) -> None:
     """Each native object is made of one module, so module factors have their meaning."""
-    for program in NEEDED["clang-thin"]:
-        require(program, PACKAGES[program])
+    programs_of("clang-thinlto")
     workshop.write_named(PROGRAM)
     built = workshop.built(
         BUILD, system=lto_system("clang-thin"), layout={"factors": ["function-order-in-module"]}, seeds=[1, 2]

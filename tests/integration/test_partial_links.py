@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workshop import Workshop, in_order, main_calling, many_functions, symbols
+from workshop import Workshop, in_order, main_calling, many_functions, require, symbols
 
 NAMES = [f"u{unit}_{k}" for unit in range(2) for k in range(5)]
 COMPILE = "$CC -c main.c u0.c u1.c"
@@ -60,6 +60,7 @@ def test_templates_whose_groups_the_first_link_resolves(gnu: Workshop) -> None:
 
 def join_templates(shop: Workshop, option: str) -> None:
     """Two units with instances in common, joined and then linked."""
+    require("g++", "g++")
     shop.write_named(
         {
             "twice.h": "template <int N> __attribute__((noinline)) int times(int x) { return x * N + (x >> N); }\n",

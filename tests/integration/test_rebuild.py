@@ -312,9 +312,9 @@ def test_links_that_are_no_artefacts(gnu_units: Workshop) -> None:
     built = gnu_units.built(commands, seeds=[1, 2], build=REBUILD)
     built.assert_all_print_as_stock()
     assert built.result.capture.source["outputs"] == ["prog"]
-    logs = {path.name.split("-")[3]: path.read_text() for path in (gnu_units.cache / "logs").glob("build-sys-layout-*")}
-    assert "trial is left as it was linked: it has 1 placeable section, so there is only one layout" in logs["identity"]
-    assert "left as it was linked" not in logs["1"]  # known from the first build to be no artefact
+    logs = [path.read_text() for path in (gnu_units.cache / "logs").glob("build-sys-layout-*")]
+    assert logs
+    assert not any("left as it was linked" in log for log in logs)  # nothing is put among what the build's tools say
 
 
 def test_an_output_with_another_name_each_time(gnu_units: Workshop) -> None:

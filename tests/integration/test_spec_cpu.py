@@ -66,7 +66,7 @@ class Project:
 
     def executions(self) -> list[dict[str, Any]]:
         """All rows of the results."""
-        with sqlite3.connect(self.project / ".layoutrand/results.sqlite") as database:
+        with contextlib.closing(sqlite3.connect(self.project / ".layoutrand/results.sqlite")) as database:
             database.row_factory = sqlite3.Row
             return [dict(row) for row in database.execute("select * from executions")]
 
@@ -250,7 +250,7 @@ def test_a_hash_in_the_results_that_is_another_binarys_is_found_out(built):
 
 def test_an_execution_that_takes_too_long_is_ended(built):
     """suite.timeout_s is that of SPEC's tools with all that they do."""
-    built.write(systems={"O2": "-O2"}, timeout_s=0.05)
+    built.write(systems={"O2": "-O2"}, timeout_s=0.002)
 
     (failure,) = built.failures("505.mcf_r")
 

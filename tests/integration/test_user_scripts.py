@@ -9,7 +9,19 @@ from typing import Any
 import pytest
 
 from layoutrand.model import IDENTITY, STOCK
-from workshop import FILLER, Built, Workshop, absent, in_order, loaded, many_functions, only_error, require, symbols
+from workshop import (
+    FILLER,
+    Built,
+    Workshop,
+    absent,
+    in_order,
+    loaded,
+    many_functions,
+    only_error,
+    programs_of,
+    require,
+    symbols,
+)
 
 FIRMWARE = """
     ENTRY(_start)   /* *(.text.*) in a comment is no statement */
@@ -275,10 +287,7 @@ def test_a_copy_of_the_default_script(gnu: Workshop) -> None:
 @pytest.mark.parametrize("toolchain", ["gcc-lld", "gcc-gold"])
 def test_other_linkers_are_refused(gnu: Workshop, toolchain: str) -> None:
     """An order can be put into a script with GNU ld only, and the message names the toolchains (mold reads none)."""
-    require(
-        {"gcc-lld": "ld.lld-19", "gcc-gold": "ld.gold"}[toolchain],
-        {"gcc-lld": "lld-19", "gcc-gold": "binutils"}[toolchain],
-    )
+    programs_of(toolchain)
     firmware(gnu)
     result = gnu.build(BUILD, system={"toolchain": toolchain}, controls=False)
     message = only_error(result)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import time
 import pytest
 
 from gitkit import commit, git, make
-from workshop import alive
+from workshop import alive, require
 
 CONFIG = """\
 [project]
@@ -308,7 +307,7 @@ def test_an_interrupted_fetch_ends_at_once(source, tmp_path, number):
     begun = tmp_path / "begun"
     tools = tmp_path / "tools"
     tools.mkdir()
-    real = shutil.which("git")
+    real = require("git", "git")
     fake = f'#!/bin/sh\ncase " $* " in *" fetch "*) echo $$ > {begun}; exec sleep 600 ;; esac\nexec {real} "$@"\n'
     (tools / "git").write_text(fake)
     (tools / "git").chmod(0o755)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from debian_sources import source_tree, unavailable
+from workshop import not_installed
 
 LINKERS = {"gcc": "GNU ld", "gcc-lld": "lld"}
 
@@ -18,7 +19,7 @@ def toolchain(request):
     """Each toolchain in turn; one that is absent skips, or fails under CI."""
     names = ["ld.lld", *(f"ld.lld-{n}" for n in range(14, 22))]
     if request.param == "gcc-lld" and not any(map(shutil.which, names)):
-        unavailable("lld is not installed (apt-get install lld)")
+        unavailable(not_installed("ld.lld", "lld"))
     return request.param
 
 

@@ -10,13 +10,12 @@ import pytest
 from filelock import FileLock
 
 from debian_sources import KEPT, unavailable
-from workshop import require
+from workshop import programs_of, require
 
 CINT = Path(__file__).resolve().parents[2] / "examples" / "cint"
 SEEDS = 2
 SOME = "bzip2,libquantum,lua,mawk,minisat"
-NEEDED = {"lto": ["gcc"], "clang": ["clang-19"]}
-PACKAGES = {"gcc": "gcc", "clang-19": "clang-19", "tclsh": "tcl"}
+TOOLCHAINS = {"lto": "gcc-lto", "clang": "clang"}
 
 
 @pytest.fixture
@@ -73,10 +72,9 @@ def test_every_program_of_the_suite(experiment):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", NEEDED)
+@pytest.mark.parametrize("system", TOOLCHAINS)
 def test_some_with_other_compilers(experiment, system):
     """The same answers from code that another compiler made, or the same one with link-time optimisation."""
-    for program in NEEDED[system]:
-        require(program, PACKAGES[program])
+    programs_of(TOOLCHAINS[system])
     documents = experiment("--size", "small", "--systems", system, "--programs", SOME)
     assert_all_verified_and_alike(documents, SOME.split(","))

@@ -19,21 +19,18 @@ import pytest
 
 import matrix_table as matrix
 from debian_sources import source_tree, unavailable
-from layoutrand.core.toolchain import Toolchain
 from layoutrand.world import toolbox as toolboxes
-from layoutrand.world.process import find_tool
 from matrix_table import CANNOT, FACTORS, FAILED, NOTHING, UNKNOWN, VERIFIED
 from real_programs import PROGRAMS, Laid
+from workshop import not_installed, of_one_version, programs_of
 
 pytestmark = pytest.mark.slow
 MODE = os.environ.get("LAYOUTRAND_MATRIX", "")
 assert MODE in ("", "all", "write"), "LAYOUTRAND_MATRIX is empty, all or write"
 SEEDS = 2
-TOOLCHAINS = {
-    "gcc": "binutils", "gcc-gold": "binutils", "gcc-lld": "lld-19", "gcc-mold": "mold", "gcc-lto": "gcc",
-    "clang": "clang-19", "clang-lld": "clang-19 lld-19", "clang-lto": "clang-19 lld-19 llvm-19",
-    "clang-thinlto": "clang-19 lld-19 llvm-19",
-}  # fmt: skip
+TOOLCHAINS = (
+    "gcc", "gcc-gold", "gcc-lld", "gcc-mold", "gcc-lto", "clang", "clang-lld", "clang-lto", "clang-thinlto",
+)  # fmt: skip
 LINKERS = {"gnu": "GNU ld", "lld": "lld", "gold": "gold", "mold": "mold"}
 NOTHING_TO_ORDER = ("there is only one layout", "too few placeable sections", "so none can be moved")
 REFUSALS = (
@@ -50,36 +47,25 @@ CELLS = [
 ]
 
 
-def loaded(name: str, project) -> Toolchain:
-    """The toolchain, if its programs are here; else the test is skipped, or fails under CI."""
-    toolchain = toolboxes.load(name, project)
-    for role in ("cc", "cxx", "ld"):
-        names = [tool.replace("{suffix}", "") for tool in getattr(toolchain.tools, role)]
-        if not any(map(shutil.which, names)) and "{suffix}" not in getattr(toolchain.tools, role)[0]:
-            unavailable(f"{names[0]} is not installed (apt-get install {TOOLCHAINS[name]})")
-    return toolchain
-
-
-def _write(program, toolchain, row):
+def _write(program, toolchain, row, folder):
     """Put one row into the README's table."""
     linkers = {name: _linker(name) for name in TOOLCHAINS if name in toolboxes.shipped()}
     what = {name: f"{program.what}, {program.built_with}" for name, program in PROGRAMS.items()}
-    matrix.write(matrix.rendered({**matrix.known(), (program, toolchain): row}, what, linkers, _versions()))
+    matrix.write(matrix.rendered({**matrix.known(), (program, toolchain): row}, what, linkers, _versions(folder)))
 
 
 def _linker(toolchain):
     return LINKERS[toolboxes.load(toolchain, matrix.README.parent).link.linker]
 
 
-def _versions():
+def _versions(folder):
     """The tools of this machine, in one line."""
     found = {}
     for name in TOOLCHAINS:
         if name in toolboxes.shipped():
-            tools = toolboxes.load(name, matrix.README.parent).tools
-            for names in (tools.cc, tools.ld):
-                path = find_tool([n.replace("{suffix}", "") for n in names], path=os.environ["PATH"], purpose="a row")
-                said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+            programs = programs_of(of_one_version(name, folder))
+            for role in ("cc", "ld"):
+                said = subprocess.run([programs[role], "--version"], capture_output=True, text=True).stdout
                 found.setdefault(said.splitlines()[0].strip())
     return f"Made by `make matrix` with {'; '.join(found)}."
 
@@ -99,8 +85,10 @@ def test_row(program, toolchain, tmp_path):
     subject = PROGRAMS[program]
     for tool, package in subject.needs.items():
         if shutil.which(tool) is None and not os.path.exists(tool):
-            unavailable(f"{tool} is not installed (apt-get install {package})")
-    able = loaded(toolchain, tmp_path).link.factors
+            unavailable(not_installed(tool, package))
+    chosen = of_one_version(toolchain, tmp_path)
+    programs_of(chosen)
+    able = toolboxes.load(chosen, tmp_path).link.factors
     tree = source_tree(subject.package, tmp_path / "source")
 
     row, reasons = {}, {}
@@ -111,7 +99,7 @@ def test_row(program, toolchain, tmp_path):
             row[factor] = FAILED
             reasons[factor] = str(error)
     if MODE == "write":
-        _write(program, toolchain, row)
+        _write(program, toolchain, row, tmp_path)
 
     assert reasons == {}
     if MODE != "write":
@@ -148,7 +136,7 @@ def _build(subject, toolchain, factor, tree, folder):
     (project / "layoutrand.toml").write_text(
         f'[project]\nname = "matrix"\n[build]\nsource = "{tree}"\ncommands = {commands}\nartefacts = {artefacts}\ntimeout_s = 1500\n'
         f'[layout]\nfactors = ["{factor}"]\n'
-        f'[systems.A]\ntoolchain = "{toolchain}"\ncflags = "{subject.cflags}"\n'
+        f'[systems.A]\ntoolchain = "{of_one_version(toolchain, folder)}"\ncflags = "{subject.cflags}"\n'
     )
     env = {**os.environ, "LAYOUTRAND_CACHE": str(folder / "cache")}
     command = [sys.executable, "-m", "layoutrand", "build", "--seeds", str(SEEDS), "--json", "-q"]

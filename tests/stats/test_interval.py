@@ -12,6 +12,7 @@ from scipy import stats as scipy_stats
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
 from stats.papers import BOOTSTRAP, KALIBERA, OLD, THREE_LEVEL, TWO_LEVEL
+from stats.scipy_generator import seeded
 
 METHODS = ("t", "normal", "bootstrap", "bca", "bootstrap-t")
 
@@ -72,7 +73,9 @@ def test_relative_half_width_around_zero(half, expected):
 def test_bootstrap_of_scipy(ours, theirs):
     values = _sample()
 
-    expected = scipy_stats.bootstrap((values,), np.mean, n_resamples=40_000, method=theirs, rng=1).confidence_interval
+    expected = scipy_stats.bootstrap(
+        (values,), np.mean, n_resamples=40_000, method=theirs, **seeded()
+    ).confidence_interval
     found = stats.mean_interval(values, method=ours, n_resamples=40_000)
 
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.01)
@@ -106,7 +109,9 @@ def test_studentised_bootstrap_of_arch():
 def test_percentiles_of_scipy(statistic, function, ours, theirs):
     values = _sample(61)
 
-    expected = scipy_stats.bootstrap((values,), function, n_resamples=20_000, method=theirs, rng=1).confidence_interval
+    expected = scipy_stats.bootstrap(
+        (values,), function, n_resamples=20_000, method=theirs, **seeded()
+    ).confidence_interval
     found = stats.mean_interval(values, method=ours, n_resamples=20_000, statistic=statistic)
 
     assert found.centre == function(values, axis=0)

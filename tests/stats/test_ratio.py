@@ -12,6 +12,7 @@ from scipy import stats as scipy_stats
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
 from stats.papers import NEW, OLD
+from stats.scipy_generator import seeded
 
 METHODS = (
     "fieller",
@@ -110,7 +111,10 @@ def test_comparing_a_system_with_itself_widens_by_the_root_of_two():
 @pytest.mark.parametrize("counts", [(25, 25), (8, 20)])
 def test_log_t_is_welch_on_logarithms(counts):
     a, b = (x.mean(axis=1) for x in _pair(*counts))
-    expected = scipy_stats.ttest_ind(np.log(b), np.log(a), equal_var=False).confidence_interval(0.95)
+    welch = scipy_stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
+    if not hasattr(welch, "confidence_interval"):
+        pytest.skip("scipy before 1.11 has no interval for a difference")
+    expected = welch.confidence_interval(0.95)
 
     found = stats.ratio_interval(a, b, method="log-t")
 
@@ -151,7 +155,7 @@ def test_bootstrap_of_scipy(ours, theirs):
     a, b = (x.mean(axis=1) for x in _pair(25, 30))
 
     expected = scipy_stats.bootstrap(
-        (b, a), lambda x, y, axis: x.mean(axis=axis) / y.mean(axis=axis), n_resamples=20_000, method=theirs, rng=1
+        (b, a), lambda x, y, axis: x.mean(axis=axis) / y.mean(axis=axis), n_resamples=20_000, method=theirs, **seeded()
     ).confidence_interval
     found = stats.ratio_interval(a, b, method=ours, n_resamples=20_000)
 
@@ -196,7 +200,7 @@ def test_paired_bootstrap_of_scipy():
         paired=True,
         n_resamples=20_000,
         method="percentile",
-        rng=1,
+        **seeded(),
     ).confidence_interval
 
     found = stats.ratio_interval(a, b, method="paired-bootstrap", n_resamples=20_000)

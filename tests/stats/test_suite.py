@@ -10,6 +10,7 @@ from scipy import stats as scipy_stats
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from stats.scipy_generator import seeded
 
 MEANS = {"geometric": scipy_stats.gmean, "arithmetic": np.mean, "harmonic": scipy_stats.hmean}
 
@@ -77,7 +78,7 @@ def test_bootstrap_of_scipy_within_each_system_and_benchmark():
         return np.exp((sum(logs[3:]) - sum(logs[:3])) / 3)
 
     expected = scipy_stats.bootstrap(
-        (*a.values(), *b.values()), ratio, n_resamples=20_000, method="percentile", rng=1
+        (*a.values(), *b.values()), ratio, n_resamples=20_000, method="percentile", **seeded()
     ).confidence_interval
     found = stats.suite_ratio(a, b, method="bootstrap", n_resamples=20_000)
 

@@ -11,6 +11,7 @@ from scipy import stats as scipy_stats
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
 from stats.papers import THREE_LEVEL, TWO_LEVEL
+from stats.scipy_generator import seeded
 
 MODEL = stats.HierarchicalModel(mean=100.0, sds=(0.5, 1.0, 2.0), layout="normal")
 
@@ -181,7 +182,7 @@ def test_permutation_test_of_scipy_on_unbalanced_data():
         permutation_type="independent",
         alternative="greater",
         n_resamples=3000,
-        rng=1,
+        **seeded(),
     )
     found = stats.variance_test(groups, method="permutation", n_resamples=20_000)
 

@@ -254,6 +254,41 @@ def test_a_linker_named_by_its_path(tmp_path, shell):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
+def test_a_linker_named_by_its_path_may_be_left(tmp_path, shell):
+    """Where links are never to fail the command line goes on as it came; others are as ever."""
+    linker = write_script(tmp_path / "usual" / "ld", "#!/bin/sh\n")
+    other = write_script(tmp_path / "own dir" / "ld", "#!/bin/sh\n")
+    made = compiler_script(tmp_path / "bin", linker=linker, leave_foreign=True)
+
+    for words in (["a.o", "-B", str(other.parent)], [f"--ld-path={other}", "a.c"]):
+        assert dumped(made, *words, shell=shell) == [os.fsencode(word) for word in words]
+    assert dumped(made, "a.o", f"-B{linker.parent}", shell=shell)[0] == b"-B/wrap pers/"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("call", ["exec ", ""])
+def test_a_driver_that_calls_another(tmp_path, shell, call):
+    """c99 hands on to gcc: nothing is added twice where it does so by exec, and its -B is no linker of the build's."""
+    folder = tmp_path / "bin"
+    linker = write_script(tmp_path / "usual" / "ld", "#!/bin/sh\n")
+    write_script(folder / "ld", "#!/bin/sh\n")
+    real = write_script(tmp_path / "real", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+    compiler_script(folder, real=real, linker=linker, directory=folder, link_flags=["-once"])
+    script = write_script(tmp_path / "c99", f'#!/bin/sh\n{call}{folder}/gcc -std=c99 "$@"\n')
+    made = compiler_script(
+        folder, name="c99", real=script, linker=linker, directory=folder, link_flags=["-once"], calls_driver=True
+    )
+
+    for words in (["a.o", "-o", "prog"], ["a.c", "-o", "prog"]):
+        done = start(made, *words, shell=shell)
+        assert (done.returncode, done.stderr) == (0, b"")
+        said = done.stdout.decode().splitlines()
+        assert said.count("-once") == (1 if call else 2)
+        assert said.count("-ffunction-sections") == ("a.c" in words) * (1 if call else 2)
+        assert "-std=c99" in said
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 def test_a_toolchain_that_chooses_its_linker_masks_the_builds_choice(tmp_path, shell):
     """With flags of the toolchain's own the last --ld-path is ours, and -B changes nothing."""
     other = write_script(tmp_path / "own" / "ld", "#!/bin/sh\n")

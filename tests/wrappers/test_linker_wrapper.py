@@ -11,6 +11,7 @@ import pytest
 
 from buildkit import run
 from layoutrand.core.recipe import LINKER_ENVIRONMENT
+from layoutrand.world import helper_client
 from layoutrand.world.records import read_records
 from workshop import absent, require
 from wrapkit import NASTY, SHELLS, dumped, linker_script, start, write_script
@@ -366,7 +367,7 @@ def test_laid_out_in_place_a_failed_link_stays_failed(tmp_path):
 
 
 def test_laid_out_in_place_the_link_is_handed_to_layoutrand(tmp_path):
-    """With a layout to apply, layoutrand gets the record and the settings, and its status is the link's."""
+    """With a layout to apply, the client gets the record and the settings, and its status is the link's."""
     python = write_script(tmp_path / "py thon", f"#!/bin/sh\nprintf '%s\\0' \"$@\" > '{tmp_path}/handed'\nexit 5\n")
     script = linker_script(
         tmp_path, real=str(fake_linker(tmp_path)), python=str(python), relink=f"{tmp_path}/the settings.json"
@@ -375,8 +376,65 @@ def test_laid_out_in_place_the_link_is_handed_to_layoutrand(tmp_path):
     handed = (tmp_path / "handed").read_bytes().decode().split("\0")[:-1]
 
     assert done.returncode == 5
-    assert handed[:6] == ["-I", "-X", "utf8", "-m", "layoutrand", "relink-record"]
-    assert handed[6:] == [str(recorded(tmp_path).path), f"{tmp_path}/the settings.json"]
+    assert handed == ["-I", "-S", helper_client.__file__, str(recorded(tmp_path).path), f"{tmp_path}/the settings.json"]
+
+
+def test_laid_out_in_place_no_input_is_copied(tmp_path):
+    """Inputs stay where they are while the wrapper runs, so a link that is laid out at once needs no copies."""
+    script = linker_script(tmp_path, real=str(fake_linker(tmp_path)), python=shutil.which("true"), relink="/order.json")
+    (tmp_path / "src" / "a.o").write_bytes(b"x")
+    start(script, "a.o", cwd=tmp_path / "src", check=True)
+
+    assert recorded(tmp_path).inputs() == {}
+    assert not (recorded(tmp_path).path / "inputs.tar").exists()
+
+
+MAPPED = ["a.o -o prog", "-o -M a.o", "-m -Map a.o", "-soname --cref a.o"]
+NOT_MAPPED = ["-M a.o", "-Map=x a.o", "-Map x a.o", "--Map=x a.o", "--Map x a.o", "--print-map a.o", "-print-map a.o",
+              "--print-map-discarded a.o", "--cref a.o", "-cref a.o", "a.o b.o c.o d.o e.o f.o g.o h.o i.o"]  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(("line", "asked"), [(line, True) for line in MAPPED] + [(line, False) for line in NOT_MAPPED])
+def test_laid_out_in_place_a_link_is_asked_for_its_map(tmp_path, shell, line, asked):
+    """Before what the build says, unless it asks for such a report itself, or the line is long; else nothing is added."""
+    real = fake_linker(tmp_path, f"printf '%s\\0' \"$@\" > '{tmp_path}/got'")
+    script = linker_script(
+        tmp_path, real=str(real), python=shutil.which("true"), client="/client.py", relink="/order.json", maps=8
+    )
+    start(script, *line.split(), cwd=tmp_path / "src", shell=shell, check=True)
+    got = (tmp_path / "got").read_bytes().decode().split("\0")[:-1]
+    added = [f"-Map={recorded(tmp_path).path}/map"] if asked else []
+
+    assert got == [*added, *line.split()]
+    assert list(recorded(tmp_path).argv) == line.split()
+
+
+def test_a_linker_that_is_killed_over_its_map_gets_another_chance(tmp_path):
+    """As where a limit on the size of files is below the map's; any other failure stays what it is."""
+    real = fake_linker(
+        tmp_path,
+        f"case $1 in -Map=*) echo half > ${{1#-Map=}}; kill -XFSZ $$ ;; esac; printf '%s ' \"$@\" > '{tmp_path}/got'",
+    )
+    script = linker_script(
+        tmp_path, real=str(real), python=shutil.which("true"), client="/client.py", relink="/order.json", maps=8
+    )
+    start(script, "a.o", "-o", "prog", cwd=tmp_path / "src", check=True)
+
+    assert (tmp_path / "got").read_text() == "a.o -o prog "
+    assert recorded(tmp_path).map() == ""
+
+
+def test_nobody_who_lays_out_is_an_error(tmp_path):
+    """Where the helper has gone the link fails and says so, and does not wait."""
+    script = linker_script(tmp_path, real=str(fake_linker(tmp_path)), relink=str(tmp_path / "order.json"))
+    done = start(script, "a.o", cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert done.stderr.decode() == (
+        "layoutrand: the layoutrand that started this build cannot be asked to lay out this link: No such file or "
+        "directory\n"
+    )
 
 
 def test_laid_out_in_place_the_output_looks_old_until_it_is_laid_out(tmp_path):

@@ -71,6 +71,7 @@ def usual_scripts(folder):
     """The same with values as they usually are."""
     yield compiler_script(folder / "5")
     yield compiler_script(folder / "9", linker="/usr/bin/ld.bfd", ccache_path="/usr/bin:/bin")
+    yield compiler_script(folder / "10", linker="/usr/bin/ld.bfd", leave_foreign=True, calls_driver=True)
     yield linker_script(folder / "6")
     yield linker_script(folder / "7", relink="/tmp/settings.json")
     yield write_script(

@@ -11,7 +11,9 @@ import sys
 from collections.abc import Sequence
 
 import typer
+import typer.main
 
+from layoutrand.cli.help_text import as_written
 from layoutrand.errors import LayoutrandError
 
 INTERRUPTED = 130
@@ -33,6 +35,7 @@ def make_app() -> typer.Typer:
         simulating,
         suspecting,
         warming,
+        wrapping,
     )
 
     app = typer.Typer(
@@ -46,7 +49,7 @@ def make_app() -> typer.Typer:
     app.command()(project.init)
     app.command()(host.doctor)
     app.command()(building.build)
-    app.command("exec", context_settings={"allow_interspersed_args": False})(building.exec_)
+    app.command("exec", context_settings={"allow_interspersed_args": False})(wrapping.exec_)
     app.command()(running.run)
     app.command()(analysis.analyse)
     app.command("analyze", hidden=True)(analysis.analyse)
@@ -64,6 +67,7 @@ def make_app() -> typer.Typer:
     app.add_typer(sharing.bundle_app, name="bundle")
     app.command()(host.demo)
     app.command("relink-record", hidden=True)(building.relink_record)
+    app.command("relink-helper", hidden=True)(building.relink_helper)
     return app
 
 
@@ -74,7 +78,8 @@ def run(arguments: Sequence[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # in a locale without "±" it is shown as "?": better than no results
         sys.stdout.reconfigure(errors="replace")
     try:
-        status = make_app()(list(arguments), prog_name="layoutrand", standalone_mode=False)
+        command = as_written(typer.main.get_command(make_app()))
+        status = command(list(arguments), prog_name="layoutrand", standalone_mode=False)
     except LayoutrandError as error:
         sys.stderr.write(f"layoutrand: {error}\n")
         return error.exit_status

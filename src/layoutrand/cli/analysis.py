@@ -146,6 +146,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     """The ratio of each candidate to the baseline with its interval, for each benchmark and for the suite."""
     from layoutrand.usecases.aa import compare_halves
     from layoutrand.usecases.basis import basis
+    from layoutrand.usecases.beside import simulated_beside
     from layoutrand.usecases.compare import compare_several
     from layoutrand.usecases.documents import comparisons_document, halves_document
 
@@ -169,6 +170,9 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         results = compare_several(selection, base, candidates, confidence=confidence, threshold=limit, metric=metric)
         document = comparisons_document(results)
         show_comparisons(results, terminal)
+    pairs = [(pair.benchmark, pair.instrument) for each in results for pair in each.benchmarks]
+    if beside := simulated_beside(selection, pairs):
+        terminal.line(beside)
     if json:
         terminal.document(document)
     elif csv:

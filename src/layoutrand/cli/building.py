@@ -1,7 +1,9 @@
-"""`layoutrand build` and `layoutrand exec`."""
+"""`layoutrand build`, and what the linker wrapper calls."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +12,8 @@ import typer
 
 from layoutrand.cli import explaining, options
 from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.errors import LayoutrandError
+from layoutrand.model import STOCK
 
 if TYPE_CHECKING:
     from layoutrand.core.config import Config
@@ -36,8 +40,10 @@ def build(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Capture each system once, then link and verify a binary for every seed (or build each, in rebuild mode)."""
     from layoutrand.core.seeds import parse_seeds
+    from layoutrand.errors import ToolNotFound
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.build_document import build_document
+    from layoutrand.usecases.instruments import check_instruments
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.on_executor(options.in_mode(options.load_config(directory), mode), executor)
@@ -47,6 +53,10 @@ def build(  # noqa: PLR0913 - one parameter for each option
         return explaining.list_systems(config, systems, terminal)
     if explain:
         return explaining.explain_build(config, directory, systems, layouts, terminal)
+    try:  # what is built can be executed elsewhere, or later
+        check_instruments(config, [])
+    except ToolNotFound as error:
+        terminal.warn(f"`layoutrand run` will need more than this: {error}")
     results = build_with_progress(config, directory, systems, layouts, options.count_jobs(jobs), terminal)
     if json:
         terminal.document(build_document(results))
@@ -98,7 +108,6 @@ def show_build(results: Sequence[SystemBuild], page: Page) -> None:
     rows = []
     for result in results:
         linked = [binary for binary in result.binaries if not binary.cached]
-        verified = [binary.verification for binary in result.binaries if binary.verification is not None]
         capture = result.capture
         rows.append((
             result.system,
@@ -106,7 +115,7 @@ def show_build(results: Sequence[SystemBuild], page: Page) -> None:
             str(len(result.binaries)),
             str(len(linked)),
             str(len(result.binaries) - len(linked)),
-            str(len(verified)),
+            _verified(result),
             str(len(result.failures)),
             "-" if capture is None else f"{capture.build_s:.1f} s",
         ))  # fmt: skip
@@ -116,6 +125,15 @@ def show_build(results: Sequence[SystemBuild], page: Page) -> None:
         for note in result.notes:
             page.warn(note)
         show_failures(result.failures, page)
+
+
+def _verified(result: SystemBuild) -> str:
+    """``6 + stock``: stock is the user's own build, which there is nothing to verify against."""
+    count = sum(binary.verification is not None for binary in result.binaries)
+    stock = len(result.binaries) - count
+    if not stock:
+        return str(count)
+    return f"{count} + {STOCK}" if stock == 1 else f"{count} + {stock} {STOCK}"
 
 
 def show_failures(failures: Sequence[BuildFailure], page: Page) -> None:
@@ -128,42 +146,31 @@ def show_failures(failures: Sequence[BuildFailure], page: Page) -> None:
         page.fail(f"system {system}, {artefact}, layout {named}: {error}")
 
 
-def exec_(  # noqa: PLR0913 - one parameter for each option
-    command: Annotated[list[str], typer.Argument(help="The command to execute, after --.")],
-    seed: Annotated[str, typer.Option(help="The layout: a seed, or identity.")],
-    system: Annotated[
-        str | None, typer.Option("--system", help="Whose toolchain and flags; default: the first.")
-    ] = None,
-    only: Annotated[list[str] | None, typer.Option(help="Lay out only links that write a file of this name.")] = None,
-    directory: options.Directory = Path(),
-    quiet: options.Quiet = False,
-) -> int:
-    """Execute a command with the wrappers in force: every program it links comes out in the layout of the seed."""
-    from layoutrand.core.seeds import parse_layout
-    from layoutrand.usecases.wrapped import execute_wrapped
-    from layoutrand.world.cache import Cache, default_root
-    from layoutrand.world.process import SubprocessRunner
-
-    terminal = options.terminal(json=False, quiet=quiet)
-    config = options.load_config(directory)
-    name = system or next(iter(config.systems))
-    options.choose_systems(config, [name])
-    options.must_be_built(config, name)
-    result = execute_wrapped(
-        config, name, directory, command, layout=parse_layout(seed), only=only or [], cache=Cache(default_root()),
-        runner=SubprocessRunner(),
-    )  # fmt: skip
-    for line in (*result.applied, *result.immovable):
-        terminal.say(line)
-    for line in result.failed:
-        terminal.fail(line)
-    return result.status or (1 if result.failed else 0)
-
-
 def relink_record(record: Path, order: Path) -> int:
-    """Lay out one recorded link in place; called by the linker wrapper of `exec` and of rebuild mode."""
-    from layoutrand.usecases.apply import relink_recorded
+    """Lay out one recorded link in place; what the helper has a client do that does not see the same files."""
+    from layoutrand.usecases.apply import Order, relink_recorded
+    from layoutrand.usecases.link_memory import LinkMemory
     from layoutrand.world.process import SubprocessRunner
 
-    relink_recorded(record, order, SubprocessRunner())
+    relink_recorded(record, Order.read(order), SubprocessRunner(), LinkMemory(), os.replace)
+    return 0
+
+
+def relink_helper(order: Path, descriptor: int) -> int:
+    """Lay out the links of one build as the linker wrappers of `exec` and of rebuild mode ask for it."""
+    from layoutrand.usecases.relink_service import RelinkService
+    from layoutrand.world.helper import Client, serve
+
+    class Service(RelinkService):
+        """Tells of errors as the command line does: standard error is the client's."""
+
+        def answer(self, request: str, client: Client) -> int:
+            try:
+                super().answer(request, client)
+            except LayoutrandError as error:
+                sys.stderr.write(f"layoutrand: {error}\n")
+                return error.exit_status
+            return 0
+
+    serve(descriptor, Service(order))
     return 0

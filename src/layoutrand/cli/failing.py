@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from layoutrand.text.program_output import without_last_words
+
 if TYPE_CHECKING:
     from layoutrand.cli.terminal import Page
     from layoutrand.model import Execution, LayoutName
@@ -67,7 +69,7 @@ class Failures:
 
 
 def _kind(execution: Execution) -> _Kind:
-    return execution.system, execution.benchmark, execution.reason
+    return execution.system, execution.benchmark, without_last_words(execution.reason)
 
 
 def _place(execution: Execution) -> _Place:
@@ -81,7 +83,7 @@ def _several(members: Sequence[Execution], *, more: bool) -> str:
     if len(members) == 1 and not more:
         return _sentence(first)
     start = f"system {first.system}, benchmark {first.benchmark}: {len(members)} {'more' if more else 'executions'}"
-    return f"{start}: {_layouts(members)}: {first.reason}"
+    return f"{start}: {_layouts(members)}: {without_last_words(first.reason) if more else first.reason}"
 
 
 def _layouts(members: Sequence[Execution]) -> str:

@@ -78,29 +78,42 @@ def demo(
     from layoutrand.core.seeds import parse_seeds
     from layoutrand.usecases.analyse import analyse
     from layoutrand.usecases.compare import compare
+    from layoutrand.usecases.demonstrating import check_needs, left_out
     from layoutrand.world.example import copy_example
+    from layoutrand.world.packages import install
+    from layoutrand.world.process import SubprocessRunner
 
     terminal = options.terminal(json=False, quiet=quiet)
+    check_needs(SubprocessRunner())
     copy_example(directory)
     config = options.load_config(directory)
-    systems = list(config.systems)
+    systems, without = list(config.systems), left_out(config)
+    benchmarks = [each.name for each in config.benchmarks if each.name not in without] if without else []
     terminal.line(f"The example, a small language interpreter, is in {directory}; see its layoutrand.toml.\n")
-    terminal.line(f"$ layoutrand run --seeds {seeds} -C {directory}")
+    if without:
+        terminal.line(
+            f"There is no valgrind ({install(['valgrind'])}), so nothing is simulated: {', '.join(without)} is left "
+            "out, and times alone are measured.\n"
+        )
+    only = "".join(f"--benchmark {name} " for name in benchmarks)
+    terminal.line(f"$ layoutrand run --seeds {seeds} {only}-C {directory}")
     told = failing.Failures()
     summary, results = running.build_and_execute(
-        config, directory, parse_seeds(seeds), systems, [], controls=True, retry_failed=False, wait_s=3600,
+        config, directory, parse_seeds(seeds), systems, benchmarks, controls=True, retry_failed=False, wait_s=3600,
         jobs=options.count_jobs(jobs), terminal=terminal, told=told,
     )  # fmt: skip
     building.show_build(results, terminal)
     running.show_run(summary, terminal, told)
-    chosen = " ".join(f"--metric {metric}" for metric in _DEMO_METRICS)
-    terminal.line(f"\n$ layoutrand analyse {chosen} -C {directory}")
-    selection = analysis.load_selection(config, directory, [], [], None)
+    selection = analysis.load_selection(config, directory, [], benchmarks, None)
+    measured = {sample.metric for sample in selection.samples}
+    metrics = [metric for metric in _DEMO_METRICS if metric in measured]
+    chosen = "".join(f"--metric {metric} " for metric in metrics)
+    terminal.line(f"\n$ layoutrand analyse {only}{chosen}-C {directory}")
     every = analyse(selection, confidence=0.95, metrics=[])
-    report = analyse(selection, confidence=0.95, metrics=_DEMO_METRICS)
+    report = analyse(selection, confidence=0.95, metrics=metrics)
     analysis.show_analysis(report, terminal, every=True)
     base, candidate = systems[0], systems[1]
-    terminal.line(f"$ layoutrand compare {base} {candidate} -C {directory}")
+    terminal.line(f"$ layoutrand compare {base} {candidate} {only}-C {directory}")
     comparison = compare(selection, base, candidate, confidence=0.95, threshold=0.01, metric=None)
     analysis.show_comparison(comparison, terminal)
     path = write_report(directory, config, results, summary, every, comparison)

@@ -55,7 +55,8 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     show_plans(plans, terminal)
     for name in unplanned(selection):
         terminal.warn(f"{name}: fewer than 2 binaries are no pilot, so there is no plan for it")
-    show_selection_problems(selection, selection.warnings, terminal)
+    measured = [sample.instrument for sample in selection.samples if sample.is_primary]
+    show_selection_problems(selection, selection.warnings_for(measured), terminal)
     if write:
         _write(directory, plans, terminal)
     return 0

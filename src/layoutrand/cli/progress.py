@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.markup import escape
 
-from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.terminal import Terminal, time_left
 from layoutrand.text.quantities import percent, quantity
 
 if TYPE_CHECKING:
@@ -107,20 +107,8 @@ def _standing(standing: Standing) -> str:
 
 
 def _left(progress: Progress) -> str:
-    left = progress.live.remaining_s()
-    return "" if left is None else f"about {duration(left)} left"
+    return time_left(progress.live.remaining_s() if progress.done < progress.total else None)
 
 
 def _comma(text: str) -> str:
     return f", {text}" if text else ""
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people: 12 s, 3 min 20 s, 2 h 5 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"

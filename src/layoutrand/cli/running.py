@@ -207,6 +207,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.usecases.execute import execute
     from layoutrand.usecases.farming import nodes_of
     from layoutrand.usecases.inputs import inputs_of
+    from layoutrand.usecases.instruments import check_instruments
     from layoutrand.usecases.run_request import make_request
     from layoutrand.usecases.tune import settle, tuned
     from layoutrand.world.measure import measure
@@ -218,6 +219,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
     if config.cluster.kind != "local":  # nothing is built for what cannot be carried to nodes
         inputs_of(config, [each for each in config.benchmarks if not benchmarks or each.name in benchmarks], directory)
+    check_instruments(config, benchmarks)
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     layouts = all_layouts(seeds, controls=controls)
     building_config = config if config.build.mode == "relink" else options.on_executor(config, "local")

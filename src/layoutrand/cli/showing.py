@@ -32,6 +32,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     """The order asked for, the order achieved, and how far two layouts are apart."""
     from layoutrand.core.config import choose
     from layoutrand.core.descent import AS_LINKED
+    from layoutrand.core.freedom import only_one_layout
     from layoutrand.core.seeds import parse_layout
     from layoutrand.model import IDENTITY
     from layoutrand.usecases.binaries import kept_addresses
@@ -54,13 +55,16 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     assert result.capture is not None
     binary = next(binary for binary in result.binaries if binary.artefact == name)
     kept = kept_addresses(Cache(default_root()), binary)
-    found = inspect_binary(config, result.capture.link(name), binary, others, kept)
+    link = result.capture.link(name)
+    found = inspect_binary(config, link, binary, others, kept)
     if json:
         terminal.document(inspect_document(found))
         return 0
     terminal.line(f"{found.path}\nsha256 {found.sha256}")
     exact = "exactly as asked" if not found.wrong_slots else f"{found.wrong_slots} slots are not as asked"
     terminal.line(f"{len(found.placed)} sections, {', '.join(found.factors)}, classes {found.classes}: {exact}")
+    if reason := only_one_layout(link, factors=found.factors, classes=found.classes):
+        terminal.line(f"it has {reason}")
     if found.post_processed != AS_LINKED:
         terminal.line(f"read off the link inside the build; the file was changed after it: {found.post_processed}")
     for distance in found.distances:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from layoutrand.stats import Interval
     from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
     from layoutrand.usecases.basis import Basis
+    from layoutrand.usecases.findings import Shape
     from layoutrand.usecases.node_table import NodeTable
     from layoutrand.usecases.selection import Selection
 
@@ -28,6 +29,7 @@ Rows = Sequence[tuple[str, ...]]
 def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
     """Four tables: means, variation by level, single binaries, controls; then one sentence for each benchmark."""
     from layoutrand.usecases.basis import basis
+    from layoutrand.usecases.beside import simulated_beside
     from layoutrand.usecases.sentences import of_analysis
 
     importing.show_sources(report.selection.sources, page)
@@ -64,6 +66,8 @@ def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
         page.line(f"{len(shown)} rows: a sentence on each with --system or --benchmark, or all numbers with --json")
     page.line()
     show_basis(basis(report.selection), page)
+    if beside := simulated_beside(report.selection, [(each.benchmark, each.instrument) for each in shown]):
+        page.line(beside)
     several = [(f"{a.system}, {a.benchmark}, {a.metric}", warning) for a in shown for warning in a.warnings]
     show_grouped(several, page)
     show_selection_problems(report.selection, report.warnings, page)
@@ -186,15 +190,23 @@ def _single_row(analysis: Analysis) -> tuple[str, ...]:
         return ("-",) * 4
     one, shape = found.one_binary, found.shape
     pairs = None if one is None else one.comparison
-    far = [str(each.binary) for each in shape.outliers]
-    listed = ", ".join(far) if len(far) <= 3 else f"{', '.join(far[:2])} and {len(far) - 2} more"
     peaks = shape.dip_p_value
     return (
         "-" if one is None else _change(one.lowest, one.highest),
         "-" if pairs is None else _change(pairs.minimum, pairs.maximum),
-        "not tested" if shape.limit is None else listed or "none",
+        "not tested" if shape.limit is None else _outliers(shape),
         "not tested" if peaks is None else f"{'yes' if shape.has_several_peaks else 'no'} ({p_value(peaks)})",
     )  # fmt: skip
+
+
+def _outliers(shape: Shape) -> str:
+    """How many, then which: ``1 (seed 21)``; names of imported binaries stand as they are."""
+    far = [str(each.binary) for each in shape.outliers]
+    if not far:
+        return "0"
+    listed = ", ".join(far) if len(far) <= 3 else f"{', '.join(far[:2])} and {len(far) - 2} more"
+    kind = ("seed " if len(far) == 1 else "seeds ") if all(isinstance(o.binary, int) for o in shape.outliers) else ""
+    return f"{len(far)} ({kind}{listed})"
 
 
 def _change(low: float, high: float) -> str:

@@ -16,6 +16,9 @@ from rich.markup import escape
 from rich.table import Table
 
 _PLAIN_INTERVAL_S = 10.0
+_TELLING_S = 2.0
+"""How long something must have gone on to tell how long the rest will take."""
+
 _WIDTH_ELSEWHERE = 200
 _LONGEST_NAMES = (20, 32)
 """Longest name in one line, on a narrow terminal and on a wide one; longer ones go on below."""
@@ -185,7 +188,26 @@ def _plain(label: str) -> Callable[[int, int], None]:
             first = (done, now)
         elif done < total and now - last >= _PLAIN_INTERVAL_S:
             last = now
-            left = (now - first[1]) / (done - first[0]) * (total - done)
-            sys.stderr.write(f"{label}: {done} of {total}, about {left:.0f} s left\n")
+            since = now - first[1]  # what is done at once tells nothing of what takes longer
+            known = time_left(since / (done - first[0]) * (total - done) if since >= _TELLING_S else None)
+            sys.stderr.write(f"{label}: {done} of {total}{', ' if known else ''}{known}\n")
 
     return update
+
+
+def time_left(seconds: float | None) -> str:
+    """``about 12 s left``; nothing where it is not known."""
+    if seconds is None:
+        return ""
+    return f"about {duration(seconds)} left" if round(seconds) else "less than 1 s left"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people: 12 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

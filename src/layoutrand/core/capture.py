@@ -7,7 +7,7 @@ so that a capture can be moved to another directory or machine and still be link
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.errors import CacheError
@@ -105,10 +105,10 @@ def identity_facts(links: Sequence[CapturedLink], tools: Mapping[str, Mapping[st
 def to_json(capture: Capture) -> dict[str, Any]:
     """The capture as JSON values; sections as rows, since there may be 45,000 of them."""
     links = [
-        {**asdict(replace(link, sections=())), "sections": [list(vars(section).values()) for section in link.sections]}
+        {**vars(link), "sections": [list(vars(section).values()) for section in link.sections]}
         for link in capture.links
     ]
-    return {"schema": SCHEMA, **asdict(replace(capture, links=())), "links": links}
+    return {"schema": SCHEMA, **vars(capture), "links": links}
 
 
 def from_json(table: Mapping[str, Any], *, where: str) -> Capture:

@@ -10,7 +10,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -266,6 +266,16 @@ def parse(text: str, *, path: str) -> Config:
     if problems:
         raise ConfigError(path, problems)
     return config
+
+
+def unconfigured(toolchain: str, factors: list[str]) -> Config:
+    """The configuration of a project without a file: one system, named after its toolchain; raises `UsageError`."""
+    choose("factor", factors, list(get_args(Factor)))
+    try:
+        policy = LayoutPolicy.model_validate({"factors": factors})
+    except ValidationError as error:
+        raise UsageError("--factors: " + "; ".join(explain(error, LayoutPolicy))) from error
+    return Config(project=Project(name="exec"), systems={"exec": System(toolchain=toolchain)}, layout=policy)
 
 
 def _expanded(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -40,6 +40,24 @@ class Traces:
     code: bytes
 
 
+@dataclass(frozen=True)
+class Marks:
+    """What files that descend from one link have in common, as short as can be: "" for what a file does not have.
+
+    ``build_id`` is the note's content in hexadecimal digits; ``code`` the SHA-256 of the largest executable section.
+    """
+
+    build_id: str
+    code: str
+
+
+def marks(binary: elf.Elf) -> Marks:
+    """The marks of a file."""
+    noted = [index for index, name in enumerate(binary.section_names) if name in _HASH_OF_THE_FILE]
+    code = max(_executable(binary), key=len, default=b"")
+    return Marks(binary.content(noted[0]).hex() if noted else "", _sha256(code) if code else "")
+
+
 def traces(binary: elf.Elf) -> Traces:
     """The traces of a linked file."""
     return Traces(_sha256(binary.data), _loaded(binary), max(_executable(binary), key=len, default=b""))

@@ -47,7 +47,7 @@ MEND: Final = {
     "throttled": "cool the machine, or switch turbo off (`layoutrand run --tune`)",
     "swap": "end programs that need memory",
     "steal": "measure on a machine of your own, or while its neighbours are quiet",
-    "busy": "end or pause other work",
+    "busy": "wait until other work has ended, or stop the service that it is of",
     "frequency": "fix the clock (`layoutrand run --tune`)",
     "governor-changed": "stop the power daemon that sets it (`systemctl stop power-profiles-daemon tlp`)",
     "turbo-changed": "stop the power daemon that sets it (`systemctl stop power-profiles-daemon tlp`)",

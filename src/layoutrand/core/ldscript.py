@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from layoutrand.core.kinds import PLAIN
+from layoutrand.core.kinds import FAMILIES, PLAIN
 from layoutrand.core.objedit import symbol_names
 from layoutrand.errors import FeatureUnsupported
 
 Line = tuple[str, str]
 """A family of sections (`layoutrand.core.kinds`), and a statement for the output section that has it."""
 
-_RULE = "=" * 50
+_RULE = re.compile(rf"^{'=' * 50}\s*$", re.MULTILINE)
+_STARTS = {
+    family: re.compile(rf"^([ \t]*\.{re.escape(family)}[ \t]*:\s*\{{)[ \t]*\n?", re.MULTILINE) for family in FAMILIES
+}
+"""Where the output section of each family begins."""
 
 
 def default_script(verbose_output: str) -> str:
@@ -24,8 +28,8 @@ def default_script(verbose_output: str) -> str:
 
     Raises `FeatureUnsupported` if there is none, or none with a .text section.
     """
-    parts = re.split(rf"^{_RULE}\s*$", verbose_output, flags=re.MULTILINE)
-    if len(parts) < 3 or not _start_of(PLAIN).search(parts[1]):
+    parts = _RULE.split(verbose_output)
+    if len(parts) < 3 or not _STARTS[PLAIN].search(parts[1]):
         raise FeatureUnsupported(
             "the linker does not show a default script with a .text section (ld --verbose); "
             "is it GNU ld? Use toolchain 'gcc-lld', or a toolchain file whose linker is GNU ld"
@@ -40,7 +44,7 @@ def ordered_script(script: str, lines: Sequence[Line]) -> str:
     `FeatureUnsupported` if there is no such output section.
     """
     for family in dict.fromkeys(family for family, _ in lines):
-        start = _start_of(family).search(script)
+        start = _STARTS[family].search(script)
         if start is None:
             raise FeatureUnsupported(f"the linker's default script has no output section .{family} to order")
         added = "".join(f"    {text}\n" for of, text in lines if of == family)
@@ -53,10 +57,6 @@ def ordering_file(lines: Sequence[Line]) -> str:
     families = dict.fromkeys(family for family, _ in lines)
     texts = {name: "".join(f"  {text}\n" for family, text in lines if family == name) for name in families}
     return "".join(f".{name} :\n{{\n{text}}}\n" for name, text in texts.items())
-
-
-def _start_of(family: str) -> re.Pattern[str]:
-    return re.compile(rf"^([ \t]*\.{re.escape(family)}[ \t]*:\s*\{{)[ \t]*\n?", re.MULTILINE)
 
 
 def symbol_order(order: Sequence[int]) -> str:

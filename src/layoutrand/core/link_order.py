@@ -8,8 +8,9 @@ default.  Objects move only inside an unbroken run of objects: nothing crosses a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,11 @@ from layoutrand.core.kinds import PLAIN, is_code
 from layoutrand.core.order import LINK_ORDER
 from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied
 from layoutrand.model import Section
+
+NONE_SIDE_BY_SIDE: Final = (
+    "no two object files stand side by side on the link line (they come in archives), so none can be moved; "
+    "module-order moves the members of archives too"
+)
 
 
 @dataclass(frozen=True)
@@ -37,19 +43,11 @@ def move(argv: Sequence[str], movable: Sequence[str], seed: int) -> Moved:
     """
     line = linkline.words(argv)
     may = set(movable)
-    runs: list[list[int]] = [[]]
-    for place, word in enumerate(line):
-        if word.kind == "input" and word.text in may:
-            runs[-1].append(place)
-        elif runs[-1]:
-            runs.append([])
-    if all(len(run) < 2 for run in runs):
-        raise FeatureUnsupported(
-            f"{LINK_ORDER}: no two object files stand side by side on the link line (they come in archives), so none "
-            "can be moved; module-order moves the members of archives too"
-        )
+    found = runs(argv, may)
+    if all(len(run) < 2 for run in found):
+        raise FeatureUnsupported(f"{LINK_ORDER}: {NONE_SIDE_BY_SIDE}")
     moved = list(line)
-    for run in runs:
+    for run in found:
         names = [line[place].text.encode("utf-8", "surrogateescape") for place in run]
         for place, which in zip(run, keyed_order(seed, LINK_ORDER, names), strict=True):
             moved[place] = line[run[which]]
@@ -57,6 +55,18 @@ def move(argv: Sequence[str], movable: Sequence[str], seed: int) -> Moved:
         tuple(text for word in moved for text in word.argv()),
         tuple(word.text for word in moved if word.kind == "input" and word.text in may),
     )
+
+
+def runs(argv: Sequence[str], movable: Iterable[str]) -> list[list[int]]:
+    """The runs of ``movable`` inputs that stand side by side: their places among the words of the line."""
+    may = set(movable)
+    found: list[list[int]] = [[]]
+    for place, word in enumerate(linkline.words(argv)):
+        if word.kind == "input" and word.text in may:
+            found[-1].append(place)
+        elif found[-1]:
+            found.append([])
+    return found
 
 
 def check_presence(sections: Sequence[Section], identity: Sequence[int], found: Sequence[int]) -> None:

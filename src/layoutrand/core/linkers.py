@@ -22,6 +22,8 @@ Linker = Literal["gnu", "lld", "gold", "mold"]
 RENAMING: Final = frozenset({"gnu", "gold"})
 """Linkers that order sections by name; the others go by symbol, or cannot be told an order."""
 
+_VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
+_BRACKETS: Final = re.compile(r"\([^)]*\)")
 _ORDERING_FILE_SINCE: Final = (2, 43)
 """The first GNU ld with --section-ordering-file."""
 
@@ -123,5 +125,5 @@ def _lld_padding(layout: Layout) -> tuple[str, ...]:
 
 def version_number(said: str) -> tuple[int, ...]:
     """The version in what a linker says of itself, "Debian LLD 19.1.4" or "GNU ld (...) 2.40"; () if it says none."""
-    found = re.search(r"\d+(?:\.\d+)+", re.sub(r"\([^)]*\)", " ", said))  # who packaged it, and of what, is in brackets
+    found = _VERSION.search(_BRACKETS.sub(" ", said))  # who packaged it, and of what, is in brackets
     return tuple(int(part) for part in found[0].split(".")) if found else ()

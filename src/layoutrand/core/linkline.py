@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal
 
 Kind = Literal["input", "file", "directory", "library", "output", "option", "value"]
@@ -80,6 +81,11 @@ class Word:
 
 def words(argv: Sequence[str]) -> list[Word]:
     """Split a linker's arguments (without the program) into logical words. Response files must be expanded before."""
+    return list(_words(tuple(argv)))
+
+
+@lru_cache(maxsize=16)  # one link is asked about many times
+def _words(argv: tuple[str, ...]) -> tuple[Word, ...]:
     result: list[Word] = []
     rest = iter(argv)
     for arg in rest:
@@ -88,7 +94,7 @@ def words(argv: Sequence[str]) -> list[Word]:
             name = _name(arg)
             word = Word(_kind(name), name, arg, False, next(rest, ""))
         result += _directories(word) if word.kind == "directory" else [word]
-    return result
+    return tuple(result)
 
 
 def _directories(word: Word) -> list[Word]:

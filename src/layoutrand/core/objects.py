@@ -61,6 +61,8 @@ def objects(
     names: dict[str, int] = {}
     for path, data in files.items():
         ours = path.startswith(OURS)
+        if not ours and archive.is_archive(data) and not any(name.startswith(f"{path}(") for name in pulled):
+            continue  # the C library's archives are large
         for member, display, content in _relocatable(path, data):
             if member is not None and not ours and display not in pulled:
                 continue

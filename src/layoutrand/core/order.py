@@ -16,7 +16,7 @@ Each factor draws from a stream of its own, so adding one does not change what t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -25,15 +25,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.core.keyed import keyed_order, keyed_uniform
-from layoutrand.core.kinds import PLAIN, is_code
+from layoutrand.core.kinds import PLAIN, family, is_code
 from layoutrand.errors import UsageError
 from layoutrand.model import IDENTITY, Layout, LayoutName, Section
 
 PADDING: Final = "padding"
 LINKER_SHUFFLE: Final = "linker-shuffle"
 LINK_ORDER: Final = "link-order"
+_MODULE_ORDER: Final = "module-order"
 _OUTSIDE: Final = None
 """The group of a slot that a factor leaves alone."""
+
+_Group = Callable[[Section], Hashable]
 
 
 def identity_bytes(section: Section) -> bytes:
@@ -61,9 +64,36 @@ def draw(  # noqa: PLR0913 - one argument for each part of a policy
     if name == IDENTITY:
         return Layout(name, factors, classes, tuple(order), ())
     assert isinstance(name, int)
-    for factor in sorted(_ORDERS.keys() & set(factors)):  # function-order-in-module before module-order
-        order = _ORDERS[factor](sections, order, name, classes == "keep")
+    for factor in sorted({*_GROUPS, _MODULE_ORDER} & set(factors)):  # function-order-in-module before module-order
+        if factor == _MODULE_ORDER:
+            order = _module_order(sections, order, name, classes == "keep")
+        else:
+            order = _permute(sections, order, name, factor, keep=classes == "keep")
     return Layout(name, factors, classes, tuple(order), _gaps(sections, order, name, padding, factors))
+
+
+def may_differ(sections: Sequence[Section], identity: Sequence[int], *, factors: Sequence[str], classes: str) -> bool:
+    """Whether some seed's layout is another than identity's, by these factors; of `LINK_ORDER` this knows nothing.
+
+    Padding gives a layout of its own to anything that it may stand before. The linker's own shuffle keeps to output
+    sections.
+    """
+    keep = classes == "keep"
+    movable = [section for section in sections if not section.pinned]
+    if PADDING in factors and any(is_code(section.kind) for section in movable):
+        return True
+    if LINKER_SHUFFLE in factors and len({family(s.kind) for s in movable}) < len(movable):
+        return True
+    if _MODULE_ORDER in factors and any(
+        len({sections[identity[slot]].object for slot in slots}) > 1
+        for slots in _slots_of_regions(sections, identity, keep)
+    ):
+        return True
+    return any(
+        len(set(places.names)) > 1
+        for factor in _GROUPS.keys() & set(factors)
+        for places in _places(sections, list(identity), _GROUPS[factor](keep), (factor, keep))
+    )
 
 
 def places_data(factors: Sequence[str]) -> bool:
@@ -91,36 +121,31 @@ def _gaps(
     )
 
 
-def _function_order(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:
-    def group(section: Section) -> Hashable:
-        return _class(section, keep) if is_code(section.kind) else _OUTSIDE
-
-    return _permute(sections, order, group, seed, "function-order", keep=keep)
+def _by_class(keep: bool) -> _Group:
+    return lambda section: _class(section, keep) if is_code(section.kind) else _OUTSIDE
 
 
-def _in_module(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:
-    def group(section: Section) -> Hashable:
-        return (section.object, _class(section, keep)) if is_code(section.kind) else _OUTSIDE
-
-    return _permute(sections, order, group, seed, "function-order-in-module", keep=keep)
+def _by_object_and_class(keep: bool) -> _Group:
+    return lambda section: (section.object, _class(section, keep)) if is_code(section.kind) else _OUTSIDE
 
 
-def _data_order(sections: Sequence[Section], order: list[int], seed: int, keep: bool) -> list[int]:
+def _by_kind_of_data(_keep: bool) -> _Group:
     """Kinds of data never mix, whatever the classes of code do: linkers keep them apart for a reason each."""
-
-    def group(section: Section) -> Hashable:
-        return _OUTSIDE if is_code(section.kind) else section.kind
-
-    return _permute(sections, order, group, seed, "data-order", keep=keep)
+    return lambda section: _OUTSIDE if is_code(section.kind) else section.kind
 
 
-def _permute(  # noqa: PLR0913 - the parts of one draw
-    sections: Sequence[Section], order: list[int], group: Callable[[Section], Hashable], seed: int, stream: str, *,
-    keep: bool,
-) -> list[int]:  # fmt: skip
+_GROUPS: Final[Mapping[str, Callable[[bool], _Group]]] = {
+    "data-order": _by_kind_of_data,
+    "function-order": _by_class,
+    "function-order-in-module": _by_object_and_class,
+}
+"""Which sections change places with each other, by the factor; the rest it leaves alone."""
+
+
+def _permute(sections: Sequence[Section], order: list[int], seed: int, stream: str, *, keep: bool) -> list[int]:
     """Each group's sections in hashed order, dealt to the slots the group holds."""
     result = np.array(order)
-    for places in _places(sections, order, group, (stream, keep)):
+    for places in _places(sections, order, _GROUPS[stream](keep), (stream, keep)):
         result[places.slots] = places.members[keyed_order(seed, stream, places.names)]
     drawn: list[int] = result.tolist()
     return drawn
@@ -190,18 +215,25 @@ def _module_order(sections: Sequence[Section], order: list[int], seed: int, keep
     """
     code = [slot for slot, i in enumerate(order) if is_code(sections[i].kind)]
     modules = sorted({sections[order[slot]].object for slot in code if not sections[order[slot]].pinned})
-    ranks = keyed_order(seed, "module-order", [m.encode("utf-8", "surrogateescape") for m in modules])
+    ranks = keyed_order(seed, _MODULE_ORDER, [m.encode("utf-8", "surrogateescape") for m in modules])
     rank = {modules[which]: place for place, which in enumerate(ranks)}
-    regions = _regions([_class(sections[order[slot]], keep) for slot in code])
     result = list(order)
-    for region in set(regions):
-        places = [
-            slot for slot, of in zip(code, regions, strict=True) if of == region and not sections[order[slot]].pinned
-        ]
+    for places in _slots_of_regions(sections, order, keep):
         members = sorted((order[s] for s in places), key=lambda i: rank[sections[i].object])  # a stable sort
         for place, member in zip(places, members, strict=True):
             result[place] = member
     return result
+
+
+def _slots_of_regions(sections: Sequence[Section], order: Sequence[int], keep: bool) -> list[list[int]]:
+    """The slots of each region that sections may leave."""
+    code = [slot for slot, i in enumerate(order) if is_code(sections[i].kind)]
+    regions = _regions([_class(sections[order[slot]], keep) for slot in code])
+    found: dict[str, list[int]] = {}
+    for slot, region in zip(code, regions, strict=True):
+        if not sections[order[slot]].pinned:
+            found.setdefault(region, []).append(slot)
+    return list(found.values())
 
 
 def _regions(kinds: Sequence[str]) -> list[str]:
@@ -212,11 +244,3 @@ def _regions(kinds: Sequence[str]) -> list[str]:
 
 def _class(section: Section, keep: bool) -> str:
     return section.kind if keep else PLAIN
-
-
-_ORDERS: Final = {
-    "data-order": _data_order,
-    "function-order": _function_order,
-    "function-order-in-module": _in_module,
-    "module-order": _module_order,
-}

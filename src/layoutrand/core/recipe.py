@@ -40,7 +40,7 @@ NOT_INHERITED: Final = (
     # left over when layoutrand itself is started by make: they would hand the build a stranger's job server
     "MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES",
     "CCACHE_PATH",  # would lead "ccache gcc" past the wrappers; they set it for a ccache behind them
-    "LAYOUTRAND_WRAPPER_DUMP", "LAYOUTRAND_LTO_RECORD",
+    "LAYOUTRAND_WRAPPER_DUMP", "LAYOUTRAND_LTO_RECORD", "LAYOUTRAND_DRIVER",
     *GIT_ENVIRONMENT,
 )  # fmt: skip
 """Variables of the user's environment that the build must not see."""

@@ -16,8 +16,8 @@ _DEPTH = 64
 def split(text: bytes) -> list[bytes]:
     """The arguments in a response file's text: blanks separate, quotes group, a backslash takes the next byte as is.
 
-    Newer binutils (2.43) and gcc (15) take a backslash inside single quotes literally; what compiler drivers write has
-    none there.
+    Newer binutils (2.43) and gcc (14) take a backslash inside single quotes literally, and drop one together with the
+    newline behind it; what compiler drivers write has neither, unless a file's name has a newline in it.
     """
     arguments: list[bytes] = []
     current = bytearray()

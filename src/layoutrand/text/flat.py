@@ -14,7 +14,8 @@ _PAIRS: Final = frozenset({"interval", "relative_sd_interval", "layout_relative_
 def flat(record: Mapping[str, Any], skip: Sequence[str] = ()) -> dict[str, Any]:
     """One row: nested keys joined by ``_``; intervals as ``_low`` and ``_high``; levels under their names.
 
-    Lists of sentences become one cell, joined by ``; ``.  ``skip`` are keys to leave out.
+    Lists of sentences become one cell, joined by ``; ``; outliers are counted, and named in a cell of their own.
+    ``skip`` are keys to leave out.
     """
     row: dict[str, Any] = {}
     for key, value in record.items():
@@ -28,6 +29,8 @@ def flat(record: Mapping[str, Any], skip: Sequence[str] = ()) -> dict[str, Any]:
             for level in value:
                 name = level["level"]
                 row |= {f"{name}_{inner}": cell for inner, cell in flat(level, ["level"]).items()}
+        elif key == "outliers":
+            row |= {"outliers": len(value), "outlier_seeds": "; ".join(str(each["seed"]) for each in value)}
         elif isinstance(value, Sequence) and not isinstance(value, str):
             row[key] = "; ".join(map(_words, value))
         else:
@@ -36,7 +39,7 @@ def flat(record: Mapping[str, Any], skip: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _words(value: Any) -> str:
-    if isinstance(value, Mapping):  # an outlier: what it is called is enough to find it
+    if isinstance(value, Mapping):  # a node: what it is called is enough to find it
         return str(next(iter(value.values())))
     return str(value)
 

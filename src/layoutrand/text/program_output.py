@@ -9,6 +9,8 @@ from typing import Final
 from layoutrand.errors import NoMeasurement
 
 _EXCERPT: Final = 80
+_LAST_LINE: Final = 200
+_SAID: Final = "; the last line of its "
 
 
 def first_difference(expected: bytes, actual: bytes) -> str | None:
@@ -65,3 +67,28 @@ def read_iterations(output: bytes, regex: str, *, key: str = "metric.regex") -> 
     if not values:
         raise NoMeasurement(f"{key} {regex!r} matches nothing in the standard output")
     return tuple(values)
+
+
+def with_last_words(reason: str, messages: bytes, *, merged: bool) -> str:
+    """Why an execution failed, with the last line of its ``messages`` that is not empty.
+
+    These are its standard error, or all its output if ``merged``.  The line is cut, and what is not printable in it is
+    escaped.  One that the reason has already is not repeated.
+    """
+    line = _last_line(messages)
+    if not line or line in reason:
+        return reason
+    return f"{reason}{_SAID}{'output' if merged else 'standard error'}: {line}"
+
+
+def without_last_words(reason: str) -> str:
+    """The reason alone: lines that programs wrote may have numbers in them that differ from one to the next."""
+    return reason.partition(_SAID)[0]
+
+
+def _last_line(data: bytes) -> str:
+    end = data.rstrip()
+    line = end[end.rfind(b"\n") + 1 :].strip()
+    shown = line[: 4 * _LAST_LINE + 4].decode("utf-8", "backslashreplace")  # a character has 4 bytes at most
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+    return f"{escaped[:_LAST_LINE]}..." if len(escaped) > _LAST_LINE else escaped

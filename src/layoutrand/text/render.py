@@ -56,37 +56,43 @@ def render(template: str, **values: Any) -> str:
 def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
     *, name: str, real: str, system: str, toolchain: str, directory: str, path_flag: str,
     compile_flags: Sequence[str], link_flags: Sequence[str], linker: str = "",
-    ccache_path: str = "", first_flags: Sequence[str] = (),
+    ccache_path: str = "", first_flags: Sequence[str] = (), calls_driver: bool = False,
+    leave_foreign: bool = False,
 ) -> str:  # fmt: skip
     """The script that stands for a compiler driver; ``directory`` holds the linker wrappers.
 
     ``linker`` is the only one that the build may name by its path, or "" where flags choose it over the build's
     choice; ``ccache_path`` is where a ccache that stands in for the compiler looks for the real one.
-    ``first_flags`` stand before the build's own in compilations and links, the other flags behind.
+    ``first_flags`` stand before the build's own in compilations and links, the other flags behind. What
+    ``calls_driver`` is a script that calls another of these names, and its flags reach that one. With
+    ``leave_foreign`` a link for which the build names another linker is left as it is; without, it is an error.
     """
     return render(
         "cc.sh.j2", title=f"{name}: compiler driver", name=name, real=real, system=system, toolchain=toolchain,
         directory=directory, path_flag=path_flag, compile_flags=compile_flags, link_flags=link_flags,
-        linker=linker, ccache_path=ccache_path, first_flags=first_flags,
+        linker=linker, ccache_path=ccache_path, first_flags=first_flags, calls_driver=calls_driver,
+        leave_foreign=leave_foreign,
     )  # fmt: skip
 
 
 def linker_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
     *, name: str, real: str, system: str, toolchain: str, records: str, build_root: str, temporary: str, python: str,
     expander: str, mkdir: str, tar: str, environment: Sequence[str], system_prefixes: Sequence[str], relink: str = "",
-    touch: str = "", lld: bool = False,
+    touch: str = "", client: str = "", lld: bool = False, maps: int = 0,
 ) -> str:  # fmt: skip
     """The script that stands for a linker and records its links under ``records``.
 
     It keeps the named files that lie in ``build_root`` or ``temporary``, and all others not below ``system_prefixes``.
-    With ``relink`` (the path of an order) each link is then laid out in place; ``touch`` is needed for that alone.
-    ``lld`` knows options of its own for keeping what link-time optimisation makes.
+    With ``relink`` (the path of an order) each link is then laid out in place; ``touch`` and ``client``, the program
+    that asks for it, are needed for that alone.
+    ``lld`` knows options of its own for keeping what link-time optimisation makes. A link of up to
+    ``maps`` words is asked for a map, too, for the record.
     """
     return render(
         "ld.sh.j2", title=f"{name}: linker", name=name, real=real, system=system, toolchain=toolchain,
         records=records, build_root=build_root, temporary=temporary, python=python, expander=expander, mkdir=mkdir,
         tar=tar, environment=environment, system_prefixes=system_prefixes, relink=relink, touch=touch,
-        lld=lld,
+        client=client, lld=lld, maps=maps,
     )  # fmt: skip
 
 

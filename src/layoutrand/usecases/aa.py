@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
-from layoutrand.core.disturbance import summary
 from layoutrand.core.keyed import keyed_order
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName
@@ -83,7 +82,7 @@ def compare_halves(
         found, basis=basis(selection, {system}),
         failures=tuple(e for e in selection.failures if e.system == system),
         build_failures=tuple(f for f in selection.build_failures if f.system == system),
-        disturbed=summary(e for e in selection.executions if e.system == system),
+        disturbed=selection.disturbed({sample.instrument for sample in own}, {system}),
     )  # fmt: skip
     return Halves(system, seeds[0], seeds[1], found, tuple(noise))
 

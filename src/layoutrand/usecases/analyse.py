@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from layoutrand.core.disturbance import Disturbed
 from layoutrand.core.schedule import NATIVE
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName, LayoutName
@@ -105,6 +106,11 @@ class AnalysisReport:
     warnings: tuple[str, ...]
     nodes: NodeTable | None = None
 
+    @property
+    def disturbed(self) -> tuple[Disturbed, ...]:
+        """What disturbed the numbers; nothing does where all are simulated."""
+        return self.selection.disturbed({each.instrument for each in self.analyses})
+
 
 def analyse(selection: Selection, *, confidence: float, metrics: Sequence[str]) -> AnalysisReport:
     """Analyse every sample of these metrics (all where empty).
@@ -113,7 +119,7 @@ def analyse(selection: Selection, *, confidence: float, metrics: Sequence[str]) 
     """
     chosen = choose_metrics(selection, metrics)
     with_binaries = [sample for sample in chosen if sample.binaries]
-    warnings = list(selection.warnings)
+    warnings = selection.warnings_for(sample.instrument for sample in chosen)
     warnings += [
         f"{sample.system}, {sample.benchmark}: no seed was executed successfully, so there is nothing to analyse; "
         "the failures say why"

@@ -5,21 +5,22 @@ link, links it in the layout of the seed, verifies it like any other binary, and
 Same capture, same order, same checks as by relinking: so the same seed gives the same layout.
 
 A link that cannot be laid out is left as it was and noted, and the build goes on: it may be a configure script's trial,
-whose success decides what is built.  Whoever started the build judges afterwards by the `Outcome` of each link.
+whose success decides what is built.  Nothing is printed, since builds compare what their tools say.  Whoever started
+the build judges afterwards by the `Outcome` of each link.
 What a link writes besides its output (a map) stays that of the link as asked.
 """
 
 from __future__ import annotations
 
-import io
+import errno
 import json
 import os
-import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,29 +29,40 @@ from layoutrand.core import codecheck, descent, elf
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.config import LayoutPolicy, as_dict
-from layoutrand.core.order import draw
+from layoutrand.core.distance import kendall_tau
+from layoutrand.core.freedom import only_one_layout
+from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, draw
 from layoutrand.core.toolchain import Toolchain
-from layoutrand.errors import BuildError, FeatureUnsupported
-from layoutrand.model import LayoutName, Verification
+from layoutrand.core.trials import is_trial
+from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
+from layoutrand.model import Layout, LayoutName, Verification
 from layoutrand.usecases.collect import Bench, Place
 from layoutrand.usecases.ingest import ingest
-from layoutrand.usecases.relink import Linked, link_layout, verify
+from layoutrand.usecases.link_memory import LinkMemory
+from layoutrand.usecases.relink import link_layout, verify
 from layoutrand.world.disk import canonical_json, sha256_bytes, write_atomically
 from layoutrand.world.process import Runner
 from layoutrand.world.records import Record, read_record, read_records
 from layoutrand.world.toolbox import Tool, Toolbox
 from layoutrand.world.workspace import Workspace
 
-MIN_SECTIONS: Final = 2
+Status = Literal["laid out", "immovable", "left alone", "failed"]
+"""Of a link: it has the layout; it has one layout only; it is nothing that could have another; or why it has none."""
 
-Status = Literal["laid out", "immovable", "failed"]
+_ELFCLASS32 = b"\x01"
+_ET_REL = b"\x01\x00"
+_RESOURCES = frozenset({
+    errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO, errno.EROFS,
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Order:
     """What every link of one build is to become.
 
-    ``only`` names the outputs to lay out, by their paths or the ends of these; empty for all.
+    ``only`` names the outputs to lay out, by their paths or the ends of these; empty for all. Those that ``excepted``
+    names are left alone. ``judged`` tells whether what the build leaves is compared with its links afterwards: then
+    what that takes is kept of each.
     """
 
     layout: LayoutName
@@ -58,16 +70,18 @@ class Order:
     only: tuple[str, ...]
     place: Place
     toolbox: Toolbox
+    excepted: tuple[str, ...] = ()
+    judged: bool = True
 
     def wants(self, output: str) -> bool:
         """Whether the link that writes this file is to be laid out."""
-        return not self.only or any(named(output, name) for name in self.only)
+        return wanted(output, self.only, self.excepted)
 
     def write(self, path: Path) -> Path:
         """Put the order where `relink_recorded` finds it."""
         values = {
             "layout": self.layout, "policy": as_dict(self.policy),
-            "only": list(self.only), "place": vars(self.place),
+            "only": list(self.only), "excepted": list(self.excepted), "place": vars(self.place), "judged": self.judged,
             "toolchain": self.toolbox.toolchain.model_dump(mode="json"), "tools": self.toolbox.facts(),
         }  # fmt: skip
         write_atomically(path, canonical_json(values))
@@ -84,25 +98,30 @@ class Order:
         return Order(
             layout=values["layout"], policy=LayoutPolicy.model_validate(values["policy"]),
             only=tuple(values["only"]), place=Place(**values["place"]),
-            toolbox=Toolbox(Toolchain.model_validate(values["toolchain"]), tools),
+            toolbox=Toolbox(Toolchain.model_validate(values["toolchain"]), tools), excepted=tuple(values["excepted"]),
+            judged=values["judged"],
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What was verified of a link that was laid out, and what is kept to recognise its output later.
+    """What was verified of a link that was laid out, and what is kept to recognise its output later, if it is judged.
 
-    ``program`` is the digest of all that must be equal in every layout of one program; ``addresses`` are those of the
-    placed sections in capture order.
+    ``movable`` sections may change places, and ``tau`` is Kendall's between their order and identity's; of all
+    sections, those of start files and system libraries among them, ``verification`` tells. ``program`` is the digest of
+    all that must be equal in every layout of one program; ``addresses`` are those of the placed sections in capture
+    order.
     """
 
     sha256: str
     text_sha256: str
     link_s: float
     verification: Verification
-    program: str
-    addresses: tuple[int, ...]
-    loaded: tuple[tuple[str, int, int, str], ...]
+    movable: int
+    tau: float
+    program: str = ""
+    addresses: tuple[int, ...] = ()
+    loaded: tuple[tuple[str, int, int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,73 +149,136 @@ class Outcome:
         return (self.record / "code.npz").read_bytes()
 
 
+def wanted(output: str, only: Sequence[str], excepted: Sequence[str]) -> bool:
+    """Whether an output is one of ``only`` (empty: any) and none of ``excepted``."""
+    asked = not only or any(named(output, name) for name in only)
+    return asked and not any(named(output, name) for name in excepted)
+
+
 def named(output: str, name: str) -> bool:
     """Whether ``name`` is the path ``output`` or its last parts."""
     return output == name or output.endswith("/" + name.removeprefix("./"))
 
 
-def relink_recorded(record_path: Path, order_path: Path, runner: Runner) -> None:
+Put = Callable[[Path, Path], object]
+"""Renames a file to where another was."""
+
+
+def relink_recorded(record_path: Path, order: Order, runner: Runner, memory: LinkMemory, put: Put) -> None:
     """Lay out one recorded link in place, or leave it and note why.
 
-    Raises what is no property of the link: a full disk, a missing tool. The user's build then fails with it.
+    ``memory`` is of the build; ``put`` brings the result into its place. Raises what is no property of the link: a full
+    disk, a missing tool. The user's build then fails with it.
     """
-    order = Order.read(order_path)
     record = read_record(record_path)
+    try:
+        _relink(record, order, runner, memory, put)
+    finally:
+        record.forget_map()
+
+
+def _relink(record: Record, order: Order, runner: Runner, memory: LinkMemory, put: Put) -> None:
     output = Path(record.output())
     if not output.is_file():  # -o /dev/null
         return
-    if not order.wants(str(output)):
+    if not order.wants(str(output)) or is_trial(str(output), order.place.tree):
         os.utime(output)  # the wrapper made it look old, so that nobody takes a link that was cut short for finished
+        _mark(record, output)
         return
     os.utime(output, (1, 1))
-    try:
-        reason, proof = _lay_out(record, order, output, runner)
-        status: Status = "laid out" if proof else "immovable"
-    except (BuildError, FeatureUnsupported) as error:
-        reason, proof, status = getattr(error, "message", str(error)), None, "failed"
+    status, reason, proof = _judged(record, order, output, runner, memory, put)
     if proof is None:
         os.utime(output)
-        sys.stderr.write(f"layoutrand: {output} is left as it was linked: {reason}\n")
+    _mark(record, output)
     outcome = {"output": str(output), "status": status, "reason": reason, "proof": proof and asdict(proof)}
-    write_atomically(record_path / "outcome.json", canonical_json(outcome))
+    write_atomically(record.path / "outcome.json", canonical_json(outcome))
 
 
-def _lay_out(record: Record, order: Order, output: Path, runner: Runner) -> tuple[str, Proof | None]:
-    """Replace the output by the same link in the layout asked for; or why there is nothing to lay out in it."""
+def _judged(  # noqa: PLR0913 - one link and what it takes
+    record: Record, order: Order, output: Path, runner: Runner, memory: LinkMemory, put: Put
+) -> tuple[Status, str, Proof | None]:
+    """Lay out the link if that can be done: what became of it, why it was not laid out, and the proof if it was.
+
+    Also a defect of layoutrand is no more than a reason here: the link itself is done, and the build goes on.
+    """
     built = output.read_bytes()
+    if reason := by_nature(built):
+        return "left alone", reason, None
+    try:
+        reason, proof = _lay_out(record, order, output, built, runner, memory, put)
+    except (StoreError, ToolNotFound):
+        raise
+    except LayoutrandError as error:
+        return "failed", getattr(error, "message", str(error)), None
+    except Exception as error:
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _RESOURCES):
+            raise
+        return "failed", f"an error in layoutrand itself, please report it:\n{traceback.format_exc().strip()}", None
+    return "laid out" if proof else "immovable", reason, proof
+
+
+def by_nature(built: bytes) -> str:
+    """Why a file that was linked can have no layout of ours, whatever it holds; or ""."""
     if not elf.is_elf(built):
-        return "it is not an ELF file", None
+        return "it is not an ELF file"
+    if built[4:5] == _ELFCLASS32:
+        return "it is a 32-bit program (-m32, -mx32), and only those of 64 bits can be laid out"
+    if built[16:18] == _ET_REL:
+        return "it is an object file, which is placed when a program is linked of it"
+    return ""
+
+
+def _mark(record: Record, output: Path) -> None:
+    """Keep with the record by what descendants of its output, which is final now, are known."""
+    try:
+        marks = descent.marks(elf.read(output.read_bytes(), name=str(output)))
+    except FeatureUnsupported:  # nothing that could descend from it is looked for
+        return
+    (record.path / "marks.json").write_bytes(canonical_json(asdict(marks)))
+
+
+def _lay_out(  # noqa: PLR0913 - one link and what it takes
+    record: Record, order: Order, output: Path, built: bytes, runner: Runner, memory: LinkMemory, put: Put
+) -> tuple[str, Proof | None]:
+    """Replace the output by the same link in the layout asked for; or why there is nothing to lay out in it."""
     with tempfile.TemporaryDirectory(prefix="layoutrand-", dir=order.place.temporary) as scratch:
         base = Path(scratch)
-        bench = Bench(output.name, built, order.place, base, order.toolbox, runner, tuple(order.policy.factors))
-        link = ingest(record, bench)
-        if link.movable() < MIN_SECTIONS:
-            return f"it has {link.movable()} placeable section, so there is only one layout", None
+        bench = Bench(
+            output.name, built, order.place, base, order.toolbox, runner, tuple(order.policy.factors), memory,
+            kept=order.judged,
+        )  # fmt: skip
+        link, code = ingest(record, bench)
         policy = order.policy
+        if reason := only_one_layout(link, factors=policy.factors, classes=policy.classes):
+            return f"it has {reason}", None
         layout = draw(
             link.sections, link.identity, name=order.layout, factors=tuple(policy.factors), classes=policy.classes,
             padding=policy.padding_bytes,
         )  # fmt: skip
-        binary, seconds, _output = link_layout(runner, order.toolbox.tools["ld"], link, base, layout, scratch=base)
-        dumped = (base / "code.npz").read_bytes()
-        code = Code.load(io.BytesIO(dumped))
+        ld = order.toolbox.tools["ld"]
+        binary, seconds, _output = link_layout(runner, ld, link, base, layout, scratch=base, threads=bench.threads)
         linked = verify(binary, link, layout, code, seconds)
-    traces = descent.traces(binary)
-    _keep(record.path, link, dumped, traces.code, order.toolbox)
+        dumped = (base / "code.npz").read_bytes() if order.judged else b""
     target = Path(os.path.realpath(output))  # the linker writes through a symbolic link
-    mode = target.stat().st_mode
-    write_atomically(target, linked.data)
-    target.chmod(mode)
-    return "", _proof(linked, link, code, binary, traces)
+    tau = _tau_of_movable(link, layout, linked.verification)
+    proof = Proof(linked.sha256, linked.text_sha256, linked.link_s, linked.verification, link.movable(), tau)
+    if order.judged:
+        traces = descent.traces(binary)
+        _keep(record.path, link, dumped, traces.code, order.toolbox)
+        number, address, _outputs = codecheck.placed_addresses(binary)
+        proof = replace(
+            proof, program=program_digest(link, code), addresses=tuple(address[np.argsort(number)].tolist()),
+            loaded=traces.loaded,
+        )  # fmt: skip
+    write_atomically(target, linked.data, mode=target.stat().st_mode, put=put)
+    return "", proof
 
 
-def _proof(linked: Linked, link: CapturedLink, code: Code, binary: elf.Elf, traces: descent.Traces) -> Proof:
-    number, address, _output = codecheck.placed_addresses(binary)
-    return Proof(
-        sha256=linked.sha256, text_sha256=linked.text_sha256, link_s=linked.link_s, verification=linked.verification,
-        program=program_digest(link, code),
-        addresses=tuple(address[np.argsort(number)].tolist()), loaded=traces.loaded,
-    )  # fmt: skip
+def _tau_of_movable(link: CapturedLink, layout: Layout, verification: Verification) -> float:
+    if link.movable() == len(link.sections) or {LINK_ORDER, LINKER_SHUFFLE} & set(layout.factors):
+        return verification.tau_identity
+    first, second = ([i for i in order if not link.sections[i].pinned] for order in (link.identity, layout.order))
+    return kendall_tau(first, second)
 
 
 def _keep(folder: Path, link: CapturedLink, code: bytes, text: bytes, toolbox: Toolbox) -> None:

@@ -56,7 +56,7 @@ def find_nm(compiler: Path, given: Path | None) -> Path:
     beside = os.pathsep.join([str(compiler.resolve().parent), os.environ.get("PATH", os.defpath)])
     names = [f"llvm-nm{suffix}", "llvm-nm"]
     names.sort(key=lambda name: shutil.which(name, path=beside) is None)
-    return find_tool(names, path=beside, purpose="the lister of bitcode's symbols, from the package llvm")
+    return find_tool(names, path=beside, purpose="the lister of bitcode's symbols")
 
 
 def with_stubs(record: Record, line: Sequence[Word], native: lto.Native, reader: Reader) -> Replay:

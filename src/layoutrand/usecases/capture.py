@@ -18,14 +18,18 @@ from layoutrand.core.recipe import Recipe
 from layoutrand.core.suites.generated import SuiteBuild
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
 from layoutrand.model import LayoutName
+from layoutrand.text.build_output import lacks_c_library
 from layoutrand.usecases.collect import Bench, Place
 from layoutrand.usecases.ingest import ingest
 from layoutrand.usecases.libraries import unlisted_libraries
 from layoutrand.usecases.origin import Origin, Say
+from layoutrand.usecases.relink_service import relinking
 from layoutrand.usecases.spec_suite import check_built, learned_hash
 from layoutrand.world import source
 from layoutrand.world.cache import Cache
+from layoutrand.world.compiling import what_stops
 from layoutrand.world.disk import cache_errors, canonical_json, remove_tree, sha256_bytes, tail, write_atomically
+from layoutrand.world.packages import C_HEADERS, install
 from layoutrand.world.process import Runner
 from layoutrand.world.records import Record, read_records
 from layoutrand.world.toolbox import Toolbox
@@ -33,6 +37,7 @@ from layoutrand.world.workspace import Workspace, build_environment, workspace, 
 
 _MOST_GUESSES = 20
 _LITTLE = 1 << 20  # bytes
+_LINES = 5000
 
 
 @dataclass(frozen=True)
@@ -113,17 +118,20 @@ def built(  # noqa: PLR0913 - what to build, with what, and how it is told
         if order.origin.in_place is None:
             with cache_errors("copy the source to", space.tree):
                 order.origin.fetch(space.tree)
-        write_wrappers(space, recipe, order.toolbox, tree=tree, relink=relink(space, tree))
+        written = relink(space, tree)
+        write_wrappers(space, recipe, order.toolbox, tree=tree, relink=written)
         log.unlink(missing_ok=True)
         say(f"{recipe.system}: {kind} build")
         begin = time.perf_counter()
-        status = runner.run_logged(
-            ["bash", "-c", recipe.script(jobs)], cwd=tree, log=log, timeout_s=recipe.build.timeout_s,
-            env=build_environment(os.environ, space, recipe, order.toolbox),
-        )  # fmt: skip
+        with relinking(written):
+            status = runner.run_logged(
+                ["bash", "-c", recipe.script(jobs)], cwd=tree, log=log, timeout_s=recipe.build.timeout_s,
+                env=build_environment(os.environ, space, recipe, order.toolbox),
+            )  # fmt: skip
         if isinstance(recipe.build, SuiteBuild):  # whatever the status: SPEC's tools may fail with 0
             check_built(recipe.build, recipe.system, tree, log, status)
         if status != 0:
+            _check_c_library(order, runner, log)
             raise BuildFailed(
                 f"system {recipe.system!r}: the {what} build exited with status {status}; the end of its "
                 f"output:\n{_indent(tail(log, 20))}{_full_disk_hint(cache.root)}",
@@ -136,6 +144,16 @@ def built(  # noqa: PLR0913 - what to build, with what, and how it is told
                 "cache, name in build.exclude what the build makes"
             )
         yield space, tree, log, build_s
+
+
+def _check_c_library(order: Order, runner: Runner, log: Path) -> None:
+    """Raise `BuildFailed` in one line where the build failed for want of the C library, as any program would."""
+    if lacks_c_library(tail(log, _LINES)) and lacks_c_library(what_stops(order.toolbox.tools["cc"].path, runner)):
+        raise BuildFailed(
+            f"system {order.recipe.system!r}: {C_HEADERS} and start files, which every program is built with, are "
+            f"missing: {install([C_HEADERS])}",
+            log=log,
+        )
 
 
 def _tree_lock(order: Order, cache: Cache) -> AbstractContextManager[None]:
@@ -207,13 +225,13 @@ def _first_that_replays(records: Sequence[Record], bench: Bench, prefix: str, lo
     first: BuildError | None = None
     for record in _named(records, Path(bench.place.tree), bench.artefact):
         try:
-            return ingest(record, bench)
+            return ingest(record, bench)[0]
         except BuildError as error:
             remove_tree(bench.base)
             first = first or error
     for record in _guessed(records, bench.built):
         try:
-            return ingest(record, bench)
+            return ingest(record, bench)[0]
         except LayoutrandError:
             remove_tree(bench.base)
     if first is not None:

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from layoutrand.core import archive, elf, ldscript, linkline, lto, objects, user_script
+from layoutrand.core import archive, elf, ldscript, linkline, linkmap, lto, objects, user_script
 from layoutrand.core.capture import CapturedLink
-from layoutrand.core.linkers import version_number
+from layoutrand.core.linkers import thread_limit, version_number
 from layoutrand.errors import CaptureFailed
 from layoutrand.usecases import bitcode_link
 from layoutrand.usecases.bitcode_link import Reader, find_nm, with_stubs
+from layoutrand.usecases.link_memory import LinkMemory
 from layoutrand.usecases.native_code import Replay, as_recorded, unit_names, with_plugin
 from layoutrand.usecases.relink import link_captured, run_linker
 from layoutrand.world.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
@@ -33,7 +33,12 @@ _OPENED = re.compile(r"^(?:attempt to open (.+) succeeded|opened script file (.+
 _SCRIPT = re.compile(r"^opened script file (.+)$", re.MULTILINE)
 _EXTERNAL = "using external linker script:"
 
+TEMPORARY = "_temp/"
+"""Where a capture keeps objects that the compiler driver makes and deletes, by number."""
+
 _ET_DYN = b"\x03\x00"
+_SMALL = 1 << 20
+"""Bytes of a program."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Bench:
-    """What an ingestion works with: the artefact as the build left it, where to put things, the tools, the factors."""
+    """What an ingestion works with: the artefact as the build left it, where to put things, the tools, the factors.
+
+    ``memory`` is what earlier links of the same build have taught. ``kept``: the capture is to be linked from again.
+    """
 
     artefact: str
     built: bytes
@@ -56,17 +64,29 @@ class Bench:
     toolbox: Toolbox
     runner: Runner
     factors: tuple[str, ...]
+    memory: LinkMemory = field(default_factory=LinkMemory)
+    kept: bool = True
 
     @property
     def linker(self) -> str:
         """The back end, one of `layoutrand.core.linkers.Linker`."""
         return self.toolbox.toolchain.link.linker
 
+    @property
+    def threads(self) -> int:
+        """What to limit the linker to: one for a small program, which it links faster than it starts more; else 0."""
+        return 1 if len(self.built) < _SMALL else 0
+
     def link(self, link: CapturedLink, tree: str, *, replay: bool = False) -> tuple[Completed, bytes]:
         """Execute the captured link line on one of the trees (root, probe); also the file that it wrote."""
         folder = self.base / f"{tree}-output"
         ld = self.toolbox.tools["ld"].path
-        done, output = link_captured(self.runner, ld, link, root=self.base / tree, folder=folder, replay=replay)
+        limit = (
+            thread_limit(self.linker, link.replay_argv if replay else link.argv, self.threads) if self.threads else []
+        )
+        done, output = link_captured(
+            self.runner, ld, link, root=self.base / tree, folder=folder, extra=limit, replay=replay
+        )
         data = output.read_bytes() if done.returncode == 0 else b""
         remove_tree(folder)
         return done, data
@@ -80,7 +100,8 @@ class Draft:
     ``pulled`` lists the archive members used, as ``captured path(member)``; ``script`` is GNU ld's default script, or
     with ``users_script`` the build's own; ``reserved`` is what scripts of the build's place by name; ``lto`` how
     link-time optimisation divided the program, "" without it, and ``units`` what the native objects that it made are
-    called as owners of sections.
+    called as owners of sections; ``map`` is the linker's map, "" where none was made, and ``called`` tells what its
+    files are called in the capture.
     """
 
     line: tuple[linkline.Word, ...]
@@ -92,6 +113,13 @@ class Draft:
     reserved: user_script.Reserved
     lto: str
     units: Mapping[str, str]
+    map: str = ""
+    called: Callable[[str], str | None] = str
+
+    @staticmethod
+    def of_files(named: Named, files: Mapping[str, bytes], names: Mapping[str, str]) -> Draft:
+        """What is enough to link the files; nothing is known of what they hold."""
+        return Draft(named.line, files, names, frozenset(), "", False, user_script.NOTHING, "", {})
 
     def library_directories(self) -> list[str]:
         """Directories in the capture that hold shared libraries of the build."""
@@ -102,8 +130,29 @@ def _is_built_library(name: str, data: bytes) -> bool:
     return name.startswith("_build/") and elf.is_elf(data) and data[16:18] == _ET_DYN
 
 
-def collect(record: Record, bench: Bench) -> Draft:
-    """Every file that the link reads."""
+@dataclass(frozen=True)
+class Named:
+    """What the link line names: ``files`` and ``names`` as in `Draft`.
+
+    ``changed`` has what the line names and no longer is what the link read, by its absolute path: a temporary object,
+    say. A link that is repeated in the build's place finds it under the name in ``instead``, below ``scratch``.
+    """
+
+    replayed: Replay
+    files: dict[str, bytes]
+    names: dict[str, str]
+    changed: dict[str, bytes]
+    instead: dict[str, str]
+    scratch: Path
+
+    @property
+    def line(self) -> tuple[linkline.Word, ...]:
+        """The words of the replay."""
+        return self.replayed.line
+
+
+def read_named(record: Record, bench: Bench) -> Named:
+    """The link line as it is replayed, and every file that it names."""
     place = bench.place
     recorded = [
         word
@@ -111,37 +160,65 @@ def collect(record: Record, bench: Bench) -> Draft:
         if not (word.kind == "directory" and linkline.absolute(word.text, record.cwd) == place.wrappers)
     ]
     replayed = _replay(record, recorded, bench)
-    line, kept = replayed.line, replayed.kept
     names = dict(replayed.names)
-    files: dict[str, bytes] = {}
+    named = Named(replayed, {}, names, {}, {}, Path(place.temporary, f"discover-{record.path.name}"))
+    for word in replayed.line:
+        if word.kind not in ("input", "file"):
+            continue
+        path = linkline.absolute(word.text, record.cwd)
+        now = read_input(word.text, record.cwd, bench)
+        data = replayed.kept.get(path, now)
+        if data is None:
+            raise CaptureFailed(f"cannot read {path}, an input of the link of {bench.artefact}")
+        name = names.setdefault(path, captured_name(path, place, len(names)))
+        named.files[name] = whole_archive(data, path)
+        # A temporary object, or changed since: the kept content stands in for it. Also where the object is still there,
+        # because the link is not over: what things are called must not depend on when this happens.
+        if data != now or linkline.inside(path, place.temporary) is not None:
+            instead = str(named.scratch / f"{len(names)}{os.path.splitext(name)[1]}")
+            names[instead] = name
+            named.changed[path] = data
+            named.instead[path] = instead
+    return named
+
+
+def collect(record: Record, bench: Bench, named: Named) -> Draft:
+    """Every file that the link reads."""
     arguments: list[str] = []
-    with cache_errors("write", Path(place.temporary)):
+    with cache_errors("write", named.scratch):
         # Beside the build and not in the cache, whose path may have a "%": lld cannot write to such a place.
-        scratch = Path(tempfile.mkdtemp(prefix="discover-", dir=place.temporary))
-    for word in line:
+        remove_tree(named.scratch)  # of another artefact that this link might have made
+        named.scratch.mkdir()
+        for path, data in named.changed.items():
+            Path(named.instead[path]).write_bytes(data)
+    for word in named.line:
         instead = None
         if word.kind in ("input", "file"):
-            path = linkline.absolute(word.text, record.cwd)
-            now = _content(word.text, record.cwd)
-            data = kept.get(path, now)
-            if data is None:
-                raise CaptureFailed(f"cannot read {path}, an input of the link of {bench.artefact}")
-            name = names.setdefault(path, captured_name(path, place, len(names)))
-            files[name] = _whole_archive(data, path)
-            if data != now:  # a temporary object, or changed since: the kept content stands in for it
-                instead = str(scratch / f"{len(names)}{os.path.splitext(name)[1]}")
-                names[instead] = name
-                write_tree(scratch, {os.path.basename(instead): data}, scratch, {os.path.basename(instead): b""})
+            instead = named.instead.get(linkline.absolute(word.text, record.cwd))
         arguments += word.argv(instead)
-    said, opened = _discover(record, bench, arguments, files, scratch)
+    said, opened = _discover(record, bench, arguments, named.files, named.scratch)
+    remove_tree(named.scratch)
+    names, files = dict(named.names), dict(named.files)
+    elsewhere = []
     for path in opened:
         full = linkline.absolute(path, record.cwd)
-        data = None if full in names else _content(path, record.cwd)
-        if data is not None:  # None also for a name with a newline, which the linker tells as two
-            name = names.setdefault(full, captured_name(full, place, len(names)))
-            files.setdefault(name, _whole_archive(data, full))
-    remove_tree(scratch)
-    files |= replayed.natives
+        content = None if full in names else read_input(path, record.cwd, bench)
+        if content is not None:  # None also for a name with a newline, which the linker tells as two
+            name = names.setdefault(full, captured_name(full, bench.place, len(names)))
+            files.setdefault(name, whole_archive(content, full))
+            if path.startswith("/") and not name.startswith(objects.OURS):
+                elsewhere.append(path)
+    bench.memory.learn_opened(named.line, elsewhere)
+    return drafted(record, bench, named, said, files, names, names)
+
+
+def drafted(  # noqa: PLR0913 - the parts of a draft
+    record: Record, bench: Bench, named: Named, said: str, files: Mapping[str, bytes], names: Mapping[str, str],
+    spoken: Mapping[str, str],
+) -> Draft:  # fmt: skip
+    """The draft of a link whose linker ``said`` this, of captured files that it calls by the paths in ``spoken``."""
+    line = named.line
+    files = {**files, **named.replayed.natives}
     users_script = bench.linker == "gnu" and _EXTERNAL in said
     scripts = linkline.user_scripts(line)
     opened_scripts = _SCRIPT.findall(said) if scripts else []  # also those that they INCLUDE, commonly near the top
@@ -150,9 +227,11 @@ def collect(record: Record, bench: Bench) -> Draft:
     script = ""
     if bench.linker == "gnu":
         script = _joined(files, names, record.cwd, scripts) if users_script else ldscript.default_script(said)
+        if not users_script:
+            bench.memory.learn_script(line, script)
     return Draft(
-        line, files, names, _pulled(said, record.cwd, names), script, users_script, reserved, replayed.division,
-        unit_names(replayed, files),
+        line, files, names, _pulled(said, record.cwd, spoken), script, users_script, reserved, named.replayed.division,
+        unit_names(named.replayed, files),
     )  # fmt: skip
 
 
@@ -160,6 +239,16 @@ def _joined(files: Mapping[str, bytes], names: Mapping[str, str], folder: str, p
     """The text of linker scripts, given relative to ``folder``, one after the other."""
     found = [names.get(linkline.absolute(path, folder), "") for path in paths]
     return "\n".join(files[name].decode("utf-8", "surrogateescape") for name in found if name in files)
+
+
+def read_input(path: str, folder: str, bench: Bench) -> bytes | None:
+    """The bytes of a file that the link reads, ``path`` relative to ``folder``; None if it cannot be read."""
+    where = os.path.join(folder, path)
+    place = bench.place
+    full = linkline.absolute(path, folder)
+    if linkline.inside(full, place.tree) is not None or linkline.inside(full, place.temporary) is not None:
+        return _content(path, folder)
+    return bench.memory.read(where)
 
 
 def _replay(record: Record, line: Sequence[linkline.Word], bench: Bench) -> Replay:
@@ -173,7 +262,7 @@ def _replay(record: Record, line: Sequence[linkline.Word], bench: Bench) -> Repl
 
     def content(path: str) -> bytes | None:
         data = _content(path, record.cwd)
-        return None if data is None else _whole_archive(data, path)
+        return None if data is None else whole_archive(data, path)
 
     nm = find_nm(tools["cc"].path, tools["nm"].path if "nm" in tools else None)
     newer = version_number(tools["ld"].version) >= (bitcode_link.DEFINED_FIRST,)
@@ -188,33 +277,30 @@ def _discover(
     if not os.path.isdir(record.cwd):
         raise CaptureFailed(f"{bench.artefact} was linked in {record.cwd}, which the build has removed since")
     reports = scratch / "dependencies"
-    extra = ["-t", "-t", "--verbose"] if bench.linker == "gnu" else ["--trace", f"--dependency-file={reports}"]
     done = run_linker(  # GNU ld reads a script as soon as it meets its name, so what makes it talk comes first
-        bench.runner, bench.toolbox.tools["ld"].path, [*extra, *arguments], cwd=Path(record.cwd),
+        bench.runner, bench.toolbox.tools["ld"].path, [*talkative(bench.linker, reports), *arguments],
+        cwd=Path(record.cwd),
         environment={**record.environment, "TMPDIR": str(scratch)}, output=str(scratch / "output"),
     )  # fmt: skip
     if done.returncode != 0:
         objects.objects(files, ())  # link-time optimisation is the likeliest reason, and has a message of its own
         reason = done.stderr.decode("utf-8", "backslashreplace").strip()
         raise CaptureFailed(f"{bench.artefact}: the recorded link cannot be repeated: {reason[-2000:]}")
+    return heard(bench.linker, done, reports)
+
+
+def talkative(linker: str, reports: Path) -> list[str]:
+    """What makes a linker tell of the files that it reads, or write them to ``reports``."""
+    return ["-t", "-t", "--verbose"] if linker == "gnu" else ["--trace", f"--dependency-file={reports}"]
+
+
+def heard(linker: str, done: Completed, reports: Path) -> tuple[str, list[str]]:
+    """What a `talkative` linker said, and every file that it opened."""
     said = done.stdout.decode("utf-8", "surrogateescape")
-    if bench.linker == "gnu":
+    if linker == "gnu":
         return said, list(dict.fromkeys("".join(match) for match in _OPENED.findall(said)))
     told = reports.read_bytes()
-    return said, _phony_targets(told) if bench.linker == "mold" else _dependencies(told)
-
-
-def _dependencies(text: bytes) -> list[str]:
-    """Files in lld's or gold's dependency file, one a line; make's escapes for blanks, hashes and dollars undone."""
-    rule = text.decode("utf-8", "surrogateescape").split("\n\n", 1)[0]
-    rows = [row.removesuffix(" \\").lstrip(" ") for row in rule.splitlines()[1:]]
-    return list(dict.fromkeys(re.sub(r"\\([ #])", r"\1", row).replace("$$", "$") for row in rows))
-
-
-def _phony_targets(text: bytes) -> list[str]:
-    """Files in mold's dependency file, which escapes nothing but repeats each name in a line of its own."""
-    rows = text.decode("utf-8", "surrogateescape").split("\n\n")[1:]
-    return [row.removesuffix("\n").removesuffix(":") for row in rows if row.strip()]
+    return said, linkmap.phony_targets(told) if linker == "mold" else linkmap.dependencies(told)
 
 
 def captured_name(path: str, place: Place, number: int) -> str:
@@ -223,7 +309,7 @@ def captured_name(path: str, place: Place, number: int) -> str:
     if inside_tree is not None:
         return f"_build/{inside_tree}"
     if linkline.inside(path, place.temporary) is not None:
-        return f"_temp/{number:05d}.o"
+        return f"{TEMPORARY}{number:05d}.o"
     return path.lstrip("/")
 
 
@@ -235,7 +321,7 @@ def _content(path: str, folder: str) -> bytes | None:
         return None
 
 
-def _whole_archive(data: bytes, path: str) -> bytes:
+def whole_archive(data: bytes, path: str) -> bytes:
     """A thin archive made ordinary, so that the capture needs no file beside it."""
     if data[:8] != archive.THIN_MAGIC:
         return data
@@ -266,27 +352,40 @@ def write_edited(
 ) -> dict[str, str]:
     """Write the edited files under ``target``, one at a time, and hard-link the rest of ``names``; SHA-256 of each."""
     digests: dict[str, str] = {}
+    make = _Folders(target)
     with cache_errors("write", target):
         for name, content in edits:
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            (target / name).write_bytes(content)
+            make.place_for(name).write_bytes(content)
             digests[name] = sha256_bytes(content)
         for name in names:
             if name not in digests:
-                (target / name).parent.mkdir(parents=True, exist_ok=True)
-                link_or_copy(unchanged / name, target / name)
+                link_or_copy(unchanged / name, make.place_for(name))
     return digests
 
 
-def write_tree(target: Path, files: Mapping[str, bytes], unchanged: Path, all_files: Mapping[str, bytes]) -> None:
-    """Write ``files`` under ``target`` and hard-link the rest of ``all_files`` from the tree ``unchanged``."""
+def write_tree(target: Path, files: Mapping[str, bytes], memory: LinkMemory) -> None:
+    """Write ``files`` under ``target``."""
+    make = _Folders(target)
     with cache_errors("write", target):
-        for name in all_files:
-            path = target / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if name in files:
-                path.write_bytes(files[name])
-            else:
-                link_or_copy(unchanged / name, path)
+        for name, data in files.items():
+            path = make.place_for(name)
+            memory.write(data, path)
             if name == lto.ANSWER:
                 path.chmod(0o755)
+
+
+class _Folders:
+    """Directories below one, each made once."""
+
+    def __init__(self, base: Path) -> None:
+        self._base = str(base)
+        self._made: set[str] = set()
+
+    def place_for(self, name: str) -> Path:
+        """Where the file goes; its directory is there."""
+        path = f"{self._base}/{name}"
+        folder = os.path.dirname(path)
+        if folder not in self._made:
+            os.makedirs(folder, exist_ok=True)
+            self._made.add(folder)
+        return Path(path)

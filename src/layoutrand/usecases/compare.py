@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from layoutrand.core.disturbance import Disturbed, summary
+from layoutrand.core.disturbance import Disturbed
 from layoutrand.core.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName, BuildFailure, Execution
@@ -147,6 +147,7 @@ def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
     if not common:
         raise AnalysisError(_nothing_common(baseline, candidate, old, new, selection))
     pairs = [_pair(old[name], new[name]) for name in common]
+    instruments = {instrument for _, instrument, _ in common}
     suite, suite_warnings = _suite(pairs, confidence, threshold)
     nodes = node_table(selection, confidence, {baseline, candidate})
     return Comparison(
@@ -157,8 +158,8 @@ def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
         only_candidate=tuple(dict.fromkeys(name[0] for name in new if name not in old)),
         failures=tuple(e for e in selection.failures if e.system in {baseline, candidate}),
         build_failures=tuple(f for f in selection.build_failures if f.system in {baseline, candidate}),
-        warnings=(*selection.warnings, *suite_warnings, *(nodes.warnings if nodes else ())),
-        disturbed=summary(e for e in selection.executions if e.system in {baseline, candidate}),
+        warnings=(*selection.warnings_for(instruments), *suite_warnings, *(nodes.warnings if nodes else ())),
+        disturbed=selection.disturbed(instruments, {baseline, candidate}),
         sources=selection.sources, basis=basis(selection, {baseline, candidate}), nodes=nodes,
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,29 +17,17 @@ from layoutrand.world import toolbox
 from layoutrand.world.cache import Cache, default_root
 from layoutrand.world.host import host_facts, host_settings, host_state
 from layoutrand.world.host_watch import HostWatch
+from layoutrand.world.packages import install
 from layoutrand.world.process import Runner
 from layoutrand.world.tuning import UNDO, Tuning
 
 LOOK_S: Final = 0.3
 """How long doctor looks at what the machine is doing."""
 
-_INSTALL = {
-    "gcc": "sudo apt-get install gcc g++ binutils",
-    "gcc-lld": "sudo apt-get install lld",
-    "gcc-gold": "sudo apt-get install binutils",
-    "gcc-mold": "sudo apt-get install mold",
-    "gcc-lto": "sudo apt-get install gcc g++ binutils",
-    "hotspot": "sudo apt-get install gcc g++ lld",
-    "clang-lto": "sudo apt-get install clang lld llvm",
-    "clang-thinlto": "sudo apt-get install clang lld llvm",
-    "clang": "sudo apt-get install clang binutils",
-    "clang-lld": "sudo apt-get install clang lld",
-}
-
 
 @dataclass(frozen=True)
 class Ability:
-    """One toolchain: whether it is usable here, and with which programs."""
+    """One toolchain: whether it is usable here, and with which programs; else ``detail`` says what is missing."""
 
     toolchain: str
     usable: bool
@@ -66,7 +55,8 @@ def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, roo
     abilities = tuple(_ability(chain, runner) for chain in chains)
     instruments = {name: shutil.which(name) for name in ("valgrind", "perf")}
     facts, settings, state = host_facts(root), host_settings(root), _look(root)
-    problems = [*_toolchain_problems(abilities), *_instrument_problems(instruments), *_cache_problems()]
+    missing = {chain.name: toolbox.missing(chain) for chain in chains}
+    problems = [*_toolchain_problems(abilities, missing), *_instrument_problems(instruments), *_cache_problems()]
     changed, left = _changed(tuning)
     problems += [*left, *host_problems(facts, settings, state)]
     return Diagnosis(abilities, instruments, facts, settings, state, changed, tuple(problems))
@@ -101,10 +91,10 @@ def _ability(chain: Toolchain, runner: Runner) -> Ability:
     return Ability(chain.name, usable=True, factors=tuple(chain.link.factors), detail=detail)
 
 
-def _toolchain_problems(abilities: tuple[Ability, ...]) -> list[Problem]:
+def _toolchain_problems(abilities: tuple[Ability, ...], missing: Mapping[str, Sequence[str]]) -> list[Problem]:
     severity: Severity = "note" if any(ability.usable for ability in abilities) else "error"
     return [
-        Problem(severity, f"toolchain {a.toolchain} is not usable: {a.detail}", _INSTALL.get(a.toolchain, "install it"))
+        Problem(severity, f"toolchain {a.toolchain} is not usable: {a.detail}", install(missing[a.toolchain]))
         for a in abilities
         if not a.usable
     ]
@@ -112,9 +102,7 @@ def _toolchain_problems(abilities: tuple[Ability, ...]) -> list[Problem]:
 
 def _instrument_problems(instruments: dict[str, str | None]) -> list[Problem]:
     if instruments["valgrind"] is None:
-        return [
-            Problem("note", "valgrind is absent: no metric = { cachegrind = true }", "sudo apt-get install valgrind")
-        ]
+        return [Problem("note", "valgrind is absent: no metric = { cachegrind = true }", install(["valgrind"]))]
     return []
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutrand.core.disturbance import Disturbed
-from layoutrand.core.disturbance import summary as disturbed_benchmarks
 from layoutrand.model import BuildFailure, Execution
 from layoutrand.stats import Interval
 from layoutrand.usecases.aa import Halves, aa_document
@@ -91,7 +90,7 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
         "nodes": node_table_json(report.nodes),
         "benchmarks": [_analysis_json(analysis) for analysis in report.analyses],
         "failures": [failure_json(execution) for execution in report.selection.failures],
-        "disturbed": [disturbed_json(row) for row in disturbed_benchmarks(report.selection.executions)],
+        "disturbed": [disturbed_json(row) for row in report.disturbed],
         "build_failures": [build_failure_json(failure) for failure in report.selection.build_failures],
         "warnings": list(report.warnings),
     }

@@ -19,7 +19,7 @@ from layoutrand.core.suites.generated import SuiteBenchmark
 from layoutrand.model import Execution
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.as_built import check_as_built
-from layoutrand.usecases.judge import judge, of_the_program
+from layoutrand.usecases.judge import in_its_words, judge, of_the_program
 from layoutrand.usecases.live import Live
 from layoutrand.usecases.observe import Observed, Observer
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
@@ -149,6 +149,7 @@ def _execute_slot(
         given={artefact: binary.sha256 for artefact, binary in plan.placed(slot).items()},
         hash_is_sha256=slot.system in plan.request.exehash_is_sha256,
     )  # fmt: skip
+    judgement = in_its_words(judgement, benchmark, slot.instrument, workplace)
     log = ""
     if judgement.status != "ok":
         name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"

@@ -11,6 +11,8 @@ from layoutrand.core.disturbance import Disturbance, disturbances, sentence
 Severity = Literal["error", "warning", "note"]
 
 TUNE: Final = "or let `layoutrand run --tune` do it while it measures"
+# Nothing is to be paused (kill -STOP): an installation or a daemon that stands still holds its locks, and others up.
+_WAIT: Final = "wait until other work has ended, such as an installation or a backup"
 _CPUS: Final = "/sys/devices/system/cpu"
 _SLOW_CLOCKS: Final = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"}
 _WORTH_ISOLATING: Final = 4
@@ -75,10 +77,10 @@ def _work(_facts: _Values, settings: _Values, state: _Values) -> Iterator[Proble
     found = disturbances(state, Disturbance())
     if "busy" in found:
         pids = " ".join(str(process["pid"]) for process in state.get("processes", ()))
-        mend = f"end them, or pause them while you measure: kill -STOP {pids}" if pids else "end or pause other work"
-        yield Problem("warning", sentence("busy", state), mend)
+        whose = f": `systemctl status {pids}` says which it is" if pids else ""
+        yield Problem("warning", sentence("busy", state), f"{_WAIT}, or stop the service that it is of{whose}")
     elif load is not None and load > 0.5 * cpus:
-        yield Problem("warning", f"the load is {load:.1f} on {cpus} cores", "end or pause other work")
+        yield Problem("warning", f"the load is {load:.1f} on {cpus} cores", _WAIT)
     if settings.get("swap_used_bytes"):
         mib = settings["swap_used_bytes"] >> 20
         yield Problem(

@@ -5,50 +5,118 @@ the build made, byte for byte: nothing is missing from the capture. (2) The same
 section gives the same loaded contents: the edit is harmless, and the symbols tell in which order the linker placed
 the sections. (3) Linked with that order asked for explicitly, identity has the same order and the objects' own
 bytes outside relocations: the means of ordering is harmless too.  Seeds are then compared with identity.
+
+Where a linker's map tells the order beforehand, (3) is linked at once and must load what the artefact loads, which is
+(2) as well.  And where nothing of the capture is kept (`layoutrand exec`), the map is that of the build's own link, and
+stands for (1) as far as the program that is loaded goes.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from layoutrand.core import codecheck, elf, linkline, lto, objects
 from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.kinds import PLAIN, is_code, is_function_section
+from layoutrand.core.kinds import is_function_section
 from layoutrand.core.linkers import RENAMING
-from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, draw, places_data
-from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
-from layoutrand.model import IDENTITY, Layout
-from layoutrand.usecases import moved_objects
-from layoutrand.usecases.collect import Bench, Draft, captured_name, collect, write_edited, write_tree
-from layoutrand.usecases.relink import link_layout, verify
-from layoutrand.world.disk import cache_errors, remove_tree, sha256_bytes, sha256_file
+from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, places_data
+from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported
+from layoutrand.usecases.collect import (
+    TEMPORARY,
+    Bench,
+    Draft,
+    Named,
+    captured_name,
+    collect,
+    read_named,
+    write_edited,
+    write_tree,
+)
+from layoutrand.usecases.foresight import foreseen, foretold, mapped
+from layoutrand.usecases.identity import NOT_LOADED_CODE, first_difference, prove_identity, refuse_spread
+from layoutrand.world.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 from layoutrand.world.records import Record
 
-_NOT_LOADED_CODE = frozenset({".note.gnu.build-id"})  # a hash of the whole file, symbol tables included
 
-
-def ingest(record: Record, bench: Bench) -> CapturedLink:
-    """Capture one recorded link into the bench's directory and prove it."""
+def ingest(record: Record, bench: Bench) -> tuple[CapturedLink, Code]:
+    """Capture one recorded link into the bench's directory and prove it; also its code, which is written there, too."""
     _refuse_unsupported(record, bench)
-    draft = collect(record, bench)
+    named = read_named(record, bench)
+    if not bench.kept and (done := _at_once(record, bench, named)):
+        return done
+    proved = foreseen(record, bench, named, partial(_describe, record, bench))
+    draft = proved or collect(record, bench, named)
     lto.require_factors(draft.lto, bench.factors, bench.artefact)
-    write_tree(bench.base / "root", draft.files, bench.base / "root", draft.files)
+    if proved is None:
+        write_tree(bench.base / "root", draft.files, bench.memory)
     link = _describe(record, bench, draft)
+    found = _objects(record, bench, draft)
+    if proved is None:
+        _prove_replay(bench, link, draft)
+    try:
+        if done := _as_foretold(bench, link, draft, found):
+            return done
+    except (BuildError, FeatureUnsupported):  # not as expected; what follows finds it out, and says what is wrong
+        _remove(bench, "edited", "identity")
+    identity, chosen = _probe(bench, link, draft, found)
+    link = _edit(bench, replace(link, identity=identity), draft, found, chosen)
+    masks = [_masks(found, chosen)]
+    del named, proved, draft, found, chosen  # all that the link read: more memory than what follows needs
+    return prove_identity(bench, link, masks.pop)
+
+
+def _at_once(record: Record, bench: Bench, named: Named) -> tuple[CapturedLink, Code] | None:
+    """The capture if identity alone proves it: by loading what the build's own link loads. None if that fails.
+
+    No replay shows here that also what is not loaded, such as symbols and debugging information, would come out the
+    same: that is for captures that are kept.
+    """
+    try:
+        draft = mapped(record, bench, named)
+        if draft is not None:
+            lto.require_factors(draft.lto, bench.factors, bench.artefact)
+            found = _objects(record, bench, draft)
+            if done := _as_foretold(bench, _describe(record, bench, draft), draft, found):
+                return done
+    except (BuildError, FeatureUnsupported):  # the long way finds it out, and says what is wrong
+        pass
+    _remove(bench, "edited", "identity", "root")
+    return None
+
+
+def _remove(bench: Bench, *names: str) -> None:
+    """What an attempt left; a link that failed leaves its directory."""
+    for name in names:
+        remove_tree(bench.base / name)
+
+
+def _objects(record: Record, bench: Bench, draft: Draft) -> list[objects.Object]:
     claims = draft.lto == "" and bench.linker != "lld" and lto.uses_plugin(linkline.words(record.argv))
     found = objects.objects(draft.files, draft.pulled, draft.units, claims=claims)
     _refuse_linker_sets(bench, found)
-    _prove_replay(bench, link)
-    identity, chosen = _probe(bench, link, draft, found)
-    link = _edit(bench, link, draft, found, chosen)
-    inputs = [(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen]
-    masks = [codecheck.masks(inputs)]
-    del draft, found, chosen, inputs  # all that the link read: more memory than what follows needs
-    return _prove_identity(bench, replace(link, identity=identity), masks.pop)
+    return found
+
+
+def _as_foretold(
+    bench: Bench, link: CapturedLink, draft: Draft, found: list[objects.Object]
+) -> tuple[CapturedLink, Code] | None:
+    """The capture in the order that a map tells; None if none does. Raises what shows that it was not so."""
+    expected = foretold(bench, draft, found)
+    if expected is None:
+        return None
+    marked = _edit(bench, replace(link, identity=expected[0]), draft, found, expected[1])
+    return prove_identity(bench, marked, [_masks(found, expected[1])].pop, as_built=True)
+
+
+def _masks(found: Sequence[objects.Object], chosen: Sequence[objects.Candidate]) -> codecheck.Masks:
+    return codecheck.masks([(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen])
 
 
 def _refuse_unsupported(record: Record, bench: Bench) -> None:
@@ -109,7 +177,7 @@ def _describe(record: Record, bench: Bench, draft: Draft) -> CapturedLink:
         replay_argv=tuple(_relocated(record, bench, draft, list(draft.line), anywhere=anywhere)),
         cwd="" if anywhere else "_build" if inside is None else f"_build/{inside}",
         environment=dict(record.environment),
-        files={name: sha256_bytes(data) for name, data in draft.files.items()}, edited={},
+        files={name: bench.memory.sha256(data) for name, data in draft.files.items()}, edited={},
         members=tuple(sorted(draft.pulled)), sections=(), identity=(), other_sizes={}, script=draft.script,
         users_script=draft.users_script, moves={},
         code_sha256="", original_sha256=sha256_bytes(bench.built), warnings=(),
@@ -133,17 +201,38 @@ def _relocated(record: Record, bench: Bench, draft: Draft, line: list[linkline.W
     return arguments
 
 
-def _prove_replay(bench: Bench, link: CapturedLink) -> None:
+def _under_own_names(bench: Bench, link: CapturedLink, draft: Draft, folder: Path) -> CapturedLink:
+    """The link to replay, its temporary objects in ``folder`` under the names that the compiler driver drew for them.
+
+    GNU ld writes such a name into the symbol table for an object that names no source, as assembler's do not. The
+    capture calls them by number all the same, or no two captures of one source would be alike.
+    """
+    drawn: dict[str, str] = {}
+    for path, name in draft.names.items():
+        if name.startswith(TEMPORARY) and not name.startswith(f"{lto.FOLDER}/"):
+            drawn.setdefault(name, posixpath.basename(path))
+    own = {name: folder / str(number) / called for number, (name, called) in enumerate(drawn.items())}
+    with cache_errors("write", folder):
+        for name, target in own.items():
+            target.parent.mkdir(parents=True)
+            link_or_copy(bench.base / "root" / name, target)
+    words = {f"{ROOT}/{name}": str(target) for name, target in own.items()}
+    return replace(link, replay_argv=tuple(words.get(word, word) for word in link.replay_argv))
+
+
+def _prove_replay(bench: Bench, link: CapturedLink, draft: Draft) -> None:
     """The captured files alone give the artefact that the build made, byte for byte.
 
     With lld's link-time optimisation the table of local symbols may come out in another order, and with it the build
     id: there all that is loaded besides must be equal.
     """
-    done, replayed = bench.link(link, "root", replay=True)
+    folder = bench.base / "own-names"
+    done, replayed = bench.link(_under_own_names(bench, link, draft, folder), "root", replay=True)
+    remove_tree(folder)
     if done.returncode != 0:
         raise CaptureFailed(f"{link.artefact}: the captured link fails by itself: {done.text().strip()[-2000:]}")
     if replayed != bench.built and link.lto:
-        where = _first_difference(bench.built, replayed, link.artefact) if bench.linker == "lld" else "the file"
+        where = first_difference(bench.built, replayed, link.artefact) if bench.linker == "lld" else "the file"
         if where:
             raise CaptureFailed(
                 f"{link.artefact}: with the code that link-time optimisation made kept, its link gives another file "
@@ -160,16 +249,6 @@ def _prove_replay(bench: Bench, link: CapturedLink) -> None:
         )
 
 
-def _first_difference(built: bytes, replayed: bytes, name: str) -> str:
-    """The first loaded section in which two files differ, "" if none but the build id does."""
-    if not elf.is_elf(built):
-        return "the file"
-    first, second = (elf.loaded_content(elf.read(data, name=name), skip=_NOT_LOADED_CODE) for data in (built, replayed))
-    if len(first) != len(second):
-        return "the number of loaded sections"
-    return next((f"section {a[0]}" for a, b in zip(first, second, strict=True) if a != b), "")
-
-
 def _probe(
     bench: Bench, link: CapturedLink, draft: Draft, found: list[objects.Object]
 ) -> tuple[tuple[int, ...], list[objects.Candidate]]:
@@ -183,7 +262,7 @@ def _probe(
     binary = elf.read(probed, name=f"{link.artefact} (probe)")
     remove_tree(bench.base / "probe")
     original = elf.read(bench.built, name=link.artefact)
-    if elf.loaded_content(binary, skip=_NOT_LOADED_CODE) != elf.loaded_content(original, skip=_NOT_LOADED_CODE):
+    if elf.loaded_content(binary, skip=NOT_LOADED_CODE) != elf.loaded_content(original, skip=NOT_LOADED_CODE):
         raise CaptureFailed(f"{link.artefact}: marking its sections changed what is loaded; please report this")
     number, address, section = codecheck.placed_addresses(binary)
     if LINK_ORDER in bench.factors:  # another order of objects may choose other copies: all stay marked
@@ -192,27 +271,11 @@ def _probe(
     by_number = np.argsort(number)
     kept = by_number[np.unique(address[by_number], return_index=True)[1]]
     number, address, section = number[kept], address[kept], section[kept]
-    _refuse_spread(link.artefact, binary, [named[n].section.kind for n in number.tolist()], section.tolist())
+    refuse_spread(link.artefact, binary, [named[n].section.kind for n in number.tolist()], section.tolist())
     chosen = objects.renumber(named, frozenset(number.tolist()))
     new_index = {old: new for new, old in enumerate(sorted(number.tolist()))}
     order = codecheck.placed_order(number, address).tolist()
     return tuple(new_index[old] for old in order), chosen
-
-
-def _refuse_spread(artefact: str, binary: elf.Elf, kinds: Sequence[str], outputs: Sequence[int]) -> None:
-    """Sections that change places must share an output section, or there is no one order to put them into."""
-    spread: dict[str, set[int]] = {}
-    for kind, output in zip(kinds, outputs, strict=True):
-        spread.setdefault(PLAIN if is_code(kind) else kind, set()).add(output)
-    for name, places in spread.items():
-        if len(places) > 1:
-            names = ", ".join(sorted({binary.section_names[index] for index in places}))
-            what = "code" if name == PLAIN else f"data of kind .{name}"
-            raise FeatureUnsupported(
-                f"{artefact}: its {what} is spread over {len(places)} output sections ({names}), and only one can be "
-                "ordered: link without -z keep-text-section-prefix and --unique, and if with a linker script of your "
-                "own, let it take *(.text .text.*) into one output section, *(.data .data.*) and so on into others"
-            )
 
 
 def _edit(
@@ -247,85 +310,4 @@ def _edit(
     return replace(
         link, edited=edited, sections=sections, warnings=tuple(warnings), argv=argv,
         moves=moves if LINK_ORDER in bench.factors else {},
-    )  # fmt: skip
-
-
-def _prove_identity(bench: Bench, link: CapturedLink, take: Callable[[], codecheck.Masks]) -> CapturedLink:
-    """Link identity, check it against the input objects, and keep its code as the reference for every seed.
-
-    ``take`` gives the masks and keeps nothing of them: they are large, and not needed to the end.
-    """
-    base = bench.base
-    factors = (LINK_ORDER,) if LINK_ORDER in bench.factors else ()
-    layout = draw(link.sections, link.identity, name=IDENTITY, factors=factors, classes="")
-    binary, seconds = _link_identity(bench, link, layout)
-    if link.users_script or linkline.user_scripts(linkline.words(link.argv)):
-        _prove_script(bench, link, layout, binary)
-    if LINK_ORDER in bench.factors:
-        code = moved_objects.reference(binary, take())
-    else:
-        code = _identity_code(link, binary, take())
-    with cache_errors("write", base):
-        with (base / "code.npz").open("wb") as file:
-            code.save(file)
-        digest = sha256_file(base / "code.npz")
-    outputs = sorted(set(codecheck.placed_addresses(binary)[2].tolist()))
-    sizes = codecheck.other_sizes(binary, outputs)
-    link = replace(link, other_sizes=sizes, code_sha256=digest)
-    verify(binary, link, layout, code, seconds)
-    return link
-
-
-def _link_identity(bench: Bench, link: CapturedLink, layout: Layout) -> tuple[elf.Elf, float]:
-    """The layout linked for the capture's own sake, and the seconds it took."""
-    scratch = bench.base / "identity"
-    with cache_errors("write", scratch):
-        scratch.mkdir()
-    ld = bench.toolbox.tools["ld"]
-    binary, seconds, _output = link_layout(bench.runner, ld, link, bench.base, layout, scratch=scratch)
-    remove_tree(scratch)
-    return binary, seconds
-
-
-def _prove_script(bench: Bench, link: CapturedLink, layout: Layout, identity: elf.Elf) -> None:
-    """An order put into the build's own linker script must not change what is loaded while it is identity's.
-
-    Data takes part only in that all of it is in the same output sections: it may stand between constants that the
-    linker merges, which no order can name.
-    """
-    code = tuple(i for i in layout.order if is_code(link.sections[i].kind))
-    plain = identity if code == layout.order else _link_identity(bench, link, replace(layout, order=code))[0]
-    original = elf.read(bench.built, name=bench.artefact)
-    before, after = (elf.loaded_content(binary, skip=_NOT_LOADED_CODE) for binary in (original, plain))
-    moved = [one[0] for one, other in zip(before, after, strict=False) if one != other]
-    homes, new_homes = (_homes(binary) for binary in (plain, identity))
-    if before != after or homes != new_homes:
-        where = f"section {moved[0]} differs" if moved else "its output sections are others"
-        raise CaptureFailed(
-            f"{bench.artefact} is linked with a linker script of its own, into which no order can be put: already in "
-            f"the build's own order of functions the program is not the one that the build links ({where}). Give the "
-            "script one statement *(.text .text.*) for all code that may move"
-        )
-
-
-def _homes(binary: elf.Elf) -> set[tuple[int, str]]:
-    """Capture index and output section of every placed section."""
-    number, _address, output = codecheck.placed_addresses(binary)
-    return {(n, binary.section_names[o]) for n, o in zip(number.tolist(), output.tolist(), strict=True)}
-
-
-def _identity_code(link: CapturedLink, binary: elf.Elf, masks: codecheck.Masks) -> Code:
-    """Identity's code, once it is known to be the objects'."""
-    where = codecheck.placed(binary, codecheck.placed_addresses(binary), masks.size)
-    linked = codecheck.section_bytes(binary, where, masks.stored)
-    wrong = codecheck.changed(masks.content, linked, masks.input_fixed)
-    if wrong is not None:
-        index = int(np.searchsorted(np.cumsum(masks.stored), wrong, side="right"))
-        section = link.sections[index]
-        what = f"{section.name} of {section.object}"
-        raise CodeChanged(f"{link.artefact}: the linker rewrote {what} beyond its relocations")
-    return Code(
-        size=masks.size, stored=masks.stored, content=linked, fixed=masks.fixed,
-        functions=codecheck.symbol_rows(binary, where, masks.size),
-        variables=codecheck.symbol_rows(binary, where, masks.size, elf.STT_OBJECT),
     )  # fmt: skip

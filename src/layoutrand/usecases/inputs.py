@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,32 @@ def inputs_of(config: Config, benchmarks: Sequence[Benchmark], project: Path) ->
     if config.build.image is not None:
         names.append(config.build.image.template)
     return [name for name in dict.fromkeys(names) if not os.path.isabs(name)]
+
+
+def missing_in_room(config: Config, project: Path) -> list[str]:
+    """A sentence for each word of a command that names a file of the project, as if executions were made there.
+
+    They are made in fresh directories, which hold copies of ``files`` and nothing else.
+    """
+    if config.suite is not None:  # its commands are not the user's, and its executions have files of their own
+        return []
+    found = []
+    for benchmark in config.benchmarks:
+        copied = {Path(name).name for name in benchmark.files}
+        for place, word in enumerate(benchmark.command):
+            name = word.partition("=")[2] if word.startswith("-") and "=" in word else word
+            path = Path(name)
+            if not name or "{" in name or path.is_absolute() or ".." in path.parts or copied & {*path.parts[:1]}:
+                continue
+            if place == 0 and "/" not in name and shutil.which(name) is not None:
+                continue
+            if os.path.isfile(project / path):  # as opposed to Path.is_file it takes a word of any length
+                found.append(
+                    f"benchmark {benchmark.name!r}: each execution has a fresh working directory, so {word!r} does not "
+                    f"name the file of the project there: write {word.removesuffix(name)}{{project}}/"
+                    f"{os.path.normpath(name)}, or list it in `files`, of which each execution has copies"
+                )
+    return found
 
 
 def _named(benchmark: Benchmark, project: Path) -> Iterator[str]:

@@ -16,7 +16,7 @@ from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
 from layoutrand.text import perf_stat
 from layoutrand.text.cachegrind import parse_counts
 from layoutrand.text.json_output import read_json_iterations
-from layoutrand.text.program_output import first_difference, read_iterations
+from layoutrand.text.program_output import first_difference, read_iterations, with_last_words
 from layoutrand.text.suites.verdict import Ended, Verdict
 from layoutrand.usecases.suites import judge_suite
 from layoutrand.world.measure import Command, Outcome, signal_name
@@ -87,6 +87,15 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
         return Judgement("ok", "", (*_native(outcome, benchmark.metric), *printed))
     except NoMeasurement as error:
         return Judgement("no-measurement", str(error), ())
+
+
+def in_its_words(judgement: Judgement, benchmark: Benchmark, instrument: str, workplace: Workplace) -> Judgement:
+    """A failure with the last line that the program wrote about it; harnesses of suites were read for that already."""
+    if judgement.status == "ok" or benchmark.metric.suite is not None:
+        return judgement
+    merged = benchmark.merge_output and instrument == NATIVE
+    messages = workplace.end_of_output() if merged else workplace.end_of_messages()
+    return replace(judgement, reason=with_last_words(judgement.reason, messages, merged=merged))
 
 
 def _simulated(profile: str | None) -> tuple[Measurement, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.config import LayoutPolicy
+from layoutrand.core.freedom import only_one_layout
 from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
@@ -21,8 +22,6 @@ from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, remove_tree
 from layoutrand.world.process import Runner
 from layoutrand.world.toolbox import Tool
-
-MIN_SECTIONS = 2
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,8 @@ class Linking:
 
     def few(self) -> str:
         """Why there is nothing to move, or ""."""
-        movable = self.link.movable()
-        few = f"{self.link.artefact} has {movable} placeable section: there is only one layout"
-        return few if movable < MIN_SECTIONS else ""
+        reason = only_one_layout(self.link, factors=self.policy.factors, classes=self.policy.classes)
+        return reason and f"{self.link.artefact} has {reason}"
 
     def failure(self, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
         """The record of an error that left a layout without a binary."""

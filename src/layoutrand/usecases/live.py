@@ -9,12 +9,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from layoutrand.core.config import Benchmark
 from layoutrand.core.schedule import Slot
 from layoutrand.model import Execution
 from layoutrand.stats import mean_interval
 from layoutrand.usecases.selection import primary_metric
+
+_LONG_S: Final = 1.0
+"""From where on the time between executions is small beside them, so that it need not be known."""
 
 _Kind = tuple[str, str, str]
 
@@ -66,12 +70,20 @@ class Live:
         self._keep(execution)
 
     def remaining_s(self) -> float | None:
-        """Seconds until the schedule is done by as many nodes as do it now; None before anything was executed."""
+        """Seconds until the schedule is done by as many nodes as do it now; None as long as nobody can tell.
+
+        Short executions take less time than what lies between them, which two of this call tell.
+        """
+        waiting = {kind: n for kind, n in self._waiting.items() if n > 0}
+        if not waiting:
+            return 0.0
         if not self._count:
             return None
+        executing = sum(n * self._duration(kind) for kind, n in waiting.items())
+        if not self._between and executing < _LONG_S * sum(waiting.values()):
+            return None
         between = sum(self._between) / len(self._between) if self._between else 0.0
-        all_of_it = sum(n * (self._duration(kind) + between) for kind, n in self._waiting.items() if n > 0)
-        return all_of_it / max(1, len(self._last_end))
+        return (executing + between * sum(waiting.values())) / max(1, len(self._last_end))
 
     def standings(self, *, confidence: float) -> list[Standing]:
         """How each benchmark of each system stands, benchmark by benchmark."""

@@ -6,7 +6,7 @@ Results of different captures, layout policies, hosts or protocols are never mix
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -16,9 +16,9 @@ from layoutrand.core.cluster import Local
 from layoutrand.core.conditions import mixed_cpus
 from layoutrand.core.config import Benchmark, Config, choose
 from layoutrand.core.counters import metric_of
-from layoutrand.core.disturbance import mixed_settings, summary, whereabouts
+from layoutrand.core.disturbance import Disturbed, mixed_settings, summary, whereabouts
 from layoutrand.core.metric import Better
-from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
+from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF, SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import (
     IDENTITY,
@@ -111,8 +111,9 @@ class Selection:
     """The samples of one experiment, their executions, the failures among these and among builds, what was left out.
 
     ``sources`` are the files it was imported from; empty for what layoutrand executed itself.  ``left_out`` are those
-    of the warnings that name executions which were recorded but are not in the samples.  ``nodes`` are those of a
-    cluster that it was executed on; empty where it was executed here.
+    of the warnings that name executions which were recorded but are not in the samples, ``of_host`` those about what
+    the machine did meanwhile.  ``nodes`` are those of a cluster that it was executed on; empty where it was executed
+    here.
     """
 
     experiment: Experiment
@@ -124,6 +125,18 @@ class Selection:
     sources: tuple[Source, ...] = ()
     left_out: tuple[str, ...] = ()
     nodes: tuple[Node, ...] = ()
+    of_host: tuple[str, ...] = ()
+
+    def warnings_for(self, instruments: Iterable[str]) -> list[str]:
+        """The warnings about numbers of these instruments: nothing on the machine disturbs a simulated processor."""
+        simulated = SIMULATED.issuperset(instruments)
+        return [text for text in self.warnings if not simulated or text not in self.of_host]
+
+    def disturbed(self, instruments: Iterable[str], systems: Collection[str] = ()) -> tuple[Disturbed, ...]:
+        """What disturbed numbers of these instruments, of these systems or of all."""
+        if SIMULATED.issuperset(instruments):
+            return ()
+        return summary(e for e in self.executions if not systems or e.system in systems)
 
 
 def select(question: Question, store: ResultsStore) -> Selection:
@@ -157,7 +170,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         warnings += all_warmup([execution for execution in kept if id(execution) in here], config, hostname)
     warnings += _confounding(config, systems)
     warnings += _in_one_layout(config, systems)
-    warnings += _disturbed(kept, config)
+    of_host = _of_host(kept, config)
     captures = {execution.system: execution.capture for execution in kept}
     primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
     return Selection(
@@ -166,8 +179,9 @@ def select(question: Question, store: ResultsStore) -> Selection:
         executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
         build_failures=tuple(dict.fromkeys(f for each in merged for f in store.build_failures(each, captures))),
-        warnings=tuple(warnings),
+        warnings=(*warnings, *of_host),
         left_out=left_out,
+        of_host=tuple(of_host),
         nodes=tuple(node for each in merged for node in store.nodes(each)),
     )
 
@@ -198,11 +212,12 @@ def _in_one_layout(config: Config, systems: list[str]) -> list[str]:
     ]
 
 
-def _disturbed(kept: list[Execution], config: Config) -> list[str]:
-    """What disturbed the executions, which are in the samples all the same unless they failed."""
+def _of_host(kept: list[Execution], config: Config) -> list[str]:
+    """What disturbed the executions, which are in the samples all the same unless they failed, and how they differ."""
+    real = [execution for execution in kept if execution.instrument not in SIMULATED]
     repeat = "" if config.run.disturbance.repeat else "; run.disturbance.repeat executes such executions again"
     lines = [f"{row.line()}; {whereabouts([row])}{repeat}" for row in summary(kept)]
-    return [*lines, *mixed_settings(kept), *mixed_cpus(kept)]
+    return [*lines, *mixed_settings(real), *mixed_cpus(real)]
 
 
 def _confounding(config: Config, systems: list[str]) -> list[str]:

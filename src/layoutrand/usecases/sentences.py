@@ -63,7 +63,9 @@ def _of_findings(analysis: Analysis) -> list[str]:
         )
     if found.shape.outliers:
         names = ", ".join(str(each.binary) for each in found.shape.outliers)
-        parts.append(f"far from the others, but in the numbers: {'seed ' if names.isdecimal() else ''}{names}")
+        numbered = all(isinstance(each.binary, int) for each in found.shape.outliers)
+        kind = ("seed " if len(found.shape.outliers) == 1 else "seeds ") if numbered else ""
+        parts.append(f"far from the others, but in the numbers: {kind}{names}")
     return parts
 
 

@@ -3,95 +3,213 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.core import linkline, linkmap
 from layoutrand.core.config import Config
 from layoutrand.core.recipe import Recipe
-from layoutrand.errors import LayoutNotApplied, UsageError
+from layoutrand.errors import LayoutNotApplied, ToolNotFound, UsageError
 from layoutrand.model import STOCK, LayoutName
 from layoutrand.usecases import apply
+from layoutrand.usecases.aftermath import Aftermath, look
 from layoutrand.usecases.apply import Outcome
 from layoutrand.usecases.collect import Place
+from layoutrand.usecases.relink_service import relinking
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import canonical_json, sha256_bytes
 from layoutrand.world.process import Runner
-from layoutrand.world.workspace import build_environment, workspace, write_wrappers
+from layoutrand.world.records import read_records
+from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
+
+_MOST_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for: a layout, for outputs of the names in ``only`` (empty: all) but not those in ``excepted``."""
+
+    layout: LayoutName
+    only: tuple[str, ...] = ()
+    excepted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Wrapped:
-    """What a wrapped command did: its exit status, and one line for each program laid out, left alone or failed."""
+    """What a wrapped command did: its exit status, and a line for each program laid out, left alone or failed.
+
+    ``remarks`` are about what none of these lines is of.
+    """
 
     status: int
     applied: tuple[str, ...]
-    immovable: tuple[str, ...]
+    left: tuple[str, ...]
     failed: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
-def execute_wrapped(  # noqa: PLR0913 - one argument for each choice of the user
-    config: Config, system: str, project: Path, command: Sequence[str], *, layout: LayoutName, only: Sequence[str],
-    cache: Cache, runner: Runner,
+def execute_wrapped(  # noqa: PLR0913 - the project, the command, where it happens, and what to do it with
+    config: Config, system: str, project: Path, command: Sequence[str], wish: Wish, *, folder: Path, cache: Cache,
+    runner: Runner,
 ) -> Wrapped:  # fmt: skip
-    """Execute the command in the project with the wrappers in force and the layout applied to what it links.
+    """Execute the command in ``folder`` with the wrappers in force and the layout applied to what it links.
 
-    ``only`` names output files to lay out, empty for all. Raises `LayoutNotApplied` if the command succeeded but
-    linked nothing to lay out (or nothing of a name in ``only``), since that would silently be the default layout.
+    Objects of the project's source are placed. Raises `LayoutNotApplied` if the command succeeded but linked nothing
+    to lay out (or nothing of a name in ``only``), since that would silently be the default layout, and `ToolNotFound`
+    for a command that does not exist.
     """
-    if layout == STOCK:
+    if wish.layout == STOCK:
         raise UsageError("stock is your own build without layoutrand: execute the command as it is")
     factors = tuple(config.layout.factors)
     toolbox = toolboxes.prepare(config.systems[system].toolchain, project, factors, runner)
     recipe = Recipe(system, "capture", config.build, config.systems[system], toolbox.toolchain, factors)
     tree = (project / config.build.source).resolve()  # the wrappers see physical paths
-    key = sha256_bytes(canonical_json([str(tree), system, layout]))
+    key = sha256_bytes(canonical_json([str(tree), system, wish.layout]))
     with workspace(cache, key) as space:
         place = Place(str(tree), str(space.temporary), str(space.wrappers))
-        order = apply.Order(layout, config.layout, tuple(only), place, toolbox)
-        write_wrappers(space, recipe, toolbox, tree=tree, relink=order.write(space.base / "order.json"))
+        order = apply.Order(wish.layout, config.layout, wish.only, place, toolbox, wish.excepted, judged=False)
+        written = order.write(space.base / "order.json")
+        maps = toolbox.toolchain.link.linker in linkmap.LINKERS
+        write_wrappers(space, recipe, toolbox, tree=tree, relink=written, leave_foreign=True, maps=maps)
         environment = build_environment(os.environ, space, recipe, toolbox)
-        status = runner.run_attached(command, cwd=project, env=environment)
-        outcomes = apply.read_outcomes(space)
+        _refuse_no_command(command[0], environment["PATH"], folder)
+        begun_ns = written.stat().st_mtime_ns  # of the clock that gives files their times
+        with relinking(written):
+            status = runner.run_attached(command, cwd=folder, env=environment)
+        records = read_records(space.records)
+        after = look(folder.resolve(), str(tree), begun_ns, records, apply.read_outcomes(space))
+        told = _Told(wish, str(tree), after, tuple(record.output() for record in records), _had_trials(space))
     if status == 0:
-        _refuse_nothing(outcomes, layout, only)
-    return Wrapped(
-        status,
-        tuple(_line(outcome, layout) for outcome in outcomes if outcome.proof),
-        tuple(f"{o.output}: left as it was linked: {o.reason}" for o in outcomes if o.status == "immovable"),
-        tuple(
-            f"{o.output}: layout {layout} was not applied, it is as it was linked: {o.reason} "
-            "(--only NAME leaves other programs alone)"
-            for o in outcomes
-            if o.status == "failed"
-        ),
-    )
+        told.refuse_nothing()
+    return Wrapped(status, told.applied(), told.left(), told.failed(), told.remarks())
 
 
-def _refuse_nothing(outcomes: Sequence[Outcome], layout: LayoutName, only: Sequence[str]) -> None:
-    missing = [name for name in only if not any(apply.named(outcome.output, name) for outcome in outcomes)]
-    if missing:
-        raise LayoutNotApplied(
-            f"the command succeeded, but linked no {' and no '.join(missing)} through the wrappers, so layout {layout} "
-            "was not applied to it. Is it up to date already (make clean), or linked under another name?"
+def _had_trials(space: Workspace) -> bool:
+    """Whether the linker wrapper passed on a link for being a trial."""
+    return (space.records / "trials").exists()
+
+
+def _refuse_no_command(word: str, path: str, folder: Path) -> None:
+    """Say what is wrong with a command that cannot be started, as far as that can be known beforehand."""
+    if "/" in word:
+        if (folder / word).is_dir():
+            raise ToolNotFound(f"cannot start {word}: it is a directory")
+        return
+    if shutil.which(word, path=path) is not None:
+        return
+    hint = ""
+    if len(parts := word.split()) > 1 and shutil.which(parts[0], path=path):
+        hint = f": give its words one by one, as in -- {word}, or sh -c '{word}'"
+    elif (folder / word).is_file():
+        hint = f"; there is a file of that name here: ./{word}"
+    elif word in {"cd", "export", "source", ".", "set", "ulimit", "umask", "eval"} or "=" in word:
+        hint = ", but shells know such a word: sh -c '...' executes a line of shell"
+    raise ToolNotFound(f"cannot start {word or 'a command with an empty name'}: not found on PATH{hint}")
+
+
+@dataclass(frozen=True)
+class _Told:
+    """The command's links in words; ``outputs`` of all of them, also of those that were not to be laid out."""
+
+    wish: Wish
+    tree: str
+    after: Aftermath
+    outputs: tuple[str, ...]
+    had_trials: bool
+
+    def applied(self) -> tuple[str, ...]:
+        return tuple(_line(outcome, where, self.wish.layout) for outcome, where in self.after.present if outcome.proof)
+
+    def left(self) -> tuple[str, ...]:
+        return tuple(
+            f"{where}: left as it was linked: {outcome.reason}"
+            for outcome, where in self.after.present
+            if outcome.status in ("immovable", "left alone") and not self._asked_in_vain(outcome)
         )
-    if not outcomes:
-        raise LayoutNotApplied(
-            f"the command succeeded, but linked no program through the wrappers, so layout {layout} was applied to "
-            "nothing. Is everything up to date already (make clean)? Does it call its compiler by an absolute path?"
-        )
-    if all(outcome.status == "immovable" for outcome in outcomes):
-        raise LayoutNotApplied(
-            f"the command succeeded, but layout {layout} was applied to nothing: "
-            + "; ".join(f"{outcome.output}: {outcome.reason}" for outcome in outcomes)
-        )
+
+    def failed(self) -> tuple[str, ...]:
+        lines = [
+            f"{where}: layout {self.wish.layout} was not applied, it is as it was linked: {outcome.reason}"
+            f"{self._elsewhere(where)} (--except NAME leaves a program alone)"
+            for outcome, where in (*self.after.present, *((gone, gone.output) for gone in self.after.gone))
+            if (outcome.status == "failed" and (outcome not in self.after.gone or self._named(outcome)))
+            or self._asked_in_vain(outcome)
+        ]
+        if unseen := self._unseen():
+            more = f" and {len(unseen) - _MOST_LISTED} more" if len(unseen) > _MOST_LISTED else ""
+            lines.append(
+                f"these were linked without the wrappers, so layout {self.wish.layout} was not applied to them: "
+                f"{', '.join(unseen[:_MOST_LISTED])}{more}. Was a compiler or linker called by an absolute path, or "
+                "with a linker of its own (-B, --ld-path)? Let the build use $CC, $CXX and $LD, or plain gcc, g++ and "
+                "ld (--except NAME leaves a program alone)"
+            )
+        return tuple(lines)
+
+    def remarks(self) -> tuple[str, ...]:
+        unknown = [name for name in self.wish.excepted if not any(apply.named(path, name) for path in self.outputs)]
+        lines = [f"--except {name}: nothing of that name was linked" for name in unknown]
+        if not self.outputs and self.had_trials and not self._unseen():
+            lines.append("only trials of a configure step were linked, which keep the layout that they have")
+        if self.after.gone:
+            count = len(self.after.gone)
+            lines.append(
+                f"{count} more link{'s' if count > 1 else ''} left nothing behind here "
+                "(trials of a configure step, or programs moved elsewhere)"
+            )
+        return tuple(lines)
+
+    def refuse_nothing(self) -> None:
+        """Raise `LayoutNotApplied` where a command that succeeded gave no program the layout, and nothing says why."""
+        wish, outcomes = self.wish, [outcome for outcome, _where in self.after.present]
+        unseen = self._unseen()
+        missing = [name for name in wish.only if not any(apply.named(p, name) for p in (*self.outputs, *unseen))]
+        if missing:
+            raise LayoutNotApplied(
+                f"the command succeeded, but linked no {' and no '.join(missing)} through the wrappers, so layout "
+                f"{wish.layout} was not applied to it. Is it up to date already (make clean), or linked under another "
+                "name?"
+            )
+        if unseen:
+            return
+        if not self.outputs and not self.had_trials:
+            raise LayoutNotApplied(
+                f"the command succeeded, but linked no program through the wrappers, so layout {wish.layout} was "
+                "applied to nothing. Is everything up to date already (make clean)? Does it call its compiler by an "
+                "absolute path?"
+            )
+        if outcomes and all(outcome.status in ("immovable", "left alone") for outcome in outcomes):
+            raise LayoutNotApplied(
+                f"the command succeeded, but layout {wish.layout} was applied to nothing: "
+                + "; ".join(f"{outcome.output}: {outcome.reason}" for outcome in outcomes)
+            )
+
+    def _unseen(self) -> list[str]:
+        wish = self.wish
+        return [path for path in self.after.unseen if apply.wanted(path, wish.only, wish.excepted)]
+
+    def _named(self, outcome: Outcome) -> bool:
+        return any(apply.named(outcome.output, name) for name in self.wish.only)
+
+    def _asked_in_vain(self, outcome: Outcome) -> bool:
+        """Whether a program that can have no layout is one of those that were named."""
+        return outcome.status == "left alone" and self._named(outcome)
+
+    def _elsewhere(self, where: str) -> str:
+        if linkline.inside(os.path.realpath(where), self.tree) is not None:
+            return ""
+        return f". It lies outside the project, {self.tree}, of which objects are placed: -C names another"
 
 
-def _line(outcome: Outcome, layout: LayoutName) -> str:
+def _line(outcome: Outcome, where: str, layout: LayoutName) -> str:
     assert outcome.proof is not None
-    proof = outcome.proof.verification
-    return (
-        f"{outcome.output}: layout {layout}, {proof.n_sections} sections placed as asked "
-        f"(Kendall tau to identity {proof.tau_identity:+.3f}), verified"
-    )
+    proof = outcome.proof
+    how = f"Kendall tau to identity {proof.tau:+.3f}"
+    if isinstance(layout, int) and proof.tau == 1:
+        how = "this seed's order is the one it has already"
+    kept = proof.verification.n_sections - proof.movable
+    # Told where it is most of the program, as where that is static: a handful of start files nobody misses.
+    others = f", {kept} of start files and system libraries keep theirs" if kept > proof.movable else ""
+    return f"{where}: layout {layout}, {proof.movable} sections placed as asked ({how}){others}, verified"

@@ -12,6 +12,7 @@ from typing import Final
 
 from layoutrand.errors import FeatureUnsupported, ToolNotFound
 from layoutrand.text.perf_stat import command_prefix, unsupported
+from layoutrand.world.packages import install
 
 _PARANOID: Final = Path("/proc/sys/kernel/perf_event_paranoid")
 _PROBE_S: Final = 60
@@ -22,8 +23,7 @@ def find_perf() -> str:
     found = shutil.which("perf")
     if found is None:
         raise ToolNotFound(
-            "a benchmark asks for metric.counters, but there is no perf in PATH; install the package 'linux-perf' "
-            "(Debian: apt-get install linux-perf; Ubuntu: apt-get install linux-tools-$(uname -r)), or leave "
+            f"a benchmark asks for metric.counters, but there is no perf in PATH: {install(['perf'])}, or leave "
             "counters out"
         )
     return os.path.abspath(found)

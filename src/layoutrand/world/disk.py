@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,17 +50,23 @@ def cache_errors(action: str, path: Path) -> Iterator[None]:
         ) from error
 
 
-def write_atomically(path: Path, data: bytes, *, executable: bool = False) -> None:
-    """Write beside the target and rename into place, so that a reader sees the old file or the new one, whole."""
+def write_atomically(
+    path: Path, data: bytes, *, executable: bool = False, mode: int | None = None,
+    put: Callable[[Path, Path], object] = os.replace,
+) -> None:  # fmt: skip
+    """Write beside the target and rename into place, so that a reader sees the old file or the new one, whole.
+
+    ``mode`` has the permissions where they are others than usual; ``put`` does the renaming.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, 0o755 if executable else 0o644)
-        os.replace(temporary, path)
+        os.chmod(temporary, (0o755 if executable else 0o644) if mode is None else stat.S_IMODE(mode))
+        put(Path(temporary), path)
     except BaseException:
-        os.unlink(temporary)
+        Path(temporary).unlink(missing_ok=True)  # who was asked to rename it may have done so before it was lost
         raise
 
 

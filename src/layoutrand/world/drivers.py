@@ -18,8 +18,9 @@ DRIVERS: Mapping[Driver, tuple[str, ...]] = {"cc": ("CC",), "cxx": ("CXX",), "fc
 _USUAL: Mapping[Driver, tuple[str, ...]] = {
     "cc": ("cc", "gcc"), "cxx": ("c++", "g++"), "fc": ("f77", "f95", "gfortran"),
 }  # fmt: skip
-# These add an option and call gcc.
-_POSIX = ("c89", "c99")
+POSIX = ("c89", "c99")
+"""Names of scripts that add an option and call gcc."""
+
 _PLAIN_TOOLS = ("ar", "nm", "ranlib")
 _FAMILIES = {"gcc": "gcc", "clang": "llvm"}
 _VERSION = re.compile(r"-[0-9.]+$")
@@ -41,7 +42,7 @@ def drivers(role: Driver, chosen: Path) -> dict[str, Path]:
     Names that belong to other programs, such as another version or a cross compiler, are left alone, but for the
     POSIX names c89 and c99.
     """
-    standard = _POSIX if role == "cc" else ()
+    standard = POSIX if role == "cc" else ()
     found = {name: Path(path) for name in standard if (path := shutil.which(name))}
     return found | _aliases(chosen) | dict.fromkeys([*_USUAL[role], own_name(chosen), chosen.name], chosen)
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from layoutrand.core.recipe import GIT_ENVIRONMENT
 from layoutrand.errors import BuildFailed, ToolNotFound
+from layoutrand.world.packages import install
 
 _ALWAYS: Final = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false",
@@ -101,7 +102,7 @@ def stop() -> None:
 def require_git() -> None:
     """Raise `ToolNotFound` without git: importing GitPython would fail with a traceback."""
     if shutil.which("git") is None:
-        raise ToolNotFound("git not found on PATH, needed to read repositories; install it (apt-get install git)")
+        raise ToolNotFound(f"git not found on PATH, needed to read repositories: {install(['git'])}")
 
 
 def _reason(said: bytes) -> str:

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from layoutrand.core.topology import parse_cpus
 from layoutrand.errors import ToolNotFound
+from layoutrand.world.packages import install
 from layoutrand.world.proc_files import CPUS, fields, number, text
 
 ROOT: Final = Path("/")
@@ -112,8 +113,8 @@ def find_valgrind() -> str:
     found = shutil.which("valgrind")
     if found is None:
         raise ToolNotFound(
-            "a benchmark asks for metric.cachegrind, but there is no valgrind in PATH; install the package 'valgrind' "
-            "(Debian, Ubuntu: apt-get install valgrind), or set cachegrind = false"
+            f"a benchmark asks for metric.cachegrind, but there is no valgrind in PATH: {install(['valgrind'])}, or "
+            "set cachegrind = false"
         )
     return str(Path(found).resolve())
 

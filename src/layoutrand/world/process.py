@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Protocol
 
 from layoutrand.errors import BuildFailed, ToolNotFound
+from layoutrand.world.packages import apt_command
 
 _LONGEST_WAIT_S = 2_000_000.0  # poll counts milliseconds in 31 bits
 
@@ -211,4 +212,6 @@ def find_tool(names: Sequence[str], *, path: str, purpose: str) -> Path:
         if found:
             return Path(found).absolute()
     listed = " or ".join(names)
-    raise ToolNotFound(f"{listed} not found on PATH, needed as {purpose}; install it, or choose another toolchain")
+    command = apt_command(names[:1])
+    how = f" ({command})" if command else ""
+    raise ToolNotFound(f"{listed} not found on PATH, needed as {purpose}; install it{how}, or choose another toolchain")

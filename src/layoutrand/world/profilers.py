@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from layoutrand.errors import FeatureUnsupported, ToolNotFound
 from layoutrand.text.perf_script import CLOCK, COUNTER
 from layoutrand.world.counters import check_events
+from layoutrand.world.packages import install
 
 Wanted = Literal["auto", "perf", "callgrind"]
-
-_CALLGRIND_HINT: Final = "valgrind, with callgrind (Debian, Ubuntu: apt-get install valgrind)"
-_PERF_HINT: Final = "perf (Debian: apt-get install linux-perf; Ubuntu: apt-get install linux-tools-$(uname -r))"
 
 
 @dataclass(frozen=True)
@@ -41,10 +39,15 @@ def choose_profiler(wanted: Wanted) -> Profiler:
         if counted or wanted == "perf":
             return Profiler("perf", os.path.abspath(perf), COUNTER if counted else CLOCK)
     if wanted == "perf":
-        raise ToolNotFound(f"--profiler perf: there is no perf in PATH; install {_PERF_HINT}")
+        raise ToolNotFound(f"--profiler perf: there is no perf in PATH: {install(['perf'])}")
     if valgrind is None:
-        other = "" if wanted == "callgrind" else f", or, on a machine whose counters can be read, {_PERF_HINT}"
-        raise ToolNotFound(f"there is no profiler to find hot functions with; install {_CALLGRIND_HINT}{other}")
+        other = ""
+        if wanted != "callgrind":
+            other = f", or, on a machine whose counters can be read, perf ({install(['perf'])})"
+        raise ToolNotFound(
+            "there is no profiler to find hot functions with; valgrind has one, callgrind "
+            f"({install(['valgrind'])}){other}"
+        )
     return Profiler("callgrind", os.path.realpath(valgrind))
 
 

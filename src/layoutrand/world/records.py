@@ -12,6 +12,7 @@ from layoutrand.core import linkline, lto
 from layoutrand.core.lto import Native
 
 _NATIVE = "native"
+_IN_PLACE = b"in place"
 _COLUMNS = 3  # lld --why-extract: reference, extracted, symbol
 
 
@@ -31,14 +32,30 @@ class Record:
         return linkline.absolute(linkline.output(self.argv), self.cwd)
 
     def inputs(self) -> dict[str, bytes]:
-        """Content of each file named on the command line, by its absolute path, as it was when the link began."""
-        contents = {}
+        """Content of each file named on the command line, by its absolute path, as it was when the link began.
+
+        Nothing of a link that is laid out in place: it is not over yet, so its files are there.
+        """
+        contents: dict[str, bytes] = {}
+        if (self.path / "complete").read_bytes() == _IN_PLACE:
+            return contents
         with tarfile.open(self.path / "inputs.tar", encoding="utf-8", errors="surrogateescape") as archive:
             for member in archive:
                 file = archive.extractfile(member)
                 if file is not None:
                     contents[linkline.absolute(member.name, self.cwd)] = file.read()
         return contents
+
+    def map(self) -> str:
+        """The map that the linker wrote of it; "" if it was not asked for one."""
+        try:
+            return (self.path / "map").read_bytes().decode("utf-8", "surrogateescape")
+        except FileNotFoundError:
+            return ""
+
+    def forget_map(self) -> None:
+        """Remove it: all maps of a large build would take much room."""
+        (self.path / "map").unlink(missing_ok=True)
 
     def native(self) -> Native | None:
         """What link-time optimisation made in this link; None if there was none, or it was not seen."""
@@ -48,7 +65,8 @@ class Record:
             objects = tuple((folder / f"{number:05d}.o").read_bytes() for number in range(count))
             options = os.fsdecode((folder / "options").read_bytes())
             return Native(objects, lto.partitioning(options), ()) if objects else None
-        numbered = sorted((int(path.name[len(_NATIVE) :] or "0"), path) for path in folder.glob(f"{_NATIVE}*"))
+        names = [name for name in os.listdir(folder) if name.startswith(_NATIVE)] if folder.is_dir() else []
+        numbered = sorted((int(name[len(_NATIVE) :] or "0"), folder / name) for name in names)
         found = [path.read_bytes() for _, path in numbered]
         objects = tuple(data for data in found if data)  # empty where a module came to nothing, or nothing was there
         if not objects:

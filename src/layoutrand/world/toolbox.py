@@ -108,6 +108,20 @@ def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
     return Toolbox(toolchain, tools | _lto_wrapper(tools["cc"], runner))
 
 
+def missing(toolchain: Toolchain) -> list[str]:
+    """The programs that `find` would not find, each by the first of its names; C++ and Fortran compilers aside."""
+    search = os.environ.get("PATH", os.defpath)
+    found, suffix = [], ""
+    for role in _ROLES:
+        names = [name.replace("{suffix}", suffix) for name in getattr(toolchain.tools, role)]
+        there = next((path for name in names if (path := shutil.which(name, path=search))), None)
+        if role == "cc" and there is not None:
+            suffix = _version_suffix(Path(there))
+        if names and there is None and role not in _OPTIONAL:
+            found.append(names[0])
+    return found
+
+
 def _lto_wrapper(compiler: Tool, runner: Runner) -> dict[str, Tool]:
     """The compiler's lto-wrapper; nothing for compilers that have none, which answer with the bare name."""
     env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}

@@ -25,6 +25,8 @@ from layoutrand.world.orphans import end_processes
 
 _ROOM: Final = "x"
 _COPIES: Final = "copies"
+_END: Final = 1 << 14
+"""Bytes in which the last line of an output is looked for."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,14 @@ class Workplace:
         """What the last execution printed as messages."""
         return self.room.stderr.read_bytes()
 
+    def end_of_messages(self) -> bytes:
+        """The last of what it printed as messages; nothing where it was not started."""
+        return _end(self.room.stderr)
+
+    def end_of_output(self) -> bytes:
+        """The last of what it printed."""
+        return _end(self.room.stdout)
+
     def counts(self) -> str | None:
         """What perf wrote of the last execution, or None where it wrote nothing."""
         return self.room.counts.read_text("utf-8", "surrogateescape") if self.room.counts.exists() else None
@@ -135,6 +145,15 @@ class Workplace:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(binary, copy)
             os.link(copy, target)
+
+
+def _end(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _END))
+            return file.read()
+    except FileNotFoundError:
+        return b""
 
 
 def end_leftovers(root: Path) -> int:

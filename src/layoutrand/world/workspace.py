@@ -18,9 +18,10 @@ from pathlib import Path
 from layoutrand.core import response_file
 from layoutrand.core.recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPOCH, SYSTEM_PREFIXES, Recipe
 from layoutrand.text import render
+from layoutrand.world import helper_client
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, remove_tree, write_atomically
-from layoutrand.world.drivers import DRIVERS, archiver, drivers, own_name, plain_tools, prefixes, search_path
+from layoutrand.world.drivers import DRIVERS, POSIX, archiver, drivers, own_name, plain_tools, prefixes, search_path
 from layoutrand.world.orphans import end_processes
 from layoutrand.world.process import find_tool
 from layoutrand.world.toolbox import LTO, Toolbox
@@ -30,6 +31,8 @@ _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")
 _KERNEL = "kernel"
 _RECORDER = "a tool of the linker wrapper"
 _LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
+_LONGEST_MAPPED = 400
+"""Words of a link line: the map of a large program takes long to write."""
 
 
 @dataclass(frozen=True)
@@ -164,12 +167,15 @@ def _is_abandoned(base: Path) -> bool:
     return holder is not None
 
 
-def write_wrappers(
-    space: Workspace, recipe: Recipe, toolbox: Toolbox, *, tree: Path, relink: Path | None = None
-) -> None:
+def write_wrappers(  # noqa: PLR0913 - what is written, and the two ways in which links may be dealt with
+    space: Workspace, recipe: Recipe, toolbox: Toolbox, *, tree: Path, relink: Path | None = None,
+    leave_foreign: bool = False, maps: bool = False,
+) -> None:  # fmt: skip
     """Write a wrapper for every compiler driver, linker and archiver that the build may call by name.
 
-    ``tree`` is where the build happens; with ``relink`` the linker wrappers lay out what they link.
+    ``tree`` is where the build happens; with ``relink`` the linker wrappers lay out what they link. With
+    ``leave_foreign`` links by a linker that the build names by its path are left alone, and else they fail. With
+    ``maps`` the linker writes its map into the record of a link, too.
     """
     build_root = str(tree)
     common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
@@ -181,7 +187,8 @@ def write_wrappers(
                 path_flag=recipe.path_flag(build_root), link_flags=recipe.link_flags(),
                 compile_flags=recipe.compile_flags(build_root, role), first_flags=recipe.toolchain.compile.flags,
                 linker="" if recipe.toolchain.link.driver_flags else str(toolbox.tools["ld"].path),
-                ccache_path=os.environ.get("CCACHE_PATH") or search_path(), **common,
+                ccache_path=os.environ.get("CCACHE_PATH") or search_path(), calls_driver=name in POSIX,
+                leave_foreign=leave_foreign, **common,
             )  # fmt: skip
     programs = _programs("mkdir", "tar", *(("touch",) if relink else ()))
     for name, real_linker in _linkers(toolbox).items():
@@ -189,8 +196,10 @@ def write_wrappers(
             name=name, real=str(real_linker), records=str(space.records), build_root=build_root,
             temporary=str(space.temporary), python=sys.executable,
             expander=str(Path(response_file.__file__).absolute()), environment=LINKER_ENVIRONMENT,
-            system_prefixes=SYSTEM_PREFIXES, relink=str(relink or ""), **programs, **common,
+            system_prefixes=SYSTEM_PREFIXES, relink=str(relink or ""),
+            client=str(Path(helper_client.__file__).absolute()), **programs, **common,
             lld=recipe.toolchain.link.linker == "lld" and real_linker == toolbox.tools["ld"].path,
+            maps=_LONGEST_MAPPED if maps and real_linker == toolbox.tools["ld"].path else 0,
         )  # fmt: skip
     if LTO in toolbox.tools:  # found by the compiler driver through -B, like the linkers
         scripts["lto-wrapper"] = render.lto_wrapper(

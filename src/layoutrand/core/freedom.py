@@ -1,0 +1,28 @@
+"""Whether there is anything to draw: a program whose sections cannot change places has one layout, whatever the seed.
+
+Every mode asks here, so that all say the same of one program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutrand.core import link_order
+from layoutrand.core.capture import CapturedLink
+from layoutrand.core.order import LINK_ORDER, may_differ
+
+
+def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str) -> str:
+    """Why every seed would give the link the same layout, or "" where some seed would not."""
+    if LINK_ORDER in factors and any(len(run) > 1 for run in link_order.runs(link.argv, link.moves.values())):
+        return ""
+    if may_differ(link.sections, link.identity, factors=factors, classes=classes):
+        return ""
+    movable = link.movable()
+    held = f"{movable} placeable section{'s' if movable > 1 else ''}"
+    if LINK_ORDER in factors:
+        return f"{held}, and {link_order.NONE_SIDE_BY_SIDE}: there is only one layout"
+    if movable > 1:
+        apart = ", each class by itself" if classes == "keep" else ""
+        held += f", of which no two may change places ({', '.join(factors)}{apart})"
+    return f"{held}: there is only one layout"

@@ -1,0 +1,29 @@
+"""What is recorded beside what is shown: counts of a simulated processor, where the table has times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from layoutrand.core.schedule import CACHEGRIND, SIMULATED
+from layoutrand.text.cachegrind import ESTIMATED_CYCLES
+from layoutrand.usecases.selection import Selection
+
+
+def simulated_beside(selection: Selection, shown: Iterable[tuple[str, str]]) -> str | None:
+    """One sentence on the benchmarks that are shown by times or events alone and have simulated counts, too.
+
+    ``shown`` are (benchmark, instrument) of the numbers in the tables.  None where there is nothing to be told.
+    """
+    instruments: dict[str, set[str]] = {}
+    for benchmark, instrument in shown:
+        instruments.setdefault(benchmark, set()).add(instrument)
+    real = {benchmark for benchmark, own in instruments.items() if not own & SIMULATED}
+    counted = [s for s in selection.samples if s.instrument == CACHEGRIND and s.benchmark in real and s.binaries]
+    if not counted:
+        return None
+    names = ", ".join(dict.fromkeys(sample.benchmark for sample in counted))
+    metrics = sorted({sample.metric for sample in counted}, key=lambda name: (name != ESTIMATED_CYCLES, name))
+    return (
+        f"Simulated counts, which no other work disturbs, are recorded of {names} as well: --metric {metrics[0]} shows "
+        f"them, and so does each of {', '.join(metrics[1:])}."
+    )

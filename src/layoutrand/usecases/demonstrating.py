@@ -1,0 +1,41 @@
+"""What the built-in example needs of a machine, looked for before anything is built."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from layoutrand.core.config import Config
+from layoutrand.errors import HostError, ToolNotFound
+from layoutrand.text.build_output import lacks_c_library
+from layoutrand.world import toolbox
+from layoutrand.world.compiling import what_stops
+from layoutrand.world.packages import C_HEADERS, install
+from layoutrand.world.process import Runner
+
+
+def check_needs(runner: Runner) -> None:
+    """Raise `HostError` in one line, with the one command that mends it, where the example cannot be built here."""
+    missing = toolbox.missing(toolbox.load("gcc", Path()))
+    compiler = shutil.which("gcc")
+    said = "" if compiler is None or missing else what_stops(Path(compiler), runner)
+    wanted = [*missing, C_HEADERS] if missing else []  # without a compiler nobody can tell; one command is to mend it
+    if lacks_c_library(said):
+        missing, wanted = [C_HEADERS], [C_HEADERS]
+    if shutil.which("make") is None:
+        missing, wanted = [*missing, "make"], [*wanted, "make"]
+    if missing:
+        raise ToolNotFound(
+            f"the demo builds a C program, and this machine lacks {', '.join(missing)}: {install(wanted)}"
+        )
+    if said:
+        first = next((line.strip() for line in said.splitlines() if "error" in line), said.splitlines()[0])
+        raise HostError(f"the demo builds a C program, and {compiler} cannot make the smallest one: {first}")
+
+
+def left_out(config: Config) -> list[str]:
+    """Benchmarks on a simulated processor, where there is no valgrind to simulate one but others to execute."""
+    if shutil.which("valgrind") is not None:
+        return []
+    simulated = [benchmark.name for benchmark in config.benchmarks if benchmark.metric.cachegrind]
+    return simulated if len(simulated) < len(config.benchmarks) else []

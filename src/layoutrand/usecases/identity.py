@@ -1,0 +1,140 @@
+"""The link of identity: that the means of ordering are harmless, and the code that every layout is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from layoutrand.core import codecheck, elf, linkline
+from layoutrand.core.capture import CapturedLink
+from layoutrand.core.code import Code
+from layoutrand.core.kinds import PLAIN, is_code
+from layoutrand.core.order import LINK_ORDER, draw
+from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
+from layoutrand.model import IDENTITY, Layout
+from layoutrand.usecases import moved_objects
+from layoutrand.usecases.collect import Bench
+from layoutrand.usecases.relink import link_layout, verify
+from layoutrand.world.disk import cache_errors, remove_tree, sha256_file
+
+NOT_LOADED_CODE = frozenset({".note.gnu.build-id"})
+"""A hash of the whole file, symbol tables included."""
+
+
+def prove_identity(
+    bench: Bench, link: CapturedLink, take: Callable[[], codecheck.Masks], *, as_built: bool = False
+) -> tuple[CapturedLink, Code]:
+    """Link identity, check it against the input objects, and keep its code as the reference for every seed.
+
+    ``take`` gives the masks and keeps nothing of them: they are large, and not needed to the end. ``as_built``: all
+    that is loaded must be the artefact's, which proves marks, names and order at once where no probe did.
+    """
+    base = bench.base
+    factors = (LINK_ORDER,) if LINK_ORDER in bench.factors else ()
+    layout = draw(link.sections, link.identity, name=IDENTITY, factors=factors, classes="")
+    binary, seconds = _link_identity(bench, link, layout)
+    if as_built and first_difference(bench.built, binary.data, link.artefact):
+        raise CaptureFailed(f"{link.artefact}: identity is not what the build linked")
+    if as_built:
+        number, _address, output = codecheck.placed_addresses(binary)
+        refuse_spread(link.artefact, binary, [link.sections[n].kind for n in number.tolist()], output.tolist())
+    if link.users_script or linkline.user_scripts(linkline.words(link.argv)):
+        _prove_script(bench, link, layout, binary)
+    if LINK_ORDER in bench.factors:
+        code = moved_objects.reference(binary, take())
+    else:
+        code = _identity_code(link, binary, take())
+    with cache_errors("write", base):
+        with (base / "code.npz").open("wb") as file:
+            code.save(file)
+        digest = sha256_file(base / "code.npz")
+    outputs = sorted(set(codecheck.placed_addresses(binary)[2].tolist()))
+    sizes = codecheck.other_sizes(binary, outputs)
+    link = replace(link, other_sizes=sizes, code_sha256=digest)
+    verify(binary, link, layout, code, seconds)
+    return link, code
+
+
+def refuse_spread(artefact: str, binary: elf.Elf, kinds: Sequence[str], outputs: Sequence[int]) -> None:
+    """Sections that change places must share an output section, or there is no one order to put them into."""
+    spread: dict[str, set[int]] = {}
+    for kind, output in zip(kinds, outputs, strict=True):
+        spread.setdefault(PLAIN if is_code(kind) else kind, set()).add(output)
+    for name, places in spread.items():
+        if len(places) > 1:
+            names = ", ".join(sorted({binary.section_names[index] for index in places}))
+            what = "code" if name == PLAIN else f"data of kind .{name}"
+            raise FeatureUnsupported(
+                f"{artefact}: its {what} is spread over {len(places)} output sections ({names}), and only one can be "
+                "ordered: link without -z keep-text-section-prefix and --unique, and if with a linker script of your "
+                "own, let it take *(.text .text.*) into one output section, *(.data .data.*) and so on into others"
+            )
+
+
+def _link_identity(bench: Bench, link: CapturedLink, layout: Layout) -> tuple[elf.Elf, float]:
+    """The layout linked for the capture's own sake, and the seconds it took."""
+    scratch = bench.base / "identity"
+    with cache_errors("write", scratch):
+        scratch.mkdir()
+    ld = bench.toolbox.tools["ld"]
+    binary, seconds, _output = link_layout(
+        bench.runner, ld, link, bench.base, layout, scratch=scratch, threads=bench.threads
+    )
+    remove_tree(scratch)
+    return binary, seconds
+
+
+def _prove_script(bench: Bench, link: CapturedLink, layout: Layout, identity: elf.Elf) -> None:
+    """An order put into the build's own linker script must not change what is loaded while it is identity's.
+
+    Data takes part only in that all of it is in the same output sections: it may stand between constants that the
+    linker merges, which no order can name.
+    """
+    code = tuple(i for i in layout.order if is_code(link.sections[i].kind))
+    plain = identity if code == layout.order else _link_identity(bench, link, replace(layout, order=code))[0]
+    original = elf.read(bench.built, name=bench.artefact)
+    before, after = (elf.loaded_content(binary, skip=NOT_LOADED_CODE) for binary in (original, plain))
+    moved = [one[0] for one, other in zip(before, after, strict=False) if one != other]
+    homes, new_homes = (_homes(binary) for binary in (plain, identity))
+    if before != after or homes != new_homes:
+        where = f"section {moved[0]} differs" if moved else "its output sections are others"
+        raise CaptureFailed(
+            f"{bench.artefact} is linked with a linker script of its own, into which no order can be put: already in "
+            f"the build's own order of functions the program is not the one that the build links ({where}). Give the "
+            "script one statement *(.text .text.*) for all code that may move"
+        )
+
+
+def _homes(binary: elf.Elf) -> set[tuple[int, str]]:
+    """Capture index and output section of every placed section."""
+    number, _address, output = codecheck.placed_addresses(binary)
+    return {(n, binary.section_names[o]) for n, o in zip(number.tolist(), output.tolist(), strict=True)}
+
+
+def _identity_code(link: CapturedLink, binary: elf.Elf, masks: codecheck.Masks) -> Code:
+    """Identity's code, once it is known to be the objects'."""
+    where = codecheck.placed(binary, codecheck.placed_addresses(binary), masks.size)
+    linked = codecheck.section_bytes(binary, where, masks.stored)
+    wrong = codecheck.changed(masks.content, linked, masks.input_fixed)
+    if wrong is not None:
+        index = int(np.searchsorted(np.cumsum(masks.stored), wrong, side="right"))
+        section = link.sections[index]
+        what = f"{section.name} of {section.object}"
+        raise CodeChanged(f"{link.artefact}: the linker rewrote {what} beyond its relocations")
+    return Code(
+        size=masks.size, stored=masks.stored, content=linked, fixed=masks.fixed,
+        functions=codecheck.symbol_rows(binary, where, masks.size),
+        variables=codecheck.symbol_rows(binary, where, masks.size, elf.STT_OBJECT),
+    )  # fmt: skip
+
+
+def first_difference(built: bytes, replayed: bytes, name: str) -> str:
+    """The first loaded section in which two files differ, "" if none but the build id does."""
+    if not elf.is_elf(built):
+        return "the file"
+    first, second = (elf.loaded_content(elf.read(data, name=name), skip=NOT_LOADED_CODE) for data in (built, replayed))
+    if len(first) != len(second):
+        return "the number of loaded sections"
+    return next((f"section {a[0]}" for a, b in zip(first, second, strict=True) if a != b), "")

@@ -1,0 +1,23 @@
+"""Whether this machine has what benchmarks are measured with: asked before anything is built for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutrand.core.config import Config
+from layoutrand.world.counters import find_perf
+from layoutrand.world.host import find_valgrind
+
+
+def check_instruments(config: Config, benchmarks: Sequence[str]) -> None:
+    """Raise `ToolNotFound` that names the package where these benchmarks (all where empty) need an absent program.
+
+    Executions on nodes need it there, and nodes say so.
+    """
+    if config.cluster.kind != "local":
+        return
+    chosen = [benchmark for benchmark in config.benchmarks if not benchmarks or benchmark.name in benchmarks]
+    if any(benchmark.metric.cachegrind for benchmark in chosen):
+        find_valgrind()
+    if any(benchmark.metric.counters for benchmark in chosen):
+        find_perf()

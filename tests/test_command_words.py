@@ -1,0 +1,62 @@
+"""Words of commands that name files of the project, which executions do not have in their fresh directories."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutrand.cli import run
+from layoutrand.core.config import parse
+from layoutrand.usecases.inputs import missing_in_room
+
+HEAD = '[project]\nname = "p"\n[build]\nsource = "src"\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'
+
+
+def said(tmp_path, command, more=""):
+    for name in ("inputs/x", "top.txt", "sh", "run.sh"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    words = ", ".join(f'"{word}"' for word in command)
+    text = f'{HEAD}[[benchmarks]]\nname = "b"\ncommand = [{words}]\n{more}'
+    (tmp_path / "layoutrand.toml").write_text(text)
+    return missing_in_room(parse(text, path="layoutrand.toml"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("command", "mend"),
+    [
+        (["{artefact}", "inputs/x"], "write {project}/inputs/x,"),
+        (["{artefact}", "./inputs/x"], "write {project}/inputs/x,"),
+        (["{artefact}", "top.txt"], "write {project}/top.txt,"),
+        (["{artefact}", "--file=inputs/x"], "write --file={project}/inputs/x,"),
+        (["./run.sh", "{artefact}"], "write {project}/run.sh,"),
+        (["run.sh", "{artefact}"], "write {project}/run.sh,"),
+    ],
+)
+def test_a_word_that_names_a_file_of_the_project_is_told_with_what_to_write(tmp_path, command, mend):
+    (sentence,) = said(tmp_path, command)
+    assert sentence.startswith("benchmark 'b': each execution has a fresh working directory")
+    assert mend in sentence
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        (["{artefact}", "{project}/inputs/x"], ""),
+        (["{artefact}", "x"], 'files = ["inputs/x"]'),
+        (["{artefact}", "top.txt"], 'files = ["top.txt"]'),
+        (["{artefact}", "inputs/x"], 'files = ["inputs"]'),
+        (["{artefact}", "inputs"], ""),
+        (["{artefact}", "inputs/absent", "", "-", "--", "../p/top.txt", "-x=", "/etc/passwd"], ""),
+        (["sh", "-c", "true"], ""),
+        (["sh", "-c", "x" * 5000], ""),
+    ],
+)
+def test_no_alarm_where_the_execution_has_the_file_or_it_is_none(tmp_path, command, more):
+    assert said(tmp_path, command, more) == []
+
+
+def test_it_is_told_when_the_configuration_is_read(tmp_path, capsys):
+    said(tmp_path, ["{artefact}", "inputs/x"])
+    assert run(["build", "--list-systems", "-C", str(tmp_path)]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: ") and "write {project}/inputs/x" in line
