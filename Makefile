@@ -74,7 +74,7 @@ merge: .venv/test.stamp
 	@.venv/bin/pytest -n auto --dist worksteal -m "slow and not perf and not hour" $(PYTEST)
 
 slow: .venv/test.stamp
-	@.venv/bin/pytest -n auto --dist worksteal -m "slow and not perf" $(PYTEST)
+	@LAYOUTRAND_EXAMPLES=full .venv/bin/pytest -n auto --dist worksteal -m "slow and not perf" $(PYTEST)
 	@if [ "$$(id -u)" -eq 0 ]; then $(MAKE) --no-print-directory fresh RELEASES="bookworm sid noble resolute"; \
 	  else echo "make slow: left out, for want of root: make fresh RELEASES='bookworm sid noble resolute'" >&2; fi
 	@$(MAKE) --no-print-directory versions

@@ -177,10 +177,10 @@ def test_interrupted_in_any_phase_it_leaves_nothing_running_and_goes_on_later(pr
     marker = project.root / "marker"
     if phase == "build":
         config = config.replace(
-            '"$CC', f'"touch {marker}; [ -e {marker}.quick ] || (setsid sleep 300 & sleep 300)", "$CC'
+            '"$CC', f'"[ -e {marker}.quick ] || (setsid sleep 300 & touch {marker}; sleep 300)", "$CC'
         )
     elif phase == "execution":
-        script = f"touch {marker}; [ -e {marker}.quick ] || (setsid sleep 300 & sleep 300)"
+        script = f"[ -e {marker}.quick ] || (setsid sleep 300 & touch {marker}; sleep 300)"
         config = config.replace('"{artefact}"', f'"/bin/sh", "-c", "{script}"')
     else:  # somewhere between the start of an execution and the start of the next one
         config = config.replace('"{artefact}"', f'"/bin/sh", "-c", "touch {marker}"')
@@ -233,7 +233,8 @@ def test_two_projects_on_one_machine(tmp_path):
 
 def test_what_the_build_of_a_killed_layoutrand_left_running_is_ended_by_the_next_one(project):
     marker = project.root / "marker"
-    slow = f'"touch {marker}; [ -e {marker}.quick ] || (setsid sleep 300 & sleep 300)", "$CC'
+    # The marker comes last: a shell that has not yet looked for the other file would find it and end by itself.
+    slow = f'"[ -e {marker}.quick ] || (setsid sleep 300 & touch {marker}; sleep 300)", "$CC'
     project.write(config=CONFIG.replace('"$CC', slow))
     process = project.start()
     wait_for(marker, process)
