@@ -16,9 +16,9 @@ from layoutrand.core.schedule import Slot
 from layoutrand.core.topology import Placement
 from layoutrand.errors import ConfigError, FeatureUnsupported, UsageError
 from layoutrand.model import Measurement
+from layoutrand.text.primary import primary_metric
 from layoutrand.usecases.conditions import conditions_of
 from layoutrand.usecases.experiment import current_experiment, definitions, instruments_of
-from layoutrand.usecases.selection import primary_metric
 from layoutrand.world import counters
 from layoutrand.world.disk import sha256_file
 from layoutrand.world.measure import measure

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from buildkit import section
-from layoutrand.core.hotness import Profile, function_names, hot_functions, mangled
+from layoutrand.core.hotness import function_names, hot_functions, mangled
+from layoutrand.core.profile import Profile
 
 SECTIONS = [
     section(0, name=".text.main", size=100),

@@ -9,10 +9,10 @@ from fakes import make_binary, make_config
 from layoutrand.core.config import Config, as_dict
 from layoutrand.errors import ConfigError
 from layoutrand.model import Measurement
+from layoutrand.text.primary import primary_metric
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.compare import compare
 from layoutrand.usecases.documents import compare_document
-from layoutrand.usecases.selection import primary_metric
 from test_execute import Project
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'

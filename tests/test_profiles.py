@@ -9,7 +9,8 @@ import pytest
 
 from buildkit import compiled
 from layoutrand.core import elf
-from layoutrand.core.hotness import Segment, segments
+from layoutrand.core.hotness import segments
+from layoutrand.core.profile import Segment
 from layoutrand.errors import NoMeasurement, ToolNotFound
 from layoutrand.text import callgrind, perf_script
 from layoutrand.world.packages import install

@@ -8,18 +8,8 @@ import pytest
 
 from layoutrand.errors import BundleError
 from layoutrand.world.cache import Cache, collect, entries
-from layoutrand.world.replica import (
-    Entry,
-    depth,
-    described,
-    is_used,
-    lock_beside,
-    place_of,
-    replicas,
-    restored,
-    send,
-    shortened,
-)
+from layoutrand.world.node_inputs import is_used, lock_beside, place_of, replicas
+from layoutrand.world.replica import Entry, depth, described, restored, send, shortened
 from layoutrand.world.results_file import exclusive_use
 from layoutrand.world.staging import Staging
 

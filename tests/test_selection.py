@@ -6,8 +6,8 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.errors import AnalysisError, ConfigError, ResultsError, UsageError
 from layoutrand.model import BuildFailure, Measurement
+from layoutrand.text.primary import primary_metric
 from layoutrand.usecases.experiment import current_context, current_experiment
-from layoutrand.usecases.selection import primary_metric
 from layoutrand.world.results_file import open_for_writing, results_path
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'

@@ -18,10 +18,10 @@ from layoutrand.core.cluster import Dask
 from layoutrand.errors import ClusterError
 from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.usecases import node as nodes
-from layoutrand.usecases.binaries import binary_key, take_linked
+from layoutrand.usecases.binaries import binary_key
 from layoutrand.usecases.build import SystemBuild, all_layouts, build
 from layoutrand.usecases.build_document import build_document
-from layoutrand.usecases.farm import Farm
+from layoutrand.usecases.farm import Farm, take_linked
 from layoutrand.usecases.node import Answer, Chunk, link_chunk
 from layoutrand.usecases.site import Progress
 from layoutrand.world.cache import Cache

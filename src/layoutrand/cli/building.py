@@ -81,10 +81,10 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
 
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
-    with terminal.progress("binaries") as update, farm_of(config, directory, terminal.say) as farm:
+    with terminal.progress("binaries") as update, farm_of(config, directory, terminal.say) as nodes:
         return build_systems(
             config, directory, Cache(default_root()), SubprocessRunner(), systems=systems, layouts=layouts, jobs=jobs,
-            progress=Progress(terminal.say, _counter(update, total)), farm=farm,
+            progress=Progress(terminal.say, _counter(update, total)), nodes=nodes,
         )  # fmt: skip
 
 

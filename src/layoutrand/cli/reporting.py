@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from layoutrand.core.capture import Capture
     from layoutrand.core.config import Config
     from layoutrand.model import Context
-    from layoutrand.text.html_report import Page
+    from layoutrand.text.document import Page
     from layoutrand.usecases.selection import Selection
 
 _NAME = "report.html"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.core import elf
+from layoutrand.core.profile import Profile, Segment
 from layoutrand.model import Section
 
 SHARE: Final = 0.99
@@ -28,34 +29,6 @@ MOST_OFTEN: Final = 0.5
 
 _CLASSES = re.compile(r"\.text(\.(unlikely|hot|startup|exit|split))?\.(.+)")
 _LONGEST: Final = 60
-
-
-@dataclass(frozen=True)
-class Profile:
-    """What was executed: ``total`` cost, and in one file the ``cost`` by address, ``calls`` by (from, to) address.
-
-    The cost is counted in instructions or in samples.
-    """
-
-    total: float
-    cost: Mapping[int, float]
-    calls: Mapping[tuple[int, int], int]
-
-    def plus(self, other: Profile) -> Profile:
-        """Both together, such as of two processes."""
-        cost, calls = Counter(dict(self.cost)), Counter(dict(self.calls))
-        cost.update(dict(other.cost))
-        calls.update(dict(other.calls))
-        return Profile(self.total + other.total, cost, calls)
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A stretch of a file that is loaded: where it begins in the file, at which address, and its size in bytes."""
-
-    offset: int
-    address: int
-    size: int
 
 
 @dataclass(frozen=True)

@@ -6,24 +6,21 @@ exact, and the binary shows which order was achieved.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from layoutrand.core import ldscript, user_script
 from layoutrand.core.kinds import family
 from layoutrand.core.objedit import section_name
 from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, PADDING, linker_seed
+from layoutrand.core.toolchain import version_number
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import Layout, Section
 
-Linker = Literal["gnu", "lld", "gold", "mold"]
 RENAMING: Final = frozenset({"gnu", "gold"})
 """Linkers that order sections by name; the others go by symbol, or cannot be told an order."""
 
-_VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
-_BRACKETS: Final = re.compile(r"\([^)]*\)")
 _ORDERING_FILE_SINCE: Final = (2, 43)
 """The first GNU ld with --section-ordering-file."""
 
@@ -121,9 +118,3 @@ def _shuffle(linker: str, layout: Layout) -> Request:
 def _lld_padding(layout: Layout) -> tuple[str, ...]:
     assert isinstance(layout.name, int)
     return (f"--randomize-section-padding={linker_seed(layout.name, PADDING)}",)
-
-
-def version_number(said: str) -> tuple[int, ...]:
-    """The version in what a linker says of itself, "Debian LLD 19.1.4" or "GNU ld (...) 2.40"; () if it says none."""
-    found = _VERSION.search(_BRACKETS.sub(" ", said))  # who packaged it, and of what, is in brackets
-    return tuple(int(part) for part in found[0].split(".")) if found else ()

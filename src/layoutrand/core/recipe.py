@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from layoutrand.core.config import Build, LayoutPolicy, System
 from layoutrand.core.order import LINK_ORDER, places_data
 from layoutrand.core.toolchain import Toolchain
+from layoutrand.world.environment import GIT_ENVIRONMENT
 
 BUILD_VERSION: Final = 2
 """Changed whenever a build, capture or link would come out differently for equal inputs; part of every key."""
@@ -28,13 +29,6 @@ BUILD_ENVIRONMENT: Final = (
     "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "PKG_CONFIG_PATH", *LINKER_ENVIRONMENT,
 )  # fmt: skip
 """Variables of the user's environment that reach the build and change what it makes: part of the build's key."""
-
-GIT_ENVIRONMENT: Final = (
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE",
-    "GIT_REPLACE_REF_BASE", "GIT_IMPLICIT_WORK_TREE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT",
-)  # fmt: skip
-"""Variables that tie git to one repository: set where layoutrand is started by a hook, and meant for that one."""
 
 NOT_INHERITED: Final = (
     # left over when layoutrand itself is started by make: they would hand the build a stranger's job server

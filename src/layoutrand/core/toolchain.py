@@ -6,16 +6,21 @@ path that contains a slash or ends in ``.toml``.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from layoutrand.core.config import Factor
-from layoutrand.core.linkers import Linker, version_number
 from layoutrand.core.problems import explain
 from layoutrand.errors import ConfigError, FeatureUnsupported
+
+Linker = Literal["gnu", "lld", "gold", "mold"]
+
+_VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
+_BRACKETS: Final = re.compile(r"\([^)]*\)")
 
 
 class _Table(BaseModel):
@@ -127,3 +132,9 @@ def require_version(toolchain: Toolchain, factors: list[str], version: str, othe
 def _able(factor: str, others: list[Toolchain]) -> str:
     able = [other.name for other in others if factor in other.link.factors]
     return f"these can: {', '.join(able)}" if able else "no toolchain that ships with layoutrand can"
+
+
+def version_number(said: str) -> tuple[int, ...]:
+    """The version in what a linker says of itself, "Debian LLD 19.1.4" or "GNU ld (...) 2.40"; () if it says none."""
+    found = _VERSION.search(_BRACKETS.sub(" ", said))  # who packaged it, and of what, is in brackets
+    return tuple(int(part) for part in found[0].split(".")) if found else ()

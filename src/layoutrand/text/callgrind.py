@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from layoutrand.core.hotness import Profile
+from layoutrand.core.profile import Profile
 from layoutrand.errors import NoMeasurement
 
 OPTIONS: Final = (

@@ -6,8 +6,6 @@ Everything but the figures is escaped by the template; characters that HTML cann
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,53 +13,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from layoutrand.text.document import Figure, Page, cut, plain
 from layoutrand.text.figures import style
-from layoutrand.text.figures.canvas import cut, plain
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table; the first column is text and heads its row, the others are right-aligned unless ``is_text``."""
-
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    is_text: bool = False
-
-
-@dataclass(frozen=True)
-class Figure:
-    """An SVG made by `layoutrand.text.figures`, what it shows in words, and its numbers where there are some."""
-
-    heading: str
-    svg: str
-    caption: str
-    table: Table | None = None
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page: paragraphs, listed sentences, commands, figures, tables, in this order."""
-
-    anchor: str
-    title: str
-    paragraphs: Sequence[str] = ()
-    sentences: Sequence[str] = ()
-    commands: Sequence[str] = ()
-    figures: Sequence[Figure] = ()
-    tables: Sequence[Table] = ()
-
-
-@dataclass(frozen=True)
-class Page:
-    """The whole report."""
-
-    title: str
-    subtitle: str
-    findings: Sequence[str]
-    alerts: Sequence[str]
-    facts: Sequence[tuple[str, str]]
-    sections: Sequence[Section]
 
 
 def render(page: Page) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from layoutrand.core.metric import JsonLines
 from layoutrand.errors import NoMeasurement
-from layoutrand.text.program_output import excerpt
+from layoutrand.text.foreign_fields import excerpt
 
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
 

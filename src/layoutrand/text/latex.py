@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from layoutrand.text.figures.canvas import plain
-from layoutrand.text.html_report import Table
+from layoutrand.text.document import Table, plain
 
 _SPECIAL: Final = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",

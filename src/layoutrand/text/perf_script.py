@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from layoutrand.core.hotness import Profile, Segment
+from layoutrand.core.profile import Profile, Segment
 from layoutrand.errors import NoMeasurement
 
 COUNTER: Final = "cycles:u"

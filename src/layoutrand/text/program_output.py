@@ -7,8 +7,8 @@ import re
 from typing import Final
 
 from layoutrand.errors import NoMeasurement
+from layoutrand.text.foreign_fields import excerpt
 
-_EXCERPT: Final = 80
 _LAST_LINE: Final = 200
 _SAID: Final = "; the last line of its "
 
@@ -37,12 +37,6 @@ def _show(lines: list[bytes], number: int) -> str:
         return "the end of the output"
     line = lines[number].decode("utf-8", "backslashreplace")
     return excerpt(line[:-1]) if line.endswith("\n") else f"{excerpt(line)} without a newline"
-
-
-def excerpt(line: str, *, quoted: bool = True) -> str:
-    """What fits into a message, as Python writes a string or as it is."""
-    short = line if len(line) <= _EXCERPT else line[: _EXCERPT - 3] + "..."
-    return repr(short) if quoted else short
 
 
 def read_iterations(output: bytes, regex: str, *, key: str = "metric.regex") -> tuple[float, ...]:

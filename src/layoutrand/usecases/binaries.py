@@ -9,11 +9,11 @@ from typing import Any
 
 from layoutrand.core.config import LayoutPolicy
 from layoutrand.core.recipe import binary_facts
-from layoutrand.model import STOCK, Binary, LayoutName, Verification
+from layoutrand.errors import BuildError, LayoutrandError
+from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName, Verification
 from layoutrand.usecases.relink import Linked
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes
-from layoutrand.world.staging import Staging
 
 
 def binary_key(capture_id: str, artefact: str, policy: LayoutPolicy, layout: LayoutName) -> str:
@@ -29,7 +29,7 @@ def stock_key(build_key: str, artefact: str) -> str:
 def cached_binary(cache: Cache, system: str, artefact: str, layout: LayoutName, key: str) -> Binary | None:
     """The binary under the key, if its content is what was verified; else None."""
     found = cache.load_binary(key, os.path.basename(artefact))
-    return None if found is None else _binary(found.path, found.meta, system, artefact, layout, cached=True)
+    return None if found is None else binary_of(found.path, found.meta, system, artefact, layout, cached=True)
 
 
 def kept_addresses(cache: Cache, binary: Binary) -> list[int] | None:
@@ -50,31 +50,12 @@ def store_linked(  # noqa: PLR0913 - the parts of one entry
     }  # fmt: skip
     cache.commit_binary(entry, key, meta)
     path = cache.binary_path(key, os.path.basename(artefact))
-    return _binary(path, meta, system, artefact, layout, cached=False)
+    return binary_of(path, meta, system, artefact, layout, cached=False)
 
 
-def take_linked(  # noqa: PLR0913 - what names one entry
-    cache: Cache, staging: Staging, *, key: str, system: str, artefact: str, layout: LayoutName
-) -> Binary | None:
-    """The binary that another machine linked under the key, taken from the staging directory; None if not there.
-
-    Raises `BundleError` if it is not what its record says.
-    """
-    found = staging.result(key)
-    if found is None:
-        return None
-    meta, data = found
-    name = os.path.basename(artefact)
-    with cache.scratch("take") as scratch:
-        entry = scratch / "entry"
-        with cache_errors("write", entry):
-            entry.mkdir()
-            (entry / name).write_bytes(data)
-            (entry / name).chmod(0o755)
-        meta = {**meta, "system": system}
-        cache.commit_binary(entry, key, meta)
-    staging.drop_result(key)
-    return _binary(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
+def as_failure(system: str, artefact: str, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
+    """The record of an error that left a layout without a binary."""
+    return BuildFailure(system, artefact, layout, str(error), error.log if isinstance(error, BuildError) else None)
 
 
 def store_stock(cache: Cache, system: str, artefact: str, key: str, data: bytes) -> Binary:
@@ -98,12 +79,13 @@ def store_file(  # noqa: PLR0913 - the parts of one entry
             (entry / name).write_bytes(data)
             (entry / name).chmod(0o755)
         cache.commit_binary(entry, key, meta)
-    return _binary(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
+    return binary_of(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
 
 
-def _binary(  # noqa: PLR0913 - the parts of one value
+def binary_of(  # noqa: PLR0913 - the parts of one value
     path: Path, meta: Any, system: str, artefact: str, layout: LayoutName, *, cached: bool
 ) -> Binary:
+    """The binary that a record of the cache describes."""
     proof = meta["verification"]
     return Binary(
         system=system, artefact=artefact, layout=layout, path=path, sha256=meta["sha256"],

@@ -30,7 +30,8 @@ from layoutrand.world.cache import Cache, default_root
 from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, sha256_file, write_atomically
 from layoutrand.world.host import host_facts, node_name, processor
 from layoutrand.world.measure import measure
-from layoutrand.world.replica import place_of, restored
+from layoutrand.world.node_inputs import place_of
+from layoutrand.world.replica import restored
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging
 

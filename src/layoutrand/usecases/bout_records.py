@@ -11,7 +11,8 @@ from layoutrand.model import BuildFailure, Context, Execution, Experiment, SlotK
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.bout import record_key, record_of
 from layoutrand.world.disk import remove_tree
-from layoutrand.world.replica import lock_beside, shortened
+from layoutrand.world.node_inputs import lock_beside
+from layoutrand.world.replica import shortened
 from layoutrand.world.shelf import Shelf
 
 LONGEST_OUTPUT: Final = 4 << 20  # bytes of one file of a failed execution that travel; of longer ones both ends

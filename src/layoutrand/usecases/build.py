@@ -14,17 +14,16 @@ from layoutrand.core.recipe import Recipe, Variant
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.usecases import prebuilt
-from layoutrand.usecases.binaries import cached_binary, stock_key, store_stock
+from layoutrand.usecases.binaries import as_failure, cached_binary, stock_key, store_stock
 from layoutrand.usecases.capture import Order, build_stock, capture, make_order
-from layoutrand.usecases.farm import Farm
 from layoutrand.usecases.jdk_layouts import make_jdk_layouts
 from layoutrand.usecases.libraries import companions
-from layoutrand.usecases.linking import Linking
+from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.usecases.memory import recall_capture, remember_build
-from layoutrand.usecases.node import Reference
 from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.rebuild import Rebuilt, rebuild
-from layoutrand.usecases.site import Progress, Site, as_failure, refuse_twins, threads
+from layoutrand.usecases.site import LinkingNodes, Progress, Site, refuse_twins, threads
+from layoutrand.usecases.suites import build_tools
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors
@@ -51,20 +50,20 @@ class SystemBuild:
 def build(  # noqa: PLR0913 - one argument for each choice of the user
     config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str],
     layouts: Sequence[LayoutName], jobs: int, progress: Progress,
-    farm: Farm | None = None,
+    nodes: LinkingNodes | None = None,
 ) -> list[SystemBuild]:  # fmt: skip
     """Build the layouts of the systems; failures are returned, not raised, and never stop the others.
 
     Captures come first (each system's instrumented and stock builds, as many at a time as there are jobs), then all
     missing binaries are linked and verified, ``jobs`` at a time. In rebuild mode each layout is a build of its own.
     Prebuilt systems have their stock binaries, whatever the ``layouts``, and these with factors of a JDK.
-    With a ``farm`` its nodes link the layouts.
+    Where there are ``nodes`` they link the layouts.
     """
     everything = list(systems)
     systems = [name for name in everything if config.systems[name].prebuilt is None]
     relinking = config.build.mode == "relink"
     at_once = max(1, min(jobs, len(systems) * (relinking + (STOCK in layouts))))
-    site = Site(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say), farm)
+    site = Site(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say), nodes)
     if ended := end_abandoned_builds(cache):
         progress.say(f"ended {ended} process(es) of a build whose layoutrand was killed")
     share = replace(site, jobs=max(1, jobs // at_once))
@@ -82,7 +81,7 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
     for _ in [result for stock in controls.values() for result in stock.results]:
         progress.advance()
     nothing = _Stock([], [])
-    if relinking and farm is not None:  # all systems at a time: who waits for nodes takes nothing from this machine
+    if relinking and nodes is not None:  # all systems at a time: who waits for nodes takes nothing from this machine
         with threads(site, max(1, len(systems))) as pool:
             results = list(
                 pool.map(lambda name: _layouts(site, name, bases[name], controls.get(name, nothing), layouts), systems)
@@ -135,7 +134,7 @@ def find_order(site: Site, name: str, variant: Variant) -> Order:
     factors = tuple(site.config.layout.factors)
     toolbox = toolboxes.prepare(options.toolchain, site.project, factors, site.runner)
     recipe = Recipe(name, variant, site.config.build, options, toolbox.toolchain, factors)
-    return make_order(recipe, site.origins.find(recipe), toolbox)
+    return make_order(recipe, site.origins.find(recipe), toolbox, build_tools(recipe.build))
 
 
 def _capture(site: Site, name: str) -> _Base:
@@ -264,16 +263,17 @@ def _artefact_layouts(
     jobs = task.site.jobs
     task = replace(task, linking=replace(task.linking, runner=InTurn(task.site.runner, jobs)))
     with task.site.cache.desks("link") as desk, threads(task.site, jobs + (jobs > 1)) as pool:
-        if task.site.farm is not None:
-            results |= _farmed(task, task.site.farm, missing, found, desk)
+        if task.site.nodes is not None:
+            results |= _on_nodes(task, task.site.nodes, missing, found, desk)
         else:
             results |= dict(zip(missing, pool.map(lambda layout: task.make(layout, desk), missing), strict=True))
     return [results[layout] for layout in layouts]
 
 
-def _farmed(
-    task: _Task, farm: Farm, missing: Sequence[LayoutName], found: Mapping[LayoutName, Binary], desk: Callable[[], Path]
-) -> dict[LayoutName, Binary | BuildFailure]:
+def _on_nodes(
+    task: _Task, nodes: LinkingNodes, missing: Sequence[LayoutName], found: Mapping[LayoutName, Binary],
+    desk: Callable[[], Path],
+) -> dict[LayoutName, Binary | BuildFailure]:  # fmt: skip
     """The missing layouts, linked by nodes: all but the first that can be, which is linked here for them to repeat."""
     results: dict[LayoutName, Binary | BuildFailure] = dict(found)
     for layout in missing:
@@ -284,7 +284,7 @@ def _farmed(
     first = next((result for result in results.values() if isinstance(result, Binary)), None)
     if left and first is not None:
         reference = Reference(first.layout, first.sha256)
-        results |= farm.link(task.linking, left, reference, task.site.progress.advance)
+        results |= nodes.link(task.linking, left, reference, task.site.progress.advance)
     return {layout: results[layout] for layout in missing}
 
 

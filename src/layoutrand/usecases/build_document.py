@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from layoutrand.model import Binary
+from layoutrand.model import Binary, BuildFailure
 from layoutrand.usecases.build import SystemBuild
-from layoutrand.usecases.documents import build_failure_json
 
 
 def build_document(results: Sequence[SystemBuild]) -> dict[str, Any]:
@@ -22,6 +21,14 @@ def build_document(results: Sequence[SystemBuild]) -> dict[str, Any]:
         "captures": captures,
         "warnings": [note for result in results for note in result.notes],
     }
+
+
+def build_failure_json(failure: BuildFailure) -> dict[str, Any]:
+    """A failed binary for reports."""
+    return {
+        "system": failure.system, "artefact": failure.artefact, "seed": failure.layout, "error": failure.error,
+        "log": None if failure.log is None else str(failure.log),
+    }  # fmt: skip
 
 
 def _capture_json(result: SystemBuild) -> dict[str, Any] | None:

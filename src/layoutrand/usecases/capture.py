@@ -6,16 +6,15 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from layoutrand.core import elf, linkline
 from layoutrand.core.capture import Capture, CapturedLink, identity_facts
 from layoutrand.core.recipe import Recipe
-from layoutrand.core.suites.generated import SuiteBuild
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
 from layoutrand.model import LayoutName
 from layoutrand.text.build_output import lacks_c_library
@@ -23,8 +22,6 @@ from layoutrand.usecases.collect import Bench, Place
 from layoutrand.usecases.ingest import ingest
 from layoutrand.usecases.libraries import unlisted_libraries
 from layoutrand.usecases.origin import Origin, Say
-from layoutrand.usecases.relink_service import relinking
-from layoutrand.usecases.spec_suite import check_built, learned_hash
 from layoutrand.world import source
 from layoutrand.world.cache import Cache
 from layoutrand.world.compiling import what_stops
@@ -40,11 +37,31 @@ _LITTLE = 1 << 20  # bytes
 _LINES = 5000
 
 
+class SuiteTools(Protocol):
+    """What is known of a build that a suite's own tools do."""
+
+    def check(self, system: str, tree: Path, log: Path, status: int) -> None:
+        """Raise `BuildFailed` or `CaptureFailed` unless the tools, which ended with ``status``, made what was asked."""
+
+    def exehash(self, tree: Path) -> str:
+        """What the suite's hash of an executable is: "sha256" of its file, "other", or "" where unknown."""
+
+
+class Relinking(Protocol):
+    """What lays out the links of a build while it happens."""
+
+    def written(self, space: Workspace, tree: Path) -> Path | None:
+        """The path of the orders that were written in the workspace, for this tree; None to lay out nothing."""
+
+    def serving(self, orders: Path) -> AbstractContextManager[None]:
+        """While it lasts, links are laid out by these orders."""
+
+
 @dataclass(frozen=True)
 class Order:
     """One build to do: its recipe, its source, the tools, and the key under which the result is remembered.
 
-    ``facts`` is what the key is the digest of.
+    ``facts`` is what the key is the digest of; ``tools`` are a suite's, where these do the build.
     """
 
     recipe: Recipe
@@ -52,12 +69,13 @@ class Order:
     toolbox: Toolbox
     key: str
     facts: Mapping[str, Any]
+    tools: SuiteTools | None = None
 
 
-def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox) -> Order:
+def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox, tools: SuiteTools | None = None) -> Order:
     """The order with its key."""
     facts = recipe.key_facts(origin.facts, toolbox.facts(), os.environ)
-    return Order(recipe, origin, toolbox, sha256_bytes(canonical_json(facts)), facts)
+    return Order(recipe, origin, toolbox, sha256_bytes(canonical_json(facts)), facts, tools)
 
 
 def capture(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> Capture:
@@ -102,12 +120,11 @@ def built(  # noqa: PLR0913 - what to build, with what, and how it is told
     jobs: int,
     say: Say,
     layout: LayoutName | None = None,
-    relink: Callable[[Workspace, Path], Path | None] = lambda _space, _tree: None,
+    relinking: Relinking | None = None,
 ) -> Iterator[tuple[Workspace, Path, Path, float]]:
     """A workspace in which the user's commands have succeeded: it, the tree, the log, and the seconds they took.
 
-    Where the links of this build are to be laid out ``layout`` names how, and ``relink`` writes the order for them in
-    the workspace (for the tree that is built in) and returns its path; None to lay out nothing.
+    Where the links of this build are to be laid out, ``layout`` names how and ``relinking`` does it.
     """
     recipe = order.recipe
     kind = "stock" if recipe.variant == "stock" else "instrumented" if layout is None else f"layout {layout}:"
@@ -118,18 +135,18 @@ def built(  # noqa: PLR0913 - what to build, with what, and how it is told
         if order.origin.in_place is None:
             with cache_errors("copy the source to", space.tree):
                 order.origin.fetch(space.tree)
-        written = relink(space, tree)
+        written = None if relinking is None else relinking.written(space, tree)
         write_wrappers(space, recipe, order.toolbox, tree=tree, relink=written)
         log.unlink(missing_ok=True)
         say(f"{recipe.system}: {kind} build")
         begin = time.perf_counter()
-        with relinking(written):
+        with nullcontext() if relinking is None or written is None else relinking.serving(written):
             status = runner.run_logged(
                 ["bash", "-c", recipe.script(jobs)], cwd=tree, log=log, timeout_s=recipe.build.timeout_s,
                 env=build_environment(os.environ, space, recipe, order.toolbox),
             )  # fmt: skip
-        if isinstance(recipe.build, SuiteBuild):  # whatever the status: SPEC's tools may fail with 0
-            check_built(recipe.build, recipe.system, tree, log, status)
+        if order.tools is not None:  # whatever the status: SPEC's tools may fail with 0
+            order.tools.check(recipe.system, tree, log, status)
         if status != 0:
             _check_c_library(order, runner, log)
             raise BuildFailed(
@@ -247,10 +264,9 @@ def _first_that_replays(records: Sequence[Record], bench: Bench, prefix: str, lo
 
 def suite_facts(order: Order, tree: Path, say: Say) -> dict[str, str]:
     """What was learned of the suite whose tools built the tree."""
-    build = order.recipe.build
-    if not isinstance(build, SuiteBuild):
+    if order.tools is None:
         return {}
-    learned = learned_hash(build, tree)
+    learned = order.tools.exehash(tree)
     if learned == "other":
         say(
             f"{order.recipe.system}: exehash of this suite is not the SHA-256 of the executable, so executions are "

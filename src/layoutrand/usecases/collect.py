@@ -15,7 +15,8 @@ from pathlib import Path
 
 from layoutrand.core import archive, elf, ldscript, linkline, linkmap, lto, objects, user_script
 from layoutrand.core.capture import CapturedLink
-from layoutrand.core.linkers import thread_limit, version_number
+from layoutrand.core.linkers import thread_limit
+from layoutrand.core.toolchain import version_number
 from layoutrand.errors import CaptureFailed
 from layoutrand.usecases import bitcode_link
 from layoutrand.usecases.bitcode_link import Reader, find_nm, with_stubs

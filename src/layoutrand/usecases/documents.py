@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutrand.core.disturbance import Disturbed
-from layoutrand.model import BuildFailure, Execution
+from layoutrand.model import Execution
 from layoutrand.stats import Interval
 from layoutrand.usecases.aa import Halves, aa_document
 from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
 from layoutrand.usecases.basis import basis, basis_json
+from layoutrand.usecases.build_document import build_failure_json
 from layoutrand.usecases.compare import BenchmarkRatio, Comparison, SuiteRatio
 from layoutrand.usecases.findings import Findings
 from layoutrand.usecases.node_document import node_table_json, sample_nodes_json
@@ -69,14 +70,6 @@ def disturbed_json(row: Disturbed) -> dict[str, Any]:
         "disturbed_failed": row.failed,
         "by": dict(row.by), "systems": dict(row.systems),
         "examples": dict(row.examples),
-    }  # fmt: skip
-
-
-def build_failure_json(failure: BuildFailure) -> dict[str, Any]:
-    """A failed binary for reports."""
-    return {
-        "system": failure.system, "artefact": failure.artefact, "seed": failure.layout, "error": failure.error,
-        "log": None if failure.log is None else str(failure.log),
     }  # fmt: skip
 
 

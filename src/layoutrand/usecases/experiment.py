@@ -23,8 +23,8 @@ from layoutrand.core.topology import format_cpus
 from layoutrand.errors import ConfigError
 from layoutrand.model import Context, Execution, Experiment, SlotKey
 from layoutrand.text import cachegrind, perf_stat
+from layoutrand.world.disk import digest_of_input
 from layoutrand.world.host import host_facts, host_key
-from layoutrand.world.workplace import digest_of_input
 
 PROTOCOL: Final = 1
 """How an execution is made and measured; raised whenever a change could move results.

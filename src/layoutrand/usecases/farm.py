@@ -18,12 +18,13 @@ from layoutrand.core.capture import Capture
 from layoutrand.core.cluster import Remote
 from layoutrand.errors import BundleError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName
-from layoutrand.usecases.binaries import cached_binary, take_linked
+from layoutrand.usecases.binaries import binary_of, cached_binary
 from layoutrand.usecases.bundle import export_capture
 from layoutrand.usecases.dealing import Dealer, Problem
-from layoutrand.usecases.linking import Linking
-from layoutrand.usecases.node import VERSION, Answer, Chunk, Reference, link_chunk
+from layoutrand.usecases.linking import Linking, Reference
+from layoutrand.usecases.node import VERSION, Answer, Chunk, link_chunk
 from layoutrand.usecases.origin import Say
+from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors
 from layoutrand.world.staging import Staging
 
@@ -199,3 +200,27 @@ class _Batch:
     def _settle(self, layout: LayoutName, result: Binary | BuildFailure) -> None:
         self.results[layout] = result
         self._advance()
+
+
+def take_linked(  # noqa: PLR0913 - what names one entry
+    cache: Cache, staging: Staging, *, key: str, system: str, artefact: str, layout: LayoutName
+) -> Binary | None:
+    """The binary that another machine linked under the key, taken from the staging directory; None if not there.
+
+    Raises `BundleError` if it is not what its record says.
+    """
+    found = staging.result(key)
+    if found is None:
+        return None
+    meta, data = found
+    name = os.path.basename(artefact)
+    with cache.scratch("take") as scratch:
+        entry = scratch / "entry"
+        with cache_errors("write", entry):
+            entry.mkdir()
+            (entry / name).write_bytes(data)
+            (entry / name).chmod(0o755)
+        meta = {**meta, "system": system}
+        cache.commit_binary(entry, key, meta)
+    staging.drop_result(key)
+    return binary_of(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)

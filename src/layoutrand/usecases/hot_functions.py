@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from layoutrand.core import elf
 from layoutrand.core.command import SYSTEM_PATH
-from layoutrand.core.hotness import Profile, segments
+from layoutrand.core.hotness import segments
+from layoutrand.core.profile import Profile
 from layoutrand.core.schedule import CALLGRIND, PERF_RECORD, Slot
 from layoutrand.core.suites.readings import SpecReading
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound

@@ -8,23 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from layoutrand.core import jdk
-from layoutrand.core.command import SYSTEM_PATH
 from layoutrand.core.distance import kendall_tau
 from layoutrand.core.jdk import CDS_ORDER, JvmFacts
-from layoutrand.errors import BuildError, BuildFailed, LayoutNotApplied, LayoutrandError
+from layoutrand.errors import BuildError, BuildFailed, LayoutrandError
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName, Verification
-from layoutrand.text.jvm_log import jvm_facts
-from layoutrand.usecases.binaries import cached_binary, store_file
-from layoutrand.usecases.site import Site, as_failure, refuse_twins, threads
+from layoutrand.usecases.binaries import as_failure, cached_binary, store_file
+from layoutrand.usecases.jvm_start import observed, run_java
+from layoutrand.usecases.site import Site, refuse_twins, threads
 from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, sha256_file
-from layoutrand.world.process import Runner
-
-TIMEOUT_S: Final = 600.0
-_LOG: Final = "layoutrand-jvm.log"
-_SHOWN: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -156,31 +150,3 @@ class _Maker:
             text_size=seen.binary.path.stat().st_size,
         )  # fmt: skip
         return replace(seen.binary, text_sha256=seen.facts.digest(), verification=proof)
-
-
-def observed(  # noqa: PLR0913 - the parts of one step
-    runner: Runner, home: Path, words: Sequence[str], folder: Path, factors: Sequence[str], binary: Binary, system: str
-) -> JvmFacts:
-    """Start a JVM with these words that does nothing else, and read what it is like.
-
-    Raises `LayoutNotApplied` where it does not start, or is not as the layout asks.
-    """
-    printed = folder / "printed"
-    where = f"system {system}, layout {binary.layout}: java {' '.join(words)}"
-    status = run_java(runner, home, [*jdk.log_options(_LOG), *words, "-version"], folder, printed)
-    said = printed.read_text("utf-8", "backslashreplace")
-    if status != 0:
-        raise LayoutNotApplied(f"{where} ends with status {status}:\n{said[-_SHOWN:]}")
-    log = folder / _LOG
-    facts = jvm_facts(log.read_text("utf-8", "backslashreplace") if log.exists() else "", said)
-    if wrong := jdk.not_as_asked(factors, binary.layout, facts):
-        raise LayoutNotApplied(f"{where}: " + "; ".join(wrong))
-    return facts
-
-
-def run_java(runner: Runner, home: Path, words: Sequence[str], folder: Path, log: Path) -> int:
-    """Start ``java`` of a JDK in an environment that holds nothing of the user's; its exit status."""
-    environment = {"PATH": SYSTEM_PATH, "HOME": str(folder), "LANG": "C.UTF-8", "TMPDIR": str(folder)}
-    return runner.run_logged(
-        [str(home / "bin/java"), *words], cwd=folder, env=environment, log=log, timeout_s=TIMEOUT_S
-    )

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from layoutrand.core.jdk import factors_of_a_jdk, moved_classes, words_of_the_jvm
+from layoutrand.core.config import Config
+from layoutrand.core.jdk import JvmFacts, factors_of_a_jdk, moved_classes, words_of_the_jvm
 from layoutrand.core.schedule import Slot
 from layoutrand.errors import LayoutNotApplied
 from layoutrand.model import STOCK, Binary, LayoutName
-from layoutrand.usecases.jdk_layouts import observed
-from layoutrand.usecases.run_plan import Request
+from layoutrand.usecases.jvm_start import observed
 from layoutrand.world.process import SubprocessRunner
 
 
 class JdkProofs:
     """The proofs of one call of `execute`."""
 
-    def __init__(self, request: Request) -> None:
-        """Nothing is proved yet."""
-        self._config, self._project, self._jvms = request.config, request.project.resolve(), request.jvms
-        self._factors = factors_of_a_jdk(request.config.layout.factors)
+    def __init__(self, config: Config, project: Path, jvms: Mapping[tuple[str, LayoutName], JvmFacts]) -> None:
+        """Nothing is proved yet; ``jvms`` has what a JVM said of itself when each system's layout was made."""
+        self._config, self._project, self._jvms = config, project.resolve(), jvms
+        self._factors = factors_of_a_jdk(config.layout.factors)
         self._proved: set[tuple[str, LayoutName, tuple[str, ...]]] = set()
 
     def prove(self, slot: Slot, binary: Binary, argv: Sequence[str], folder: Path) -> bool:

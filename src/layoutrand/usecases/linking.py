@@ -15,13 +15,20 @@ from layoutrand.core.freedom import only_one_layout
 from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
-from layoutrand.usecases.binaries import binary_key, store_linked
+from layoutrand.usecases.binaries import as_failure, binary_key, store_linked
 from layoutrand.usecases.relink import Linked, link_layout, verify
-from layoutrand.usecases.site import as_failure
 from layoutrand.world.cache import Cache
 from layoutrand.world.disk import cache_errors, remove_tree
 from layoutrand.world.process import Runner
 from layoutrand.world.toolbox import Tool
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A layout that the home has linked, and the SHA-256 that it has there."""
+
+    layout: LayoutName
+    sha256: str
 
 
 @dataclass(frozen=True)

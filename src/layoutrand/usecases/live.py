@@ -15,7 +15,7 @@ from layoutrand.core.config import Benchmark
 from layoutrand.core.schedule import Slot
 from layoutrand.model import Execution
 from layoutrand.stats import mean_interval
-from layoutrand.usecases.selection import primary_metric
+from layoutrand.text.primary import primary_metric
 
 _LONG_S: Final = 1.0
 """From where on the time between executions is small beside them, so that it need not be known."""

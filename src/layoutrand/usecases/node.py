@@ -23,7 +23,7 @@ from layoutrand.errors import ClusterError, LayoutrandError
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.usecases.binaries import cached_binary
 from layoutrand.usecases.bundle import import_capture
-from layoutrand.usecases.linking import Linking
+from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.world.cache import Cache, default_root
 from layoutrand.world.disk import sha256_file, tail
 from layoutrand.world.host import node_name
@@ -35,14 +35,6 @@ VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}"
 """Of layoutrand and of how it links: home and nodes must agree."""
 
 _LOG_LINES: Final = 200
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A layout that the home has linked, and the SHA-256 that it has there."""
-
-    layout: LayoutName
-    sha256: str
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from layoutrand.stats import Interval
-from layoutrand.text.html_report import Section, Table
+from layoutrand.text.document import Section, Table
 from layoutrand.text.quantities import NO_BOUNDS, changes, percent, telling
 from layoutrand.usecases.node_table import NodeRow, NodeTable
 

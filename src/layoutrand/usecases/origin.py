@@ -16,11 +16,9 @@ from layoutrand.core.suites.generated import SuiteBuild
 from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
 from layoutrand.world import git_command, source
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import sha256_bytes
+from layoutrand.world.disk import digest_of_input, sha256_bytes, write_files
 from layoutrand.world.repository import Mirrors
-from layoutrand.world.spec_root import write_files
 from layoutrand.world.submodules import is_local
-from layoutrand.world.workplace import digest_of_input
 from layoutrand.world.worktree import git_state
 
 Say = Callable[[str], None]

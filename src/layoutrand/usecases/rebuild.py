@@ -12,24 +12,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layoutrand.core import descent, linkline
 from layoutrand.core.capture import Capture, CapturedLink
+from layoutrand.core.config import LayoutPolicy
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.usecases import apply
-from layoutrand.usecases.binaries import binary_key, cached_binary, store_linked
+from layoutrand.usecases.binaries import as_failure, binary_key, cached_binary, store_linked
 from layoutrand.usecases.capture import Order, built, suite_facts
 from layoutrand.usecases.collect import Place
 from layoutrand.usecases.descend import Build, Descendant, descend, difference
 from layoutrand.usecases.libraries import unlisted_libraries
 from layoutrand.usecases.memory import remember_build
 from layoutrand.usecases.relink import Linked
-from layoutrand.usecases.site import Site, as_failure, refuse_twins, threads
+from layoutrand.usecases.relink_service import relinking
+from layoutrand.usecases.site import Site, refuse_twins, threads
 from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
+from layoutrand.world.toolbox import Toolbox
 from layoutrand.world.workspace import Workspace
 
 Results = dict[str, Binary | BuildFailure]
@@ -77,6 +80,26 @@ def rebuild(site: Site, system: str, find: Callable[[], Order], layouts: Sequenc
 def reference_key(order: Order) -> str:
     """What identity's build is remembered by, which all others are compared with."""
     return sha256_bytes(canonical_json({"mode": "rebuild", "build": order.key}))
+
+
+@dataclass(frozen=True)
+class _Relinking:
+    """Lays out links of one build that write ``only`` (paths in the tree; empty for all)."""
+
+    layout: LayoutName
+    policy: LayoutPolicy
+    only: tuple[str, ...]
+    toolbox: Toolbox
+
+    def written(self, space: Workspace, tree: Path) -> Path:
+        """See `Relinking.written`."""
+        place = Place(str(tree), str(space.temporary), str(space.wrappers))
+        wanted = tuple(linkline.absolute(name, str(tree)) for name in self.only)
+        return apply.Order(self.layout, self.policy, wanted, place, self.toolbox).write(space.base / "order.json")
+
+    def serving(self, orders: Path) -> AbstractContextManager[None]:
+        """See `Relinking.serving`."""
+        return relinking(orders)
 
 
 @dataclass(frozen=True)
@@ -178,17 +201,11 @@ class _Job:
     @contextmanager
     def _building(self, layout: LayoutName, only: Sequence[str]) -> Iterator[Build]:
         """A build in which the layout is applied to links that write ``only`` (paths in the tree; empty for all)."""
-        site, toolbox = self.site, self.order.toolbox
-
-        def write_order(space: Workspace, tree: Path) -> Path:
-            place = Place(str(tree), str(space.temporary), str(space.wrappers))
-            wanted = tuple(linkline.absolute(name, str(tree)) for name in only)
-            order = apply.Order(layout, site.config.layout, wanted, place, toolbox)
-            return order.write(space.base / "order.json")
-
+        site = self.site
+        relinks = _Relinking(layout, site.config.layout, tuple(only), self.order.toolbox)
         with built(
             self.order, site.cache, site.runner, jobs=site.jobs, say=site.progress.say, layout=layout,
-            relink=write_order,
+            relinking=relinks,
         ) as (space, tree, log, build_s):  # fmt: skip
             yield Build(apply.read_outcomes(space), tree, log, build_s)
 

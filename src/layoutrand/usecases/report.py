@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from layoutrand.core.capture import Capture
 from layoutrand.model import Context
-from layoutrand.text.html_report import Page, Section, Table
+from layoutrand.text.document import Page, Section, Table
 from layoutrand.text.quantities import change, changes, percent, quantity
 from layoutrand.usecases import node_words, report_facts, report_figures, report_host, report_ratios, sentences
 from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control, analyse, choose_metrics

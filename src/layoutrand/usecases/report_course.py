@@ -10,8 +10,8 @@ from layoutrand.core.schedule import SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Execution
 from layoutrand.stats import autocorrelation, mean_interval
+from layoutrand.text.document import Figure, Table
 from layoutrand.text.figures import plot
-from layoutrand.text.html_report import Figure, Table
 from layoutrand.text.quantities import percent, quantity
 from layoutrand.usecases.analyse import Analysis
 from layoutrand.usecases.report_members import Axis, Member, remarks_of

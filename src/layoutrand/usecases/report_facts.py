@@ -9,7 +9,7 @@ from typing import Final
 
 from layoutrand.core.disturbance import explanations, summary, whereabouts
 from layoutrand.model import BinaryName, Context
-from layoutrand.text.html_report import Section, Table
+from layoutrand.text.document import Section, Table
 from layoutrand.usecases.analyse import AnalysisReport
 from layoutrand.usecases.basis import (
     SystemBasis,

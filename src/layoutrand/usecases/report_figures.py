@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
+from layoutrand.text.document import Figure, Table
 from layoutrand.text.figures import plot, rows
-from layoutrand.text.html_report import Figure, Table
 from layoutrand.text.quantities import percent, quantity
 from layoutrand.usecases.analyse import LEVELS, Analysis
 from layoutrand.usecases.findings import Outlier

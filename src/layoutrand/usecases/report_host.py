@@ -14,7 +14,7 @@ from layoutrand.core.config import Config
 from layoutrand.core.seeds import format_seeds
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import Context
-from layoutrand.text.html_report import Section, Table
+from layoutrand.text.document import Section, Table
 from layoutrand.text.quantities import quantity
 from layoutrand.usecases.basis import node_words
 from layoutrand.usecases.experiment import is_pool

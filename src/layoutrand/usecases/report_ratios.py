@@ -9,9 +9,8 @@ from typing import Final
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import Interval
+from layoutrand.text.document import Figure, Section, Table, cut
 from layoutrand.text.figures import rows
-from layoutrand.text.figures.canvas import cut
-from layoutrand.text.html_report import Figure, Section, Table
 from layoutrand.text.quantities import NO_BOUNDS, change, quantity
 from layoutrand.usecases import sentences
 from layoutrand.usecases.compare import UNDECIDED, BenchmarkRatio, Comparison, adjusted, compare

@@ -15,15 +15,13 @@ from layoutrand.core.attempts import that_count
 from layoutrand.core.cluster import Local
 from layoutrand.core.conditions import mixed_cpus
 from layoutrand.core.config import Benchmark, Config, choose
-from layoutrand.core.counters import metric_of
 from layoutrand.core.disturbance import Disturbed, mixed_settings, summary, whereabouts
 from layoutrand.core.metric import Better
-from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF, SIMULATED
+from layoutrand.core.schedule import NATIVE, SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import (
     IDENTITY,
     STOCK,
-    WALL_METRIC,
     BinaryName,
     BuildFailure,
     Execution,
@@ -31,7 +29,7 @@ from layoutrand.model import (
     LayoutName,
     Node,
 )
-from layoutrand.text.cachegrind import ESTIMATED_CYCLES
+from layoutrand.text.primary import primary_metric
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.iterations import all_warmup, read_now
 from layoutrand.world.results import ResultsStore
@@ -184,21 +182,6 @@ def select(question: Question, store: ResultsStore) -> Selection:
         of_host=tuple(of_host),
         nodes=tuple(node for each in merged for node in store.nodes(each)),
     )
-
-
-def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
-    """(Instrument, metric) that a benchmark is judged by.
-
-    What ``primary`` says, else wall time, else the first number that the program prints, else the cycles estimated
-    from simulated caches, else the first of the counters.
-    """
-    metric = benchmark.metric
-    native = [WALL_METRIC] * metric.wall + [number.name for number in metric.numbers().values()]
-    if metric.primary is not None:
-        return (NATIVE if metric.primary in native else PERF), metric.primary
-    if native:
-        return NATIVE, native[0]
-    return (CACHEGRIND, ESTIMATED_CYCLES) if metric.cachegrind else (PERF, metric_of(metric.counters[0]))
 
 
 def _in_one_layout(config: Config, systems: list[str]) -> list[str]:

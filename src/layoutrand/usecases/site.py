@@ -7,20 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from layoutrand.core import descent
 from layoutrand.core.config import Config
-from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.usecases.libraries import companions
+from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.usecases.origin import Origins, Say
 from layoutrand.world.cache import Cache
 from layoutrand.world.interrupts import prompt_interrupts
 from layoutrand.world.process import Runner
-
-if TYPE_CHECKING:
-    from layoutrand.usecases.farm import Farm
 
 
 @dataclass(frozen=True)
@@ -31,9 +28,21 @@ class Progress:
     advance: Callable[[], None]
 
 
+class LinkingNodes(Protocol):
+    """Other machines that link layouts of a build."""
+
+    def link(
+        self, linking: Linking, layouts: Sequence[LayoutName], reference: Reference, advance: Callable[[], None]
+    ) -> dict[LayoutName, Binary | BuildFailure]:
+        """Every layout's binary in this machine's cache, or why there is none; ``advance`` is called after each."""
+
+    def stop(self) -> None:
+        """Give nothing out any more and wait for nothing, from any thread."""
+
+
 @dataclass(frozen=True)
 class Site:
-    """Where and with what everything is built; with a ``farm``, layouts are linked on its nodes."""
+    """Where and with what everything is built; layouts are linked on ``nodes`` where there are some."""
 
     config: Config
     project: Path
@@ -42,7 +51,7 @@ class Site:
     jobs: int
     progress: Progress
     origins: Origins
-    farm: Farm | None = None
+    nodes: LinkingNodes | None = None
 
 
 @contextmanager
@@ -55,16 +64,11 @@ def threads(site: Site, workers: int) -> Iterator[ThreadPoolExecutor]:
         except BaseException:
             site.runner.stop()
             site.origins.stop()
-            if site.farm is not None:
-                site.farm.stop()
+            if site.nodes is not None:
+                site.nodes.stop()
             pool.shutdown(cancel_futures=True)
             raise
         pool.shutdown()
-
-
-def as_failure(system: str, artefact: str, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
-    """The record of an error that left a layout without a binary."""
-    return BuildFailure(system, artefact, layout, str(error), error.log if isinstance(error, BuildError) else None)
 
 
 def refuse_twins(rows: Mapping[str, Sequence[Binary | BuildFailure]]) -> dict[str, list[Binary | BuildFailure]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -108,6 +109,21 @@ def _benchmark(suite: SpecSuite, facts: SpecFacts, benchmark: SpecBenchmark, lab
         env=suite.env, timeout_s=suite.timeout_s,
         metric=Metric(suite=SpecReading(kind="spec-rsf", benchmark=benchmark.name)),
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SpecTools:
+    """SPEC's own tools, which do this build."""
+
+    build: SuiteBuild
+
+    def check(self, system: str, tree: Path, log: Path, status: int) -> None:
+        """See `check_built`."""
+        check_built(self.build, system, tree, log, status)
+
+    def exehash(self, tree: Path) -> str:
+        """See `learned_hash`."""
+        return learned_hash(self.build, tree)
 
 
 def check_built(build: SuiteBuild, system: str, tree: Path, log: Path, status: int) -> None:

@@ -18,8 +18,8 @@ from layoutrand.usecases.images import Images
 from layoutrand.usecases.jdk_proof import JdkProofs
 from layoutrand.usecases.run_plan import Plan, Request
 from layoutrand.world.counters import make_fifo
+from layoutrand.world.disk import write_files
 from layoutrand.world.measure import Command
-from layoutrand.world.spec_root import write_files
 from layoutrand.world.workplace import Room, Workplace
 
 CACHEGRIND_SLOWDOWN: Final = 50
@@ -37,7 +37,8 @@ class Stage:
     @classmethod
     def of(cls, request: Request, workplace: Workplace, say: Callable[[str], None]) -> Stage:
         """The stage of one call: nothing is made or proved yet."""
-        return cls(workplace, Images(request.config, request.project, request.origins, say), JdkProofs(request))
+        images = Images(request.config, request.project, request.origins, say)
+        return cls(workplace, images, JdkProofs(request.config, request.project, request.jvms))
 
 
 def command_of(plan: Plan, slot: Slot, room: Room, padding: int | None) -> Command:

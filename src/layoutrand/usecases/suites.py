@@ -7,6 +7,7 @@ from pathlib import Path
 
 from layoutrand.core.config import Benchmark, Build, Config
 from layoutrand.core.suites.dacapo import DacapoSuite
+from layoutrand.core.suites.generated import SuiteBuild
 from layoutrand.core.suites.readings import DacapoReading, Reading
 from layoutrand.core.suites.spec_cpu import SpecSuite
 from layoutrand.core.warmup import wrong_choices
@@ -44,6 +45,11 @@ def _expand(suite: SpecSuite | DacapoSuite, config: Config, project: Path) -> Ex
     if isinstance(suite, DacapoSuite):
         return Expansion(*dacapo_suite.expand(suite, config, project))
     return Expansion(*spec_suite.expand(suite, config, project))
+
+
+def build_tools(build: Build) -> spec_suite.SpecTools | None:
+    """What is known of the tools that do the build, where they are a suite's own."""
+    return spec_suite.SpecTools(build) if isinstance(build, SuiteBuild) else None
 
 
 def judge_suite(reading: Reading, ended: Ended) -> Verdict:

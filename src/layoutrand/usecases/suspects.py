@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from layoutrand.core import codecheck, descent, elf
 from layoutrand.core.capture import CapturedLink
-from layoutrand.core.hotness import Hotness, Profile, function_names, hot_functions, mangled, renamed
+from layoutrand.core.hotness import Hotness, function_names, hot_functions, mangled, renamed
 from layoutrand.core.metric import Better
 from layoutrand.core.placement import Feature, design, features
+from layoutrand.core.profile import Profile
 from layoutrand.errors import AnalysisError, FeatureUnsupported
 from layoutrand.model import Binary
 from layoutrand.stats import (

@@ -36,7 +36,7 @@ from layoutrand.core import capture as captures
 from layoutrand.core.capture import Capture
 from layoutrand.errors import CacheError
 from layoutrand.world.disk import CACHE_TAG, cache_errors, remove_tree, sha256_bytes, sha256_file, write_atomically
-from layoutrand.world.replica import is_used, replicas
+from layoutrand.world.node_inputs import is_used, replicas
 
 
 @dataclass(frozen=True)

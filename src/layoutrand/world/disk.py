@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -124,3 +124,22 @@ def tail(path: Path, lines: int) -> str:
     except FileNotFoundError:
         return ""
     return "\n".join(text.splitlines()[-lines:])
+
+
+def digest_of_input(path: Path) -> str:
+    """Digest of a file's content, or of a directory's names and contents; raises `OSError`."""
+    if not path.is_dir():
+        return sha256_file(path)
+    parts = [f"{os.fsencode(file.relative_to(path)).hex()} {sha256_file(file)}" for file in _files_below(path)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _files_below(path: Path) -> Iterator[Path]:
+    yield from sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write generated files; raises `OSError`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8")

@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Final
 
-from layoutrand.core.recipe import GIT_ENVIRONMENT
 from layoutrand.errors import BuildFailed, ToolNotFound
+from layoutrand.world.environment import GIT_ENVIRONMENT
 from layoutrand.world.packages import install
 
 _ALWAYS: Final = (

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Final
 
 from layoutrand.errors import BundleError
 from layoutrand.world.disk import cache_errors, remove_tree, sha256_bytes, sha256_file
 from layoutrand.world.staging import Staging, staging_errors
-
-_NODES: Final = "nodes"
-_LOCK: Final = "bout"
-_MOST_UPS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -130,37 +122,6 @@ def restored(entries: Sequence[Entry], staging: Staging, folder: Path) -> Path:
             remove_tree(scratch)
             raise
     return project
-
-
-def place_of(root: Path, node: str, inputs: str) -> Path:
-    """Where a node of this name keeps a project with inputs of this digest, below the ``root`` of its cache.
-
-    The path has one length on all nodes, because its length moves the stack of what is executed there.  Nodes may share
-    a cache, but no place of execution.
-    """
-    own = hashlib.blake2b(os.fsencode(node), digest_size=6).hexdigest()
-    return root / _NODES / own / inputs[:16]
-
-
-def replicas(root: Path) -> list[Path]:
-    """Every project that is kept below the ``root`` of a cache."""
-    return sorted(path for path in (root / _NODES).glob("*/*") if path.is_dir() and not path.name.startswith("."))
-
-
-def lock_beside(project: Path) -> Path:
-    """What is locked by whoever executes in a replica, less the ending ``.lock``."""
-    return project.parent / _LOCK
-
-
-def is_used(folder: Path) -> bool:
-    """Whether something is executed in this replica at the moment."""
-    for path in (folder.joinpath(*["up"] * ups, f"{_LOCK}.lock") for ups in range(_MOST_UPS)):
-        with suppress(FileNotFoundError), path.open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-    return False
 
 
 def _make(entries: Sequence[Entry], staging: Staging, project: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -149,10 +149,3 @@ def written_config(tree: Path, name: str) -> str:
     """The config file as SPEC's tools left it, hashes included: where it was, or in the output root's own directory."""
     texts = [_read(tree / place / name) for place in ("config", ".")]
     return "\n".join(texts)
-
-
-def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write generated files; raises `OSError`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, "utf-8")

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import CacheError, ResultsError
-from layoutrand.world.disk import sha256_file
 from layoutrand.world.image import link_tree
 from layoutrand.world.orphans import end_processes
 
@@ -179,18 +178,6 @@ def end_leftovers(root: Path) -> int:
 def read_input(path: Path) -> bytes:
     """The content of a benchmark's input file; raises `OSError`."""
     return path.read_bytes()
-
-
-def digest_of_input(path: Path) -> str:
-    """Digest of a file's content, or of a directory's names and contents; raises `OSError`."""
-    if not path.is_dir():
-        return sha256_file(path)
-    parts = [f"{os.fsencode(file.relative_to(path)).hex()} {sha256_file(file)}" for file in _files_below(path)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _files_below(path: Path) -> Iterator[Path]:
-    yield from sorted(file for file in path.rglob("*") if file.is_file())
 
 
 def _remove(path: Path) -> None:

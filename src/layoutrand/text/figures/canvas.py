@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
+from layoutrand.text.document import cut, plain
 from layoutrand.text.svg import ticks
 
 WIDTH: Final = 380
@@ -116,20 +117,6 @@ def tick(x: float, y: float, label: str) -> str:
     """The number below a tick: in its middle, or as near to that as the figure is wide."""
     half = 3.4 * len(label)
     return text(min(max(x, half), WIDTH - half), y, label, anchor="middle")
-
-
-def plain(words: str) -> str:
-    """One line, without characters that no XML text may hold."""
-    shown = "".join(character if character.isprintable() else " " for character in words)
-    return " ".join(shown.split())
-
-
-def cut(words: str, most: int) -> str:
-    """At most so many characters; an ellipsis in the middle says that there were more, since names often end apart."""
-    if len(words) <= most:
-        return words
-    kept = max(most - 1, 2)
-    return f"{words[: (kept + 1) // 2]}…{words[-(kept // 2) :]}"
 
 
 def legend(names: Sequence[tuple[str, int]], y: float) -> tuple[list[str], float]:

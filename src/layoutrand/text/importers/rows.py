@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.core.metric import Better
 from layoutrand.core.schedule import NATIVE
-from layoutrand.errors import UnreadableResults
-from layoutrand.text.program_output import excerpt
+from layoutrand.text.foreign_fields import excerpt, unreadable
 
-_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _UNITS: Final[Mapping[str, Mapping[str, float]]] = {
     "s": {
         "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "sec": 1, "second": 1, "seconds": 1,
@@ -77,17 +74,6 @@ class Imported:
     remarks: tuple[str, ...] = ()
 
 
-def unreadable(source: str, message: str, *, line: int | None = None) -> UnreadableResults:
-    """The error that names file and line."""
-    return UnreadableResults(f"{source}{'' if line is None else f', line {line}'}: {message}")
-
-
-def plain(name: str) -> str:
-    """A name as it can be shown on one line: white space is one space, and what cannot be printed is escaped."""
-    text = " ".join(name.split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
-
-
 def in_base_unit(value: float, unit: str) -> tuple[float, str]:
     """Times in seconds, sizes in bytes; other units stay.
 
@@ -100,16 +86,6 @@ def in_base_unit(value: float, unit: str) -> tuple[float, str]:
             # Dividing by a power of ten rounds once; multiplying by its inverse, which has no exact form, twice.
             return (value / round(1 / factor) if factor < 1 else value * factor), base
     return value, unit
-
-
-def parse_number(text: str, source: str, what: str, *, line: int | None = None) -> float:
-    """A finite number as text; raises `UnreadableResults`."""
-    if not _NUMBER.fullmatch(text):
-        raise unreadable(source, f"{what} is {excerpt(text)}, which is no number such as 0.25 or 1e-3", line=line)
-    value = float(text)
-    if not math.isfinite(value):
-        raise unreadable(source, f"{what} is {excerpt(text)}, which is too large", line=line)
-    return value
 
 
 def read_json(text: str, source: str) -> Any:

@@ -10,20 +10,17 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from layoutrand.text.importers.rows import FailedRun, Imported, Row, parse_number, plain, unreadable
+from layoutrand.text.foreign_fields import parse_number, plain, unreadable
+from layoutrand.text.importers.rows import FailedRun, Imported, Row
+from layoutrand.text.spec_rsf import SUCCESS, failure_of, rsf_results
 
 METRIC: Final = "reported_time"
-_RSF_LINE: Final = re.compile(r"spec\.cpu20\d\d\.results\.(\d{3}_\w+?)\.(base|peak)\.(\d{3})\.(\w+): ?(.*)")
-_ANY_RESULT: Final = re.compile(r"spec\.cpu20\d\d\.results\.")
 _ANY_RSF: Final = re.compile(r"^spec\.cpu20\d\d\.", re.MULTILINE)
 _ITERATION: Final = re.compile(r"iteration #(\d+)")
-_SUCCESS: Final = "S"
 _NOT_RUN: Final = "NR"
-_STATUS: Final = {
-    "CE": "compile error", "RE": "run-time error", "VE": "verification error: wrong output", "SE": "set-up error"
-}  # fmt: skip
 
 
 def recognise_rsf(text: str) -> bool:
@@ -38,46 +35,24 @@ def recognise_csv(text: str) -> bool:
 
 def parse_rsf(text: str, source: str) -> Imported:
     """Rows of all results; raises `UnreadableResults`."""
-    records: dict[tuple[str, str, str], dict[str, str]] = {}
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        if not _ANY_RESULT.match(line):
-            continue
-        match = _RSF_LINE.fullmatch(line)
-        if match is None:
-            expected = "spec.cpu20xx.results.BENCHMARK.TUNE.NNN.KEY: VALUE"
-            raise unreadable(source, f"a result that is cut off or damaged; expected {expected}", line=number)
-        benchmark, tune, index, key, value = match.groups()
-        records.setdefault((benchmark, tune, index), {})[key] = value.strip()
-    if not records:
-        raise unreadable(source, "no results in this raw file (lines `spec.cpu20xx.results...`); nothing was run")
     rows: list[Row] = []
     failures: list[FailedRun] = []
     copied: set[str] = set()
-    for (stem, tune, index), record in records.items():
-        for key in ("valid", "reported_time"):
-            if key not in record:
-                raise unreadable(source, f"result {index} of {stem} ({tune}) has no {key!r}; is the file complete?")
-        benchmark = plain(record.get("benchmark", stem.replace("_", ".", 1)))
-        variant = "" if tune == "base" else tune
-        if variant and record.get("basepeak") == "1":
-            copied.add(benchmark)
-        elif record["valid"] != _SUCCESS:
-            failures.append(_failed(benchmark, record["valid"], _errors(record), int(index), variant))
+    for result in rsf_results(text, source):
+        variant = "" if result.tune == "base" else result.tune
+        if result.is_copy:
+            copied.add(result.benchmark)
+        elif result.reported_s is None:
+            failures.append(_failed(result.benchmark, result.valid, result.errors, result.index, variant))
         else:
-            value = parse_number(record["reported_time"], source, f"reported_time {index} of {benchmark} ({tune})")
-            fingerprint = record.get("exehash", "")
-            rows.append(Row(benchmark, value, METRIC, "s", int(index), variant=variant, fingerprint=fingerprint))
+            row = Row(result.benchmark, result.reported_s, METRIC, "s", result.index)
+            rows.append(replace(row, variant=variant, fingerprint=result.exehash))
     return Imported(tuple(rows), tuple(failures), _copies(copied))
 
 
-def _errors(record: Mapping[str, str]) -> str:
-    return "; ".join(record[key] for key in sorted(record) if re.fullmatch(r"errors\d+", key))
-
-
 def _failed(benchmark: str, code: str, detail: str, index: int, variant: str) -> FailedRun:
-    reason = f"SPEC status {plain(code)} ({_STATUS.get(code, 'not success')})"
-    status = {"VE": "wrong-output", "RE": "exit"}.get(code, "start")
-    return FailedRun(benchmark, status, f"{reason}: {plain(detail)}" if detail else reason, index, variant=variant)
+    status, reason = failure_of(code, detail)
+    return FailedRun(benchmark, status, reason, index, variant=variant)
 
 
 def _copies(benchmarks: set[str]) -> tuple[str, ...]:
@@ -139,7 +114,7 @@ def _take(record: Mapping[str, str], found: _Found, source: str, line: int) -> N
             continue
         if match is None:
             raise unreadable(source, "no 'iteration #N' in the description; is the line complete?", line=line)
-        if status == _SUCCESS:
+        if status == SUCCESS:
             parse_number(time, source, f"{tune} run time", line=line)
         entries.append((int(match[1]) - 1, tune, status, time))
 
@@ -156,7 +131,7 @@ def _assemble(found: _Found, source: str) -> Imported:
         for tune, runs in times.items():
             variant = "" if tune == "base" else tune
             for iteration, status, time in runs:
-                if status != _SUCCESS:
+                if status != SUCCESS:
                     failures.append(_failed(benchmark, status, "", iteration, variant))
                 else:
                     rows.append(Row(benchmark, float(time), METRIC, "s", iteration, variant=variant))

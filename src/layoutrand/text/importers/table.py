@@ -16,18 +16,8 @@ from typing import Any, Final, get_args
 
 from layoutrand.core.metric import Better
 from layoutrand.core.schedule import NATIVE
-from layoutrand.text.importers.rows import (
-    FailedRun,
-    Imported,
-    Row,
-    in_base_unit,
-    member,
-    parse_number,
-    plain,
-    shown,
-    unreadable,
-)
-from layoutrand.text.program_output import excerpt
+from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
+from layoutrand.text.importers.rows import FailedRun, Imported, Row, in_base_unit, member, shown
 
 COLUMNS: Final = (
     "system", "benchmark", "seed", "execution", "iteration", "value", "metric", "unit", "warmup", "better",

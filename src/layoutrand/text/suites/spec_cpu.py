@@ -12,7 +12,7 @@ from typing import Final
 
 from layoutrand.core.suites.readings import SpecReading
 from layoutrand.errors import UnreadableResults
-from layoutrand.text.importers.spec import parse_rsf
+from layoutrand.text.spec_rsf import failure_of, rsf_results
 from layoutrand.text.suites.verdict import Ended, Verdict
 
 _FINISHED: Final = re.compile(r"^run(?:spec|cpu) finished at .+; \d+ total seconds elapsed", re.MULTILINE)
@@ -48,14 +48,16 @@ def judge(reading: SpecReading, ended: Ended) -> Verdict:
     prints: list[str] = []
     for name, text in raw.items():
         try:
-            found = parse_rsf(text, name)
+            results = rsf_results(text, name)
         except UnreadableResults as error:
             return _failed("no-measurement", f"raw results that cannot be read: {error}", ended)
-        for failure in found.failures:
-            if failure.benchmark == reading.benchmark:
-                return _of_failure(failure.status, failure.reason, ended, log)
-        times += [row.value for row in found.rows if row.benchmark == reading.benchmark]
-        prints += [row.fingerprint for row in found.rows if row.benchmark == reading.benchmark]
+        for result in results:
+            if result.benchmark != reading.benchmark or result.is_copy:
+                continue
+            if result.reported_s is None:
+                return _of_failure(*failure_of(result.valid, result.errors), ended, log)
+            times.append(result.reported_s)
+            prints.append(result.exehash)
     if len(times) != 1:
         what = f"{len(times)} results of {reading.benchmark} in {', '.join(raw)}, where one iteration was asked for"
         return _failed("no-measurement", what, ended)

@@ -1,0 +1,39 @@
+"""Names and numbers in files of other programs: what they are, or an error that names file and line."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from layoutrand.errors import UnreadableResults
+
+_EXCERPT: Final = 80
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def unreadable(source: str, message: str, *, line: int | None = None) -> UnreadableResults:
+    """The error that names file and line."""
+    return UnreadableResults(f"{source}{'' if line is None else f', line {line}'}: {message}")
+
+
+def plain(name: str) -> str:
+    """A name as it can be shown on one line: white space is one space, and what cannot be printed is escaped."""
+    text = " ".join(name.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def parse_number(text: str, source: str, what: str, *, line: int | None = None) -> float:
+    """A finite number as text; raises `UnreadableResults`."""
+    if not _NUMBER.fullmatch(text):
+        raise unreadable(source, f"{what} is {excerpt(text)}, which is no number such as 0.25 or 1e-3", line=line)
+    value = float(text)
+    if not math.isfinite(value):
+        raise unreadable(source, f"{what} is {excerpt(text)}, which is too large", line=line)
+    return value
+
+
+def excerpt(line: str, *, quoted: bool = True) -> str:
+    """What fits into a message, as Python writes a string or as it is."""
+    short = line if len(line) <= _EXCERPT else line[: _EXCERPT - 3] + "..."
+    return repr(short) if quoted else short

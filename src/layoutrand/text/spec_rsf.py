@@ -1,0 +1,74 @@
+"""SPEC CPU's raw file (RSF): one result per benchmark, tune and iteration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from layoutrand.text.foreign_fields import parse_number, plain, unreadable
+
+_LINE: Final = re.compile(r"spec\.cpu20\d\d\.results\.(\d{3}_\w+?)\.(base|peak)\.(\d{3})\.(\w+): ?(.*)")
+_ANY_RESULT: Final = re.compile(r"spec\.cpu20\d\d\.results\.")
+SUCCESS: Final = "S"
+"""What SPEC calls success."""
+
+_STATUS: Final = {
+    "CE": "compile error", "RE": "run-time error", "VE": "verification error: wrong output", "SE": "set-up error"
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RsfResult:
+    """What SPEC says of one iteration of a benchmark.
+
+    ``reported_s`` is None where ``valid``, SPEC's status, is not success; ``errors`` are its words then.  ``is_copy``
+    says that it is peak, and a copy of base; ``exehash`` is "" where SPEC records none.
+    """
+
+    benchmark: str
+    tune: str
+    index: int
+    valid: str
+    reported_s: float | None
+    errors: str
+    exehash: str
+    is_copy: bool
+
+
+def rsf_results(text: str, source: str) -> list[RsfResult]:
+    """All results; raises `UnreadableResults`."""
+    records: dict[tuple[str, str, str], dict[str, str]] = {}
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        if not _ANY_RESULT.match(line):
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
+            expected = "spec.cpu20xx.results.BENCHMARK.TUNE.NNN.KEY: VALUE"
+            raise unreadable(source, f"a result that is cut off or damaged; expected {expected}", line=number)
+        benchmark, tune, index, key, value = match.groups()
+        records.setdefault((benchmark, tune, index), {})[key] = value.strip()
+    if not records:
+        raise unreadable(source, "no results in this raw file (lines `spec.cpu20xx.results...`); nothing was run")
+    return [_result(record, *names, source) for names, record in records.items()]
+
+
+def _result(record: Mapping[str, str], stem: str, tune: str, index: str, source: str) -> RsfResult:
+    for key in ("valid", "reported_time"):
+        if key not in record:
+            raise unreadable(source, f"result {index} of {stem} ({tune}) has no {key!r}; is the file complete?")
+    benchmark = plain(record.get("benchmark", stem.replace("_", ".", 1)))
+    copied = tune != "base" and record.get("basepeak") == "1"
+    seconds = None
+    if record["valid"] == SUCCESS and not copied:
+        seconds = parse_number(record["reported_time"], source, f"reported_time {index} of {benchmark} ({tune})")
+    errors = "; ".join(record[key] for key in sorted(record) if re.fullmatch(r"errors\d+", key))
+    return RsfResult(benchmark, tune, int(index), record["valid"], seconds, errors, record.get("exehash", ""), copied)
+
+
+def failure_of(code: str, detail: str) -> tuple[str, str]:
+    """(Status of an execution, reason) for a status of SPEC that is not success, and what it says beside."""
+    reason = f"SPEC status {plain(code)} ({_STATUS.get(code, 'not success')})"
+    status = {"VE": "wrong-output", "RE": "exit"}.get(code, "start")
+    return status, f"{reason}: {plain(detail)}" if detail else reason
