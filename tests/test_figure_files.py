@@ -21,8 +21,8 @@ from experiments import measured, write
 from layoutrand.cli import run as layoutrand
 from layoutrand.core.config import parse
 from layoutrand.errors import AnalysisError, FeatureUnsupported, ToolNotFound, UsageError
-from layoutrand.text.figures import canvas, pdf, plot, rows, style
 from layoutrand.text.document import Table
+from layoutrand.text.figures import canvas, pdf, plot, rows, style
 from layoutrand.text.latex import escape, tabular
 from layoutrand.usecases.figure_files import FORMATS, Look, figure_files
 from test_html_report import HOSTILE, SVG, page_of, recorded

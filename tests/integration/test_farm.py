@@ -58,7 +58,7 @@ class Home:
         progress = Progress(self.shop.said.append, lambda: self.advanced.append(None))
         (result,) = build(
             config, self.shop.project, Cache(self.shop.cache), self.shop.runner, systems=list(config.systems),
-            layouts=layouts, jobs=2, progress=progress, farm=self.farm,
+            layouts=layouts, jobs=2, progress=progress, nodes=self.farm,
         )  # fmt: skip
         return result
 
