@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from layoutrand.core import elf
-from layoutrand.world.process import Completed, SubprocessRunner
+from layoutrand.platform.process import Completed, SubprocessRunner
 
 LAYOUTS = ("identity", 1, 2, 3)
 VICTIM = 2

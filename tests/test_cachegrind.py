@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.errors import NoMeasurement, ToolNotFound
+from layoutrand.platform.packages import install
 from layoutrand.text.cachegrind import command_prefix, parse_counts
 from layoutrand.world.host import find_valgrind
 from layoutrand.world.measure import Command, measure
-from layoutrand.world.packages import install
 
 PROFILE = """\
 desc: I1 cache:         32768 B, 64 B, 8-way associative

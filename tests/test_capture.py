@@ -8,7 +8,7 @@ import pytest
 from buildkit import section
 from layoutrand.core.capture import SCHEMA, Capture, CapturedLink, from_json, identity_facts, to_json
 from layoutrand.errors import CacheError
-from layoutrand.world.disk import canonical_json
+from layoutrand.platform.disk import canonical_json
 
 LINK = CapturedLink(
     artefact="bin/prog", linker="gnu", output="bin/prog", argv=("-o", "x y", "\0/usr/lib/crt1.o", "caf\udce9"), replay_argv=("-s",), cwd="_build",

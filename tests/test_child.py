@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from layoutrand.errors import ClusterError
-from layoutrand.world.child import call, serve
+from layoutrand.platform.child import call, serve
 
 MODULE = "test_child"
 
@@ -68,7 +68,7 @@ def test_a_killed_process_is_told():
 def test_it_is_interrupted_when_its_parent_dies(tmp_path):
     """kill -9 of the parent: the child hears of it and cleans up."""
     mark = tmp_path / "mark"
-    code = f"from layoutrand.world.child import call; call({MODULE!r}, ['wait', {str(mark)!r}])"
+    code = f"from layoutrand.platform.child import call; call({MODULE!r}, ['wait', {str(mark)!r}])"
     parent = subprocess.Popen(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from layoutrand.cli import run
+from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.text.build_output import lacks_c_library
-from layoutrand.world.packages import C_HEADERS, install
 from workshop import require
 
 

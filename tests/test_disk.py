@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.errors import CacheError
-from layoutrand.world.disk import (
+from layoutrand.platform.disk import (
     CACHE_TAG,
     cache_errors,
     canonical_json,
@@ -154,7 +154,7 @@ def test_a_tree_that_is_not_there_is_no_error(tmp_path):
 UNWRITABLE = """
 import os, sys
 from pathlib import Path
-from layoutrand.world.disk import remove_tree
+from layoutrand.platform.disk import remove_tree
 root = Path(sys.argv[1])
 (root / "tree" / "a" / "b").mkdir(parents=True)
 (root / "tree" / "a" / "b" / "file").write_text("x")

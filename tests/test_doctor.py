@@ -8,10 +8,10 @@ import pytest
 
 from fakehost import BOOT, CPUS, FakeHost
 from layoutrand.core.disturbance import MEND
+from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases.doctor import diagnose, doctor_document
 from layoutrand.usecases.host_problems import host_problems
 from layoutrand.world.host import host_facts, host_settings
-from layoutrand.world.process import SubprocessRunner
 from layoutrand.world.tuning import Tuning
 
 

@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from layoutrand.errors import UsageError
-from layoutrand.world.foreign import write_text
+from layoutrand.platform.foreign import write_text
 
 
 def test_a_file_is_replaced_and_a_link_stays_a_link(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from layoutrand.errors import ToolNotFound
-from layoutrand.world.process import Completed, InTurn, SubprocessRunner
+from layoutrand.platform.process import Completed, InTurn, SubprocessRunner
 
 
 class Counting(SubprocessRunner):

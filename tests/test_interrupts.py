@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from layoutrand.world.interrupts import noted_interrupts, prompt_interrupts
+from layoutrand.platform.interrupts import noted_interrupts, prompt_interrupts
 
 
 def test_a_signal_that_another_thread_got_is_noticed_while_the_main_thread_waits():

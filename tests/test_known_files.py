@@ -2,7 +2,7 @@
 
 import os
 
-from layoutrand.world.disk import sha256_bytes
+from layoutrand.platform.disk import sha256_bytes
 from layoutrand.world.known_files import KnownFiles
 
 

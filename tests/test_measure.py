@@ -15,8 +15,8 @@ import pytest
 
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import RUSAGE_METRICS
+from layoutrand.platform.orphans import children
 from layoutrand.world.measure import Command, measure
-from layoutrand.world.orphans import children
 from layoutrand.world.persona import ADDR_NO_RANDOMIZE
 
 

@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from fakes import captures, make_binary, make_config, shell_binaries
+from layoutrand.platform import orphans
 from layoutrand.usecases.execute import execute
 from layoutrand.usecases.experiment import current_experiment
 from layoutrand.usecases.run_plan import Request
-from layoutrand.world import orphans
 from layoutrand.world.measure import Command, measure
 from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 from layoutrand.world.workplace import Workplace, end_leftovers

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 
-from layoutrand.world import notify as module
-from layoutrand.world.notify import notify
+from layoutrand.platform import notify as module
+from layoutrand.platform.notify import notify
 
 
 def test_the_shell_executes_it_with_the_facts(tmp_path):
@@ -32,7 +32,7 @@ def test_it_does_not_take_for_ever(tmp_path, monkeypatch):
 
 def test_an_interrupt_ends_it(tmp_path):
     script = (
-        "from layoutrand.world.notify import notify\n"
+        "from layoutrand.platform.notify import notify\n"
         f"notify('sleep 0.5; echo $$ > {tmp_path}/pid.tmp; mv {tmp_path}/pid.tmp {tmp_path}/pid; sleep 600', {{}})"
     )
     with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL) as process:

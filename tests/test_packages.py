@@ -10,10 +10,11 @@ import subprocess
 import pytest
 
 from layoutrand.errors import ToolNotFound
+from layoutrand.platform import packages
+from layoutrand.platform.packages import apt_command, install
+from layoutrand.platform.process import SubprocessRunner, find_tool
 from layoutrand.usecases.doctor import diagnose
-from layoutrand.world import packages, toolbox
-from layoutrand.world.packages import apt_command, install
-from layoutrand.world.process import SubprocessRunner, find_tool
+from layoutrand.world import toolbox
 from layoutrand.world.tuning import Tuning
 
 RELEASES = {

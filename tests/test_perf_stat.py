@@ -11,10 +11,10 @@ import pytest
 
 from layoutrand.core.counters import checked_events, metric_of
 from layoutrand.errors import FeatureUnsupported, NoMeasurement, ToolNotFound
+from layoutrand.platform.packages import install
 from layoutrand.text.perf_stat import command_prefix, fatal_signal, parse_counts, unsupported
 from layoutrand.world import counters
 from layoutrand.world.measure import Command, measure
-from layoutrand.world.packages import install
 from workshop import not_installed
 
 HARDWARE = """\

@@ -15,7 +15,7 @@ from layoutrand.core.command import Places, arguments
 from layoutrand.core.config import parse
 from layoutrand.core.schedule import Design, schedule
 from layoutrand.errors import ConfigError, UsageError
-from layoutrand.world.packages import install
+from layoutrand.platform.packages import install
 from workshop import require
 
 CONFIG = """\

@@ -12,8 +12,8 @@ from layoutrand.core import elf
 from layoutrand.core.hotness import segments
 from layoutrand.core.profile import Segment
 from layoutrand.errors import NoMeasurement, ToolNotFound
+from layoutrand.platform.packages import install
 from layoutrand.text import callgrind, perf_script
-from layoutrand.world.packages import install
 from layoutrand.world.profilers import choose_profiler
 
 PROG = "/p/x/bin/prog"

@@ -8,8 +8,8 @@ import pytest
 
 from layoutrand.core.config import Build, LayoutPolicy, System
 from layoutrand.core.recipe import BUILD_ENVIRONMENT, Recipe, binary_facts
+from layoutrand.platform.disk import canonical_json
 from layoutrand.world import toolbox
-from layoutrand.world.disk import canonical_json
 
 
 def recipe(**changes):

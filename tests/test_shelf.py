@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from layoutrand.errors import BundleError, DamagedRecord, ResultsError
-from layoutrand.world.disk import sha256_bytes
+from layoutrand.platform.disk import sha256_bytes
 from layoutrand.world.project_id import project_id
 from layoutrand.world.shelf import Shelf
 

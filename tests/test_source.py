@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from layoutrand.errors import UsageError
-from layoutrand.world.disk import CACHE_TAG
+from layoutrand.platform.disk import CACHE_TAG
 from layoutrand.world.source import copy, digest, digest_of, left_out
 from layoutrand.world.source import listing as contents
 

@@ -10,7 +10,7 @@ import pytest
 from layoutrand.core import bundle
 from layoutrand.core.bundle import BundledFile, Manifest
 from layoutrand.errors import BundleError
-from layoutrand.world.disk import canonical_json, sha256_bytes
+from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staged import DAY_S, collect, inventory
 from layoutrand.world.staging import Staging

@@ -7,8 +7,8 @@ import pytest
 from layoutrand.core.config import Factor
 from layoutrand.core.toolchain import Toolchain, parse, require_factors, require_version
 from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound, UsageError
+from layoutrand.platform.process import SubprocessRunner
 from layoutrand.world import toolbox
-from layoutrand.world.process import SubprocessRunner
 
 WHOLE = """
 name = "mine"

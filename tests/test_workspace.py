@@ -13,9 +13,9 @@ from buildkit import run
 from layoutrand.core.config import Build, System
 from layoutrand.core.recipe import NOT_INHERITED, Recipe
 from layoutrand.errors import CacheError, ToolNotFound
+from layoutrand.platform.process import SubprocessRunner
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache, collect
-from layoutrand.world.process import SubprocessRunner
 from layoutrand.world.records import read_records
 from layoutrand.world.toolbox import Tool, Toolbox
 from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers

@@ -19,11 +19,11 @@ from layoutrand.core import elf
 from layoutrand.core.config import Config, parse
 from layoutrand.errors import ToolNotFound
 from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
+from layoutrand.platform.packages import apt_command
+from layoutrand.platform.process import Runner, SubprocessRunner
 from layoutrand.usecases.build import Progress, SystemBuild, all_layouts, build
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
-from layoutrand.world.packages import apt_command
-from layoutrand.world.process import Runner, SubprocessRunner
 
 LINKERS = {"gnu": "ld.bfd", "lld-19": "ld.lld-19", "lld-14": "ld.lld-14"}
 SEEDS = range(1, 5)

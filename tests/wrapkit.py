@@ -8,8 +8,8 @@ from pathlib import Path
 
 from layoutrand.core import response_file
 from layoutrand.core.recipe import LINKER_ENVIRONMENT, SYSTEM_PREFIXES
+from layoutrand.platform import helper_client
 from layoutrand.text import render
-from layoutrand.world import helper_client
 
 SHELLS = {
     name: argv

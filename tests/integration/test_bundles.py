@@ -13,9 +13,9 @@ import pytest
 
 from layoutrand.core.capture import Capture
 from layoutrand.errors import BundleError, CacheError, StoreError
+from layoutrand.platform.disk import sha256_bytes
 from layoutrand.usecases.bundle import Exported, export_capture, import_capture
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import sha256_bytes
 from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions
 
@@ -240,8 +240,8 @@ def test_a_bundle_serves_once_the_home_is_gone(
     """Linked from the bundle alone, under another path, with neither project nor cache of the home: the same bytes."""
     staging, exported = bundle
     from layoutrand.core.order import draw
+    from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.relink import link_layout
-    from layoutrand.world.process import SubprocessRunner
     from layoutrand.world.toolbox import Tool
 
     home = shop.built(BUILD, seeds=[5, 6])

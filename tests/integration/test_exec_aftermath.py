@@ -25,11 +25,11 @@ from layoutrand.errors import (
     ToolNotFound,
     UsageError,
 )
+from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases import apply
 from layoutrand.usecases.collect import Place
 from layoutrand.usecases.link_memory import LinkMemory
 from layoutrand.world import toolbox as toolboxes
-from layoutrand.world.process import SubprocessRunner
 from workshop import Workshop, in_order, main_calling, many_functions, require
 from wrapkit import dumped, linker_script
 

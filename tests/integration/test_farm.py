@@ -17,6 +17,7 @@ import pytest
 from layoutrand.core.cluster import Dask
 from layoutrand.errors import ClusterError
 from layoutrand.model import IDENTITY, STOCK, LayoutName
+from layoutrand.platform.process import Completed, SubprocessRunner
 from layoutrand.usecases import node as nodes
 from layoutrand.usecases.binaries import binary_key
 from layoutrand.usecases.build import SystemBuild, all_layouts, build
@@ -25,7 +26,6 @@ from layoutrand.usecases.farm import Farm, take_linked
 from layoutrand.usecases.node import Answer, Chunk, link_chunk
 from layoutrand.usecases.site import Progress
 from layoutrand.world.cache import Cache
-from layoutrand.world.process import Completed, SubprocessRunner
 from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions, only_error, programs_of, whole
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from layoutrand.core import elf
-from layoutrand.world.process import SubprocessRunner
+from layoutrand.platform.process import SubprocessRunner
 from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, rewrite_order, symbol
 from workshop import Workshop, main_calling, many_functions
 

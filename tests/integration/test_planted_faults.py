@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from layoutrand.core import elf
+from layoutrand.platform.process import Completed, SubprocessRunner
 from layoutrand.usecases.build import SystemBuild
-from layoutrand.world.process import Completed, SubprocessRunner
 from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, file_offset, order_file, rewrite_order, symbol
 from workshop import Workshop, main_calling, many_functions, whole
 

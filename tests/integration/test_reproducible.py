@@ -11,9 +11,9 @@ import pytest
 from layoutrand.core.capture import Capture
 from layoutrand.core.code import Code
 from layoutrand.core.order import draw
+from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases.relink import link_layout, verify
 from layoutrand.world.cache import Cache
-from layoutrand.world.process import SubprocessRunner
 from layoutrand.world.toolbox import Tool
 from workshop import Built, Workshop, main_calling, many_functions, output
 

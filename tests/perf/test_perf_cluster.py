@@ -25,6 +25,7 @@ from layoutrand.core.cluster import Dask
 from layoutrand.core.config import LayoutPolicy
 from layoutrand.core.schedule import Slot
 from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
+from layoutrand.platform.disk import sha256_bytes
 from layoutrand.usecases.bout import Ended, record_key, record_of
 from layoutrand.usecases.bout_orders import run_name
 from layoutrand.usecases.bouts import Nodes, execute_on_nodes
@@ -33,7 +34,6 @@ from layoutrand.usecases.linking import Linking
 from layoutrand.usecases.node import Answer, Reference
 from layoutrand.usecases.run_plan import Request, make_plan
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import sha256_bytes
 from layoutrand.world.host import host_facts
 from layoutrand.world.results_file import open_for_writing, results_path
 from layoutrand.world.shelf import Shelf

@@ -11,7 +11,7 @@ import pytest
 
 from buildkit import run
 from layoutrand.core.recipe import LINKER_ENVIRONMENT
-from layoutrand.world import helper_client
+from layoutrand.platform import helper_client
 from layoutrand.world.records import read_records
 from workshop import absent, require
 from wrapkit import NASTY, SHELLS, dumped, linker_script, start, write_script

@@ -73,11 +73,11 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
     terminal: Terminal,
 ) -> list[SystemBuild]:
     """Build, with a progress bar."""
+    from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.build import build as build_systems
     from layoutrand.usecases.farming import farm_of
     from layoutrand.usecases.site import Progress
     from layoutrand.world.cache import Cache, default_root
-    from layoutrand.world.process import SubprocessRunner
 
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
@@ -148,9 +148,9 @@ def show_failures(failures: Sequence[BuildFailure], page: Page) -> None:
 
 def relink_record(record: Path, order: Path) -> int:
     """Lay out one recorded link in place; what the helper has a client do that does not see the same files."""
+    from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.apply import Order, relink_recorded
     from layoutrand.usecases.link_memory import LinkMemory
-    from layoutrand.world.process import SubprocessRunner
 
     relink_recorded(record, Order.read(order), SubprocessRunner(), LinkMemory(), os.replace)
     return 0
@@ -158,8 +158,8 @@ def relink_record(record: Path, order: Path) -> int:
 
 def relink_helper(order: Path, descriptor: int) -> int:
     """Lay out the links of one build as the linker wrappers of `exec` and of rebuild mode ask for it."""
+    from layoutrand.platform.helper import Client, serve
     from layoutrand.usecases.relink_service import RelinkService
-    from layoutrand.world.helper import Client, serve
 
     class Service(RelinkService):
         """Tells of errors as the command line does: standard error is the client's."""

@@ -25,10 +25,10 @@ def explain_build(
     config: Config, directory: Path, systems: Sequence[str], layouts: Sequence[LayoutName], terminal: Terminal
 ) -> int:
     """Show what a build would reuse and make, and why; exit status 1 if a system could not be judged."""
+    from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.explain import explain, explain_document
     from layoutrand.usecases.site import Progress
     from layoutrand.world.cache import Cache, default_root
-    from layoutrand.world.process import SubprocessRunner
 
     built = [name for name in systems if config.systems[name].prebuilt is None]
     for name in systems:
@@ -121,7 +121,7 @@ def _short(value: Any) -> str:
 
 
 def _files(files: FileChanges) -> list[str]:
-    from layoutrand.world.git_command import readable
+    from layoutrand.platform.git_command import readable
 
     lines = []
     for change in ("changed", "added", "removed"):

@@ -28,9 +28,9 @@ def export(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Recorded results as CSV, JSON, Go benchmark lines (benchstat) or pyperf's JSON."""
     from layoutrand.core.config import choose
+    from layoutrand.platform.foreign import write_text
     from layoutrand.text.exports import FORMATS
     from layoutrand.usecases.export import export as export_selection
-    from layoutrand.world.foreign import write_text
 
     choose("format", [format_name], list(FORMATS))
     terminal = options.terminal(json=False, quiet=quiet)

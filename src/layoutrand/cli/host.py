@@ -26,9 +26,9 @@ def doctor(
 ) -> int:
     """What this machine can do; each problem with the command that mends it. Nothing is changed without --tune."""
     from layoutrand.errors import UsageError
+    from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases import tune as tuning
     from layoutrand.usecases.doctor import diagnose, doctor_document
-    from layoutrand.world.process import SubprocessRunner
     from layoutrand.world.tuning import Tuning
 
     terminal = options.terminal(json=json, quiet=False)
@@ -76,12 +76,12 @@ def demo(
     from layoutrand.cli import analysis, building, failing, reporting, running
     from layoutrand.cli.report import write_report
     from layoutrand.core.seeds import parse_seeds
+    from layoutrand.platform.packages import install
+    from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.analyse import analyse
     from layoutrand.usecases.compare import compare
     from layoutrand.usecases.demonstrating import check_needs, left_out
     from layoutrand.world.example import copy_example
-    from layoutrand.world.packages import install
-    from layoutrand.world.process import SubprocessRunner
 
     terminal = options.terminal(json=False, quiet=quiet)
     check_needs(SubprocessRunner())

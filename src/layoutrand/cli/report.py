@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from layoutrand import __version__
 from layoutrand.cli import analysis, building
+from layoutrand.platform.disk import write_atomically
 from layoutrand.text import markdown
-from layoutrand.world.disk import write_atomically
 
 if TYPE_CHECKING:
     from layoutrand.core.config import Config

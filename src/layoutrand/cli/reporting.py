@@ -67,8 +67,8 @@ def report(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """One HTML file with all results: figures, findings, failures, how it was measured. It needs no network."""
+    from layoutrand.platform.foreign import write_text
     from layoutrand.text.html_report import render
-    from layoutrand.world.foreign import write_text
 
     terminal = options.terminal(json=False, quiet=quiet)
     foreign = importing.Request(imports, format_name, names_are, warmup)
@@ -87,8 +87,8 @@ def report(  # noqa: PLR0913 - one parameter for each option
 
 def write_report(directory: Path) -> Path:
     """What `layoutrand report` writes without options; its path."""
+    from layoutrand.platform.foreign import write_text
     from layoutrand.text.html_report import render
-    from layoutrand.world.foreign import write_text
 
     target = directory / ".layoutrand" / _NAME
     foreign = importing.Request(None, None, None, None)
@@ -129,8 +129,8 @@ def figures(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """The figures of the report as SVG, PDF or PNG, and its tables as LaTeX: one file each, for papers."""
+    from layoutrand.platform.foreign import write_bytes
     from layoutrand.usecases.figure_files import Look, figure_files
-    from layoutrand.world.foreign import write_bytes
 
     terminal = options.terminal(json=False, quiet=quiet)
     wanted = _formats(formats)

@@ -116,8 +116,8 @@ def cache_verify(
     json: options.Json = False,
 ) -> int:
     """Check every file in the cache against its recorded hash; exit status 1 if something is damaged."""
+    from layoutrand.platform.disk import cache_errors, remove_tree
     from layoutrand.world.cache import Cache, default_root, entries, verify
-    from layoutrand.world.disk import cache_errors, remove_tree
 
     terminal = options.terminal(json=json, quiet=False)
     cache = Cache(default_root())

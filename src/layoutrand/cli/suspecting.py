@@ -106,11 +106,11 @@ def _laboratory(  # noqa: PLR0913 - what it consists of
     from typing import cast, get_args
 
     from layoutrand.core.config import choose
+    from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.hot_functions import Studio
     from layoutrand.usecases.suspecting import Laboratory
     from layoutrand.world.cache import Cache, default_root
     from layoutrand.world.measure import measure
-    from layoutrand.world.process import SubprocessRunner
     from layoutrand.world.profilers import Wanted, choose_profiler
 
     wanted = cast("Wanted", choose("profiler", [profiler], list(get_args(Wanted)))[0])

@@ -49,10 +49,10 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Plots of recorded iterations, and how many to drop as warm-up; the suggestion is yours to judge."""
+    from layoutrand.platform.disk import write_atomically
     from layoutrand.usecases.warmup import examine, warmup_document
     from layoutrand.usecases.warmup_choice import Scope
     from layoutrand.usecases.warmup_figure import draw
-    from layoutrand.world.disk import write_atomically
 
     _check_options(write=write, narrowed=for_host or for_system, plots=plots, json=json)
     terminal = options.terminal(json=json, quiet=quiet)
@@ -162,8 +162,8 @@ def sparkline(values: Sequence[float], levels: str = _LEVELS) -> str:
 def _write(  # noqa: PLR0913 - what to write, for whom, and where
     config: Config, directory: Path, found: Sequence[Warmup], scope: Scope, here: str, terminal: Terminal
 ) -> None:
+    from layoutrand.platform.disk import write_atomically
     from layoutrand.usecases.warmup_choice import choose_suggested
-    from layoutrand.world.disk import write_atomically
 
     path = directory / options.CONFIG_NAME
     chosen = choose_suggested(path.read_text("utf-8"), str(path), config, found, scope, here)

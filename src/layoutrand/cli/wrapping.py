@@ -62,9 +62,9 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
     The exit status is the command's, or 1 if that is 0 and a program did not get the layout.
     """
     from layoutrand.core.seeds import parse_layout
+    from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.wrapped import Wish, execute_wrapped
     from layoutrand.world.cache import Cache, default_root
-    from layoutrand.world.process import SubprocessRunner
 
     terminal = options.terminal(json=False, quiet=quiet)
     wish = Wish(parse_layout(seed), tuple(only or ()), tuple(excepted or ()))

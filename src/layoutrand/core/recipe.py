@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from layoutrand.core.config import Build, LayoutPolicy, System
 from layoutrand.core.order import LINK_ORDER, places_data
 from layoutrand.core.toolchain import Toolchain
-from layoutrand.world.environment import GIT_ENVIRONMENT
+from layoutrand.platform.environment import GIT_ENVIRONMENT
 
 BUILD_VERSION: Final = 2
 """Changed whenever a build, capture or link would come out differently for equal inputs; part of every key."""

@@ -36,12 +36,12 @@ from layoutrand.core.toolchain import Toolchain
 from layoutrand.core.trials import is_trial
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
 from layoutrand.model import Layout, LayoutName, Verification
+from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
+from layoutrand.platform.process import Runner
 from layoutrand.usecases.collect import Bench, Place
 from layoutrand.usecases.ingest import ingest
 from layoutrand.usecases.link_memory import LinkMemory
 from layoutrand.usecases.relink import link_layout, verify
-from layoutrand.world.disk import canonical_json, sha256_bytes, write_atomically
-from layoutrand.world.process import Runner
 from layoutrand.world.records import Record, read_record, read_records
 from layoutrand.world.toolbox import Tool, Toolbox
 from layoutrand.world.workspace import Workspace

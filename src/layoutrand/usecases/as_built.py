@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from layoutrand.errors import CacheError
 from layoutrand.model import Binary
-from layoutrand.world.disk import sha256_file
+from layoutrand.platform.disk import sha256_file
 
 
 def check_as_built(binaries: Iterable[Binary]) -> None:

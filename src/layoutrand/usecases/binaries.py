@@ -11,9 +11,9 @@ from layoutrand.core.config import LayoutPolicy
 from layoutrand.core.recipe import binary_facts
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName, Verification
+from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
 from layoutrand.usecases.relink import Linked
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes
 
 
 def binary_key(capture_id: str, artefact: str, policy: LayoutPolicy, layout: LayoutName) -> str:

@@ -12,9 +12,9 @@ from layoutrand.core import archive, bitcode, elf, linkline, lto
 from layoutrand.core.bitcode import Member, Module, Planner, Stub
 from layoutrand.core.linkline import Word
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.platform.disk import cache_errors
+from layoutrand.platform.process import Runner, find_tool
 from layoutrand.usecases.native_code import Replay
-from layoutrand.world.disk import cache_errors
-from layoutrand.world.process import Runner, find_tool
 from layoutrand.world.records import Record
 
 _OBJECT_PATH = ("lto-obj-path", "plugin-opt")

@@ -14,10 +14,10 @@ from layoutrand.core.config import Config
 from layoutrand.core.jdk import JvmFacts
 from layoutrand.core.schedule import Slot
 from layoutrand.model import Binary, Execution, LayoutName, SlotKey
+from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.text.execution_record import from_json, slot_json, to_json
 from layoutrand.usecases.experiment import artefact_of
 from layoutrand.usecases.places import Place
-from layoutrand.world.disk import canonical_json, sha256_bytes
 from layoutrand.world.replica import Entry
 from layoutrand.world.staging import Staging
 from layoutrand.world.toolbox import Tool

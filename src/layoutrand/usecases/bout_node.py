@@ -18,6 +18,8 @@ from layoutrand.core.config import Config
 from layoutrand.core.schedule import Slot
 from layoutrand.errors import ClusterError, DamagedRecord, LayoutrandError
 from layoutrand.model import Binary, SlotKey
+from layoutrand.platform import child
+from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, sha256_file, write_atomically
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.bout import Bout, Ended, Orders, pool_name, read_record, record_key, slot_keys
 from layoutrand.usecases.bout_records import TravellingRecords
@@ -25,9 +27,7 @@ from layoutrand.usecases.execute import execute
 from layoutrand.usecases.node import VERSION, linked_here
 from layoutrand.usecases.places import check_places
 from layoutrand.usecases.run_plan import Place, Request
-from layoutrand.world import child
 from layoutrand.world.cache import Cache, default_root
-from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, sha256_file, write_atomically
 from layoutrand.world.host import host_facts, node_name, processor
 from layoutrand.world.measure import measure
 from layoutrand.world.node_inputs import place_of

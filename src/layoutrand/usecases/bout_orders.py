@@ -14,6 +14,7 @@ from layoutrand.core.cluster import Engine
 from layoutrand.core.config import as_dict
 from layoutrand.core.schedule import Slot
 from layoutrand.model import STOCK, Binary
+from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.as_built import check_as_built
 from layoutrand.usecases.bout import Bout, Bundled, Orders
@@ -25,7 +26,6 @@ from layoutrand.usecases.places import places_of
 from layoutrand.usecases.run_plan import Plan
 from layoutrand.usecases.run_progress import Known
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes
 from layoutrand.world.project_id import project_id
 from layoutrand.world.replica import described, send
 from layoutrand.world.staging import Staging

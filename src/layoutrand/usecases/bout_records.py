@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from layoutrand.core.attempts import Attempts
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, SlotKey
+from layoutrand.platform.disk import remove_tree
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.bout import record_key, record_of
-from layoutrand.world.disk import remove_tree
 from layoutrand.world.node_inputs import lock_beside
 from layoutrand.world.replica import shortened
 from layoutrand.world.shelf import Shelf

@@ -13,6 +13,8 @@ from layoutrand.core.jdk import JvmFacts
 from layoutrand.core.recipe import Recipe, Variant
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
+from layoutrand.platform.disk import cache_errors
+from layoutrand.platform.process import InTurn, Runner
 from layoutrand.usecases import prebuilt
 from layoutrand.usecases.binaries import as_failure, cached_binary, stock_key, store_stock
 from layoutrand.usecases.capture import Order, build_stock, capture, make_order
@@ -26,8 +28,6 @@ from layoutrand.usecases.site import LinkingNodes, Progress, Site, refuse_twins,
 from layoutrand.usecases.suites import build_tools
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors
-from layoutrand.world.process import InTurn, Runner
 from layoutrand.world.workspace import end_abandoned_builds
 
 

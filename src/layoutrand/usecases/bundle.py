@@ -17,8 +17,8 @@ from layoutrand.core import capture as captures
 from layoutrand.core.bundle import BundledFile, Manifest
 from layoutrand.core.capture import Capture, identity_facts
 from layoutrand.errors import BundleError, CacheError
+from layoutrand.platform.disk import cache_errors, canonical_json, link_or_copy, sha256_bytes, sha256_file
 from layoutrand.world.cache import Cache, captured_contents
-from layoutrand.world.disk import cache_errors, canonical_json, link_or_copy, sha256_bytes, sha256_file
 from layoutrand.world.staging import Staging
 
 _LOG = "build.log"

@@ -17,6 +17,9 @@ from layoutrand.core.capture import Capture, CapturedLink, identity_facts
 from layoutrand.core.recipe import Recipe
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
 from layoutrand.model import LayoutName
+from layoutrand.platform.disk import cache_errors, canonical_json, remove_tree, sha256_bytes, tail, write_atomically
+from layoutrand.platform.packages import C_HEADERS, install
+from layoutrand.platform.process import Runner
 from layoutrand.text.build_output import lacks_c_library
 from layoutrand.usecases.collect import Bench, Place
 from layoutrand.usecases.ingest import ingest
@@ -25,9 +28,6 @@ from layoutrand.usecases.origin import Origin, Say
 from layoutrand.world import source
 from layoutrand.world.cache import Cache
 from layoutrand.world.compiling import what_stops
-from layoutrand.world.disk import cache_errors, canonical_json, remove_tree, sha256_bytes, tail, write_atomically
-from layoutrand.world.packages import C_HEADERS, install
-from layoutrand.world.process import Runner
 from layoutrand.world.records import Record, read_records
 from layoutrand.world.toolbox import Toolbox
 from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers

@@ -14,14 +14,14 @@ from typing import Any, Final
 from layoutrand.core.bundle import is_digest
 from layoutrand.core.config import Config
 from layoutrand.errors import BundleError, CacheError, UsageError
+from layoutrand.platform.disk import canonical_json
+from layoutrand.platform.process import Runner
 from layoutrand.usecases.build import find_order
 from layoutrand.usecases.bundle import Travelled, export_capture, import_capture
 from layoutrand.usecases.memory import recall_capture
 from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.site import Progress, Site
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import canonical_json
-from layoutrand.world.process import Runner
 from layoutrand.world.staging import Staging
 
 SCHEMA: Final = "layoutrand/carried/1"

@@ -18,13 +18,13 @@ from layoutrand.core.capture import CapturedLink
 from layoutrand.core.linkers import thread_limit
 from layoutrand.core.toolchain import version_number
 from layoutrand.errors import CaptureFailed
+from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
+from layoutrand.platform.process import Completed, Runner
 from layoutrand.usecases import bitcode_link
 from layoutrand.usecases.bitcode_link import Reader, find_nm, with_stubs
 from layoutrand.usecases.link_memory import LinkMemory
 from layoutrand.usecases.native_code import Replay, as_recorded, unit_names, with_plugin
 from layoutrand.usecases.relink import link_captured, run_linker
-from layoutrand.world.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
-from layoutrand.world.process import Completed, Runner
 from layoutrand.world.records import Record
 from layoutrand.world.toolbox import Toolbox
 

@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from layoutrand.core.toolchain import Toolchain
 from layoutrand.errors import HostError, StoreError
+from layoutrand.platform.packages import install
+from layoutrand.platform.process import Runner
 from layoutrand.usecases.host_problems import Problem, Severity, host_problems
 from layoutrand.usecases.tune import changes_document, standing
 from layoutrand.world import toolbox
 from layoutrand.world.cache import Cache, default_root
 from layoutrand.world.host import host_facts, host_settings, host_state
 from layoutrand.world.host_watch import HostWatch
-from layoutrand.world.packages import install
-from layoutrand.world.process import Runner
 from layoutrand.world.tuning import UNDO, Tuning
 
 LOOK_S: Final = 0.3

@@ -17,6 +17,7 @@ from layoutrand.core.attempts import Attempts, is_to_be_repeated, that_count
 from layoutrand.core.schedule import SIMULATED, Slot
 from layoutrand.core.suites.generated import SuiteBenchmark
 from layoutrand.model import Execution
+from layoutrand.platform.interrupts import noted_interrupts
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.as_built import check_as_built
 from layoutrand.usecases.judge import in_its_words, judge, of_the_program
@@ -26,7 +27,6 @@ from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.run_progress import Progress, Summary, known, summarised
 from layoutrand.usecases.staging import Stage, command_of, make_room
 from layoutrand.world.host_watch import HostWatch
-from layoutrand.world.interrupts import noted_interrupts
 from layoutrand.world.machine_lock import machine_lock_path, only_one_measures
 from layoutrand.world.measure import Command, Outcome
 from layoutrand.world.results import Records

@@ -22,8 +22,8 @@ from layoutrand.core.suites.generated import SuiteBenchmark
 from layoutrand.core.topology import format_cpus
 from layoutrand.errors import ConfigError
 from layoutrand.model import Context, Execution, Experiment, SlotKey
+from layoutrand.platform.disk import digest_of_input
 from layoutrand.text import cachegrind, perf_stat
-from layoutrand.world.disk import digest_of_input
 from layoutrand.world.host import host_facts, host_key
 
 PROTOCOL: Final = 1

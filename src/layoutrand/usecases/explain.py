@@ -17,6 +17,8 @@ from layoutrand.core.config import Config
 from layoutrand.core.difference import FileChanges, Part, compare, compare_files
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK, LayoutName
+from layoutrand.platform.git_command import readable
+from layoutrand.platform.process import Runner
 from layoutrand.usecases.binaries import binary_key, cached_binary, stock_key
 from layoutrand.usecases.build import find_order
 from layoutrand.usecases.capture import Order
@@ -25,8 +27,6 @@ from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.rebuild import reference_key
 from layoutrand.usecases.site import Progress, Site
 from layoutrand.world.cache import Cache
-from layoutrand.world.git_command import readable
-from layoutrand.world.process import Runner
 
 State = Literal["reused", "to build", "error"]
 

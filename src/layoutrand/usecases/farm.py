@@ -18,6 +18,7 @@ from layoutrand.core.capture import Capture
 from layoutrand.core.cluster import Remote
 from layoutrand.errors import BundleError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName
+from layoutrand.platform.disk import cache_errors
 from layoutrand.usecases.binaries import binary_of, cached_binary
 from layoutrand.usecases.bundle import export_capture
 from layoutrand.usecases.dealing import Dealer, Problem
@@ -25,7 +26,6 @@ from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.usecases.node import VERSION, Answer, Chunk, link_chunk
 from layoutrand.usecases.origin import Say
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors
 from layoutrand.world.staging import Staging
 
 

@@ -19,6 +19,7 @@ from layoutrand.core import archive, linkline, linkmap
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.objects import Candidate, Object, candidates, renumber
 from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, places_data
+from layoutrand.platform.disk import remove_tree
 from layoutrand.usecases.collect import (
     Bench,
     Draft,
@@ -32,7 +33,6 @@ from layoutrand.usecases.collect import (
     write_tree,
 )
 from layoutrand.usecases.native_code import unit_names
-from layoutrand.world.disk import remove_tree
 from layoutrand.world.records import Record
 
 MAP_BELOW: Final = 16 << 20

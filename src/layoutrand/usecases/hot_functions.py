@@ -17,14 +17,14 @@ from layoutrand.core.schedule import CALLGRIND, PERF_RECORD, Slot
 from layoutrand.core.suites.readings import SpecReading
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
 from layoutrand.model import IDENTITY, Binary
+from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
+from layoutrand.platform.process import Runner
 from layoutrand.text import callgrind, perf_script
 from layoutrand.text.program_output import first_difference
 from layoutrand.usecases.execute import Executor
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.staging import Stage, command_of, make_room
-from layoutrand.world.disk import canonical_json, sha256_bytes, write_atomically
 from layoutrand.world.measure import Outcome
-from layoutrand.world.process import Runner
 from layoutrand.world.profilers import Profiler
 from layoutrand.world.results_file import exclusive_use, results_path
 from layoutrand.world.workplace import Room, Workplace, end_leftovers

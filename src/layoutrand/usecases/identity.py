@@ -14,10 +14,10 @@ from layoutrand.core.kinds import PLAIN, is_code
 from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.model import IDENTITY, Layout
+from layoutrand.platform.disk import cache_errors, remove_tree, sha256_file
 from layoutrand.usecases import moved_objects
 from layoutrand.usecases.collect import Bench
 from layoutrand.usecases.relink import link_layout, verify
-from layoutrand.world.disk import cache_errors, remove_tree, sha256_file
 
 NOT_LOADED_CODE = frozenset({".note.gnu.build-id"})
 """A hash of the whole file, symbol tables included."""

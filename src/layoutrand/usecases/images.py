@@ -10,8 +10,8 @@ from layoutrand.core.config import Config
 from layoutrand.core.image import Image
 from layoutrand.errors import BuildError, HostError
 from layoutrand.model import Binary, LayoutName
+from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
 from layoutrand.world import image as images
-from layoutrand.world.disk import canonical_json, sha256_bytes, sha256_file
 from layoutrand.world.loaded import loaded_files
 from layoutrand.world.workplace import Room, Workplace
 

@@ -16,12 +16,12 @@ from layoutrand.core.import_spec import EVERY, Wanted, layout_of, parse_import
 from layoutrand.core.matrix import matching as match_names
 from layoutrand.errors import UsageError
 from layoutrand.model import Execution, Experiment
+from layoutrand.platform import foreign
 from layoutrand.text.foreign_fields import plain
 from layoutrand.text.importers.formats import parse
 from layoutrand.text.importers.rows import FailedRun, Imported, Row
 from layoutrand.usecases.imported_samples import UNNAMED, FileRow, samples
 from layoutrand.usecases.selection import Selection, Source
-from layoutrand.world import foreign
 
 NamesAre = Literal["benchmarks", "systems"]
 _NOWHERE: Final = Experiment(project="", protocol=0, policy="", randomise="", host="", hostname="")

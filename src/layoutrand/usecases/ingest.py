@@ -28,6 +28,7 @@ from layoutrand.core.kinds import is_function_section
 from layoutrand.core.linkers import RENAMING
 from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported
+from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 from layoutrand.usecases.collect import (
     TEMPORARY,
     Bench,
@@ -41,7 +42,6 @@ from layoutrand.usecases.collect import (
 )
 from layoutrand.usecases.foresight import foreseen, foretold, mapped
 from layoutrand.usecases.identity import NOT_LOADED_CODE, first_difference, prove_identity, refuse_spread
-from layoutrand.world.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 from layoutrand.world.records import Record
 
 

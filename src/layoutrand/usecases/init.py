@@ -8,8 +8,8 @@ from pathlib import Path
 
 from layoutrand.core.config import parse
 from layoutrand.errors import UsageError
+from layoutrand.platform.disk import write_atomically
 from layoutrand.text.render import render
-from layoutrand.world.disk import write_atomically
 
 
 @dataclass(frozen=True)

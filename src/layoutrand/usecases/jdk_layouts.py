@@ -15,10 +15,10 @@ from layoutrand.core.distance import kendall_tau
 from layoutrand.core.jdk import CDS_ORDER, JvmFacts
 from layoutrand.errors import BuildError, BuildFailed, LayoutrandError
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName, Verification
+from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, sha256_file
 from layoutrand.usecases.binaries import as_failure, cached_binary, store_file
 from layoutrand.usecases.jvm_start import observed, run_java
 from layoutrand.usecases.site import Site, refuse_twins, threads
-from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, sha256_file
 
 
 @dataclass(frozen=True)

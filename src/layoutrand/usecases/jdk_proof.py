@@ -10,8 +10,8 @@ from layoutrand.core.jdk import JvmFacts, factors_of_a_jdk, moved_classes, words
 from layoutrand.core.schedule import Slot
 from layoutrand.errors import LayoutNotApplied
 from layoutrand.model import STOCK, Binary, LayoutName
+from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases.jvm_start import observed
-from layoutrand.world.process import SubprocessRunner
 
 
 class JdkProofs:

@@ -11,8 +11,8 @@ from layoutrand.core.command import SYSTEM_PATH
 from layoutrand.core.jdk import JvmFacts
 from layoutrand.errors import LayoutNotApplied
 from layoutrand.model import Binary
+from layoutrand.platform.process import Runner
 from layoutrand.text.jvm_log import jvm_facts
-from layoutrand.world.process import Runner
 
 TIMEOUT_S: Final = 600.0
 _LOG: Final = "layoutrand-jvm.log"

@@ -15,11 +15,11 @@ from layoutrand.core.freedom import only_one_layout
 from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
+from layoutrand.platform.disk import cache_errors, remove_tree
+from layoutrand.platform.process import Runner
 from layoutrand.usecases.binaries import as_failure, binary_key, store_linked
 from layoutrand.usecases.relink import Linked, link_layout, verify
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors, remove_tree
-from layoutrand.world.process import Runner
 from layoutrand.world.toolbox import Tool
 
 

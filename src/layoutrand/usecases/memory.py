@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from layoutrand.core.capture import Capture
 from layoutrand.core.recipe import Variant
+from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.usecases.capture import Order
 from layoutrand.usecases.site import Site
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import canonical_json, sha256_bytes
 
 _VERSION: Final = 1  # of what is remembered of the latest build; another version's is as good as none
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from layoutrand.core import archive, elf, linkline, lto
 from layoutrand.core.linkline import Word
-from layoutrand.world.disk import cache_errors
+from layoutrand.platform.disk import cache_errors
 from layoutrand.world.records import Record
 
 Whole = Callable[[bytes, str], bytes]

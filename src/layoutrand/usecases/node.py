@@ -21,13 +21,13 @@ from layoutrand.core.config import LayoutPolicy
 from layoutrand.core.recipe import BUILD_VERSION
 from layoutrand.errors import ClusterError, LayoutrandError
 from layoutrand.model import Binary, BuildFailure, LayoutName
+from layoutrand.platform.disk import sha256_file, tail
+from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases.binaries import cached_binary
 from layoutrand.usecases.bundle import import_capture
 from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.world.cache import Cache, default_root
-from layoutrand.world.disk import sha256_file, tail
 from layoutrand.world.host import node_name
-from layoutrand.world.process import SubprocessRunner
 from layoutrand.world.staging import Staging
 from layoutrand.world.toolbox import Tool
 

@@ -14,9 +14,10 @@ from layoutrand.core.config import Config
 from layoutrand.core.recipe import Recipe
 from layoutrand.core.suites.generated import SuiteBuild
 from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
-from layoutrand.world import git_command, source
+from layoutrand.platform import git_command
+from layoutrand.platform.disk import digest_of_input, sha256_bytes, write_files
+from layoutrand.world import source
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import digest_of_input, sha256_bytes, write_files
 from layoutrand.world.repository import Mirrors
 from layoutrand.world.submodules import is_local
 from layoutrand.world.worktree import git_state

@@ -11,9 +11,9 @@ from typing import Literal
 from layoutrand.core.config import Config
 from layoutrand.core.suites.dacapo import DacapoSuite
 from layoutrand.errors import ClusterError, ConfigError, HostError
+from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
 from layoutrand.world import image as images
 from layoutrand.world.dacapo_jar import jar_facts
-from layoutrand.world.disk import canonical_json, sha256_bytes, sha256_file
 from layoutrand.world.spec_root import read_root
 
 _Kind = Literal["file", "template", "jar", "spec"]

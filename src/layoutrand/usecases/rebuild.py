@@ -21,6 +21,7 @@ from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.config import LayoutPolicy
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
+from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
 from layoutrand.usecases import apply
 from layoutrand.usecases.binaries import as_failure, binary_key, cached_binary, store_linked
 from layoutrand.usecases.capture import Order, built, suite_facts
@@ -31,7 +32,6 @@ from layoutrand.usecases.memory import remember_build
 from layoutrand.usecases.relink import Linked
 from layoutrand.usecases.relink_service import relinking
 from layoutrand.usecases.site import Site, refuse_twins, threads
-from layoutrand.world.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
 from layoutrand.world.toolbox import Toolbox
 from layoutrand.world.workspace import Workspace
 

@@ -21,9 +21,9 @@ from layoutrand.core.linkers import linker_pads, request, thread_limit
 from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
 from layoutrand.model import IDENTITY, Layout, Verification
+from layoutrand.platform.disk import cache_errors, sha256_bytes
+from layoutrand.platform.process import Completed, Runner
 from layoutrand.usecases.moved_objects import verify_moved
-from layoutrand.world.disk import cache_errors, sha256_bytes
-from layoutrand.world.process import Completed, Runner
 from layoutrand.world.toolbox import Tool
 
 

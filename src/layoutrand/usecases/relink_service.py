@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from layoutrand.platform.helper import Client, helper
+from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases.apply import Order, relink_recorded
 from layoutrand.usecases.link_memory import LinkMemory
-from layoutrand.world.helper import Client, helper
-from layoutrand.world.process import SubprocessRunner
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def relinking(order: Path | None) -> Iterator[None]:
 
 
 class RelinkService:
-    """What the helper does; see `layoutrand.world.helper.Service`."""
+    """What the helper does; see `layoutrand.platform.helper.Service`."""
 
     def __init__(self, order: Path) -> None:
         """Lay out by the order that was written to this path."""

@@ -12,12 +12,12 @@ from typing import Protocol
 from layoutrand.core import descent
 from layoutrand.core.config import Config
 from layoutrand.model import Binary, BuildFailure, LayoutName
+from layoutrand.platform.interrupts import prompt_interrupts
+from layoutrand.platform.process import Runner
 from layoutrand.usecases.libraries import companions
 from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.usecases.origin import Origins, Say
 from layoutrand.world.cache import Cache
-from layoutrand.world.interrupts import prompt_interrupts
-from layoutrand.world.process import Runner
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from layoutrand.core.suites.spec_cpu import (
     exe_folder,
 )
 from layoutrand.errors import BuildFailed, CaptureFailed, ConfigError
+from layoutrand.platform.disk import sha256_file
 from layoutrand.text.suites import spec_config, spec_cpu
 from layoutrand.world import spec_root
-from layoutrand.world.disk import sha256_file
 
 _OF_THE_BUILD: Final = {"mode", "env", "timeout_s", "commands", "artefacts"}
 _COMPILERS: Final = ("lr_cc=cc", "lr_cxx=c++", "lr_fc=gfortran")

@@ -11,6 +11,7 @@ from layoutrand.core import command as commands
 from layoutrand.core.jdk import OWN_FILE
 from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF, Slot
 from layoutrand.core.suites.generated import SuiteBenchmark
+from layoutrand.platform.disk import write_files
 from layoutrand.text import perf_stat
 from layoutrand.text.cachegrind import command_prefix
 from layoutrand.usecases.conditions import conditions_of
@@ -18,7 +19,6 @@ from layoutrand.usecases.images import Images
 from layoutrand.usecases.jdk_proof import JdkProofs
 from layoutrand.usecases.run_plan import Plan, Request
 from layoutrand.world.counters import make_fifo
-from layoutrand.world.disk import write_files
 from layoutrand.world.measure import Command
 from layoutrand.world.workplace import Room, Workplace
 

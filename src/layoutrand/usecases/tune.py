@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from layoutrand.errors import HostError
-from layoutrand.world.interrupts import noted_interrupts
+from layoutrand.platform.interrupts import noted_interrupts
 from layoutrand.world.tuning import UNDO, Restored, Tuning
 from layoutrand.world.undo_record import Change, Record
 

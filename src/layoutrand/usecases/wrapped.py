@@ -13,6 +13,8 @@ from layoutrand.core.config import Config
 from layoutrand.core.recipe import Recipe
 from layoutrand.errors import LayoutNotApplied, ToolNotFound, UsageError
 from layoutrand.model import STOCK, LayoutName
+from layoutrand.platform.disk import canonical_json, sha256_bytes
+from layoutrand.platform.process import Runner
 from layoutrand.usecases import apply
 from layoutrand.usecases.aftermath import Aftermath, look
 from layoutrand.usecases.apply import Outcome
@@ -20,8 +22,6 @@ from layoutrand.usecases.collect import Place
 from layoutrand.usecases.relink_service import relinking
 from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import canonical_json, sha256_bytes
-from layoutrand.world.process import Runner
 from layoutrand.world.records import read_records
 from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
 

@@ -35,7 +35,7 @@ from platformdirs import user_cache_path
 from layoutrand.core import capture as captures
 from layoutrand.core.capture import Capture
 from layoutrand.errors import CacheError
-from layoutrand.world.disk import CACHE_TAG, cache_errors, remove_tree, sha256_bytes, sha256_file, write_atomically
+from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_bytes, sha256_file, write_atomically
 from layoutrand.world.node_inputs import is_used, replicas
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from layoutrand.core.recipe import SOURCE_EPOCH
 from layoutrand.errors import BuildFailed
-from layoutrand.world.git_command import git, names, readable
+from layoutrand.platform.git_command import git, names, readable
 from layoutrand.world.source import left_out
 
 _LFS_START: Final = b"version https://git-lfs.github.com/spec/v1\n"

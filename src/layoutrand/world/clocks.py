@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.world import proc_files
+from layoutrand.platform import proc_files
 
 
 @dataclass(frozen=True)

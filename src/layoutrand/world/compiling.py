@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from layoutrand.world.process import Runner
+from layoutrand.platform.process import Runner
 
 _PROGRAM: Final = """\
 #include <errno.h>

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import FeatureUnsupported, ToolNotFound
+from layoutrand.platform.packages import install
 from layoutrand.text.perf_stat import command_prefix, unsupported
-from layoutrand.world.packages import install
 
 _PARANOID: Final = Path("/proc/sys/kernel/perf_event_paranoid")
 _PROBE_S: Final = 60

@@ -6,7 +6,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from layoutrand.errors import UsageError
-from layoutrand.world.disk import cache_errors
+from layoutrand.platform.disk import cache_errors
 from layoutrand.world.source import copy
 
 _LEFT_OUT = ("*.o", "*.a", "README.md", "build", "build/*")

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from layoutrand.core.topology import parse_cpus
 from layoutrand.errors import ToolNotFound
-from layoutrand.world.packages import install
-from layoutrand.world.proc_files import CPUS, fields, number, text
+from layoutrand.platform.packages import install
+from layoutrand.platform.proc_files import CPUS, fields, number, text
 
 ROOT: Final = Path("/")
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.world import proc_files
+from layoutrand.platform import proc_files
 from layoutrand.world.clocks import ClockReading, Clocks
 from layoutrand.world.host import governor, turbo
 from layoutrand.world.processes import Processes

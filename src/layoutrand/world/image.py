@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from layoutrand.errors import CacheError, HostError
-from layoutrand.world.disk import cache_errors, remove_tree, sha256_file, write_atomically
+from layoutrand.platform.disk import cache_errors, remove_tree, sha256_file, write_atomically
 
 
 def template_digest(template: Path, exclude: Sequence[str]) -> str:

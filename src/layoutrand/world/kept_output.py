@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from layoutrand.errors import BundleError, ResultsError
-from layoutrand.world.disk import remove_tree, write_atomically
+from layoutrand.platform.disk import remove_tree, write_atomically
 
 LOGS: Final = PurePosixPath(".layoutrand/logs/run")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from layoutrand.world.disk import link_or_copy, sha256_bytes
+from layoutrand.platform.disk import link_or_copy, sha256_bytes
 
 _SETTLED_NS: Final = 2_000_000_000
 """Changes within one tick of the file system's clock look alike, so a file counts as known only when it is older."""

@@ -29,8 +29,9 @@ from typing import BinaryIO, Final
 from layoutrand.core.conditions import Conditions, Ending, limit_verdict
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import RUSAGE_METRICS
-from layoutrand.world import limits, orphans, pinning, stack
-from layoutrand.world.interrupts import Interrupts, noted_interrupts
+from layoutrand.platform import orphans
+from layoutrand.platform.interrupts import Interrupts, noted_interrupts
+from layoutrand.world import limits, pinning, stack
 from layoutrand.world.persona import without_aslr
 
 GRACE_S: Final = 2.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.world import proc_files
+from layoutrand.platform import proc_files
 
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 _MOST: Final = 3

@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 
 from layoutrand.errors import ResultsError
-from layoutrand.world.disk import write_atomically
+from layoutrand.platform.disk import write_atomically
 
 
 def project_id(project: Path) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from layoutrand.errors import BundleError
-from layoutrand.world.disk import cache_errors, remove_tree, sha256_bytes, sha256_file
+from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, sha256_file
 from layoutrand.world.staging import Staging, staging_errors
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.errors import BundleError, DamagedRecord
-from layoutrand.world.disk import canonical_json, remove_tree, sha256_bytes, write_atomically
+from layoutrand.platform.disk import canonical_json, remove_tree, sha256_bytes, write_atomically
 from layoutrand.world.staging import staging_errors
 
 _LEVEL: Final = 1

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.errors import BundleError, ClusterError
+from layoutrand.platform.disk import tail
 from layoutrand.text.squeue import FORMAT, Queued, advice, parse_queue
-from layoutrand.world.disk import tail
 from layoutrand.world.slurm_tokens import TokenJournal
 
 _LOG_LINES: Final = 40

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from layoutrand.world.disk import write_atomically
+from layoutrand.platform.disk import write_atomically
 from layoutrand.world.staging import staging_errors
 
 _TOKEN = re.compile(r"[0-9a-f]{1,200}")

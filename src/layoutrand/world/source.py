@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from layoutrand.errors import UsageError
-from layoutrand.world.disk import is_cache, sha256_file
+from layoutrand.platform.disk import is_cache, sha256_file
 
 ALWAYS_LEFT_OUT = (".git", ".layoutrand", "layoutrand.toml")
 _RESULTS = ".layoutrand"

@@ -10,7 +10,7 @@ from typing import Final
 
 from layoutrand.core.suites.spec_cpu import SpecBenchmark, SpecFacts, Tool, executables_of, members_of
 from layoutrand.errors import ConfigError
-from layoutrand.world.disk import sha256_file
+from layoutrand.platform.disk import sha256_file
 
 _FOLDERS: Final = {"runspec": ("benchspec/CPU2006", "benchspec/CPU"), "runcpu": ("benchspec/CPU",)}
 _MOST: Final = 16 << 20  # bytes of one text file; logs of a whole suite are far smaller

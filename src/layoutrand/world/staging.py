@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.errors import BundleError
-from layoutrand.world.disk import canonical_json, sha256_bytes, write_atomically
+from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
 
 _LEVEL: Final = 1
 _LATELY_S: Final = 3600.0

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from layoutrand.errors import BuildFailed
-from layoutrand.world.git_command import git, names, readable
+from layoutrand.platform.git_command import git, names, readable
 from layoutrand.world.source import left_out
 
 # Paths that the user names, and those in repositories at paths, are fetched from whatever git's own setting is.

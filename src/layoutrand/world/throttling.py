@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from layoutrand.world import proc_files
+from layoutrand.platform import proc_files
 
 
 class Throttling:

@@ -14,8 +14,8 @@ from layoutrand.core import toolchain as toolchains
 from layoutrand.core.problems import suggest
 from layoutrand.core.toolchain import Toolchain
 from layoutrand.errors import UsageError
-from layoutrand.world.disk import sha256_file
-from layoutrand.world.process import Runner, find_tool
+from layoutrand.platform.disk import sha256_file
+from layoutrand.platform.process import Runner, find_tool
 
 _ROLES = {
     "cc": "the C compiler", "cxx": "the C++ compiler", "fc": "the Fortran compiler", "ld": "the linker",

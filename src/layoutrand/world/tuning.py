@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import HostError
-from layoutrand.world import proc_files
+from layoutrand.platform import proc_files
 from layoutrand.world.undo_record import (
     Change,
     Record,

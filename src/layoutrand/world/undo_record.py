@@ -18,7 +18,7 @@ from typing import Any, Final
 import platformdirs
 
 from layoutrand.errors import HostError
-from layoutrand.world import proc_files
+from layoutrand.platform import proc_files
 
 VARIABLE: Final = "LAYOUTRAND_STATE"
 _NAME: Final = "undo.json"

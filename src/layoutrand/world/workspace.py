@@ -17,13 +17,13 @@ from pathlib import Path
 
 from layoutrand.core import response_file
 from layoutrand.core.recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPOCH, SYSTEM_PREFIXES, Recipe
+from layoutrand.platform import helper_client
+from layoutrand.platform.disk import cache_errors, remove_tree, write_atomically
+from layoutrand.platform.orphans import end_processes
+from layoutrand.platform.process import find_tool
 from layoutrand.text import render
-from layoutrand.world import helper_client
 from layoutrand.world.cache import Cache
-from layoutrand.world.disk import cache_errors, remove_tree, write_atomically
 from layoutrand.world.drivers import DRIVERS, POSIX, archiver, drivers, own_name, plain_tools, prefixes, search_path
-from layoutrand.world.orphans import end_processes
-from layoutrand.world.process import find_tool
 from layoutrand.world.toolbox import LTO, Toolbox
 
 # Makefiles do not quote: a directory we choose must need no quoting.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.errors import BuildFailed, ToolNotFound
-from layoutrand.world.git_command import git, names, readable
+from layoutrand.platform.git_command import git, names, readable
 from layoutrand.world.source import content_of, digest_of, is_ours, left_out
 
 MOST_NAMED: Final = 50

@@ -1,4 +1,4 @@
-"""Hand a recorded link to the helper (`layoutrand.world.helper`) and end with its status.
+"""Hand a recorded link to the helper (`layoutrand.platform.helper`) and end with its status.
 
 The linker wrapper executes this file by its path as its last step, with the interpreter alone: starting all of
 layoutrand would cost more than the links it is for.  What must happen in the build's own process happens here: the

@@ -18,8 +18,8 @@ from tempfile import TemporaryFile
 from typing import Any, Final
 
 from layoutrand.errors import BuildFailed, ToolNotFound
-from layoutrand.world.environment import GIT_ENVIRONMENT
-from layoutrand.world.packages import install
+from layoutrand.platform.environment import GIT_ENVIRONMENT
+from layoutrand.platform.packages import install
 
 _ALWAYS: Final = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false",

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from layoutrand.errors import UsageError
-from layoutrand.world.disk import write_atomically
+from layoutrand.platform.disk import write_atomically
 
 _LARGEST = 1 << 30
 

@@ -3,7 +3,7 @@
 It imports what the answers need once, and forks a child for each request: requests do not wait for each other, and
 none can harm another.  It is no child of the build: umask, limits, preloaded libraries and descriptors of the build
 do not reach it, and what a terminal sends to the build does not either.  It ends with who started it, however that
-ends, and a child ends with the client that asked (`layoutrand.world.helper_client`).
+ends, and a child ends with the client that asked (`layoutrand.platform.helper_client`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn, Protocol
 
-from layoutrand.world.helper_client import ALONE, DONE, PLACE, STATUS
+from layoutrand.platform.helper_client import ALONE, DONE, PLACE, STATUS
 
 _NAME: Final = "helper"
 _BACKLOG: Final = 1024

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Protocol
 
 from layoutrand.errors import BuildFailed, ToolNotFound
-from layoutrand.world.packages import apt_command
+from layoutrand.platform.packages import apt_command
 
 _LONGEST_WAIT_S = 2_000_000.0  # poll counts milliseconds in 31 bits
 
