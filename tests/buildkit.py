@@ -5,8 +5,9 @@ import re
 import subprocess
 from pathlib import Path
 
-from layoutrand.core import codecheck, elf, kinds, ldscript, objects, objedit
+from layoutrand.core import codecheck, ldscript, objects
 from layoutrand.model import Section
+from layoutrand.objects import edit, elf, kinds
 from workshop import require
 
 LINKERS = {"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld-19"}
@@ -67,8 +68,7 @@ def section(index, obj="a.o", name=None, **changes):
 def marks(numbers, *, rename=True):
     """Marks for sections by header index: the symbol of the number, and with ``rename`` its name."""
     return {
-        place: objedit.Mark(number, objedit.section_name(number) if rename else None)
-        for place, number in numbers.items()
+        place: edit.Mark(number, edit.section_name(number) if rename else None) for place, number in numbers.items()
     }
 
 
@@ -86,7 +86,7 @@ def relocation_lines(path):
 
 def text_lines(order):
     """The exact lines of code sections in that order, for a linker script."""
-    return [("text", f"*({objedit.section_name(index)})") for index in order]
+    return [("text", f"*({edit.section_name(index)})") for index in order]
 
 
 class Relinker:
@@ -114,7 +114,7 @@ class Relinker:
 
     def name(self, index):
         """The unique name of a section."""
-        return objedit.section_name(index, self.chosen[index].section.kind)
+        return edit.section_name(index, self.chosen[index].section.kind)
 
     def link(self, order, output="out"):
         """The binary with the sections in that order (capture indices)."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from layoutrand.core import elf
+from layoutrand.objects import elf
 from layoutrand.platform.process import Completed, SubprocessRunner
 
 LAYOUTS = ("identity", 1, 2, 3)

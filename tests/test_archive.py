@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildkit import LINKERS, compiled, link_with, marks, run, said
-from layoutrand.core import archive, elf, objedit
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects import archive, edit, elf
 from workshop import require
 
 MAIN = "int one(void), two(void), three(void); int main(void) { return one() + two() + three() == 6 ? 0 : 1; }\n"
@@ -45,7 +45,7 @@ def edited(data):
         if elf.is_elf(member.content):
             names = elf.read(member.content, name=member.name).section_names
             places = {index: number for index, name in enumerate(names) if name.startswith(".text.")}
-            contents[number] = objedit.edit(member.content, marks(places), name=member.name)
+            contents[number] = edit.edit(member.content, marks(places), name=member.name)
     return archive.write(parsed, contents)
 
 

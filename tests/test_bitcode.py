@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from buildkit import run
-from layoutrand.core import bitcode, elf
+from layoutrand.core import bitcode
 from layoutrand.core.bitcode import Extraction, Member, Module, Planner, Stub, Symbol
+from layoutrand.objects import elf
 from workshop import require
 
 LISTING = """\

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from buildkit import Relinker, compiled, run, said
-from layoutrand.core import codecheck, elf
+from layoutrand.core import codecheck
 from layoutrand.errors import LayoutNotApplied
+from layoutrand.objects import elf
 from workshop import require
 
 SOURCE = """

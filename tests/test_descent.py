@@ -5,7 +5,8 @@ import gzip
 import pytest
 
 from buildkit import compiled, link_with, run
-from layoutrand.core import descent, elf
+from layoutrand.core import descent
+from layoutrand.objects import elf
 
 MAIN = """
 static const char text[] = "a text of the program";

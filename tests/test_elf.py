@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildkit import compiled, linker, run, said
-from layoutrand.core import elf
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects import elf
 
 SOURCE = """
 #include <cstdio>

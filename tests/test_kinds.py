@@ -2,7 +2,7 @@
 
 import pytest
 
-from layoutrand.core import elf, kinds
+from layoutrand.objects import elf, kinds
 
 PROGBITS, NOBITS, INIT_ARRAY, NOTE = 1, elf.SHT_NOBITS, 14, 7
 A, W, X = elf.SHF_ALLOC, elf.SHF_WRITE, elf.SHF_EXECINSTR

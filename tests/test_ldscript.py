@@ -7,8 +7,8 @@ import pytest
 
 from buildkit import compiled, run, said, text_lines
 from layoutrand.core.ldscript import default_script, ordered_script, symbol_order
-from layoutrand.core.objedit import section_name
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects.edit import section_name
 from workshop import require
 
 MODES = {

@@ -3,9 +3,10 @@
 import pytest
 
 from buildkit import compiled, link_with, run, said
-from layoutrand.core import archive, elf, objects, objedit, user_script
+from layoutrand.core import objects, user_script
 from layoutrand.core.order import identity_bytes
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects import archive, edit, elf
 from workshop import require
 
 TWO = "int {0}_one(void) {{ return 1; }} int {0}_two(void) {{ return 2; }}\n"
@@ -243,7 +244,7 @@ def test_edited_files_are_those_with_chosen_sections(tmp_path):
     prog = link_with("bfd", tmp_path, [tmp_path / "new-m.o", tmp_path / "new-x.a"])
     assert run(prog).returncode == 0
     marked = {row.split()[2] for row in said("nm", prog).splitlines() if " .lr." in row}
-    assert marked == {objedit.symbol_name(c.section.index) for c in chosen}
+    assert marked == {edit.symbol_name(c.section.index) for c in chosen}
 
 
 def test_lumped_objects_hold_several_functions_in_one_section(tmp_path):

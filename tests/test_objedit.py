@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildkit import LINKERS, compiled, link_with, marks, relocation_lines, run, said
-from layoutrand.core import elf, objedit
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects import edit, elf
 from workshop import require
 
 LIBRARY = """
@@ -60,7 +60,7 @@ def edited(path, folder, *, rename=True, start=0):
     data = path.read_bytes()
     target = Path(folder, path.name)
     target.parent.mkdir(exist_ok=True)
-    target.write_bytes(objedit.edit(data, marks(code_sections(data, start), rename=rename), name=path.name))
+    target.write_bytes(edit.edit(data, marks(code_sections(data, start), rename=rename), name=path.name))
     return target
 
 
@@ -74,7 +74,7 @@ def original_names(path, old):
     """Unique section name to the name that the section had."""
     source = elf.read(old.read_bytes(), name="x")
     numbers = code_sections(old.read_bytes())
-    return {objedit.section_name(number): source.section_names[header] for header, number in numbers.items()}
+    return {edit.section_name(number): source.section_names[header] for header, number in numbers.items()}
 
 
 SOURCES = {
@@ -131,7 +131,7 @@ def test_symbols_stay_and_one_is_added_to_each_section(pair, tmp_path, rename):
 
         assert kept == symbols(old)
         assert {row.split()[7]: (row.split()[1], row.split()[3:5], int(row.split()[6])) for row in added} == {
-            objedit.symbol_name(number): ("0" * 16, ["NOTYPE", "LOCAL"], header)
+            edit.symbol_name(number): ("0" * 16, ["NOTYPE", "LOCAL"], header)
             for header, number in code_sections(old.read_bytes()).items()
         }
         assert not rename or {source.section_names[h] for h in code_sections(new.read_bytes())} == set(names)
@@ -194,7 +194,7 @@ def test_a_stripped_object_is_a_clear_error(tmp_path):
     with pytest.raises(
         FeatureUnsupported, match=r"^lib/a\.o: the object has no symbol table \(stripped before the link\?\)$"
     ):
-        objedit.edit(path.read_bytes(), marks({1: 0}), name="lib/a.o")
+        edit.edit(path.read_bytes(), marks({1: 0}), name="lib/a.o")
 
 
 def test_nothing_to_mark_changes_nothing(tmp_path):
@@ -202,7 +202,7 @@ def test_nothing_to_mark_changes_nothing(tmp_path):
     path = compiled(tmp_path, "a.s", ".data\n.long 1\n")
     run("objcopy", "--strip-all", path)
 
-    assert objedit.edit(path.read_bytes(), {}, name="a.o") == path.read_bytes()
+    assert edit.edit(path.read_bytes(), {}, name="a.o") == path.read_bytes()
 
 
 def test_sections_of_the_same_name_get_names_of_their_own(tmp_path):
@@ -241,7 +241,7 @@ def test_an_object_with_more_sections_than_16_bits_number(tmp_path):
 
     assert source.section_count > 65_280
     assert where["f33499"] > elf.SHN_LORESERVE
-    assert {objedit.symbol_name(number): header for header, number in numbers.items()}.items() <= where.items()
+    assert {edit.symbol_name(number): header for header, number in numbers.items()}.items() <= where.items()
     assert source.section_names[where["f33499"]] == ".text.f33499"
     assert run("readelf", "-SW", new).stderr == b""
     assert run(link_with("bfd", tmp_path, [new])).returncode == 0
@@ -259,7 +259,7 @@ def test_extended_indices_without_their_table_are_refused(tmp_path):
         changed[source.section_offset + elf.SECTION.itemsize * index + 4] = 1
 
     with pytest.raises(FeatureUnsupported, match=r"^many\.o: more than 65,279 sections"):
-        objedit.edit(bytes(changed), marks(code_sections(data)), name="many.o")
+        edit.edit(bytes(changed), marks(code_sections(data)), name="many.o")
 
 
 LLVM = """
@@ -323,7 +323,7 @@ def test_an_object_of_llvm_keeps_its_names_and_tables(tmp_path, llvm_object, ren
         row for row in symbols(llvm_object) if " .text" not in row
     ]
     assert [name for name in elf.read(new.read_bytes(), name="n").section_names if name.startswith(".text.")] == (
-        [objedit.section_name(number) for number in range(4)]
+        [edit.section_name(number) for number in range(4)]
         if rename
         else [".text.f", ".text.unlikely.rare", ".text.main", ".text.g"]
     )
@@ -347,10 +347,10 @@ def test_a_table_of_an_unknown_kind_is_refused(tmp_path):
     changed[at + 40 : at + 44] = int(source.symbol_table).to_bytes(4, "little")
 
     with pytest.raises(FeatureUnsupported, match=r"^a\.o: section \.data of type 0x40000014 refers to symbols"):
-        objedit.edit(bytes(changed), marks({1: 0}), name="a.o")
+        edit.edit(bytes(changed), marks({1: 0}), name="a.o")
 
 
 @given(st.lists(st.integers(0, 2**40), max_size=20))
 def test_numbers_of_variable_length_survive(numbers):
     """ULEB128 numbers are read as they were written."""
-    assert objedit._read_uleb128(objedit._write_uleb128(numbers)) == numbers
+    assert edit._read_uleb128(edit._write_uleb128(numbers)) == numbers

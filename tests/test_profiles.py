@@ -8,10 +8,10 @@ import subprocess
 import pytest
 
 from buildkit import compiled
-from layoutrand.core import elf
 from layoutrand.core.hotness import segments
 from layoutrand.core.profile import Segment
 from layoutrand.errors import NoMeasurement, ToolNotFound
+from layoutrand.objects import elf
 from layoutrand.platform.packages import install
 from layoutrand.text import callgrind, perf_script
 from layoutrand.world.profilers import choose_profiler

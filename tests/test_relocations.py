@@ -5,9 +5,9 @@ import pytest
 from elftools.elf.enums import ENUM_RELOC_TYPE_x64
 
 from buildkit import Relinker, compiled, run, said
-from layoutrand.core import elf
-from layoutrand.core.relocations import FIELD_WIDTH, NUMBER, RELAXED, written_bytes
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects import elf
+from layoutrand.objects.relocations import FIELD_WIDTH, NUMBER, RELAXED, written_bytes
 from workshop import require
 
 # What each form is assembled to, and in which modes which linkers take it: n(on-PIE), p(ie), s(hared).

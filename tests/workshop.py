@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 
 import pytest
 
-from layoutrand.core import elf
 from layoutrand.core.config import Config, parse
 from layoutrand.errors import ToolNotFound
 from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
+from layoutrand.objects import elf
 from layoutrand.platform.packages import apt_command
 from layoutrand.platform.process import Runner, SubprocessRunner
 from layoutrand.usecases.build import Progress, SystemBuild, all_layouts, build

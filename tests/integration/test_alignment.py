@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutrand.core import elf
+from layoutrand.objects import elf
 from workshop import Built, Workshop, main_calling, many_functions, symbols
 
 WIDE = "__attribute__((aligned(64), noinline)) int wide(int x) { return x * 5 + 1; }\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core import elf
-from layoutrand.core.kinds import classify
+from layoutrand.objects import elf
+from layoutrand.objects.kinds import classify
 from workshop import FILLER, Built, Workshop, in_order, main_calling, many_functions, require
 
 VERSIONS = {"gcc": "gcc", "clang-19": "clang-19", "clang-14": "clang-14"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core import dynamic
+from layoutrand.objects import dynamic
 from workshop import FILLER, Workshop, many_functions
 
 SONAME = "libdeep.so.2"

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from layoutrand.core import elf
+from layoutrand.objects import elf
 from workshop import (
     FILLER,
     LOADER,

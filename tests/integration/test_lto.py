@@ -9,8 +9,8 @@ from textwrap import dedent
 
 import pytest
 
-from layoutrand.core import elf
 from layoutrand.model import IDENTITY, STOCK
+from layoutrand.objects import elf
 from workshop import FILLER, Workshop, loaded, only_error, output, programs_of, require
 
 TOOLCHAINS = {"gcc": "gcc-lto", "gold": "gcc-gold", "clang-full": "clang-lto", "clang-thin": "clang-thinlto"}

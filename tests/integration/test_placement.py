@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core import elf
 from layoutrand.core.order import draw
 from layoutrand.model import IDENTITY
+from layoutrand.objects import elf
 from workshop import FILLER, Built, Workshop, in_order, loaded, main_calling, many_functions, only_error, symbols
 
 COMPILE = "$CC -c *.c && $CC -o prog main.o a.o b.o c.o"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from layoutrand.core import elf
+from layoutrand.objects import elf
 from layoutrand.platform.process import SubprocessRunner
 from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, rewrite_order, symbol
 from workshop import Workshop, main_calling, many_functions

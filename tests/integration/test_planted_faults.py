@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core import elf
+from layoutrand.objects import elf
 from layoutrand.platform.process import Completed, SubprocessRunner
 from layoutrand.usecases.build import SystemBuild
 from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, file_offset, order_file, rewrite_order, symbol

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import elf
+from layoutrand.objects import elf
 
 FAT_SECTION: Final = ".llvm.lto"
 _MAGIC: Final = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import elf
 from layoutrand.core.codecheck import Placed
+from layoutrand.objects import elf
 
 _BLOCK = 128  # bytes; most functions are larger
 _WORD = 8

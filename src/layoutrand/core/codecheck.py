@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import elf
-from layoutrand.core.objedit import DIGITS, SYMBOL_PREFIX
-from layoutrand.core.relocations import written_bytes
 from layoutrand.errors import FeatureUnsupported, LayoutNotApplied
+from layoutrand.objects import elf
+from layoutrand.objects.edit import DIGITS, SYMBOL_PREFIX
+from layoutrand.objects.relocations import written_bytes
 
 _GAP = 64
 _AT_ONCE = 4000

@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from layoutrand.core import elf
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects import elf
 
 AS_LINKED: Final = "file as linked"
 LOADED: Final = "loaded contents as linked"

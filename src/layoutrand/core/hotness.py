@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import elf
 from layoutrand.core.profile import Profile, Segment
 from layoutrand.model import Section
+from layoutrand.objects import elf
 
 SHARE: Final = 0.99
 """Of the artefact's own cost: the functions that make it up together are hot.

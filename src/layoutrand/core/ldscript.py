@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from layoutrand.core.kinds import FAMILIES, PLAIN
-from layoutrand.core.objedit import symbol_names
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects.edit import symbol_names
+from layoutrand.objects.kinds import FAMILIES, PLAIN
 
 Line = tuple[str, str]
-"""A family of sections (`layoutrand.core.kinds`), and a statement for the output section that has it."""
+"""A family of sections (`layoutrand.objects.kinds`), and a statement for the output section that has it."""
 
 _RULE = re.compile(rf"^{'=' * 50}\s*$", re.MULTILINE)
 _STARTS = {

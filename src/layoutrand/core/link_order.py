@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from layoutrand.core import linkline
 from layoutrand.core.keyed import keyed_order
-from layoutrand.core.kinds import PLAIN, is_code
 from layoutrand.core.order import LINK_ORDER
 from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied
 from layoutrand.model import Section
+from layoutrand.objects.kinds import PLAIN, is_code
 
 NONE_SIDE_BY_SIDE: Final = (
     "no two object files stand side by side on the link line (they come in archives), so none can be moved; "

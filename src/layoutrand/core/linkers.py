@@ -1,6 +1,6 @@
 """How each linker is told an order: the text of a file, and the arguments that point at it.
 
-All of them are given sections or symbols with unique names (`layoutrand.core.objedit`), so the order asked for is
+All of them are given sections or symbols with unique names (`layoutrand.objects.edit`), so the order asked for is
 exact, and the binary shows which order was achieved.
 """
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.core import ldscript, user_script
-from layoutrand.core.kinds import family
-from layoutrand.core.objedit import section_name
 from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, PADDING, linker_seed
 from layoutrand.core.toolchain import version_number
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import Layout, Section
+from layoutrand.objects.edit import section_name
+from layoutrand.objects.kinds import family
 
 RENAMING: Final = frozenset({"gnu", "gold"})
 """Linkers that order sections by name; the others go by symbol, or cannot be told an order."""

@@ -18,9 +18,9 @@ from typing import Final
 
 import numpy as np
 
-from layoutrand.core import elf
 from layoutrand.core.linkline import Word
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects import elf
 
 FOLDER: Final = "_temp/lto"
 """Where a capture keeps native objects, and the script that answers with them."""

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from layoutrand.core import archive, elf, lto, objedit
-from layoutrand.core.kinds import code_kind, data_kind
+from layoutrand.core import lto
 from layoutrand.core.user_script import NOTHING, Reserved
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import Section
+from layoutrand.objects import archive, edit, elf
+from layoutrand.objects.kinds import code_kind, data_kind
 
 OURS = ("_build/", "_temp/")
 """Where a capture keeps what the build made; everything else belongs to the system and is pinned."""
@@ -175,15 +176,15 @@ def edited_files(
     files: Mapping[str, bytes], found: list[Object], chosen: list[Candidate], *, rename: bool
 ) -> Iterator[tuple[str, bytes]]:
     """The captured files that change when the chosen sections get their unique symbols (and names), one by one."""
-    marks: dict[int, dict[int, objedit.Mark]] = {}
+    marks: dict[int, dict[int, edit.Mark]] = {}
     for candidate in chosen:
         section = candidate.section
-        new_name = objedit.section_name(section.index, section.kind) if rename else None
-        marks.setdefault(candidate.object, {})[candidate.header] = objedit.Mark(section.index, new_name)
+        new_name = edit.section_name(section.index, section.kind) if rename else None
+        marks.setdefault(candidate.object, {})[candidate.header] = edit.Mark(section.index, new_name)
     members: dict[str, dict[int, bytes]] = {}
     for number, places in marks.items():
         item = found[number]
-        content = objedit.edit(item.elf.data, places, name=item.name)
+        content = edit.edit(item.elf.data, places, name=item.name)
         if item.member is None:
             yield item.file, content
         else:

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.core.keyed import keyed_order, keyed_uniform
-from layoutrand.core.kinds import PLAIN, family, is_code
 from layoutrand.errors import UsageError
 from layoutrand.model import IDENTITY, Layout, LayoutName, Section
+from layoutrand.objects.kinds import PLAIN, family, is_code
 
 PADDING: Final = "padding"
 LINKER_SHUFFLE: Final = "linker-shuffle"

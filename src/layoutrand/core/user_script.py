@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
-from layoutrand.core.kinds import FAMILIES
 from layoutrand.core.ldscript import Line
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects.kinds import FAMILIES
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[^\s{}();,]+")

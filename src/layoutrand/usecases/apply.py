@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from layoutrand.core import capture as captures
-from layoutrand.core import codecheck, descent, elf
+from layoutrand.core import codecheck, descent
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.config import LayoutPolicy, as_dict
@@ -36,6 +36,7 @@ from layoutrand.core.toolchain import Toolchain
 from layoutrand.core.trials import is_trial
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
 from layoutrand.model import Layout, LayoutName, Verification
+from layoutrand.objects import elf
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
 from layoutrand.platform.process import Runner
 from layoutrand.usecases.collect import Bench, Place

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from layoutrand.core import elf, linkline
+from layoutrand.core import linkline
 from layoutrand.core.capture import Capture, CapturedLink, identity_facts
 from layoutrand.core.recipe import Recipe
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
 from layoutrand.model import LayoutName
+from layoutrand.objects import elf
 from layoutrand.platform.disk import cache_errors, canonical_json, remove_tree, sha256_bytes, tail, write_atomically
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner

@@ -15,10 +15,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from layoutrand.core import archive, linkline, linkmap
+from layoutrand.core import linkline, linkmap
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.objects import Candidate, Object, candidates, renumber
 from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, places_data
+from layoutrand.objects import archive
 from layoutrand.platform.disk import remove_tree
 from layoutrand.usecases.collect import (
     Bench,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.core import elf
 from layoutrand.core.command import SYSTEM_PATH
 from layoutrand.core.hotness import segments
 from layoutrand.core.profile import Profile
@@ -17,6 +16,7 @@ from layoutrand.core.schedule import CALLGRIND, PERF_RECORD, Slot
 from layoutrand.core.suites.readings import SpecReading
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
 from layoutrand.model import IDENTITY, Binary
+from layoutrand.objects import elf
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
 from layoutrand.platform.process import Runner
 from layoutrand.text import callgrind, perf_script

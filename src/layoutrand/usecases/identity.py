@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from layoutrand.core import codecheck, elf, linkline
+from layoutrand.core import codecheck, linkline
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.kinds import PLAIN, is_code
 from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.model import IDENTITY, Layout
+from layoutrand.objects import elf
+from layoutrand.objects.kinds import PLAIN, is_code
 from layoutrand.platform.disk import cache_errors, remove_tree, sha256_file
 from layoutrand.usecases import moved_objects
 from layoutrand.usecases.collect import Bench

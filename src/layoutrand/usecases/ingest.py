@@ -21,13 +21,14 @@ from pathlib import Path
 
 import numpy as np
 
-from layoutrand.core import codecheck, elf, linkline, lto, objects
+from layoutrand.core import codecheck, linkline, lto, objects
 from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.kinds import is_function_section
 from layoutrand.core.linkers import RENAMING
 from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported
+from layoutrand.objects import elf
+from layoutrand.objects.kinds import is_function_section
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 from layoutrand.usecases.collect import (
     TEMPORARY,

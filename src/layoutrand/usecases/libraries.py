@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from layoutrand.core import dynamic, elf
 from layoutrand.core.capture import CapturedLink
 from layoutrand.model import Binary, BuildFailure
+from layoutrand.objects import dynamic, elf
 
 _BUILT = "_build/"
 

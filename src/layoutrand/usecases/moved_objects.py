@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import codecheck, elf, link_order
+from layoutrand.core import codecheck, link_order
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.distance import kendall_tau
 from layoutrand.core.linkers import RENAMING
 from layoutrand.errors import CodeChanged, FeatureUnsupported
 from layoutrand.model import IDENTITY, Layout, Verification
+from layoutrand.objects import elf
 
 
 def reference(binary: elf.Elf, masks: codecheck.Masks) -> Code:

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import codecheck, descent, elf
+from layoutrand.core import codecheck, descent
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.hotness import Hotness, function_names, hot_functions, mangled, renamed
 from layoutrand.core.metric import Better
@@ -24,6 +24,7 @@ from layoutrand.core.placement import Feature, design, features
 from layoutrand.core.profile import Profile
 from layoutrand.errors import AnalysisError, FeatureUnsupported
 from layoutrand.model import Binary
+from layoutrand.objects import elf
 from layoutrand.stats import (
     FactorSplit,
     Interval,

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core.elf import RELA, Table
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects.elf import RELA, Table
 
 # Number and width in bytes of each type that may stand in an object; the dynamic linker's own types do not.
 _TYPES: Final = {

@@ -19,9 +19,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import elf
-from layoutrand.core.kinds import PLAIN, is_code
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects import elf
+from layoutrand.objects.kinds import PLAIN, is_code
 
 DIGITS = 7
 SYMBOL_PREFIX = ".lr."

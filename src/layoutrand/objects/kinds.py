@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from layoutrand.core import elf
+from layoutrand.objects import elf
 
 PLAIN: Final = "text"
 _PREFIXES: Final = ("unlikely", "exit", "startup", "hot")

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from layoutrand.core import elf
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects import elf
 
 _SHT_DYNAMIC: Final = 6
 _DT_NEEDED: Final = 1

@@ -1,0 +1,1 @@
+"""Object files and archives: read, and edited so that each section can be placed."""
