@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from layoutrand.core.distance import adjacent_kept, kendall_tau
 from layoutrand.errors import AnalysisError
+from layoutrand.layout.distance import adjacent_kept, kendall_tau
 
 PERMUTATIONS = st.integers(2, 40).flatmap(lambda n: st.permutations(range(n)))
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.core.distance import kendall_tau
-from layoutrand.core.keyed import keyed_hash, keyed_order, keyed_uniform
 from layoutrand.errors import UsageError
+from layoutrand.layout.distance import kendall_tau
+from layoutrand.layout.keyed import keyed_hash, keyed_order, keyed_uniform
 from layoutrand.model import MAX_SEED
 
 SEEDS = st.integers(0, MAX_SEED)

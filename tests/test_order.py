@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildkit import compiled, link_with, said, section
-from layoutrand.core.order import draw, identity_bytes, linker_seed, may_differ, places_data
 from layoutrand.errors import UsageError
+from layoutrand.layout.order import draw, identity_bytes, linker_seed, may_differ, places_data
 from layoutrand.model import IDENTITY, MAX_SEED
 from layoutrand.objects.kinds import classify, is_function_section
 

@@ -239,7 +239,7 @@ def test_a_bundle_serves_once_the_home_is_gone(
 ) -> None:
     """Linked from the bundle alone, under another path, with neither project nor cache of the home: the same bytes."""
     staging, exported = bundle
-    from layoutrand.core.order import draw
+    from layoutrand.layout.order import draw
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.relink import link_layout
     from layoutrand.world.toolbox import Tool

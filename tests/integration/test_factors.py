@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import zoo
-from layoutrand.core.order import draw, identity_bytes, keyed_uniform
+from layoutrand.layout.order import draw, identity_bytes, keyed_uniform
 from layoutrand.model import IDENTITY, STOCK
 from workshop import (
     LOADER,

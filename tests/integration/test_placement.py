@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core.order import draw
+from layoutrand.layout.order import draw
 from layoutrand.model import IDENTITY
 from layoutrand.objects import elf
 from workshop import FILLER, Built, Workshop, in_order, loaded, main_calling, many_functions, only_error, symbols

@@ -10,7 +10,7 @@ import pytest
 
 from layoutrand.core.capture import Capture
 from layoutrand.core.code import Code
-from layoutrand.core.order import draw
+from layoutrand.layout.order import draw
 from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases.relink import link_layout, verify
 from layoutrand.world.cache import Cache

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from buildkit import section
-from layoutrand.core.distance import kendall_tau
-from layoutrand.core.order import draw
+from layoutrand.layout.distance import kendall_tau
+from layoutrand.layout.order import draw
 
 pytestmark = pytest.mark.perf
 

@@ -16,7 +16,7 @@ from bigprogram import write_program
 from debian_sources import source_tree
 from layoutrand.core.capture import ROOT
 from layoutrand.core.linkers import request
-from layoutrand.core.order import draw
+from layoutrand.layout.order import draw
 from layoutrand.world.cache import Cache
 
 pytestmark = pytest.mark.perf

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from layoutrand.core.keyed import keyed_order
 from layoutrand.core.schedule import Slot
+from layoutrand.layout.keyed import keyed_order
 
 
 def bouts(slots: Iterable[Slot], *, schedule_seed: int, rounds: int) -> list[tuple[Slot, ...]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from layoutrand.core.keyed import keyed_uniform
+from layoutrand.layout.keyed import keyed_uniform
 
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ARGS: Final = "{args}"

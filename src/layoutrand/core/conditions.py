@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from signal import SIGXFSZ
 from typing import Any, Final
 
-from layoutrand.core.keyed import keyed_uniform
 from layoutrand.core.sizes import size_in_words
 from layoutrand.core.topology import Placement, format_cpus
+from layoutrand.layout.keyed import keyed_uniform
 from layoutrand.model import Execution
 
 STACK_STEP: Final = 16

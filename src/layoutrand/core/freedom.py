@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from layoutrand.core import link_order
 from layoutrand.core.capture import CapturedLink
-from layoutrand.core.order import LINK_ORDER, may_differ
+from layoutrand.layout.order import LINK_ORDER, may_differ
 
 
 def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str) -> str:

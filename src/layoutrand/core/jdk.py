@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from layoutrand.core.keyed import keyed_order, keyed_uniform
+from layoutrand.layout.keyed import keyed_order, keyed_uniform
 from layoutrand.model import LayoutName
 
 CDS_ORDER: Final = "cds-order"

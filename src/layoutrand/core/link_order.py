@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.core import linkline
-from layoutrand.core.keyed import keyed_order
-from layoutrand.core.order import LINK_ORDER
 from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied
+from layoutrand.layout.keyed import keyed_order
+from layoutrand.layout.order import LINK_ORDER
 from layoutrand.model import Section
 from layoutrand.objects.kinds import PLAIN, is_code
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.core import ldscript, user_script
-from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, PADDING, linker_seed
 from layoutrand.core.toolchain import version_number
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, PADDING, linker_seed
 from layoutrand.model import Layout, Section
 from layoutrand.objects.edit import section_name
 from layoutrand.objects.kinds import family

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from layoutrand.core.config import Build, LayoutPolicy, System
-from layoutrand.core.order import LINK_ORDER, places_data
 from layoutrand.core.toolchain import Toolchain
+from layoutrand.layout.order import LINK_ORDER, places_data
 from layoutrand.platform.environment import GIT_ENVIRONMENT
 
 BUILD_VERSION: Final = 2

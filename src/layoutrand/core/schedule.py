@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, Literal
 
-from layoutrand.core.keyed import keyed_order
+from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import STOCK, LayoutName
 
 NATIVE: Final = "native"

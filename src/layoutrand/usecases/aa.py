@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
-from layoutrand.core.keyed import keyed_order
 from layoutrand.errors import AnalysisError
+from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import BinaryName
 from layoutrand.stats import Interval, ratio_interval
 from layoutrand.usecases.analyse import choose_metrics, collapse

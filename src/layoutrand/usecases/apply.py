@@ -29,12 +29,12 @@ from layoutrand.core import codecheck, descent
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.config import LayoutPolicy, as_dict
-from layoutrand.core.distance import kendall_tau
 from layoutrand.core.freedom import only_one_layout
-from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, draw
 from layoutrand.core.toolchain import Toolchain
 from layoutrand.core.trials import is_trial
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
+from layoutrand.layout.distance import kendall_tau
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
 from layoutrand.model import Layout, LayoutName, Verification
 from layoutrand.objects import elf
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically

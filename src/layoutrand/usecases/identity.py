@@ -10,8 +10,8 @@ import numpy as np
 from layoutrand.core import codecheck, linkline
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
+from layoutrand.layout.order import LINK_ORDER, draw
 from layoutrand.model import IDENTITY, Layout
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import PLAIN, is_code

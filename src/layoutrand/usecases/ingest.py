@@ -25,8 +25,8 @@ from layoutrand.core import codecheck, linkline, lto, objects
 from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.linkers import RENAMING
-from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_function_section
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes

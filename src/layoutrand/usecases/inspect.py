@@ -12,9 +12,9 @@ import numpy as np
 from layoutrand.core import codecheck, descent, link_order
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.config import Config
-from layoutrand.core.distance import adjacent_kept, kendall_tau
-from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE, draw
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.layout.distance import adjacent_kept, kendall_tau
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
 from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
 from layoutrand.objects import elf
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from layoutrand.core import jdk
-from layoutrand.core.distance import kendall_tau
 from layoutrand.core.jdk import CDS_ORDER, JvmFacts
 from layoutrand.errors import BuildError, BuildFailed, LayoutrandError
+from layoutrand.layout.distance import kendall_tau
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName, Verification
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, sha256_file
 from layoutrand.usecases.binaries import as_failure, cached_binary, store_file

@@ -12,8 +12,8 @@ from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.config import LayoutPolicy
 from layoutrand.core.freedom import only_one_layout
-from layoutrand.core.order import LINK_ORDER, draw
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
+from layoutrand.layout.order import LINK_ORDER, draw
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.process import Runner

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from layoutrand.core import codecheck, link_order
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.distance import kendall_tau
 from layoutrand.core.linkers import RENAMING
 from layoutrand.errors import CodeChanged, FeatureUnsupported
+from layoutrand.layout.distance import kendall_tau
 from layoutrand.model import IDENTITY, Layout, Verification
 from layoutrand.objects import elf
 

@@ -15,10 +15,10 @@ from layoutrand.core import codecheck, link_order, lto
 from layoutrand.core.blocks import first_change
 from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.distance import kendall_tau
 from layoutrand.core.linkers import linker_pads, request, thread_limit
-from layoutrand.core.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
+from layoutrand.layout.distance import kendall_tau
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.model import IDENTITY, Layout, Verification
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import FAMILIES, family

@@ -24,8 +24,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core.keyed import keyed_order, keyed_uniform
 from layoutrand.errors import UsageError
+from layoutrand.layout.keyed import keyed_order, keyed_uniform
 from layoutrand.model import IDENTITY, Layout, LayoutName, Section
 from layoutrand.objects.kinds import PLAIN, family, is_code
 

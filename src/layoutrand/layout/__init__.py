@@ -1,0 +1,1 @@
+"""Orders: a seed becomes a permutation of sections by a keyed hash, and how far two orders are apart."""
