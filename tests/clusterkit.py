@@ -12,8 +12,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from layoutrand.core.cluster import Dask
-from layoutrand.core.config import Config, parse
+from layoutrand.config.cluster import Dask
+from layoutrand.config.config import Config, parse
 from layoutrand.model import Execution
 from layoutrand.usecases.bouts import Nodes, execute_on_nodes
 from layoutrand.usecases.build import SystemBuild, all_layouts

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.core.cluster import Slurm, SlurmMeasure
+from layoutrand.config.cluster import Slurm, SlurmMeasure
 from layoutrand.world.executors import opened
 from layoutrand.world.host import node_name
 

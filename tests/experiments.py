@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from layoutrand.core.config import Config
-from layoutrand.core.schedule import NATIVE
+from layoutrand.config.config import Config
+from layoutrand.config.schedule import NATIVE
 from layoutrand.model import BuildFailure, Execution, LayoutName, Measurement, Node
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.selection import Question, Selection, select

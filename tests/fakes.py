@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from layoutrand.core.config import Config, parse
+from layoutrand.config.config import Config, parse
 from layoutrand.model import RUSAGE_METRICS, Binary, LayoutName
 from layoutrand.world.measure import Command, Outcome
 

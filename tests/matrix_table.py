@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from layoutrand.core.config import Factor
-from layoutrand.core.jdk import JDK_FACTORS
+from layoutrand.config.config import Factor
+from layoutrand.config.jdk import JDK_FACTORS
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- matrix:begin -->", "<!-- matrix:end -->"

@@ -11,7 +11,7 @@ from experiments import measured, selected, write
 from fakes import make_config
 from layoutrand.cli.running import show_aa
 from layoutrand.cli.terminal import Terminal
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError
 from layoutrand.usecases.aa import aa_document, compare_with_itself, of_seeds
 

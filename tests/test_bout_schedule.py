@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from layoutrand.config.schedule import Design, Slot, schedule
 from layoutrand.core.bouts import bouts
-from layoutrand.core.schedule import Design, Slot, schedule
 
 
 def design(**changes):

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from layoutrand.cli import options
-from layoutrand.core.cluster import Dask, Local, Slurm
-from layoutrand.core.config import parse
+from layoutrand.config.cluster import Dask, Local, Slurm
+from layoutrand.config.config import parse
 from layoutrand.errors import ClusterError, ConfigError, UsageError
 from layoutrand.usecases.farming import farm_of
 from layoutrand.world.executors import opened, sbatch_options

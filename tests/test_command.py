@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.core.command import MAX_PADDING, PADDING_VARIABLE, Places, arguments, environment, fill_in, padding_size
+from layoutrand.config.command import (
+    MAX_PADDING,
+    PADDING_VARIABLE,
+    Places,
+    arguments,
+    environment,
+    fill_in,
+    padding_size,
+)
 
 PLACES = Places(artefact="/w/x/bin/p", artefact_dir="/w/x/bin", project="/it's $HOME", home="/h", tmp="/w/x/tmp")
 

@@ -12,7 +12,7 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.cli.comparing import show_comparison
 from layoutrand.cli.terminal import Terminal
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuildFailure
 from layoutrand.usecases.compare import compare

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from layoutrand.core.conditions import (
+from layoutrand.config.conditions import (
     MAX_STACK_OFFSET,
     STACK_STEP,
     Conditions,
@@ -13,7 +13,7 @@ from layoutrand.core.conditions import (
     draw_stack_offset,
     limit_verdict,
 )  # fmt: skip
-from layoutrand.core.topology import Placement
+from layoutrand.config.topology import Placement
 
 LIMITED = Conditions(memory_limit=2 << 30, output_limit=1 << 20)
 

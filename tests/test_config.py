@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.core.config import Config, as_dict, choose, parse
-from layoutrand.core.problems import suggest
+from layoutrand.config.config import Config, as_dict, choose, parse
+from layoutrand.config.problems import suggest
 from layoutrand.errors import ConfigError, UsageError
 
 MINIMAL = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'
@@ -307,8 +307,8 @@ def test_shapes_that_are_quite_wrong_are_explained_too(text):
 )
 def test_no_table_breaks_the_checks(value, key):
     """Whatever stands under a key, the answer is a configuration or a list of problems."""
-    from layoutrand.core.config import _unwritable
-    from layoutrand.core.cross_checks import across
+    from layoutrand.config.config import _unwritable
+    from layoutrand.config.cross_checks import across
 
     table = {key: value}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.core.suites.readings import DacapoReading
+from layoutrand.config.readings import DacapoReading
 from layoutrand.text.suites.dacapo import judge
 from layoutrand.text.suites.verdict import Ended, Verdict
 

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from dacapokit import document, layoutrand, make_jar, make_jdk, write_project
-from layoutrand.core.command import Places, arguments
-from layoutrand.core.config import parse
+from layoutrand.config.command import Places, arguments
+from layoutrand.config.config import parse
 from layoutrand.core.suites.dacapo_expansion import SCRATCH, generation_of
 from layoutrand.errors import ConfigError
 from layoutrand.usecases.experiment import definitions

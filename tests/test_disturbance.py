@@ -8,7 +8,7 @@ import pytest
 
 from experiments import execution
 from fakes import make_config
-from layoutrand.core.disturbance import (
+from layoutrand.config.disturbance import (
     MEND,
     Disturbance,
     disturbances,
@@ -17,7 +17,7 @@ from layoutrand.core.disturbance import (
     sentence,
     summary,
 )
-from layoutrand.core.schedule import CACHEGRIND
+from layoutrand.config.schedule import CACHEGRIND
 
 QUIET = {"window_s": 1.0, "load1": 0.1, "governor": "performance", "turbo": False, "throttle_events": 0, "steal_s": 0.0,
          "other_cpu_s": 0.0, "own_cpu_s": 1.0, "swap_in_pages": 0, "swap_out_pages": 0, "frequency_hz": 2e9,

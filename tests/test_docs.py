@@ -12,9 +12,9 @@ from typing import get_args
 
 import pytest
 
-from layoutrand.core import config, matrix
-from layoutrand.core.cluster import Dask, Slurm
-from layoutrand.core.schedule import Order
+from layoutrand.config import config, matrix
+from layoutrand.config.cluster import Dask, Slurm
+from layoutrand.config.schedule import Order
 from layoutrand.text import exports
 from layoutrand.text.importers import formats as importable
 from layoutrand.text.importers import table

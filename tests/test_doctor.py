@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fakehost import BOOT, CPUS, FakeHost
-from layoutrand.core.disturbance import MEND
+from layoutrand.config.disturbance import MEND
 from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases.doctor import diagnose, doctor_document
 from layoutrand.usecases.host_problems import host_problems

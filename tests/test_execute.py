@@ -16,7 +16,7 @@ from experiments import selected
 from fakes import FakeExecutor, captures, make_binary, make_config, quoted, shell_binaries
 from layoutrand.cli import failing
 from layoutrand.cli.terminal import Terminal
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from layoutrand.errors import CacheError, ConfigError, ResultsError, ToolNotFound, UsageError
 from layoutrand.model import BuildFailure
 from layoutrand.platform.disk import sha256_file

@@ -11,9 +11,9 @@ import pytest
 
 from experiments import execution, selected, write
 from fakes import FakeExecutor, make_binary, make_config, shell_binaries
-from layoutrand.core.conditions import MAX_STACK_OFFSET
-from layoutrand.core.schedule import Slot
-from layoutrand.core.topology import Placement
+from layoutrand.config.conditions import MAX_STACK_OFFSET
+from layoutrand.config.schedule import Slot
+from layoutrand.config.topology import Placement
 from layoutrand.errors import ConfigError, FeatureUnsupported, UsageError
 from layoutrand.model import Measurement
 from layoutrand.platform.disk import sha256_file

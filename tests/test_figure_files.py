@@ -19,7 +19,7 @@ from PIL import Image
 
 from experiments import measured, write
 from layoutrand.cli import run as layoutrand
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, FeatureUnsupported, ToolNotFound, UsageError
 from layoutrand.text.document import Table
 from layoutrand.text.figures import canvas, pdf, plot, rows, style

@@ -13,9 +13,9 @@ import pytest
 from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.cli import run as layoutrand
+from layoutrand.config.config import parse
+from layoutrand.config.seeds import format_seeds
 from layoutrand.core.capture import Capture
-from layoutrand.core.config import parse
-from layoutrand.core.seeds import format_seeds
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import BuildFailure, Context, Measurement
 from layoutrand.text.figures import canvas, plot, rows

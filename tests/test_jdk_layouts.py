@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dacapokit import document, layoutrand, make_jdk
-from layoutrand.core import jdk
-from layoutrand.core.config import parse
-from layoutrand.core.jdk import JvmFacts
+from layoutrand.config import jdk
+from layoutrand.config.config import parse
+from layoutrand.config.jdk import JvmFacts
 from layoutrand.errors import ConfigError
 from layoutrand.text.jvm_log import jvm_facts
 from workshop import absent, require

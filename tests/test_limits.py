@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from layoutrand.core.conditions import Conditions
-from layoutrand.core.topology import Placement, parse_cpus
+from layoutrand.config.conditions import Conditions
+from layoutrand.config.topology import Placement, parse_cpus
 from layoutrand.world.limits import inherited
 from layoutrand.world.measure import Command, measure
 
@@ -163,7 +163,7 @@ def test_limits_that_are_there_already_have_the_last_word(tmp_path):
     script = f"""
 import resource, sys
 from pathlib import Path
-from layoutrand.core.conditions import Conditions
+from layoutrand.config.conditions import Conditions
 from layoutrand.world.measure import Command, measure
 resource.setrlimit(resource.RLIMIT_FSIZE, ({MIB}, {MIB}))
 here = Path({str(tmp_path)!r})

@@ -3,8 +3,8 @@
 import pytest
 
 from buildkit import section
+from layoutrand.config.toolchain import version_number
 from layoutrand.core.linkers import Request, linker_pads, request, thread_limit
-from layoutrand.core.toolchain import version_number
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import IDENTITY, Layout
 

@@ -8,7 +8,7 @@ import pytest
 
 from experiments import execution
 from fakes import make_config
-from layoutrand.core.schedule import CACHEGRIND, NATIVE, Slot
+from layoutrand.config.schedule import CACHEGRIND, NATIVE, Slot
 from layoutrand.model import Measurement
 from layoutrand.usecases.live import Live
 

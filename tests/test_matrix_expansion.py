@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.core.config import as_dict, parse
-from layoutrand.core.matrix import expand, matching
+from layoutrand.config.config import as_dict, parse
+from layoutrand.config.init import init
+from layoutrand.config.matrix import expand, matching
 from layoutrand.errors import ConfigError, UsageError
-from layoutrand.usecases.init import init
 
 REST = '[project]\nname = "p"\n[build]\nrepo = "x"\ncommands = ["make"]\nartefacts = ["prog"]\n'
 

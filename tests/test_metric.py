@@ -6,7 +6,7 @@ import pytest
 
 from experiments import execution, selected, write
 from fakes import make_binary, make_config
-from layoutrand.core.config import Config, as_dict
+from layoutrand.config.config import Config, as_dict
 from layoutrand.errors import ConfigError
 from layoutrand.model import Measurement
 from layoutrand.text.primary import primary_metric

@@ -10,7 +10,7 @@ import pytest
 
 from experiments import write
 from layoutrand.cli import run as layoutrand
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from test_nodes import FACTS, SLOW, Node, one_system, rounds
 from test_nodes import NODES as DEALT
 

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import execution, measured, rounds, selected, write
 from fakes import make_config
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from layoutrand.model import Measurement, Node
 from layoutrand.usecases import node_words
 from layoutrand.usecases.aa import compare_with_itself

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core.counters import checked_events, metric_of
+from layoutrand.config.counter_names import checked_events, metric_of
 from layoutrand.errors import FeatureUnsupported, NoMeasurement, ToolNotFound
 from layoutrand.platform.packages import install
 from layoutrand.text.perf_stat import command_prefix, fatal_signal, parse_counts, unsupported

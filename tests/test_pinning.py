@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core.topology import Placement
+from layoutrand.config.topology import Placement
 from layoutrand.errors import FeatureUnsupported, UsageError
 from layoutrand.world import pinning
 

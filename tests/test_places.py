@@ -9,7 +9,7 @@ import pytest
 
 from dacapokit import make_jar, make_jdk, write_project
 from fakes import make_config
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from layoutrand.errors import ClusterError, ConfigError, HostError
 from layoutrand.usecases.places import check_places, places_of
 from layoutrand.usecases.suites import expanded

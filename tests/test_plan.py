@@ -14,9 +14,9 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.cli.options import share
 from layoutrand.cli.planning import duration
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
+from layoutrand.config.settings import with_executions
 from layoutrand.errors import AnalysisError, UsageError
-from layoutrand.text.settings import with_executions
 from layoutrand.usecases.plan import make_plans, plan_document, unplanned
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'

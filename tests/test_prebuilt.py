@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from layoutrand.cli import run
-from layoutrand.core.command import Places, arguments
-from layoutrand.core.config import parse
-from layoutrand.core.schedule import Design, schedule
+from layoutrand.config.command import Places, arguments
+from layoutrand.config.config import parse
+from layoutrand.config.schedule import Design, schedule
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.platform.packages import install
 from workshop import require

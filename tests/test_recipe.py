@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core.config import Build, LayoutPolicy, System
-from layoutrand.core.recipe import BUILD_ENVIRONMENT, Recipe, binary_facts
+from layoutrand.config.build_recipe import BUILD_ENVIRONMENT, Recipe, binary_facts
+from layoutrand.config.config import Build, LayoutPolicy, System
 from layoutrand.platform.disk import canonical_json
 from layoutrand.world import toolbox
 

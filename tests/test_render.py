@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from layoutrand.text import render
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

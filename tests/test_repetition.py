@@ -15,9 +15,9 @@ import pytest
 
 from experiments import execution, selected, write
 from fakes import FakeExecutor, captures, make_binary, make_config
+from layoutrand.config.config import parse
+from layoutrand.config.disturbance import summary, whereabouts
 from layoutrand.core.attempts import Attempts, is_due, is_to_be_repeated, that_count
-from layoutrand.core.config import parse
-from layoutrand.core.disturbance import summary, whereabouts
 from layoutrand.errors import ConfigError
 from layoutrand.model import Measurement
 from layoutrand.usecases.analyse import analyse

@@ -8,7 +8,7 @@ from experiments import measured, selected, write
 from fakes import FakeExecutor, make_config
 from layoutrand.cli import options
 from layoutrand.cli.terminal import Terminal
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, ConfigError, UsageError
 from layoutrand.usecases.compare import compare
 from layoutrand.usecases.experiment import current_experiment

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.core.schedule import CACHEGRIND, NATIVE, Design, Order, schedule
+from layoutrand.config.schedule import CACHEGRIND, NATIVE, Design, Order, schedule
 
 DESIGN = Design(
     systems=("O2", "O3"), benchmarks=(("x", (NATIVE,)), ("y", (NATIVE, CACHEGRIND))), seeds=(1, 2, 3),

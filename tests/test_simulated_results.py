@@ -9,7 +9,7 @@ import pytest
 from experiments import execution, selected, write
 from fakes import make_config
 from layoutrand.cli import run
-from layoutrand.core.schedule import CACHEGRIND, NATIVE
+from layoutrand.config.schedule import CACHEGRIND, NATIVE
 from layoutrand.model import Measurement
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core.suites.readings import SpecReading
+from layoutrand.config.readings import SpecReading
 from layoutrand.text.suites.spec_cpu import build_problems, judge, stored_exehashes
 from layoutrand.text.suites.verdict import Ended
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from layoutrand.core.config import parse
-from layoutrand.core.suites.spec_cpu import SpecSuite, chosen_benchmarks, executables_of, members_of
+from layoutrand.config.config import parse
+from layoutrand.config.spec_cpu import SpecSuite, chosen_benchmarks, executables_of, members_of
 from layoutrand.errors import ConfigError
 from layoutrand.usecases.suites import expanded
 from layoutrand.world.spec_root import digests_of, read_root, text_files
@@ -209,7 +209,7 @@ def test_a_suite_becomes_a_build_and_benchmarks(tmp_path):
 
 def test_an_expanded_suite_is_recorded_and_compared_like_any_configuration(tmp_path):
     """Two readings of one file are equal; another size is another benchmark, another time limit is not."""
-    from layoutrand.core.config import as_dict
+    from layoutrand.config.config import as_dict
     from layoutrand.usecases.experiment import definitions
 
     make_spec_root(tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core.conditions import MAX_STACK_OFFSET, Conditions
+from layoutrand.config.conditions import MAX_STACK_OFFSET, Conditions
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.world.measure import Command, measure
 from layoutrand.world.stack import find, lengthened, obstacle, too_long

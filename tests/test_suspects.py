@@ -9,7 +9,7 @@ import pytest
 
 from experiments import execution, measured, selected, write
 from fakes import make_binary, make_config
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from layoutrand.core.hotness import HotFunction, Hotness
 from layoutrand.core.placement import Feature, all_features, design
 from layoutrand.errors import AnalysisError, UsageError

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core.config import Factor
-from layoutrand.core.toolchain import Toolchain, parse, require_factors, require_version
+from layoutrand.config.config import Factor
+from layoutrand.config.toolchain import Toolchain, parse, require_factors, require_version
 from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound, UsageError
 from layoutrand.platform.process import SubprocessRunner
 from layoutrand.world import toolbox

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.core.topology import Placement, Topology, checked_wish, format_cpus, parse_cpus, place
+from layoutrand.config.topology import Placement, Topology, checked_wish, format_cpus, parse_cpus, place
 from layoutrand.errors import UsageError
 
 

@@ -11,12 +11,12 @@ import pytest
 from experiments import execution, selected, write
 from fakes import make_binary, make_config
 from layoutrand.cli import warming
-from layoutrand.core.config import parse
-from layoutrand.core.warmup import ChosenWarmup, InForce, Place, warmups_in_force
+from layoutrand.config.config import parse
+from layoutrand.config.settings import with_chosen_warmup
+from layoutrand.config.warmup import ChosenWarmup, InForce, Place, warmups_in_force
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.model import Measurement
 from layoutrand.text.plots import ASCII, HEIGHT, beside
-from layoutrand.text.settings import with_chosen_warmup
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.warmup import Warmup
 from layoutrand.usecases.warmup_choice import Scope, choose_suggested

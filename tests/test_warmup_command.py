@@ -11,11 +11,11 @@ import pytest
 from experiments import execution, selected, write
 from layoutrand.cli import warming
 from layoutrand.cli.warming import sparkline
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
+from layoutrand.config.settings import with_warmup
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import Measurement
 from layoutrand.stats import autocorrelation, suggest_warmup
-from layoutrand.text.settings import with_warmup
 from layoutrand.usecases.warmup import MOST_EXECUTIONS, examine, for_benchmarks, warmup_document
 
 HEAD = """\

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from buildkit import run
-from layoutrand.core.config import Build, System
-from layoutrand.core.recipe import NOT_INHERITED, Recipe
+from layoutrand.config.build_recipe import NOT_INHERITED, Recipe
+from layoutrand.config.config import Build, System
 from layoutrand.errors import CacheError, ToolNotFound
 from layoutrand.platform.process import SubprocessRunner
 from layoutrand.world import toolbox as toolboxes

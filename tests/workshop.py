@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from layoutrand.core.config import Config, parse
+from layoutrand.config.config import Config, parse
 from layoutrand.errors import ToolNotFound
 from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
 from layoutrand.objects import elf

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from layoutrand.config.build_recipe import LINKER_ENVIRONMENT, SYSTEM_PREFIXES
 from layoutrand.core import response_file
-from layoutrand.core.recipe import LINKER_ENVIRONMENT, SYSTEM_PREFIXES
 from layoutrand.platform import helper_client
 from layoutrand.text import render
 

@@ -139,7 +139,7 @@ class Execution:
     relative to the project, or "".
     ``conditions`` is what the execution was given beside its command (CPUs, priority, stack offset, limits),
     ``host_state`` what the machine was like, and ``disturbances`` names what was not as it should be (see
-    `layoutrand.core.disturbance`).  ``node`` is the node of a cluster that executed it, or "" for the machine that
+    `layoutrand.config.disturbance`).  ``node`` is the node of a cluster that executed it, or "" for the machine that
     layoutrand was started on.
     """
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from clusterkit import BENCHMARK, Machines, Site
-from layoutrand.core.cluster import Dask
+from layoutrand.config.cluster import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
 from layoutrand.model import Execution
 from layoutrand.usecases import bout_node, pools

@@ -293,7 +293,7 @@ def test_a_random_build_id(simple: Workshop) -> None:
 
 def test_a_usage_error_is_a_usage_error(simple: Workshop) -> None:
     """An unknown system is refused before anything is built."""
-    from layoutrand.core.config import choose
+    from layoutrand.config.config import choose
 
     with pytest.raises(UsageError, match="no system called 'syss'; there are sys; did you mean 'sys'"):
         choose("system", ["syss"], ["sys"])

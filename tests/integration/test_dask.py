@@ -19,7 +19,7 @@ from distributed import Client
 import errands
 from daskkit import DaskCluster, dask
 from errands import Errand, run_errand
-from layoutrand.core.cluster import Dask, DaskMeasure
+from layoutrand.config.cluster import Dask, DaskMeasure
 from layoutrand.errors import ClusterError
 from layoutrand.world.executors import opened
 from workshop import Workshop, hashes, main_calling, many_functions

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from execkit import MAKEFILE, NAMES, direct
-from layoutrand.core.config import LayoutPolicy
+from layoutrand.config.config import LayoutPolicy
 from layoutrand.core.trials import is_of_a_trial, is_trial
 from layoutrand.errors import (
     AnalysisError,

@@ -327,7 +327,7 @@ def test_revisions_with_one_program_share_a_capture_and_keep_their_commits(gnu, 
         ["$CC -c main.c pad.c && $CC -o prog main.o pad.o"], build={"repo": str(repository)},
         systems={"old": {"rev": "old"}, "new": {"rev": "main"}},
     ).replace('source = "src"\n', "")  # fmt: skip
-    from layoutrand.core.config import parse
+    from layoutrand.config.config import parse
 
     config = parse(text, path="x")
     for _again in range(2):

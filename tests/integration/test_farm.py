@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from layoutrand.core.cluster import Dask
+from layoutrand.config.cluster import Dask
 from layoutrand.errors import ClusterError
 from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.platform.process import Completed, SubprocessRunner

@@ -17,7 +17,7 @@ import pytest
 
 import errands
 from errands import Errand, run_errand
-from layoutrand.core.cluster import Slurm, SlurmMeasure
+from layoutrand.config.cluster import Slurm, SlurmMeasure
 from layoutrand.errors import ClusterError
 from layoutrand.world.executors import opened
 from slurmkit import SlurmCluster, slurm, wait_until

@@ -21,9 +21,9 @@ import numpy as np
 import pytest
 
 from fakes import make_config
-from layoutrand.core.cluster import Dask
-from layoutrand.core.config import LayoutPolicy
-from layoutrand.core.schedule import Slot
+from layoutrand.config.cluster import Dask
+from layoutrand.config.config import LayoutPolicy
+from layoutrand.config.schedule import Slot
 from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
 from layoutrand.platform.disk import sha256_bytes
 from layoutrand.usecases.bout import Ended, record_key, record_of

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core.conditions import Conditions
-from layoutrand.core.topology import Placement
+from layoutrand.config.conditions import Conditions
+from layoutrand.config.topology import Placement
 from layoutrand.world.measure import Command, measure
 
 pytestmark = pytest.mark.perf

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from buildkit import run
-from layoutrand.core.recipe import LINKER_ENVIRONMENT
+from layoutrand.config.build_recipe import LINKER_ENVIRONMENT
 from layoutrand.platform import helper_client
 from layoutrand.world.records import read_records
 from workshop import absent, require

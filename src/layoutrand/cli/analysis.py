@@ -19,7 +19,7 @@ from layoutrand.errors import UsageError
 from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
 
 if TYPE_CHECKING:
-    from layoutrand.core.config import Config
+    from layoutrand.config.config import Config
     from layoutrand.usecases.basis import Basis
     from layoutrand.usecases.compare import Comparison
     from layoutrand.usecases.selection import Selection

@@ -16,7 +16,7 @@ from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK
 
 if TYPE_CHECKING:
-    from layoutrand.core.config import Config
+    from layoutrand.config.config import Config
     from layoutrand.model import BuildFailure, LayoutName
     from layoutrand.usecases.build import SystemBuild
 
@@ -39,7 +39,7 @@ def build(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Capture each system once, then link and verify a binary for every seed (or build each, in rebuild mode)."""
-    from layoutrand.core.seeds import parse_seeds
+    from layoutrand.config.seeds import parse_seeds
     from layoutrand.errors import ToolNotFound
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.build_document import build_document

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from layoutrand.cli.terminal import Page, Terminal
 
 if TYPE_CHECKING:
-    from layoutrand.core.config import Config
+    from layoutrand.config.config import Config
     from layoutrand.core.difference import FileChanges, Part
     from layoutrand.model import LayoutName
     from layoutrand.usecases.explain import Binaries, Explanation, Verdict
@@ -48,7 +48,7 @@ def explain_build(
 
 def list_systems(config: Config, systems: Sequence[str], terminal: Terminal) -> int:
     """Show the systems as they stand after the matrix was expanded."""
-    from layoutrand.core.config import as_dict
+    from layoutrand.config.config import as_dict
 
     rows = {name: as_dict(config.systems[name]) for name in systems}
     any_built = any(row["prebuilt"] is None for row in rows.values())

@@ -27,7 +27,7 @@ def export(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Recorded results as CSV, JSON, Go benchmark lines (benchstat) or pyperf's JSON."""
-    from layoutrand.core.config import choose
+    from layoutrand.config.config import choose
     from layoutrand.platform.foreign import write_text
     from layoutrand.text.exports import FORMATS
     from layoutrand.usecases.export import export as export_selection

@@ -88,7 +88,7 @@ def _several(members: Sequence[Execution], *, more: bool) -> str:
 
 def _layouts(members: Sequence[Execution]) -> str:
     """``seeds 4..30, stock``."""
-    from layoutrand.core.seeds import format_seeds
+    from layoutrand.config.seeds import format_seeds
 
     seeds = [execution.layout for execution in members if isinstance(execution.layout, int)]
     names = dict.fromkeys(execution.layout for execution in members if not isinstance(execution.layout, int))

@@ -75,7 +75,7 @@ def demo(
     """All of it on the built-in example, in about a minute: build, run, analyse, compare."""
     from layoutrand.cli import analysis, building, failing, reporting, running
     from layoutrand.cli.report import write_report
-    from layoutrand.core.seeds import parse_seeds
+    from layoutrand.config.seeds import parse_seeds
     from layoutrand.platform.packages import install
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.analyse import analyse

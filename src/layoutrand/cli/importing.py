@@ -58,7 +58,7 @@ class Request:
 
     def select(self, systems: Sequence[str], benchmarks: Sequence[str], host: str | None, directory: Path) -> Selection:
         """What the files hold of these systems and benchmarks; raises `UsageError`."""
-        from layoutrand.core.config import choose
+        from layoutrand.config.config import choose
         from layoutrand.text.importers import formats
         from layoutrand.usecases.importing import ImportQuestion, import_selection
 

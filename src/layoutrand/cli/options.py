@@ -12,7 +12,7 @@ from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.core.config import Config
+    from layoutrand.config.config import Config
 
 CONFIG_NAME = "layoutrand.toml"
 
@@ -68,7 +68,7 @@ def share(text: str, option: str) -> float:
 
 def load_config(directory: Path) -> Config:
     """The project's configuration; raises `UsageError` where there is none, with what to do."""
-    from layoutrand.core.config import parse
+    from layoutrand.config.config import parse
 
     path = directory / CONFIG_NAME
     try:
@@ -113,7 +113,7 @@ def must_be_built(config: Config, system: str) -> None:
 
 def in_mode(config: Config, mode: str | None) -> Config:
     """The configuration with ``build.mode`` as the command line has it, if it has one; raises `UsageError`."""
-    from layoutrand.core.config import choose
+    from layoutrand.config.config import choose
 
     if mode is None:
         return config
@@ -123,8 +123,8 @@ def in_mode(config: Config, mode: str | None) -> Config:
 
 def on_executor(config: Config, executor: str | None) -> Config:
     """The configuration with the engine that the command line has, if it has one; raises `UsageError`."""
-    from layoutrand.core.cluster import KINDS, Local
-    from layoutrand.core.config import choose
+    from layoutrand.config.cluster import KINDS, Local
+    from layoutrand.config.config import choose
 
     if executor is None or choose("executor", [executor], list(KINDS)) == [config.cluster.kind]:
         return config
@@ -140,8 +140,8 @@ def in_order(config: Config, order: str | None, terminal: Terminal) -> Config:
     """The configuration with ``run.order`` as the command line has it, if it has one; raises `UsageError`."""
     from typing import get_args
 
-    from layoutrand.core.config import choose
-    from layoutrand.core.schedule import Order
+    from layoutrand.config.config import choose
+    from layoutrand.config.schedule import Order
 
     if order is None or choose("order", [order], list(get_args(Order))) == [config.order()]:
         return config
@@ -154,14 +154,14 @@ def in_order(config: Config, order: str | None, terminal: Terminal) -> Config:
 
 def choose_systems(config: Config, wanted: Sequence[str] | None) -> list[str]:
     """The systems named, or all."""
-    from layoutrand.core.config import choose
+    from layoutrand.config.config import choose
 
     return choose("system", list(wanted or []), list(config.systems))
 
 
 def match_systems(config: Config, wanted: Sequence[str] | None) -> list[str]:
     """The systems named, or matched by a pattern such as ``gcc-*``; all where none is asked for."""
-    from layoutrand.core.matrix import matching
+    from layoutrand.config.matrix import matching
 
     return choose_systems(config, matching("system", list(wanted or []), list(config.systems)))
 

@@ -118,8 +118,8 @@ def duration(seconds: float) -> str:
 def _write(directory: Path, plans: Sequence[BenchmarkPlan], terminal: Terminal) -> None:
     """One number serves all benchmarks: the largest count, since too few executions cost precision, too many time."""
     from layoutrand.cli.options import CONFIG_NAME
+    from layoutrand.config.settings import with_executions
     from layoutrand.platform.disk import write_atomically
-    from layoutrand.text.settings import with_executions
 
     executions = max(each.counts.get("execution", 1) for each in plans)
     path = directory / CONFIG_NAME

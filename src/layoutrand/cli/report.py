@@ -13,7 +13,7 @@ from layoutrand.platform.disk import write_atomically
 from layoutrand.text import markdown
 
 if TYPE_CHECKING:
-    from layoutrand.core.config import Config
+    from layoutrand.config.config import Config
     from layoutrand.usecases.analyse import AnalysisReport
     from layoutrand.usecases.build import SystemBuild
     from layoutrand.usecases.compare import Comparison

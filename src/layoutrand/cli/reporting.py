@@ -16,8 +16,8 @@ from layoutrand.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from layoutrand.config.config import Config
     from layoutrand.core.capture import Capture
-    from layoutrand.core.config import Config
     from layoutrand.model import Context
     from layoutrand.text.document import Page
     from layoutrand.usecases.selection import Selection
@@ -156,7 +156,7 @@ def figures(  # noqa: PLR0913 - one parameter for each option
 
 
 def _formats(given: Sequence[str] | None) -> list[str]:
-    from layoutrand.core.config import choose
+    from layoutrand.config.config import choose
     from layoutrand.usecases.figure_files import FORMATS
 
     asked = [name.strip() for text in given or ["svg,tex"] for name in text.split(",")]
@@ -165,7 +165,7 @@ def _formats(given: Sequence[str] | None) -> list[str]:
 
 def _page(question: _Question) -> Page:
     """The results in question as a page; raises what reading and analysing them does."""
-    from layoutrand.core.config import choose
+    from layoutrand.config.config import choose
     from layoutrand.usecases.report import report as make_report
 
     limit = parse_threshold(question.threshold)

@@ -18,7 +18,7 @@ from layoutrand.cli.terminal import Page, Terminal
 from layoutrand.text.quantities import NO_BOUNDS, percent
 
 if TYPE_CHECKING:
-    from layoutrand.core.config import Config
+    from layoutrand.config.config import Config
     from layoutrand.usecases.aa import SelfComparison
     from layoutrand.usecases.build import SystemBuild
     from layoutrand.usecases.run_progress import Progress, Summary
@@ -59,7 +59,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Execute every binary once per benchmark in seeded, complete rounds; resumes by itself."""
-    from layoutrand.core.seeds import parse_seeds
+    from layoutrand.config.seeds import parse_seeds
     from layoutrand.errors import UsageError
 
     terminal = options.terminal(json=json, quiet=quiet)
@@ -116,7 +116,7 @@ def _show_ending(  # noqa: PLR0913 - what there is to show
     confidence: float, terminal: Terminal, told: Failures,
 ) -> None:  # fmt: skip
     """What was executed; ``selves`` are the rows of an A/A comparison, None without one."""
-    from layoutrand.core.seeds import format_seeds
+    from layoutrand.config.seeds import format_seeds
     from layoutrand.usecases.aa import aa_document
     from layoutrand.usecases.documents import run_document
 
@@ -175,7 +175,7 @@ def _with_itself(  # noqa: PLR0913 - the parts of one question
 
 def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Page, *, seeds: Sequence[int] = ()) -> None:
     """Half of each system's binaries against the other half; ``seeds`` where not all that are recorded are judged."""
-    from layoutrand.core.seeds import format_seeds
+    from layoutrand.config.seeds import format_seeds
 
     expected = 1 - confidence
     over = f", seeds {format_seeds(seeds)} ({len(seeds)})" if seeds else ""
@@ -260,7 +260,7 @@ def run_message(summary: Summary) -> str:
 
 def show_run(summary: Summary, page: Page, told: Failures | None = None) -> None:
     """What was executed; ``told`` knows which failures were shown before."""
-    from layoutrand.core.disturbance import explanations
+    from layoutrand.config.disturbance import explanations
 
     page.line(run_message(summary))
     if summary.repeated:

@@ -152,7 +152,7 @@ def parse_age(text: str) -> float:
 
 
 def _shared(given: Path | None, directory: Path) -> Path:
-    from layoutrand.core.cluster import Local
+    from layoutrand.config.cluster import Local
 
     if given is not None:
         return given.absolute()

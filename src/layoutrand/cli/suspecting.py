@@ -15,7 +15,7 @@ from layoutrand.cli.terminal import Page, Terminal
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
-    from layoutrand.core.config import Config
+    from layoutrand.config.config import Config
     from layoutrand.model import LayoutName
     from layoutrand.usecases.build import SystemBuild
     from layoutrand.usecases.run_progress import Progress
@@ -105,7 +105,7 @@ def _laboratory(  # noqa: PLR0913 - what it consists of
 ) -> Laboratory:
     from typing import cast, get_args
 
-    from layoutrand.core.config import choose
+    from layoutrand.config.config import choose
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.hot_functions import Studio
     from layoutrand.usecases.suspecting import Laboratory
@@ -133,7 +133,7 @@ def _confirm(  # noqa: PLR0913 - what to confirm, with how much, and where to re
 ) -> Confirmed:  # fmt: skip
     """Confirm the suspects, and say what was executed for it."""
     from layoutrand.cli.progress import show_progress
-    from layoutrand.core.disturbance import explanations
+    from layoutrand.config.disturbance import explanations
     from layoutrand.usecases.confirming import first_seed
     from layoutrand.usecases.suspecting import confirm
 

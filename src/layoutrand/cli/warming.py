@@ -17,7 +17,7 @@ from layoutrand.cli.terminal import Page, Terminal
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.core.config import Config
+    from layoutrand.config.config import Config
     from layoutrand.usecases.warmup import Warmup
     from layoutrand.usecases.warmup_choice import Scope
 

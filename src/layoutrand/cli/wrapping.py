@@ -12,7 +12,7 @@ from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutrand.cli.terminal import Terminal
-    from layoutrand.core.config import Config
+    from layoutrand.config.config import Config
 
 
 def exec_(  # noqa: PLR0913 - one parameter for each option
@@ -61,7 +61,7 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
 
     The exit status is the command's, or 1 if that is 0 and a program did not get the layout.
     """
-    from layoutrand.core.seeds import parse_layout
+    from layoutrand.config.seeds import parse_layout
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.wrapped import Wish, execute_wrapped
     from layoutrand.world.cache import Cache, default_root
@@ -87,7 +87,7 @@ def _configured(
 
     What an option changes in the file is said.
     """
-    from layoutrand.core.config import unconfigured
+    from layoutrand.config.config import unconfigured
 
     chosen = None if factors is None else [factor.strip() for factor in factors.split(",")]
     if not (directory / options.CONFIG_NAME).exists():
@@ -113,7 +113,7 @@ def _configured(
 def _overridden(
     config: Config, name: str, toolchain: str | None, factors: list[str] | None, terminal: Terminal
 ) -> Config:
-    from layoutrand.core.config import unconfigured
+    from layoutrand.config.config import unconfigured
 
     system, policy = config.systems[name], config.layout
     if toolchain is not None and toolchain != system.toolchain:

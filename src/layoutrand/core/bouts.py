@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from layoutrand.core.schedule import Slot
+from layoutrand.config.schedule import Slot
 from layoutrand.layout.keyed import keyed_order
 
 

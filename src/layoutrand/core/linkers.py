@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from layoutrand.config.toolchain import version_number
 from layoutrand.core import ldscript, user_script
-from layoutrand.core.toolchain import version_number
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, PADDING, linker_seed
 from layoutrand.model import Layout, Section

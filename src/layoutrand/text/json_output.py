@@ -11,7 +11,7 @@ import math
 import re
 from typing import Any, Final
 
-from layoutrand.core.metric import JsonLines
+from layoutrand.config.metric import JsonLines
 from layoutrand.errors import NoMeasurement
 from layoutrand.text.foreign_fields import excerpt
 

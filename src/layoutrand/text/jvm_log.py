@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from layoutrand.core.jdk import JvmFacts
+from layoutrand.config.jdk import JvmFacts
 
 _HEAP: Final = re.compile(r"^Heap address: (0x[0-9a-f]+), size: .*?Compressed Oops mode: ([^,]+)", re.MULTILINE)
 _LOADED: Final = re.compile(r"^(\S+) source: shared objects file(?: \(top\))?\n klass: (0x[0-9a-f]+)", re.MULTILINE)

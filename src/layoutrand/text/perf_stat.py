@@ -15,7 +15,7 @@ import signal
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.core.counters import metric_of
+from layoutrand.config.counter_names import metric_of
 from layoutrand.errors import NoMeasurement
 
 SEPARATOR: Final = ";"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from layoutrand.core.config import Benchmark
-from layoutrand.core.counters import metric_of
-from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
+from layoutrand.config.config import Benchmark
+from layoutrand.config.counter_names import metric_of
+from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.model import WALL_METRIC
 from layoutrand.text.cachegrind import ESTIMATED_CYCLES
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from layoutrand.core.disturbance import Disturbed
-from layoutrand.core.schedule import NATIVE
+from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.schedule import NATIVE
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName, LayoutName
 from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components, with_lost

@@ -24,13 +24,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from layoutrand.config.config import LayoutPolicy, as_dict
+from layoutrand.config.toolchain import Toolchain
 from layoutrand.core import capture as captures
 from layoutrand.core import codecheck, descent
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.config import LayoutPolicy, as_dict
 from layoutrand.core.freedom import only_one_layout
-from layoutrand.core.toolchain import Toolchain
 from layoutrand.core.trials import is_trial
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
 from layoutrand.layout.distance import kendall_tau

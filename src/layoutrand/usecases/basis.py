@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layoutrand.core.seeds import format_seeds
+from layoutrand.config.seeds import format_seeds
 from layoutrand.model import BinaryName
 from layoutrand.usecases.selection import ROUND, Selection
 

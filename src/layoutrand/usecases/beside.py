@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from layoutrand.core.schedule import CACHEGRIND, SIMULATED
+from layoutrand.config.schedule import CACHEGRIND, SIMULATED
 from layoutrand.text.cachegrind import ESTIMATED_CYCLES
 from layoutrand.usecases.selection import Selection
 

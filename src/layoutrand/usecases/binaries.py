@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from layoutrand.core.config import LayoutPolicy
-from layoutrand.core.recipe import binary_facts
+from layoutrand.config.build_recipe import binary_facts
+from layoutrand.config.config import LayoutPolicy
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName, Verification
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from layoutrand.config.cluster import Local
+from layoutrand.config.config import Config
+from layoutrand.config.jdk import JvmFacts
+from layoutrand.config.schedule import Slot
 from layoutrand.core.attempts import Attempts
-from layoutrand.core.cluster import Local
-from layoutrand.core.config import Config
-from layoutrand.core.jdk import JvmFacts
-from layoutrand.core.schedule import Slot
 from layoutrand.model import Binary, Execution, LayoutName, SlotKey
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.text.execution_record import from_json, slot_json, to_json

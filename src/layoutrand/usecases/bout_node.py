@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.config.cluster import Local
+from layoutrand.config.config import Config
+from layoutrand.config.schedule import Slot
 from layoutrand.core.attempts import Attempts, is_to_be_repeated
-from layoutrand.core.cluster import Local
-from layoutrand.core.config import Config
-from layoutrand.core.schedule import Slot
 from layoutrand.errors import ClusterError, DamagedRecord, LayoutrandError
 from layoutrand.model import Binary, SlotKey
 from layoutrand.platform import child

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from layoutrand.config.cluster import Engine
+from layoutrand.config.config import as_dict
+from layoutrand.config.schedule import Slot
 from layoutrand.core.attempts import Attempts
 from layoutrand.core.bouts import bouts
-from layoutrand.core.cluster import Engine
-from layoutrand.core.config import as_dict
-from layoutrand.core.schedule import Slot
 from layoutrand.model import STOCK, Binary
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
 from layoutrand.usecases import experiment as experiments

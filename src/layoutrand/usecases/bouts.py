@@ -12,9 +12,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from layoutrand.config.cluster import Engine
+from layoutrand.config.schedule import Slot
 from layoutrand.core.attempts import Attempts, is_to_be_repeated
-from layoutrand.core.cluster import Engine
-from layoutrand.core.schedule import Slot
 from layoutrand.errors import ClusterError
 from layoutrand.model import Execution, SlotKey
 from layoutrand.usecases.bout import Bout, Ended, record_key

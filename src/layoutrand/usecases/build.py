@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from layoutrand.config.build_recipe import Recipe, Variant
+from layoutrand.config.config import Config, System
+from layoutrand.config.jdk import JvmFacts
 from layoutrand.core.capture import Capture, CapturedLink
-from layoutrand.core.config import Config, System
-from layoutrand.core.jdk import JvmFacts
-from layoutrand.core.recipe import Recipe, Variant
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors

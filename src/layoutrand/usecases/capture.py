@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from layoutrand.config.build_recipe import Recipe
 from layoutrand.core import linkline
 from layoutrand.core.capture import Capture, CapturedLink, identity_facts
-from layoutrand.core.recipe import Recipe
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
 from layoutrand.model import LayoutName
 from layoutrand.objects import elf

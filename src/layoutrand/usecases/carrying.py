@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.config.config import Config
 from layoutrand.core.bundle import is_digest
-from layoutrand.core.config import Config
 from layoutrand.errors import BundleError, CacheError, UsageError
 from layoutrand.platform.disk import canonical_json
 from layoutrand.platform.process import Runner

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from layoutrand.config.toolchain import version_number
 from layoutrand.core import ldscript, linkline, linkmap, lto, objects, user_script
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.linkers import thread_limit
-from layoutrand.core.toolchain import version_number
 from layoutrand.errors import CaptureFailed
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from layoutrand.core.disturbance import Disturbed
-from layoutrand.core.metric import Better
+from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName, BuildFailure, Execution
 from layoutrand.stats import (

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core import command as commands
-from layoutrand.core.conditions import Conditions, draw_stack_offset
-from layoutrand.core.config import Benchmark, Config
-from layoutrand.core.schedule import PERF, PERF_RECORD, SIMULATED, Slot
-from layoutrand.core.topology import Placement
+from layoutrand.config import command as commands
+from layoutrand.config.conditions import Conditions, draw_stack_offset
+from layoutrand.config.config import Benchmark, Config
+from layoutrand.config.schedule import PERF, PERF_RECORD, SIMULATED, Slot
+from layoutrand.config.topology import Placement
 from layoutrand.errors import FeatureUnsupported, UsageError
 from layoutrand.world import pinning, stack
 

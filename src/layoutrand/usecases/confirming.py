@@ -16,8 +16,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core.config import Config
-from layoutrand.core.metric import Better
+from layoutrand.config.config import Config
+from layoutrand.config.metric import Better
 from layoutrand.core.placement import values_of
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import MAX_SEED, Binary

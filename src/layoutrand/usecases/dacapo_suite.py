@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from layoutrand.core.config import Benchmark, Build, Config
-from layoutrand.core.problems import explain
-from layoutrand.core.suites.dacapo import DacapoSuite
+from layoutrand.config.config import Benchmark, Build, Config
+from layoutrand.config.dacapo import DacapoSuite
+from layoutrand.config.problems import explain
 from layoutrand.core.suites.dacapo_expansion import JVM_LIBRARIES, benchmarks, wrong
 from layoutrand.errors import ConfigError
 from layoutrand.world.dacapo_jar import jar_facts

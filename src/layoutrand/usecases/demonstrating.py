@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from layoutrand.core.config import Config
+from layoutrand.config.config import Config
 from layoutrand.errors import HostError, ToolNotFound
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.core.toolchain import Toolchain
+from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import HostError, StoreError
 from layoutrand.platform.packages import install
 from layoutrand.platform.process import Runner

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from layoutrand.core.disturbance import Disturbed
+from layoutrand.config.disturbance import Disturbed
 from layoutrand.model import Execution
 from layoutrand.stats import Interval
 from layoutrand.usecases.aa import Halves, aa_document

@@ -12,10 +12,10 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from layoutrand.core import command as commands
+from layoutrand.config import command as commands
+from layoutrand.config.schedule import SIMULATED, Slot
+from layoutrand.config.suite_build import SuiteBenchmark
 from layoutrand.core.attempts import Attempts, is_to_be_repeated, that_count
-from layoutrand.core.schedule import SIMULATED, Slot
-from layoutrand.core.suites.generated import SuiteBenchmark
 from layoutrand.model import Execution
 from layoutrand.platform.interrupts import noted_interrupts
 from layoutrand.usecases import experiment as experiments

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import layoutrand
-from layoutrand.core.config import Benchmark, Config, as_dict
-from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
-from layoutrand.core.suites.generated import SuiteBenchmark
-from layoutrand.core.topology import format_cpus
+from layoutrand.config.config import Benchmark, Config, as_dict
+from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
+from layoutrand.config.suite_build import SuiteBenchmark
+from layoutrand.config.topology import format_cpus
 from layoutrand.errors import ConfigError
 from layoutrand.model import Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import digest_of_input

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from layoutrand.config.config import Config
 from layoutrand.core.capture import Capture
-from layoutrand.core.config import Config
 from layoutrand.core.difference import FileChanges, Part, compare, compare_files
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK, LayoutName

@@ -14,8 +14,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from layoutrand.config.cluster import Remote
 from layoutrand.core.capture import Capture
-from layoutrand.core.cluster import Remote
 from layoutrand.errors import BundleError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from layoutrand.core.cluster import Local
-from layoutrand.core.config import Config
+from layoutrand.config.cluster import Local
+from layoutrand.config.config import Config
 from layoutrand.errors import UsageError
 from layoutrand.usecases.bouts import Nodes
 from layoutrand.usecases.farm import Farm

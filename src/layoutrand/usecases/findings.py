@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from layoutrand.core.schedule import NATIVE, SIMULATED
+from layoutrand.config.schedule import NATIVE, SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, BinaryName
 from layoutrand.stats import (

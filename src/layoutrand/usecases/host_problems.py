@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from layoutrand.core.disturbance import Disturbance, disturbances, sentence
+from layoutrand.config.disturbance import Disturbance, disturbances, sentence
 
 Severity = Literal["error", "warning", "note"]
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.core.command import SYSTEM_PATH
+from layoutrand.config.command import SYSTEM_PATH
+from layoutrand.config.readings import SpecReading
+from layoutrand.config.schedule import CALLGRIND, PERF_RECORD, Slot
 from layoutrand.core.hotness import segments
 from layoutrand.core.profile import Profile
-from layoutrand.core.schedule import CALLGRIND, PERF_RECORD, Slot
-from layoutrand.core.suites.readings import SpecReading
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
 from layoutrand.model import IDENTITY, Binary
 from layoutrand.objects import elf

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core.config import Config
-from layoutrand.core.image import Image
+from layoutrand.config.config import Config
+from layoutrand.config.image import Image
 from layoutrand.errors import BuildError, HostError
 from layoutrand.model import Binary, LayoutName
 from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file

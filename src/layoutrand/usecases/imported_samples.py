@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from layoutrand.config.metric import Better
 from layoutrand.core.import_spec import layout_of
-from layoutrand.core.metric import Better
 from layoutrand.errors import UsageError
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
 from layoutrand.text.importers.rows import Row

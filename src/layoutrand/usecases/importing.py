@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from layoutrand.core.config import choose
+from layoutrand.config.config import choose
+from layoutrand.config.matrix import matching as match_names
 from layoutrand.core.import_spec import EVERY, Wanted, layout_of, parse_import
-from layoutrand.core.matrix import matching as match_names
 from layoutrand.errors import UsageError
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign

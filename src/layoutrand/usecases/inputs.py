@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core.config import Benchmark, Config
+from layoutrand.config.config import Benchmark, Config
 from layoutrand.errors import UsageError
 
 _PROJECT: Final = "{project}"

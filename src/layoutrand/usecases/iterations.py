@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from layoutrand.core.config import Benchmark, Config
-from layoutrand.core.schedule import NATIVE
-from layoutrand.core.warmup import InForce, Place, warmups_in_force
+from layoutrand.config.config import Benchmark, Config
+from layoutrand.config.schedule import NATIVE
+from layoutrand.config.warmup import InForce, Place, warmups_in_force
 from layoutrand.model import Execution, Measurement, SlotKey
 
 

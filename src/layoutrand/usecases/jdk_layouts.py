@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from layoutrand.core import jdk
-from layoutrand.core.jdk import CDS_ORDER, JvmFacts
+from layoutrand.config import jdk
+from layoutrand.config.jdk import CDS_ORDER, JvmFacts
 from layoutrand.errors import BuildError, BuildFailed, LayoutrandError
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName, Verification

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from layoutrand.core.config import Config
-from layoutrand.core.jdk import JvmFacts, factors_of_a_jdk, moved_classes, words_of_the_jvm
-from layoutrand.core.schedule import Slot
+from layoutrand.config.config import Config
+from layoutrand.config.jdk import JvmFacts, factors_of_a_jdk, moved_classes, words_of_the_jvm
+from layoutrand.config.schedule import Slot
 from layoutrand.errors import LayoutNotApplied
 from layoutrand.model import STOCK, Binary, LayoutName
 from layoutrand.platform.process import SubprocessRunner

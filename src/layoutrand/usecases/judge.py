@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from layoutrand.core.conditions import Ending, limit_verdict
-from layoutrand.core.config import Benchmark
-from layoutrand.core.metric import Metric
-from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF
-from layoutrand.core.suites.readings import SpecReading
-from layoutrand.core.warmup import InForce
+from layoutrand.config.conditions import Ending, limit_verdict
+from layoutrand.config.config import Benchmark
+from layoutrand.config.metric import Metric
+from layoutrand.config.readings import SpecReading
+from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
+from layoutrand.config.warmup import InForce
 from layoutrand.errors import NoMeasurement
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
 from layoutrand.text import perf_stat

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core import jdk
-from layoutrand.core.command import SYSTEM_PATH
-from layoutrand.core.jdk import JvmFacts
+from layoutrand.config import jdk
+from layoutrand.config.command import SYSTEM_PATH
+from layoutrand.config.jdk import JvmFacts
 from layoutrand.errors import LayoutNotApplied
 from layoutrand.model import Binary
 from layoutrand.platform.process import Runner

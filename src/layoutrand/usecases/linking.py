@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.config.config import LayoutPolicy
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.config import LayoutPolicy
 from layoutrand.core.freedom import only_one_layout
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.layout.order import LINK_ORDER, draw

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from layoutrand.core.config import Benchmark
-from layoutrand.core.schedule import Slot
+from layoutrand.config.config import Benchmark
+from layoutrand.config.schedule import Slot
 from layoutrand.model import Execution
 from layoutrand.stats import mean_interval
 from layoutrand.text.primary import primary_metric

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from layoutrand.config.build_recipe import Variant
 from layoutrand.core.capture import Capture
-from layoutrand.core.recipe import Variant
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.usecases.capture import Order
 from layoutrand.usecases.site import Site

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 import layoutrand
+from layoutrand.config.build_recipe import BUILD_VERSION
+from layoutrand.config.config import LayoutPolicy
 from layoutrand.core.capture import Capture
-from layoutrand.core.config import LayoutPolicy
-from layoutrand.core.recipe import BUILD_VERSION
 from layoutrand.errors import ClusterError, LayoutrandError
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import sha256_file, tail

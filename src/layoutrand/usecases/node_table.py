@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from layoutrand.core.schedule import SIMULATED
+from layoutrand.config.schedule import SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Execution
 from layoutrand.stats import BlockEffects, Interval, adjust, block_effects

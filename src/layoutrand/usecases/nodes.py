@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from layoutrand.core.seeds import format_seeds
+from layoutrand.config.seeds import format_seeds
 from layoutrand.errors import AnalysisError
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
 from layoutrand.stats import BlockEffects, Unblocked, adjust, block_effects, with_lost, without_blocks

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from layoutrand.core.disturbance import Disturbance, disturbances
+from layoutrand.config.disturbance import Disturbance, disturbances
 from layoutrand.world.host_watch import HostWatch
 from layoutrand.world.measure import Outcome
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.core.config import Config
-from layoutrand.core.recipe import Recipe
-from layoutrand.core.suites.generated import SuiteBuild
+from layoutrand.config.build_recipe import Recipe
+from layoutrand.config.config import Config
+from layoutrand.config.suite_build import SuiteBuild
 from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
 from layoutrand.platform import git_command
 from layoutrand.platform.disk import digest_of_input, sha256_bytes, write_files

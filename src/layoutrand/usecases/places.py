@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from layoutrand.core.config import Config
-from layoutrand.core.suites.dacapo import DacapoSuite
+from layoutrand.config.config import Config
+from layoutrand.config.dacapo import DacapoSuite
 from layoutrand.errors import ClusterError, ConfigError, HostError
 from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
 from layoutrand.world import image as images

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.core.cluster import Local
-from layoutrand.core.schedule import Slot
+from layoutrand.config.cluster import Local
+from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
 from layoutrand.model import Context, Execution, Experiment, Node, SlotKey
 from layoutrand.usecases import experiment as experiments

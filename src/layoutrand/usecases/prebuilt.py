@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from layoutrand.core.config import Config
+from layoutrand.config.config import Config
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import STOCK, Binary, BuildFailure
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes

@@ -16,9 +16,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from layoutrand.config.config import LayoutPolicy
 from layoutrand.core import descent, linkline
 from layoutrand.core.capture import Capture, CapturedLink
-from layoutrand.core.config import LayoutPolicy
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, write_atomically

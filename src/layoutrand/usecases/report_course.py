@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.core.schedule import SIMULATED
+from layoutrand.config.schedule import SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Execution
 from layoutrand.stats import autocorrelation, mean_interval

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from layoutrand.core.disturbance import explanations, summary, whereabouts
+from layoutrand.config.disturbance import explanations, summary, whereabouts
 from layoutrand.model import BinaryName, Context
 from layoutrand.text.document import Section, Table
 from layoutrand.usecases.analyse import AnalysisReport

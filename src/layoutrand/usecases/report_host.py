@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.config.config import Config
+from layoutrand.config.seeds import format_seeds
 from layoutrand.core.capture import Capture
-from layoutrand.core.config import Config
-from layoutrand.core.seeds import format_seeds
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import Context
 from layoutrand.text.document import Section, Table

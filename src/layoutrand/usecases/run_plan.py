@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from layoutrand.config.config import Benchmark, Config, choose
+from layoutrand.config.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
+from layoutrand.config.schedule import CACHEGRIND, PERF, Design, Slot, schedule
+from layoutrand.config.suite_build import artefacts_of
+from layoutrand.config.topology import Placement
+from layoutrand.config.warmup import InForce
 from layoutrand.core.capture import Capture
-from layoutrand.core.config import Benchmark, Config, choose
-from layoutrand.core.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
-from layoutrand.core.schedule import CACHEGRIND, PERF, Design, Slot, schedule
-from layoutrand.core.suites.generated import artefacts_of
-from layoutrand.core.topology import Placement
-from layoutrand.core.warmup import InForce
 from layoutrand.errors import UsageError
 from layoutrand.model import STOCK, Binary, BuildFailure, Execution, Experiment, LayoutName, SlotKey
 from layoutrand.usecases import experiment as experiments

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.core.attempts import Attempts, is_due, that_count
-from layoutrand.core.disturbance import Disturbed, summary
 from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.iterations import key_now, read_now

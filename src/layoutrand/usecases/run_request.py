@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from layoutrand.core.config import Config
+from layoutrand.config.config import Config
 from layoutrand.usecases.build import SystemBuild
 from layoutrand.usecases.images import image_key
 from layoutrand.usecases.prebuilt import origin_of, recorded_under

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from layoutrand.config.cluster import Local
+from layoutrand.config.conditions import mixed_cpus
+from layoutrand.config.config import Benchmark, Config, choose
+from layoutrand.config.disturbance import Disturbed, mixed_settings, summary, whereabouts
+from layoutrand.config.metric import Better
+from layoutrand.config.schedule import NATIVE, SIMULATED
 from layoutrand.core.attempts import that_count
-from layoutrand.core.cluster import Local
-from layoutrand.core.conditions import mixed_cpus
-from layoutrand.core.config import Benchmark, Config, choose
-from layoutrand.core.disturbance import Disturbed, mixed_settings, summary, whereabouts
-from layoutrand.core.metric import Better
-from layoutrand.core.schedule import NATIVE, SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import (
     IDENTITY,

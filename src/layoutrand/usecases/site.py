@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from layoutrand.config.config import Config
 from layoutrand.core import descent
-from layoutrand.core.config import Config
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.interrupts import prompt_interrupts
 from layoutrand.platform.process import Runner

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core.config import Benchmark, Build, Config
-from layoutrand.core.metric import Metric
-from layoutrand.core.suites.generated import SuiteBenchmark, SuiteBuild
-from layoutrand.core.suites.readings import SpecReading
-from layoutrand.core.suites.spec_cpu import (
+from layoutrand.config.config import Benchmark, Build, Config
+from layoutrand.config.metric import Metric
+from layoutrand.config.readings import SpecReading
+from layoutrand.config.spec_cpu import (
     SpecBenchmark,
     SpecFacts,
     SpecSuite,
@@ -18,6 +17,7 @@ from layoutrand.core.suites.spec_cpu import (
     chosen_benchmarks,
     exe_folder,
 )
+from layoutrand.config.suite_build import SuiteBenchmark, SuiteBuild
 from layoutrand.errors import BuildFailed, CaptureFailed, ConfigError
 from layoutrand.platform.disk import sha256_file
 from layoutrand.text.suites import spec_config, spec_cpu

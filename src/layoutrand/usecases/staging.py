@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core import command as commands
-from layoutrand.core.jdk import OWN_FILE
-from layoutrand.core.schedule import CACHEGRIND, NATIVE, PERF, Slot
-from layoutrand.core.suites.generated import SuiteBenchmark
+from layoutrand.config import command as commands
+from layoutrand.config.jdk import OWN_FILE
+from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF, Slot
+from layoutrand.config.suite_build import SuiteBenchmark
 from layoutrand.platform.disk import write_files
 from layoutrand.text import perf_stat
 from layoutrand.text.cachegrind import command_prefix

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.core.config import Benchmark, Build, Config
-from layoutrand.core.suites.dacapo import DacapoSuite
-from layoutrand.core.suites.generated import SuiteBuild
-from layoutrand.core.suites.readings import DacapoReading, Reading
-from layoutrand.core.suites.spec_cpu import SpecSuite
-from layoutrand.core.warmup import wrong_choices
+from layoutrand.config.config import Benchmark, Build, Config
+from layoutrand.config.dacapo import DacapoSuite
+from layoutrand.config.readings import DacapoReading, Reading
+from layoutrand.config.spec_cpu import SpecSuite
+from layoutrand.config.suite_build import SuiteBuild
+from layoutrand.config.warmup import wrong_choices
 from layoutrand.errors import ConfigError
 from layoutrand.text.suites import dacapo as dacapo_output
 from layoutrand.text.suites import spec_cpu as spec_output

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from layoutrand.config.seeds import format_seeds
 from layoutrand.core.placement import Feature
-from layoutrand.core.seeds import format_seeds
 from layoutrand.stats import FactorSplit, Interval
 from layoutrand.text.quantities import number, percent
 from layoutrand.usecases.confirming import Confirmation

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core.config import Config
+from layoutrand.config.config import Config
 from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.usecases import experiment as experiments

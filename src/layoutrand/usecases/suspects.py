@@ -16,10 +16,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.config.metric import Better
 from layoutrand.core import codecheck, descent
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.hotness import Hotness, function_names, hot_functions, mangled, renamed
-from layoutrand.core.metric import Better
 from layoutrand.core.placement import Feature, design, features
 from layoutrand.core.profile import Profile
 from layoutrand.errors import AnalysisError, FeatureUnsupported

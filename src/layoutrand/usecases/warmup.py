@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from layoutrand.core.config import Benchmark, Config
-from layoutrand.core.metric import Printed
-from layoutrand.core.schedule import NATIVE
-from layoutrand.core.warmup import InForce
+from layoutrand.config.config import Benchmark, Config
+from layoutrand.config.metric import Printed
+from layoutrand.config.schedule import NATIVE
+from layoutrand.config.warmup import InForce
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Execution
 from layoutrand.stats import WarmupSuggestion, autocorrelation, dacapo_warmup, georges_warmup, suggest_warmup

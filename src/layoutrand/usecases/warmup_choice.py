@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from layoutrand.core.config import Config, parse
-from layoutrand.text.settings import with_chosen_warmup, with_warmup
+from layoutrand.config.config import Config, parse
+from layoutrand.config.settings import with_chosen_warmup, with_warmup
 from layoutrand.usecases.iterations import warmups_of
 from layoutrand.usecases.warmup import Warmup
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.config.build_recipe import Recipe
+from layoutrand.config.config import Config
 from layoutrand.core import linkline, linkmap
-from layoutrand.core.config import Config
-from layoutrand.core.recipe import Recipe
 from layoutrand.errors import LayoutNotApplied, ToolNotFound, UsageError
 from layoutrand.model import STOCK, LayoutName
 from layoutrand.platform.disk import canonical_json, sha256_bytes

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core.recipe import SOURCE_EPOCH
+from layoutrand.config.build_recipe import SOURCE_EPOCH
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.git_command import git, names, readable
 from layoutrand.world.source import left_out

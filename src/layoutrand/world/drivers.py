@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from layoutrand.core.recipe import Driver
+from layoutrand.config.build_recipe import Driver
 from layoutrand.world.toolbox import Tool
 
 DRIVERS: Mapping[Driver, tuple[str, ...]] = {"cc": ("CC",), "cxx": ("CXX",), "fc": ("FC", "F77")}

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from layoutrand.core.cluster import Dask, Slurm
+from layoutrand.config.cluster import Dask, Slurm
 from layoutrand.errors import ClusterError
 from layoutrand.world.host import node_name
 from layoutrand.world.slurm_tokens import TokenJournal

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.core.topology import parse_cpus
+from layoutrand.config.topology import parse_cpus
 from layoutrand.errors import ToolNotFound
 from layoutrand.platform.packages import install
 from layoutrand.platform.proc_files import CPUS, fields, number, text

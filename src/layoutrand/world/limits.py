@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core.conditions import Conditions
+from layoutrand.config.conditions import Conditions
 from layoutrand.errors import FeatureUnsupported
 
 _OWN_NEED: Final = 256 << 20  # more than starting a child takes, by far

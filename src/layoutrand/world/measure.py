@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from layoutrand.core.conditions import Conditions, Ending, limit_verdict
+from layoutrand.config.conditions import Conditions, Ending, limit_verdict
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.model import RUSAGE_METRICS
 from layoutrand.platform import orphans

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
 
-from layoutrand.core.topology import CpuWish, Placement, Topology, parse_cpus, place
+from layoutrand.config.topology import CpuWish, Placement, Topology, parse_cpus, place
 from layoutrand.errors import FeatureUnsupported
 
 _SYSTEM: Final = Path("/sys/devices/system/cpu")

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core.problems import suggest
+from layoutrand.config.problems import suggest
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import remove_tree, sha256_bytes
 from layoutrand.platform.git_command import FULL_HASH, git, git_with_remarks, names, readable

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core.conditions import MAX_STACK_OFFSET
+from layoutrand.config.conditions import MAX_STACK_OFFSET
 
 _PATH_MAX: Final = 4095  # without the NUL
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from layoutrand.core import toolchain as toolchains
-from layoutrand.core.problems import suggest
-from layoutrand.core.toolchain import Toolchain
+from layoutrand.config import toolchain as toolchains
+from layoutrand.config.problems import suggest
+from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import UsageError
 from layoutrand.platform.disk import sha256_file
 from layoutrand.platform.process import Runner, find_tool

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.config.build_recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPOCH, SYSTEM_PREFIXES, Recipe
 from layoutrand.core import response_file
-from layoutrand.core.recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPOCH, SYSTEM_PREFIXES, Recipe
 from layoutrand.platform import helper_client
 from layoutrand.platform.disk import cache_errors, remove_tree, write_atomically
 from layoutrand.platform.orphans import end_processes

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from layoutrand.core.command import ARGS
-from layoutrand.core.config import Benchmark
-from layoutrand.core.metric import Metric
-from layoutrand.core.problems import suggest
-from layoutrand.core.suites.dacapo import ALL, DacapoSuite
-from layoutrand.core.suites.readings import DacapoReading
+from layoutrand.config.command import ARGS
+from layoutrand.config.config import Benchmark
+from layoutrand.config.dacapo import ALL, DacapoSuite
+from layoutrand.config.metric import Metric
+from layoutrand.config.problems import suggest
+from layoutrand.config.readings import DacapoReading
 
 Generation = Literal["2006", "9.12", "23.11"]
 """Which command line a harness has; ScalaBench's is that of 9.12, maintenance releases belong to their release."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from layoutrand.core.metric import Better
+from layoutrand.config.metric import Better
 from layoutrand.text.foreign_fields import plain, unreadable
 from layoutrand.text.importers.rows import Imported, Row, in_base_unit, json_number, member, once, shown
 

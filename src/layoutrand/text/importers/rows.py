@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from layoutrand.core.metric import Better
-from layoutrand.core.schedule import NATIVE
+from layoutrand.config.metric import Better
+from layoutrand.config.schedule import NATIVE
 from layoutrand.text.foreign_fields import excerpt, unreadable
 
 _UNITS: Final[Mapping[str, Mapping[str, float]]] = {

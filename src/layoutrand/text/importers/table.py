@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, get_args
 
-from layoutrand.core.metric import Better
-from layoutrand.core.schedule import NATIVE
+from layoutrand.config.metric import Better
+from layoutrand.config.schedule import NATIVE
 from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
 from layoutrand.text.importers.rows import FailedRun, Imported, Row, in_base_unit, member, shown
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from layoutrand.core.suites.readings import DacapoReading
+from layoutrand.config.readings import DacapoReading
 from layoutrand.text.suites.dacapo_messages import explanation
 from layoutrand.text.suites.verdict import Ended, Verdict
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from layoutrand.core.suites.readings import SpecReading
+from layoutrand.config.readings import SpecReading
 from layoutrand.errors import UnreadableResults
 from layoutrand.text.spec_rsf import failure_of, rsf_results
 from layoutrand.text.suites.verdict import Ended, Verdict

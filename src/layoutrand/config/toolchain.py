@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from layoutrand.core.config import Factor
-from layoutrand.core.problems import explain
+from layoutrand.config.config import Factor
+from layoutrand.config.problems import explain
 from layoutrand.errors import ConfigError, FeatureUnsupported
 
 Linker = Literal["gnu", "lld", "gold", "mold"]

@@ -17,8 +17,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from layoutrand.core.schedule import SIMULATED
-from layoutrand.core.tables import Table
+from layoutrand.config.schedule import SIMULATED
+from layoutrand.config.tables import Table
 from layoutrand.model import Execution
 
 TICK_S: Final = 0.01

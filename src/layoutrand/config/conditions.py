@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from signal import SIGXFSZ
 from typing import Any, Final
 
-from layoutrand.core.sizes import size_in_words
-from layoutrand.core.topology import Placement, format_cpus
+from layoutrand.config.sizes import size_in_words
+from layoutrand.config.topology import Placement, format_cpus
 from layoutrand.layout.keyed import keyed_uniform
 from layoutrand.model import Execution
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from layoutrand.core.config import Benchmark, Build
+from layoutrand.config.config import Benchmark, Build
 
 
 class SuiteBuild(Build):

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.core.config import parse
+from layoutrand.config.config import parse
 from layoutrand.errors import UsageError
 from layoutrand.platform.disk import write_atomically
 from layoutrand.text.render import render

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from layoutrand.core.tables import Table
+from layoutrand.config.tables import Table
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
 

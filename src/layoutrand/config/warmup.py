@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from layoutrand.core.metric import Metric, Warmup
-from layoutrand.core.problems import suggest
-from layoutrand.core.tables import Name, Table
+from layoutrand.config.metric import Metric, Warmup
+from layoutrand.config.problems import suggest
+from layoutrand.config.tables import Name, Table
 
 DEFAULT: Final = "default"
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from layoutrand.core.counters import checked_events, metric_of
-from layoutrand.core.suites.readings import NUMBERS, Reading
-from layoutrand.core.tables import STRICT, Name
+from layoutrand.config.counter_names import checked_events, metric_of
+from layoutrand.config.readings import NUMBERS, Reading
+from layoutrand.config.tables import STRICT, Name
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
 
 Better = Literal["less", "more"]

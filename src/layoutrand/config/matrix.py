@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from layoutrand.core.problems import suggest
+from layoutrand.config.problems import suggest
 from layoutrand.errors import UsageError
 
 AXES: Final = ("rev", "toolchain", "flags")

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from layoutrand.core.tables import Table
+from layoutrand.config.tables import Table
 
 
 class DacapoReading(Table):

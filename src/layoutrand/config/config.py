@@ -22,22 +22,22 @@ from pydantic import (
     model_validator,
 )
 
-from layoutrand.core import matrix
-from layoutrand.core.cluster import Cluster, Local
-from layoutrand.core.command import ARGS
-from layoutrand.core.cross_checks import across, table_at
-from layoutrand.core.disturbance import Disturbance
-from layoutrand.core.image import Image
-from layoutrand.core.jdk import JIT_STRESS, factors_of_a_jdk
-from layoutrand.core.metric import Metric
-from layoutrand.core.problems import explain, key_path, suggest
-from layoutrand.core.schedule import Order
-from layoutrand.core.sizes import size_in_bytes
-from layoutrand.core.suites.dacapo import DacapoSuite
-from layoutrand.core.suites.spec_cpu import SpecSuite
-from layoutrand.core.tables import STRICT, Name
-from layoutrand.core.topology import CpuWish, checked_wish
-from layoutrand.core.warmup import ChosenWarmup, wrong_choices
+from layoutrand.config import matrix
+from layoutrand.config.cluster import Cluster, Local
+from layoutrand.config.command import ARGS
+from layoutrand.config.cross_checks import across, table_at
+from layoutrand.config.dacapo import DacapoSuite
+from layoutrand.config.disturbance import Disturbance
+from layoutrand.config.image import Image
+from layoutrand.config.jdk import JIT_STRESS, factors_of_a_jdk
+from layoutrand.config.metric import Metric
+from layoutrand.config.problems import explain, key_path, suggest
+from layoutrand.config.schedule import Order
+from layoutrand.config.sizes import size_in_bytes
+from layoutrand.config.spec_cpu import SpecSuite
+from layoutrand.config.tables import STRICT, Name
+from layoutrand.config.topology import CpuWish, checked_wish
+from layoutrand.config.warmup import ChosenWarmup, wrong_choices
 from layoutrand.errors import ConfigError, UsageError
 
 Factor = Literal[

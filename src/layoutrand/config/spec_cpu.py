@@ -9,8 +9,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
-from layoutrand.core.problems import suggest
-from layoutrand.core.tables import Name, Table
+from layoutrand.config.problems import suggest
+from layoutrand.config.tables import Name, Table
 
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 Tool = Literal["runcpu", "runspec"]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from layoutrand.core.config import Build, LayoutPolicy, System
-from layoutrand.core.toolchain import Toolchain
+from layoutrand.config.config import Build, LayoutPolicy, System
+from layoutrand.config.toolchain import Toolchain
 from layoutrand.layout.order import LINK_ORDER, places_data
 from layoutrand.platform.environment import GIT_ENVIRONMENT
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from layoutrand.core.metric import Warmup
-from layoutrand.core.tables import Name, Table
+from layoutrand.config.metric import Warmup
+from layoutrand.config.tables import Name, Table
 
 ALL: Final = "all"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from layoutrand.core.command import ARGS
-from layoutrand.core.jdk import factors_of_a_jdk
-from layoutrand.core.problems import suggest
+from layoutrand.config.command import ARGS
+from layoutrand.config.jdk import factors_of_a_jdk
+from layoutrand.config.problems import suggest
 
 _OF_ANY_BUILD: Final = frozenset({"env", "mode", "timeout_s"})
 """Keys of ``[build]`` that go with a suite which says itself what is built."""

@@ -1,0 +1,1 @@
+"""layoutrand.toml and toolchain files: what can be declared, defaults, and every problem at once."""
