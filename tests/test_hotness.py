@@ -5,7 +5,7 @@ import pytest
 
 from buildkit import section
 from layoutrand.core.hotness import function_names, hot_functions, mangled
-from layoutrand.core.profile import Profile
+from layoutrand.instruments.profile import Profile
 
 SECTIONS = [
     section(0, name=".text.main", size=100),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.errors import NoMeasurement
-from layoutrand.text.json_output import read_json_iterations
+from layoutrand.instruments.json_output import read_json_iterations
 
 RFC_6901 = (
     r'{"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}'

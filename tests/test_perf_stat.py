@@ -11,9 +11,9 @@ import pytest
 
 from layoutrand.config.counter_names import checked_events, metric_of
 from layoutrand.errors import FeatureUnsupported, NoMeasurement, ToolNotFound
+from layoutrand.instruments import counters
+from layoutrand.instruments.perf_stat import command_prefix, fatal_signal, parse_counts, unsupported
 from layoutrand.platform.packages import install
-from layoutrand.text.perf_stat import command_prefix, fatal_signal, parse_counts, unsupported
-from layoutrand.world import counters
 from layoutrand.world.measure import Command, measure
 from workshop import not_installed
 

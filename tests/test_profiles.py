@@ -9,12 +9,12 @@ import pytest
 
 from buildkit import compiled
 from layoutrand.core.hotness import segments
-from layoutrand.core.profile import Segment
 from layoutrand.errors import NoMeasurement, ToolNotFound
+from layoutrand.instruments import callgrind, perf_script
+from layoutrand.instruments.profile import Segment
+from layoutrand.instruments.profilers import choose_profiler
 from layoutrand.objects import elf
 from layoutrand.platform.packages import install
-from layoutrand.text import callgrind, perf_script
-from layoutrand.world.profilers import choose_profiler
 
 PROG = "/p/x/bin/prog"
 OUT = f"""\

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.errors import NoMeasurement
-from layoutrand.text.program_output import first_difference, read_iterations
+from layoutrand.instruments.program_output import first_difference, read_iterations
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.errors import AnalysisError, ConfigError, ResultsError, UsageError
+from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import BuildFailure, Measurement
-from layoutrand.text.primary import primary_metric
 from layoutrand.usecases.experiment import current_context, current_experiment
 from layoutrand.world.results_file import open_for_writing, results_path
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from layoutrand.text.program_output import without_last_words
+from layoutrand.instruments.program_output import without_last_words
 
 if TYPE_CHECKING:
     from layoutrand.cli.terminal import Page

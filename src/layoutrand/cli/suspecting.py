@@ -106,12 +106,12 @@ def _laboratory(  # noqa: PLR0913 - what it consists of
     from typing import cast, get_args
 
     from layoutrand.config.config import choose
+    from layoutrand.instruments.profilers import Wanted, choose_profiler
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.hot_functions import Studio
     from layoutrand.usecases.suspecting import Laboratory
     from layoutrand.world.cache import Cache, default_root
     from layoutrand.world.measure import measure
-    from layoutrand.world.profilers import Wanted, choose_profiler
 
     wanted = cast("Wanted", choose("profiler", [profiler], list(get_args(Wanted)))[0])
     studio = Studio(choose_profiler(wanted), measure, SubprocessRunner(), terminal.say)

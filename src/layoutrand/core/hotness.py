@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core.profile import Profile, Segment
+from layoutrand.instruments.profile import Profile, Segment
 from layoutrand.model import Section
 from layoutrand.objects import elf
 

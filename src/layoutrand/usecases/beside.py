@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from layoutrand.config.schedule import CACHEGRIND, SIMULATED
-from layoutrand.text.cachegrind import ESTIMATED_CYCLES
+from layoutrand.instruments.cachegrind import ESTIMATED_CYCLES
 from layoutrand.usecases.selection import Selection
 
 

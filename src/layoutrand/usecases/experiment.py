@@ -21,9 +21,9 @@ from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.config.suite_build import SuiteBenchmark
 from layoutrand.config.topology import format_cpus
 from layoutrand.errors import ConfigError
+from layoutrand.instruments import cachegrind, perf_stat
 from layoutrand.model import Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import digest_of_input
-from layoutrand.text import cachegrind, perf_stat
 from layoutrand.world.host import host_facts, host_key
 
 PROTOCOL: Final = 1

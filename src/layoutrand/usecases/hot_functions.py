@@ -13,19 +13,19 @@ from layoutrand.config.command import SYSTEM_PATH
 from layoutrand.config.readings import SpecReading
 from layoutrand.config.schedule import CALLGRIND, PERF_RECORD, Slot
 from layoutrand.core.hotness import segments
-from layoutrand.core.profile import Profile
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
+from layoutrand.instruments import callgrind, perf_script
+from layoutrand.instruments.profile import Profile
+from layoutrand.instruments.profilers import Profiler
+from layoutrand.instruments.program_output import first_difference
 from layoutrand.model import IDENTITY, Binary
 from layoutrand.objects import elf
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
 from layoutrand.platform.process import Runner
-from layoutrand.text import callgrind, perf_script
-from layoutrand.text.program_output import first_difference
 from layoutrand.usecases.execute import Executor
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.staging import Stage, command_of, make_room
 from layoutrand.world.measure import Outcome
-from layoutrand.world.profilers import Profiler
 from layoutrand.world.results_file import exclusive_use, results_path
 from layoutrand.world.workplace import Room, Workplace, end_leftovers
 

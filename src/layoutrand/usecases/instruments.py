@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutrand.config.config import Config
-from layoutrand.world.counters import find_perf
+from layoutrand.instruments.counters import find_perf
 from layoutrand.world.host import find_valgrind
 
 

@@ -12,11 +12,11 @@ from layoutrand.config.readings import SpecReading
 from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.config.warmup import InForce
 from layoutrand.errors import NoMeasurement
+from layoutrand.instruments import perf_stat
+from layoutrand.instruments.cachegrind import parse_counts
+from layoutrand.instruments.json_output import read_json_iterations
+from layoutrand.instruments.program_output import first_difference, read_iterations, with_last_words
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
-from layoutrand.text import perf_stat
-from layoutrand.text.cachegrind import parse_counts
-from layoutrand.text.json_output import read_json_iterations
-from layoutrand.text.program_output import first_difference, read_iterations, with_last_words
 from layoutrand.text.suites.verdict import Ended, Verdict
 from layoutrand.usecases.suites import judge_suite
 from layoutrand.world.measure import Command, Outcome, signal_name

@@ -13,9 +13,9 @@ from typing import Final
 
 from layoutrand.config.config import Benchmark
 from layoutrand.config.schedule import Slot
+from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import Execution
 from layoutrand.stats import mean_interval
-from layoutrand.text.primary import primary_metric
 
 _LONG_S: Final = 1.0
 """From where on the time between executions is small beside them, so that it need not be known."""

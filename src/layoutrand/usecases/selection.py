@@ -19,6 +19,7 @@ from layoutrand.config.metric import Better
 from layoutrand.config.schedule import NATIVE, SIMULATED
 from layoutrand.core.attempts import that_count
 from layoutrand.errors import AnalysisError
+from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import (
     IDENTITY,
     STOCK,
@@ -29,7 +30,6 @@ from layoutrand.model import (
     LayoutName,
     Node,
 )
-from layoutrand.text.primary import primary_metric
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.iterations import all_warmup, read_now
 from layoutrand.world.results import ResultsStore

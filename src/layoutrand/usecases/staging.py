@@ -11,14 +11,14 @@ from layoutrand.config import command as commands
 from layoutrand.config.jdk import OWN_FILE
 from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF, Slot
 from layoutrand.config.suite_build import SuiteBenchmark
+from layoutrand.instruments import perf_stat
+from layoutrand.instruments.cachegrind import command_prefix
+from layoutrand.instruments.counters import make_fifo
 from layoutrand.platform.disk import write_files
-from layoutrand.text import perf_stat
-from layoutrand.text.cachegrind import command_prefix
 from layoutrand.usecases.conditions import conditions_of
 from layoutrand.usecases.images import Images
 from layoutrand.usecases.jdk_proof import JdkProofs
 from layoutrand.usecases.run_plan import Plan, Request
-from layoutrand.world.counters import make_fifo
 from layoutrand.world.measure import Command
 from layoutrand.world.workplace import Room, Workplace
 

@@ -21,8 +21,8 @@ from layoutrand.core import codecheck, descent
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.hotness import Hotness, function_names, hot_functions, mangled, renamed
 from layoutrand.core.placement import Feature, design, features
-from layoutrand.core.profile import Profile
 from layoutrand.errors import AnalysisError, FeatureUnsupported
+from layoutrand.instruments.profile import Profile
 from layoutrand.model import Binary
 from layoutrand.objects import elf
 from layoutrand.stats import (

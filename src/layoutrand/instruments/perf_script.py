@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from layoutrand.core.profile import Profile, Segment
 from layoutrand.errors import NoMeasurement
+from layoutrand.instruments.profile import Profile, Segment
 
 COUNTER: Final = "cycles:u"
 CLOCK: Final = "cpu-clock:u"

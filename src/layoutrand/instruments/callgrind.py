@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from layoutrand.core.profile import Profile
 from layoutrand.errors import NoMeasurement
+from layoutrand.instruments.profile import Profile
 
 OPTIONS: Final = (
     "--tool=callgrind", "--dump-instr=yes", "--dump-line=no", "--compress-strings=no", "--compress-pos=no",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from layoutrand.config.config import Benchmark
 from layoutrand.config.counter_names import metric_of
 from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
+from layoutrand.instruments.cachegrind import ESTIMATED_CYCLES
 from layoutrand.model import WALL_METRIC
-from layoutrand.text.cachegrind import ESTIMATED_CYCLES
 
 
 def primary_metric(benchmark: Benchmark) -> tuple[str, str]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from layoutrand.errors import FeatureUnsupported, ToolNotFound
+from layoutrand.instruments.counters import check_events
+from layoutrand.instruments.perf_script import CLOCK, COUNTER
 from layoutrand.platform.packages import install
-from layoutrand.text.perf_script import CLOCK, COUNTER
-from layoutrand.world.counters import check_events
 
 Wanted = Literal["auto", "perf", "callgrind"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import FeatureUnsupported, ToolNotFound
+from layoutrand.instruments.perf_stat import command_prefix, unsupported
 from layoutrand.platform.packages import install
-from layoutrand.text.perf_stat import command_prefix, unsupported
 
 _PARANOID: Final = Path("/proc/sys/kernel/perf_event_paranoid")
 _PROBE_S: Final = 60
@@ -50,7 +50,7 @@ def check_events(perf: str, events: Sequence[str]) -> None:
 
 
 def make_fifo(path: Path) -> None:
-    """The FIFO that perf is told to listen on (see `layoutrand.text.perf_stat`); nothing is ever written to it."""
+    """The FIFO that perf is told to listen on (see `instruments.perf_stat`); nothing is ever written to it."""
     os.mkfifo(path)
 
 
