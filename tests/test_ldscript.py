@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from buildkit import compiled, run, said, text_lines
-from layoutrand.core.ldscript import default_script, ordered_script, symbol_order
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.linkers.ldscript import default_script, ordered_script, symbol_order
 from layoutrand.objects.edit import section_name
 from workshop import require
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildkit import section
-from layoutrand.core import link_order
 from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied
 from layoutrand.layout.keyed import keyed_order
+from layoutrand.linkers import link_order
 from layoutrand.model import MAX_SEED
 
 LINE = (

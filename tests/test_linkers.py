@@ -4,8 +4,8 @@ import pytest
 
 from buildkit import section
 from layoutrand.config.toolchain import version_number
-from layoutrand.core.linkers import Request, linker_pads, request, thread_limit
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.linkers.linkers import Request, linker_pads, request, thread_limit
 from layoutrand.model import IDENTITY, Layout
 
 SECTIONS = [

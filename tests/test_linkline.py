@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from buildkit import linker, run
-from layoutrand.core import linkline
-from layoutrand.core.linkline import absolute, inside, is_partial, output, replayable, user_scripts, words
+from layoutrand.linkers import linkline
+from layoutrand.linkers.linkline import absolute, inside, is_partial, output, replayable, user_scripts, words
 from workshop import require
 
 WORDS = {

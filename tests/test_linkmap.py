@@ -2,7 +2,7 @@
 
 import pytest
 
-from layoutrand.core import linkmap
+from layoutrand.linkers import linkmap
 
 GNU = """Archive member included to satisfy reference by file (symbol)
 

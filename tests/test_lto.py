@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from buildkit import run
-from layoutrand.core import linkline, lto
+from layoutrand.core import lto
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.linkers import linkline
 from layoutrand.objects import elf
 from workshop import require
 from wrapkit import SHELLS, write_script

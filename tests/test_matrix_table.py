@@ -1,7 +1,7 @@
 """The README's table of verified cells: it is whole, says nothing that was not tried, and can be read back."""
 
 import matrix_table as matrix
-from layoutrand.world import toolbox as toolboxes
+from layoutrand.linkers import toolbox as toolboxes
 from real_programs import PROGRAMS
 
 

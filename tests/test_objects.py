@@ -3,9 +3,10 @@
 import pytest
 
 from buildkit import compiled, link_with, run, said
-from layoutrand.core import objects, user_script
+from layoutrand.core import objects
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.order import identity_bytes
+from layoutrand.linkers import user_script
 from layoutrand.objects import archive, edit, elf
 from workshop import require
 

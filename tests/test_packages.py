@@ -10,11 +10,11 @@ import subprocess
 import pytest
 
 from layoutrand.errors import ToolNotFound
+from layoutrand.linkers import toolbox
 from layoutrand.platform import packages
 from layoutrand.platform.packages import apt_command, install
 from layoutrand.platform.process import SubprocessRunner, find_tool
 from layoutrand.usecases.doctor import diagnose
-from layoutrand.world import toolbox
 from layoutrand.world.tuning import Tuning
 
 RELEASES = {

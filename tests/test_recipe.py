@@ -8,8 +8,8 @@ import pytest
 
 from layoutrand.config.build_recipe import BUILD_ENVIRONMENT, Recipe, binary_facts
 from layoutrand.config.config import Build, LayoutPolicy, System
+from layoutrand.linkers import toolbox
 from layoutrand.platform.disk import canonical_json
-from layoutrand.world import toolbox
 
 
 def recipe(**changes):

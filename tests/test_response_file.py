@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildkit import linker, run
-from layoutrand.core import response_file
-from layoutrand.core.response_file import expand, named_files, split
+from layoutrand.linkers import response_file
+from layoutrand.linkers.response_file import expand, named_files, split
 from workshop import require
 
 TEXTS = {

@@ -7,8 +7,8 @@ import pytest
 from layoutrand.config.config import Factor
 from layoutrand.config.toolchain import Toolchain, parse, require_factors, require_version
 from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound, UsageError
+from layoutrand.linkers import toolbox
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.world import toolbox
 
 WHOLE = """
 name = "mine"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from layoutrand.core.user_script import NOTHING, ordered_user_script, reserved
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.linkers.user_script import NOTHING, ordered_user_script, reserved
 
 
 def ordered(script, *families):

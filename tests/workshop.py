@@ -17,12 +17,12 @@ import pytest
 
 from layoutrand.config.config import Config, parse
 from layoutrand.errors import ToolNotFound
+from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.packages import apt_command
 from layoutrand.platform.process import Runner, SubprocessRunner
 from layoutrand.usecases.build import Progress, SystemBuild, all_layouts, build
-from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
 
 LINKERS = {"gnu": "ld.bfd", "lld-19": "ld.lld-19", "lld-14": "ld.lld-14"}

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from layoutrand.config.build_recipe import LINKER_ENVIRONMENT, SYSTEM_PREFIXES
-from layoutrand.core import response_file
+from layoutrand.linkers import response_file
 from layoutrand.platform import helper_client
 from layoutrand.text import render
 

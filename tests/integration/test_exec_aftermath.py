@@ -15,7 +15,6 @@ import pytest
 
 from execkit import MAKEFILE, NAMES, direct
 from layoutrand.config.config import LayoutPolicy
-from layoutrand.core.trials import is_of_a_trial, is_trial
 from layoutrand.errors import (
     AnalysisError,
     CacheError,
@@ -25,11 +24,12 @@ from layoutrand.errors import (
     ToolNotFound,
     UsageError,
 )
+from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.trials import is_of_a_trial, is_trial
 from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases import apply
 from layoutrand.usecases.collect import Place
 from layoutrand.usecases.link_memory import LinkMemory
-from layoutrand.world import toolbox as toolboxes
 from workshop import Workshop, in_order, main_calling, many_functions, require
 from wrapkit import dumped, linker_script
 

@@ -24,6 +24,7 @@ from fakes import make_config
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.config.schedule import Slot
+from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
 from layoutrand.platform.disk import sha256_bytes
 from layoutrand.usecases.bout import Ended, record_key, record_of
@@ -38,7 +39,6 @@ from layoutrand.world.host import host_facts
 from layoutrand.world.results_file import open_for_writing, results_path
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging
-from layoutrand.world.toolbox import Tool
 from workshop import Workshop, main_calling, many_functions
 
 pytestmark = pytest.mark.perf

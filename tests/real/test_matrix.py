@@ -19,7 +19,7 @@ import pytest
 
 import matrix_table as matrix
 from debian_sources import source_tree, unavailable
-from layoutrand.world import toolbox as toolboxes
+from layoutrand.linkers import toolbox as toolboxes
 from matrix_table import CANNOT, FACTORS, FAILED, NOTHING, UNKNOWN, VERIFIED
 from real_programs import PROGRAMS, Laid
 from workshop import not_installed, of_one_version, programs_of

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutrand.core import link_order
 from layoutrand.core.capture import CapturedLink
 from layoutrand.layout.order import LINK_ORDER, may_differ
+from layoutrand.linkers import link_order
 
 
 def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str) -> str:

@@ -18,8 +18,8 @@ from typing import Final
 
 import numpy as np
 
-from layoutrand.core.linkline import Word
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.linkers.linkline import Word
 from layoutrand.objects import elf
 
 FOLDER: Final = "_temp/lto"

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from layoutrand.core import lto
-from layoutrand.core.user_script import NOTHING, Reserved
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.linkers.user_script import NOTHING, Reserved
 from layoutrand.model import Section
 from layoutrand.objects import archive, edit, elf
 from layoutrand.objects.kinds import code_kind, data_kind

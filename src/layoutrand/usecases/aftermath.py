@@ -15,8 +15,8 @@ from typing import Final
 
 from layoutrand.core import descent
 from layoutrand.core.descent import Marks
-from layoutrand.core.trials import is_of_a_trial
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects import elf
 from layoutrand.usecases.apply import Outcome
 from layoutrand.world.programs import installed, programs_in

@@ -31,10 +31,11 @@ from layoutrand.core import codecheck, descent
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.freedom import only_one_layout
-from layoutrand.core.trials import is_trial
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
+from layoutrand.linkers.toolbox import Tool, Toolbox
+from layoutrand.linkers.trials import is_trial
 from layoutrand.model import Layout, LayoutName, Verification
 from layoutrand.objects import elf
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
@@ -44,7 +45,6 @@ from layoutrand.usecases.ingest import ingest
 from layoutrand.usecases.link_memory import LinkMemory
 from layoutrand.usecases.relink import link_layout, verify
 from layoutrand.world.records import Record, read_record, read_records
-from layoutrand.world.toolbox import Tool, Toolbox
 from layoutrand.world.workspace import Workspace
 
 Status = Literal["laid out", "immovable", "left alone", "failed"]

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from layoutrand.core import bitcode, linkline, lto
+from layoutrand.core import bitcode, lto
 from layoutrand.core.bitcode import Member, Module, Planner, Stub
-from layoutrand.core.linkline import Word
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.linkers import linkline
+from layoutrand.linkers.linkline import Word
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.process import Runner, find_tool

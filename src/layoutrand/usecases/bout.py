@@ -13,6 +13,7 @@ from layoutrand.config.config import Config
 from layoutrand.config.jdk import JvmFacts
 from layoutrand.config.schedule import Slot
 from layoutrand.core.attempts import Attempts
+from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, Execution, LayoutName, SlotKey
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.text.execution_record import from_json, slot_json, to_json
@@ -20,7 +21,6 @@ from layoutrand.usecases.experiment import artefact_of
 from layoutrand.usecases.places import Place
 from layoutrand.world.replica import Entry
 from layoutrand.world.staging import Staging
-from layoutrand.world.toolbox import Tool
 
 
 @dataclass(frozen=True)

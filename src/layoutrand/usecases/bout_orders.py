@@ -13,6 +13,7 @@ from layoutrand.config.config import as_dict
 from layoutrand.config.schedule import Slot
 from layoutrand.core.attempts import Attempts
 from layoutrand.core.bouts import bouts
+from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import STOCK, Binary
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
 from layoutrand.usecases import experiment as experiments
@@ -29,7 +30,6 @@ from layoutrand.world.cache import Cache
 from layoutrand.world.project_id import project_id
 from layoutrand.world.replica import described, send
 from layoutrand.world.staging import Staging
-from layoutrand.world.toolbox import Tool
 
 RUN_DIGITS: Final = 32
 """With how many digits the name of a run begins each of its tokens."""

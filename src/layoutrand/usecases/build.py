@@ -12,6 +12,7 @@ from layoutrand.config.config import Config, System
 from layoutrand.config.jdk import JvmFacts
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.errors import LayoutrandError
+from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.process import InTurn, Runner
@@ -26,7 +27,6 @@ from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.rebuild import Rebuilt, rebuild
 from layoutrand.usecases.site import LinkingNodes, Progress, Site, refuse_twins, threads
 from layoutrand.usecases.suites import build_tools
-from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
 from layoutrand.world.workspace import end_abandoned_builds
 

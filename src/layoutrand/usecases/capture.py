@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from layoutrand.config.build_recipe import Recipe
-from layoutrand.core import linkline
 from layoutrand.core.capture import Capture, CapturedLink, identity_facts
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
+from layoutrand.linkers import linkline
+from layoutrand.linkers.compiling import what_stops
+from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.model import LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.disk import cache_errors, canonical_json, remove_tree, sha256_bytes, tail, write_atomically
@@ -28,9 +30,7 @@ from layoutrand.usecases.libraries import unlisted_libraries
 from layoutrand.usecases.origin import Origin, Say
 from layoutrand.world import source
 from layoutrand.world.cache import Cache
-from layoutrand.world.compiling import what_stops
 from layoutrand.world.records import Record, read_records
-from layoutrand.world.toolbox import Toolbox
 from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
 
 _MOST_GUESSES = 20

@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutrand.config.toolchain import version_number
-from layoutrand.core import ldscript, linkline, linkmap, lto, objects, user_script
+from layoutrand.core import lto, objects
 from layoutrand.core.capture import CapturedLink
-from layoutrand.core.linkers import thread_limit
 from layoutrand.errors import CaptureFailed
+from layoutrand.linkers import ldscript, linkline, linkmap, user_script
+from layoutrand.linkers.linkers import thread_limit
+from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
@@ -27,7 +29,6 @@ from layoutrand.usecases.link_memory import LinkMemory
 from layoutrand.usecases.native_code import Replay, as_recorded, unit_names, with_plugin
 from layoutrand.usecases.relink import link_captured, run_linker
 from layoutrand.world.records import Record
-from layoutrand.world.toolbox import Toolbox
 
 _MEMBER = re.compile(r"^\((?P<gnu>.+)\)(?P<gnu_member>[^()]+)$|^(?:trace: )?(?P<lld>.+)\((?P<lld_member>[^()]+)\)$")
 # What GNU ld --verbose says of a file that it reads, in every version; --dependency-file came with 2.35.
@@ -71,7 +72,7 @@ class Bench:
 
     @property
     def linker(self) -> str:
-        """The back end, one of `layoutrand.core.linkers.Linker`."""
+        """The back end, one of `layoutrand.linkers.linkers.Linker`."""
         return self.toolbox.toolchain.link.linker
 
     @property

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from layoutrand.config.config import Config
 from layoutrand.errors import HostError, ToolNotFound
+from layoutrand.linkers import toolbox
+from layoutrand.linkers.compiling import what_stops
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
 from layoutrand.text.build_output import lacks_c_library
-from layoutrand.world import toolbox
-from layoutrand.world.compiling import what_stops
 
 
 def check_needs(runner: Runner) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from layoutrand.core import codecheck, descent, linkline
+from layoutrand.core import codecheck, descent
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.errors import CaptureFailed, LayoutNotApplied
+from layoutrand.linkers import linkline
 from layoutrand.model import Section
 from layoutrand.usecases import apply
 from layoutrand.usecases.apply import Outcome, Proof

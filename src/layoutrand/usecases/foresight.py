@@ -15,10 +15,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from layoutrand.core import linkline, linkmap
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.objects import Candidate, Object, candidates, renumber
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
+from layoutrand.linkers import linkline, linkmap
 from layoutrand.objects import archive
 from layoutrand.platform.disk import remove_tree
 from layoutrand.usecases.collect import (

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from layoutrand.core import codecheck, linkline
+from layoutrand.core import codecheck
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, draw
+from layoutrand.linkers import linkline
 from layoutrand.model import IDENTITY, Layout
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import PLAIN, is_code

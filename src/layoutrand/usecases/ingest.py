@@ -21,12 +21,13 @@ from pathlib import Path
 
 import numpy as np
 
-from layoutrand.core import codecheck, linkline, lto, objects
+from layoutrand.core import codecheck, lto, objects
 from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.linkers import RENAMING
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
+from layoutrand.linkers import linkline
+from layoutrand.linkers.linkers import RENAMING
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_function_section
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from layoutrand.config.config import Config
-from layoutrand.core import codecheck, descent, link_order
+from layoutrand.core import codecheck, descent
 from layoutrand.core.capture import CapturedLink
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.distance import adjacent_kept, kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
+from layoutrand.linkers import link_order
 from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
 from layoutrand.objects import elf
 

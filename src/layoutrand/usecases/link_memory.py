@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from layoutrand.core import linkline
+from layoutrand.linkers import linkline
 from layoutrand.world.known_files import KnownFiles
 
 

@@ -14,13 +14,13 @@ from layoutrand.core.code import Code
 from layoutrand.core.freedom import only_one_layout
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.layout.order import LINK_ORDER, draw
+from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.process import Runner
 from layoutrand.usecases.binaries import as_failure, binary_key, store_linked
 from layoutrand.usecases.relink import Linked, link_layout, verify
 from layoutrand.world.cache import Cache
-from layoutrand.world.toolbox import Tool
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import codecheck, link_order
+from layoutrand.core import codecheck
 from layoutrand.core.capture import CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.linkers import RENAMING
 from layoutrand.errors import CodeChanged, FeatureUnsupported
 from layoutrand.layout.distance import kendall_tau
+from layoutrand.linkers import link_order
+from layoutrand.linkers.linkers import RENAMING
 from layoutrand.model import IDENTITY, Layout, Verification
 from layoutrand.objects import elf
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from layoutrand.core import linkline, lto
-from layoutrand.core.linkline import Word
+from layoutrand.core import lto
+from layoutrand.linkers import linkline
+from layoutrand.linkers.linkline import Word
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors
 from layoutrand.world.records import Record

@@ -17,9 +17,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layoutrand.config.config import LayoutPolicy
-from layoutrand.core import descent, linkline
+from layoutrand.core import descent
 from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
+from layoutrand.linkers import linkline
+from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
 from layoutrand.usecases import apply
@@ -32,7 +34,6 @@ from layoutrand.usecases.memory import remember_build
 from layoutrand.usecases.relink import Linked
 from layoutrand.usecases.relink_service import relinking
 from layoutrand.usecases.site import Site, refuse_twins, threads
-from layoutrand.world.toolbox import Toolbox
 from layoutrand.world.workspace import Workspace
 
 Results = dict[str, Binary | BuildFailure]

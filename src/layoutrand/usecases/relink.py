@@ -11,21 +11,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import codecheck, link_order, lto
+from layoutrand.core import codecheck, lto
 from layoutrand.core.blocks import first_change
 from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.code import Code
-from layoutrand.core.linkers import linker_pads, request, thread_limit
 from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
+from layoutrand.linkers import link_order
+from layoutrand.linkers.linkers import linker_pads, request, thread_limit
+from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Layout, Verification
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import FAMILIES, family
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
 from layoutrand.usecases.moved_objects import verify_moved
-from layoutrand.world.toolbox import Tool
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.config.config import Config
-from layoutrand.core import linkline, linkmap
 from layoutrand.errors import LayoutNotApplied, ToolNotFound, UsageError
+from layoutrand.linkers import linkline, linkmap
+from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import STOCK, LayoutName
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.platform.process import Runner
@@ -20,7 +21,6 @@ from layoutrand.usecases.aftermath import Aftermath, look
 from layoutrand.usecases.apply import Outcome
 from layoutrand.usecases.collect import Place
 from layoutrand.usecases.relink_service import relinking
-from layoutrand.world import toolbox as toolboxes
 from layoutrand.world.cache import Cache
 from layoutrand.world.records import read_records
 from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers

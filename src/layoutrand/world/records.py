@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.core import linkline, lto
+from layoutrand.core import lto
 from layoutrand.core.lto import Native
+from layoutrand.linkers import linkline
 
 _NATIVE = "native"
 _IN_PLACE = b"in place"

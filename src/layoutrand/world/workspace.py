@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.config.build_recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPOCH, SYSTEM_PREFIXES, Recipe
-from layoutrand.core import response_file
+from layoutrand.linkers import response_file
+from layoutrand.linkers.drivers import DRIVERS, POSIX, archiver, drivers, own_name, plain_tools, prefixes, search_path
+from layoutrand.linkers.toolbox import LTO, Toolbox
 from layoutrand.platform import helper_client
 from layoutrand.platform.disk import cache_errors, remove_tree, write_atomically
 from layoutrand.platform.orphans import end_processes
 from layoutrand.platform.process import find_tool
 from layoutrand.text import render
 from layoutrand.world.cache import Cache
-from layoutrand.world.drivers import DRIVERS, POSIX, archiver, drivers, own_name, plain_tools, prefixes, search_path
-from layoutrand.world.toolbox import LTO, Toolbox
 
 # Makefiles do not quote: a directory we choose must need no quoting.
 _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")

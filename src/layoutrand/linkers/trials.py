@@ -12,7 +12,7 @@ import re
 from fnmatch import translate
 from typing import Final
 
-from layoutrand.core.linkline import inside
+from layoutrand.linkers.linkline import inside
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:

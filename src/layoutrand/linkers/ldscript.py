@@ -1,7 +1,7 @@
 """GNU ld: put an exact order of sections into the linker's default script.
 
 In that script each family of sections has an output section of its own, and the exact lines go first in it.
-(`layoutrand.core.user_script` does the same to a script that the build brings along.)
+(`layoutrand.linkers.user_script` does the same to a script that the build brings along.)
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from layoutrand.config.build_recipe import Driver
-from layoutrand.world.toolbox import Tool
+from layoutrand.linkers.toolbox import Tool
 
 DRIVERS: Mapping[Driver, tuple[str, ...]] = {"cc": ("CC",), "cxx": ("CXX",), "fc": ("FC", "F77")}
 """The variables by which builds know each compiler driver."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.config.toolchain import version_number
-from layoutrand.core import ldscript, user_script
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, PADDING, linker_seed
+from layoutrand.linkers import ldscript, user_script
 from layoutrand.model import Layout, Section
 from layoutrand.objects.edit import section_name
 from layoutrand.objects.kinds import family

@@ -15,10 +15,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core import linkline
 from layoutrand.errors import CodeChanged, FeatureUnsupported, LayoutNotApplied
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.layout.order import LINK_ORDER
+from layoutrand.linkers import linkline
 from layoutrand.model import Section
 from layoutrand.objects.kinds import PLAIN, is_code
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
-from layoutrand.core.ldscript import Line
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.linkers.ldscript import Line
 from layoutrand.objects.kinds import FAMILIES
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
