@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.config.cluster import Slurm, SlurmMeasure
+from layoutrand.host.facts import node_name
 from layoutrand.world.executors import opened
-from layoutrand.world.host import node_name
 
 HERE = str(Path(__file__).parent)
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.errors import NoMeasurement, ToolNotFound
+from layoutrand.host.facts import find_valgrind
 from layoutrand.instruments.cachegrind import command_prefix, parse_counts
 from layoutrand.platform.packages import install
-from layoutrand.world.host import find_valgrind
 from layoutrand.world.measure import Command, measure
 
 PROFILE = """\

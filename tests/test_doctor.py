@@ -8,11 +8,11 @@ import pytest
 
 from fakehost import BOOT, CPUS, FakeHost
 from layoutrand.config.disturbance import MEND
+from layoutrand.host.facts import host_facts, host_settings
+from layoutrand.host.problems import host_problems
+from layoutrand.host.tuning import Tuning
 from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases.doctor import diagnose, doctor_document
-from layoutrand.usecases.host_problems import host_problems
-from layoutrand.world.host import host_facts, host_settings
-from layoutrand.world.tuning import Tuning
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from layoutrand.cli import failing
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import CacheError, ConfigError, ResultsError, ToolNotFound, UsageError
+from layoutrand.host.watch import HostWatch
 from layoutrand.model import BuildFailure
 from layoutrand.platform.disk import sha256_file
 from layoutrand.usecases.analyse import analyse
@@ -26,7 +27,6 @@ from layoutrand.usecases.documents import run_document
 from layoutrand.usecases.execute import execute
 from layoutrand.usecases.experiment import current_experiment
 from layoutrand.usecases.run_plan import Request
-from layoutrand.world.host_watch import HostWatch
 from layoutrand.world.measure import measure
 from layoutrand.world.results_file import exclusive_use, open_for_reading, open_for_writing, results_path
 

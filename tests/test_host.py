@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from layoutrand.world import host
+from layoutrand.host import facts as host
 
 
 def test_facts_are_json_and_name_the_machine():

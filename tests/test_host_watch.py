@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from fakehost import CPUS, FakeHost
-from layoutrand.world.host_watch import SCAN_EVERY_S, HostWatch
-from layoutrand.world.processes import Processes
+from layoutrand.host.processes import Processes
+from layoutrand.host.watch import SCAN_EVERY_S, HostWatch
 
 
 class Time:
@@ -223,7 +223,7 @@ def test_processes_are_looked_through_now_and_then_only(host, monkeypatch):
 
 def test_a_process_that_burns_time_beside_ours_is_seen(host, monkeypatch):
     """A real one: until it is waited for, nothing it uses counts as ours."""
-    monkeypatch.setattr("layoutrand.world.host_watch.SCAN_EVERY_S", 1e9)  # or a slow machine looks again in between
+    monkeypatch.setattr("layoutrand.host.watch.SCAN_EVERY_S", 1e9)  # or a slow machine looks again in between
     watch = HostWatch()
     burn = "import time\nwhile time.process_time() < 0.5: pass\nprint('done', flush=True)\ninput()"
     before = watch.before()

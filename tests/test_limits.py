@@ -10,7 +10,7 @@ import pytest
 
 from layoutrand.config.conditions import Conditions
 from layoutrand.config.topology import Placement, parse_cpus
-from layoutrand.world.limits import inherited
+from layoutrand.host.limits import inherited
 from layoutrand.world.measure import Command, measure
 
 MIB = 1 << 20

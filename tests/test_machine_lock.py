@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from layoutrand.errors import ResultsError
-from layoutrand.world.machine_lock import machine_lock_path, only_one_measures
+from layoutrand.host.machine_lock import machine_lock_path, only_one_measures
 
 PROJECT = Path("/some/project")
 
@@ -67,7 +67,7 @@ def test_an_exception_frees_it(path):
 
 def test_the_lock_dies_with_its_process(path):
     script = (
-        "import os, signal\nfrom pathlib import Path\nfrom layoutrand.world.machine_lock import only_one_measures\n"
+        "import os, signal\nfrom pathlib import Path\nfrom layoutrand.host.machine_lock import only_one_measures\n"
         f"with only_one_measures(Path({str(path)!r}), project=Path('/killed'), wait_s=0, on_wait=print):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -177,7 +177,7 @@ def test_users_exclude_each_other():
 import os, sys
 from pathlib import Path
 from layoutrand.errors import ResultsError
-from layoutrand.world.machine_lock import only_one_measures
+from layoutrand.host.machine_lock import only_one_measures
 os.setuid(int(sys.argv[1]))
 try:
     with only_one_measures(Path({str(path)!r}), project=Path("/p"), wait_s=0, on_wait=print):

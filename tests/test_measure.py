@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.host.persona import ADDR_NO_RANDOMIZE
 from layoutrand.model import RUSAGE_METRICS
 from layoutrand.platform.orphans import children
 from layoutrand.world.measure import Command, measure
-from layoutrand.world.persona import ADDR_NO_RANDOMIZE
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from layoutrand.config.topology import Placement
 from layoutrand.errors import FeatureUnsupported, UsageError
-from layoutrand.world import pinning
+from layoutrand.host import pinning
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 two_cpus = pytest.mark.skipif(len(ALLOWED) < 2, reason="this process may use one CPU only")

@@ -17,8 +17,9 @@ from experiments import execution, selected, write
 from fakes import FakeExecutor, captures, make_binary, make_config
 from layoutrand.config.config import parse
 from layoutrand.config.disturbance import summary, whereabouts
-from layoutrand.core.attempts import Attempts, is_due, is_to_be_repeated, that_count
 from layoutrand.errors import ConfigError
+from layoutrand.host.attempts import Attempts, is_due, is_to_be_repeated, that_count
+from layoutrand.host.watch import HostWatch
 from layoutrand.model import Measurement
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare
@@ -27,7 +28,6 @@ from layoutrand.usecases.execute import execute
 from layoutrand.usecases.experiment import current_experiment, slot_key
 from layoutrand.usecases.observe import Observer
 from layoutrand.usecases.run_plan import Request
-from layoutrand.world.host_watch import HostWatch
 from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'

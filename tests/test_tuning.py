@@ -14,9 +14,9 @@ import pytest
 
 from fakehost import BOOT, CPUS, FakeHost
 from layoutrand.errors import HostError
-from layoutrand.usecases.tune import settle, standing, tune, tuned, undo
-from layoutrand.world import undo_record
-from layoutrand.world.tuning import Tuning, _set
+from layoutrand.host import undo_record
+from layoutrand.host.tune import settle, standing, tune, tuned, undo
+from layoutrand.host.tuning import Tuning, _set
 
 GOVERNORS = [f"{CPUS}/cpufreq/policy{n}/scaling_governor" for n in (0, 1)]
 NO_TURBO = f"{CPUS}/intel_pstate/no_turbo"

@@ -173,7 +173,7 @@ class Execution:
 
 @dataclass(frozen=True)
 class Node:
-    """A machine of a cluster on which executions were made: its name, and the facts of `layoutrand.world.host`."""
+    """A machine of a cluster on which executions were made: its name, and the facts of `layoutrand.host.facts`."""
 
     name: str
     facts: Mapping[str, Any]

@@ -22,6 +22,7 @@ import pytest
 from clusterkit import BENCHMARK, Machines, Site
 from layoutrand.config.cluster import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
+from layoutrand.host.facts import processor
 from layoutrand.model import Execution
 from layoutrand.usecases import bout_node, pools
 from layoutrand.usecases.bout import Bout, Ended, read_record, record_key, record_of
@@ -32,7 +33,6 @@ from layoutrand.usecases.experiment import slot_key
 from layoutrand.usecases.run_plan import Request, make_plan
 from layoutrand.usecases.selection import Question, select
 from layoutrand.world.cache import Cache
-from layoutrand.world.host import processor
 from layoutrand.world.measure import measure
 from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 from layoutrand.world.shelf import Shelf

@@ -186,7 +186,7 @@ def test_a_node_with_another_processor_is_given_nothing_more(
     (site / "sitecustomize.py").write_text(
         "import os\n"
         "if os.environ.get('SLURMD_NODENAME') == 'n2':\n"
-        "    import layoutrand.world.host as host\n"
+        "    import layoutrand.host.facts as host\n"
         "    host._cpu_model = lambda root: 'Another'\n"
     )
     shelf = tmp_path / "shared" / "pools"

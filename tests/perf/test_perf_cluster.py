@@ -24,6 +24,7 @@ from fakes import make_config
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.config.schedule import Slot
+from layoutrand.host.facts import host_facts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
 from layoutrand.platform.disk import sha256_bytes
@@ -35,7 +36,6 @@ from layoutrand.usecases.linking import Linking
 from layoutrand.usecases.node import Answer, Reference
 from layoutrand.usecases.run_plan import Request, make_plan
 from layoutrand.world.cache import Cache
-from layoutrand.world.host import host_facts
 from layoutrand.world.results_file import open_for_writing, results_path
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.world.host_watch import SCAN_EVERY_S, HostWatch
-from layoutrand.world.processes import Processes
+from layoutrand.host.processes import Processes
+from layoutrand.host.watch import SCAN_EVERY_S, HostWatch
 
 pytestmark = pytest.mark.perf
 

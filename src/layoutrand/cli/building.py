@@ -41,9 +41,9 @@ def build(  # noqa: PLR0913 - one parameter for each option
     """Capture each system once, then link and verify a binary for every seed (or build each, in rebuild mode)."""
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.errors import ToolNotFound
+    from layoutrand.host.instrument_needs import check_instruments
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.build_document import build_document
-    from layoutrand.usecases.instruments import check_instruments
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.on_executor(options.in_mode(options.load_config(directory), mode), executor)

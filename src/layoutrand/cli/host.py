@@ -26,10 +26,10 @@ def doctor(
 ) -> int:
     """What this machine can do; each problem with the command that mends it. Nothing is changed without --tune."""
     from layoutrand.errors import UsageError
+    from layoutrand.host import tune as tuning
+    from layoutrand.host.tuning import Tuning
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases import tune as tuning
     from layoutrand.usecases.doctor import diagnose, doctor_document
-    from layoutrand.world.tuning import Tuning
 
     terminal = options.terminal(json=json, quiet=False)
     if tune and undo:

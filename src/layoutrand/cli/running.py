@@ -202,17 +202,17 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     """Build what is missing, then execute what has no result yet; ``told`` learns which failures were shown."""
     from layoutrand.cli.progress import show_progress
     from layoutrand.errors import UsageError
+    from layoutrand.host.instrument_needs import check_instruments
+    from layoutrand.host.tune import settle, tuned
+    from layoutrand.host.tuning import Tuning
     from layoutrand.usecases.bouts import execute_on_nodes
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.execute import execute
     from layoutrand.usecases.farming import nodes_of
     from layoutrand.usecases.inputs import inputs_of
-    from layoutrand.usecases.instruments import check_instruments
     from layoutrand.usecases.run_request import make_request
-    from layoutrand.usecases.tune import settle, tuned
     from layoutrand.world.measure import measure
     from layoutrand.world.results_file import open_for_writing, results_path
-    from layoutrand.world.tuning import Tuning
 
     failures = Failures() if told is None else told
     if not config.benchmarks:

@@ -1,7 +1,7 @@
 """What disturbed an execution: names and sentences, decided from what the kernel counted around it.
 
 Nothing here knows a measured value, and nothing may: an execution that is flagged, or executed again, because of its
-own duration would be chosen by its result.  ``state`` is the mapping that `layoutrand.world.host_watch` makes and
+own duration would be chosen by its result.  ``state`` is the mapping that `layoutrand.host.watch` makes and
 that is recorded with the execution; what the machine does not tell is absent from it and disturbs nothing.
 
 Shares are CPU seconds per second of the execution, so 1.0 is one CPU's worth however many CPUs there are: what

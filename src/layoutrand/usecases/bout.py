@@ -12,7 +12,7 @@ from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.config.jdk import JvmFacts
 from layoutrand.config.schedule import Slot
-from layoutrand.core.attempts import Attempts
+from layoutrand.host.attempts import Attempts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, Execution, LayoutName, SlotKey
 from layoutrand.platform.disk import canonical_json, sha256_bytes

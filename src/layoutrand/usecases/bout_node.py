@@ -15,8 +15,9 @@ from typing import Any, Final
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import Slot
-from layoutrand.core.attempts import Attempts, is_to_be_repeated
 from layoutrand.errors import ClusterError, DamagedRecord, LayoutrandError
+from layoutrand.host.attempts import Attempts, is_to_be_repeated
+from layoutrand.host.facts import host_facts, node_name, processor
 from layoutrand.model import Binary, SlotKey
 from layoutrand.platform import child
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, sha256_file, write_atomically
@@ -28,7 +29,6 @@ from layoutrand.usecases.node import VERSION, linked_here
 from layoutrand.usecases.places import check_places
 from layoutrand.usecases.run_plan import Place, Request
 from layoutrand.world.cache import Cache, default_root
-from layoutrand.world.host import host_facts, node_name, processor
 from layoutrand.world.measure import measure
 from layoutrand.world.node_inputs import place_of
 from layoutrand.world.replica import restored

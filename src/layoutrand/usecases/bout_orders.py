@@ -11,8 +11,8 @@ from typing import Final
 from layoutrand.config.cluster import Engine
 from layoutrand.config.config import as_dict
 from layoutrand.config.schedule import Slot
-from layoutrand.core.attempts import Attempts
 from layoutrand.core.bouts import bouts
+from layoutrand.host.attempts import Attempts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import STOCK, Binary
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.core.attempts import Attempts
+from layoutrand.host.attempts import Attempts
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import remove_tree
 from layoutrand.usecases import experiment as experiments

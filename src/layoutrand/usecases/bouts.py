@@ -14,8 +14,8 @@ from functools import reduce
 
 from layoutrand.config.cluster import Engine
 from layoutrand.config.schedule import Slot
-from layoutrand.core.attempts import Attempts, is_to_be_repeated
 from layoutrand.errors import ClusterError
+from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.model import Execution, SlotKey
 from layoutrand.usecases.bout import Bout, Ended, record_key
 from layoutrand.usecases.bout_node import execute_bout

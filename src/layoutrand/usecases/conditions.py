@@ -12,7 +12,7 @@ from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.schedule import PERF, PERF_RECORD, SIMULATED, Slot
 from layoutrand.config.topology import Placement
 from layoutrand.errors import FeatureUnsupported, UsageError
-from layoutrand.world import pinning, stack
+from layoutrand.host import pinning, stack
 
 STACK_OFFSET: Final = "stack-offset"
 _STARTED_BY_OTHERS: Final = SIMULATED | {PERF, PERF_RECORD}

@@ -11,15 +11,15 @@ from typing import Any, Final
 
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import HostError, StoreError
+from layoutrand.host.facts import host_facts, host_settings, host_state
+from layoutrand.host.problems import Problem, Severity, host_problems
+from layoutrand.host.tune import changes_document, standing
+from layoutrand.host.tuning import UNDO, Tuning
+from layoutrand.host.watch import HostWatch
 from layoutrand.linkers import toolbox
 from layoutrand.platform.packages import install
 from layoutrand.platform.process import Runner
-from layoutrand.usecases.host_problems import Problem, Severity, host_problems
-from layoutrand.usecases.tune import changes_document, standing
 from layoutrand.world.cache import Cache, default_root
-from layoutrand.world.host import host_facts, host_settings, host_state
-from layoutrand.world.host_watch import HostWatch
-from layoutrand.world.tuning import UNDO, Tuning
 
 LOOK_S: Final = 0.3
 """How long doctor looks at what the machine is doing."""

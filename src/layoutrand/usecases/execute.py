@@ -15,7 +15,9 @@ from typing import Protocol
 from layoutrand.config import command as commands
 from layoutrand.config.schedule import SIMULATED, Slot
 from layoutrand.config.suite_build import SuiteBenchmark
-from layoutrand.core.attempts import Attempts, is_to_be_repeated, that_count
+from layoutrand.host.attempts import Attempts, is_to_be_repeated, that_count
+from layoutrand.host.machine_lock import machine_lock_path, only_one_measures
+from layoutrand.host.watch import HostWatch
 from layoutrand.model import Execution
 from layoutrand.platform.interrupts import noted_interrupts
 from layoutrand.usecases import experiment as experiments
@@ -26,8 +28,6 @@ from layoutrand.usecases.observe import Observed, Observer
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.run_progress import Progress, Summary, known, summarised
 from layoutrand.usecases.staging import Stage, command_of, make_room
-from layoutrand.world.host_watch import HostWatch
-from layoutrand.world.machine_lock import machine_lock_path, only_one_measures
 from layoutrand.world.measure import Command, Outcome
 from layoutrand.world.results import Records
 from layoutrand.world.results_file import exclusive_use

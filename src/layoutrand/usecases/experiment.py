@@ -21,10 +21,10 @@ from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.config.suite_build import SuiteBenchmark
 from layoutrand.config.topology import format_cpus
 from layoutrand.errors import ConfigError
+from layoutrand.host.facts import host_facts, host_key
 from layoutrand.instruments import cachegrind, perf_stat
 from layoutrand.model import Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import digest_of_input
-from layoutrand.world.host import host_facts, host_key
 
 PROTOCOL: Final = 1
 """How an execution is made and measured; raised whenever a change could move results.
@@ -53,7 +53,7 @@ def current_experiment(config: Config) -> Experiment:
 
 
 def pool_experiment(config: Config, processor: Mapping[str, Any]) -> Experiment:
-    """The experiment that this configuration describes on nodes with this `layoutrand.world.host.processor`."""
+    """The experiment that this configuration describes on nodes with this `layoutrand.host.facts.processor`."""
     digest = hashlib.blake2b(_canonical(dict(processor)).encode(), digest_size=8).hexdigest()
     return replace(
         current_experiment(config), host=f"{_POOL}{digest}",

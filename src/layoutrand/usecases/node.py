@@ -20,6 +20,7 @@ from layoutrand.config.build_recipe import BUILD_VERSION
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.core.capture import Capture
 from layoutrand.errors import ClusterError, LayoutrandError
+from layoutrand.host.facts import node_name
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import sha256_file, tail
@@ -28,7 +29,6 @@ from layoutrand.usecases.binaries import cached_binary
 from layoutrand.usecases.bundle import import_capture
 from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.world.cache import Cache, default_root
-from layoutrand.world.host import node_name
 from layoutrand.world.staging import Staging
 
 VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.config.disturbance import Disturbance, disturbances
-from layoutrand.world.host_watch import HostWatch
+from layoutrand.host.watch import HostWatch
 from layoutrand.world.measure import Outcome
 
 REMEMBERED: Final = 100

@@ -16,19 +16,19 @@ from layoutrand.config.topology import Placement
 from layoutrand.config.warmup import InForce
 from layoutrand.core.capture import Capture
 from layoutrand.errors import UsageError
+from layoutrand.host.facts import find_valgrind
 from layoutrand.instruments import counters
 from layoutrand.model import STOCK, Binary, BuildFailure, Execution, Experiment, LayoutName, SlotKey
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.conditions import check_stacks, checked_placement
 from layoutrand.usecases.iterations import warmups_of
 from layoutrand.usecases.libraries import search_path
-from layoutrand.world.host import find_valgrind
 from layoutrand.world.workplace import Workplace, read_input
 
 
 @dataclass(frozen=True)
 class Place:
-    """A node of a cluster, by name, and its `layoutrand.world.host.processor`, which all nodes of its pool have."""
+    """A node of a cluster, by name, and its `layoutrand.host.facts.processor`, which all nodes of its pool have."""
 
     node: str
     processor: Mapping[str, Any]

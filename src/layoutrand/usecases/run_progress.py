@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.config.disturbance import Disturbed, summary
-from layoutrand.core.attempts import Attempts, is_due, that_count
+from layoutrand.host.attempts import Attempts, is_due, that_count
 from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.iterations import key_now, read_now

@@ -17,8 +17,8 @@ from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.disturbance import Disturbed, mixed_settings, summary, whereabouts
 from layoutrand.config.metric import Better
 from layoutrand.config.schedule import NATIVE, SIMULATED
-from layoutrand.core.attempts import that_count
 from layoutrand.errors import AnalysisError
+from layoutrand.host.attempts import that_count
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import (
     IDENTITY,

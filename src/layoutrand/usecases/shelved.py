@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutrand.errors import BundleError, DamagedRecord
+from layoutrand.host.facts import processor
 from layoutrand.model import Execution, SlotKey
 from layoutrand.usecases.bout import read_record, record_key
 from layoutrand.usecases.experiment import slot_key
 from layoutrand.usecases.origin import Say
-from layoutrand.world.host import processor
 from layoutrand.world.shelf import Shelf
 
 

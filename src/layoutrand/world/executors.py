@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 from layoutrand.config.cluster import Dask, Slurm
 from layoutrand.errors import ClusterError
-from layoutrand.world.host import node_name
+from layoutrand.host.facts import node_name
 from layoutrand.world.slurm_tokens import TokenJournal
 from layoutrand.world.staging import staging_errors
 
@@ -38,7 +38,7 @@ def opened(
     Raises `ClusterError` where the engine or its library is not there, or nothing that could execute such a task.
 
     The executor has two methods more than the standard one. ``avoid(node)`` has nothing begin on the node of that name
-    (`world.host.node_name`) any more, as far as possible, and returns False where it is not. ``forget_others(prefix,
+    (`host.facts.node_name`) any more, as far as possible, and returns False where it is not. ``forget_others(prefix,
     wanted)``, of Slurm's alone, cancels jobs that an earlier process left. See `slurm_jobs` for what it leaves.
     """
     with _slurm(settings, shared, task, say) if isinstance(settings, Slurm) else _dask(settings, task, say) as executor:

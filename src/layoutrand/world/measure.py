@@ -9,7 +9,7 @@ The order at the end matters: the clock is read when the pidfd reports the end, 
 leader is still a zombie and so still owns the group's number, and only then is the leader reaped.
 
 CPUs, priority and address-space randomisation are inherited from the thread that starts the child
-(`layoutrand.world.pinning`, `layoutrand.world.persona`), limits from this process (`layoutrand.world.limits`).
+(`layoutrand.host.pinning`, `layoutrand.host.persona`), limits from this process (`layoutrand.host.limits`).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from typing import BinaryIO, Final
 
 from layoutrand.config.conditions import Conditions, Ending, limit_verdict
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.host import limits, pinning, stack
+from layoutrand.host.persona import without_aslr
 from layoutrand.model import RUSAGE_METRICS
 from layoutrand.platform import orphans
 from layoutrand.platform.interrupts import Interrupts, noted_interrupts
-from layoutrand.world import limits, pinning, stack
-from layoutrand.world.persona import without_aslr
 
 GRACE_S: Final = 2.0
 _RSS_MARGIN: Final = 2 << 20  # the kernel's counters lag behind by some pages per CPU

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
-from layoutrand.core.attempts import Attempts
 from layoutrand.errors import ResultsError
+from layoutrand.host.attempts import Attempts
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, Node, SlotKey
 from layoutrand.world.results_rows import (
     EXECUTION_COLUMNS,

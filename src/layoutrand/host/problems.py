@@ -29,7 +29,7 @@ class Problem:
 
 
 def host_problems(facts: Mapping[str, Any], settings: Mapping[str, Any], state: Mapping[str, Any]) -> Iterator[Problem]:
-    """The worst first; ``facts``, ``settings`` and ``state`` are those of `layoutrand.world.host` and `host_watch`.
+    """The worst first; ``facts``, ``settings`` and ``state`` are those of `layoutrand.host.facts` and `host_watch`.
 
     What the machine does not tell is no problem.
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutrand.config.config import Config
+from layoutrand.host.facts import find_valgrind
 from layoutrand.instruments.counters import find_perf
-from layoutrand.world.host import find_valgrind
 
 
 def check_instruments(config: Config, benchmarks: Sequence[str]) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from layoutrand.errors import HostError
+from layoutrand.host.tuning import UNDO, Restored, Tuning
+from layoutrand.host.undo_record import Change, Record
 from layoutrand.platform.interrupts import noted_interrupts
-from layoutrand.world.tuning import UNDO, Restored, Tuning
-from layoutrand.world.undo_record import Change, Record
 
 Say = Callable[[str], None]
 

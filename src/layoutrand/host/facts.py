@@ -2,7 +2,7 @@
 
 Everything is read from ``/proc`` and ``/sys`` (below a ``root`` in tests); what cannot be read is None, never an error:
 a fact that a container hides must not stop an experiment.  What changes from execution to execution is read in
-`layoutrand.world.host_watch`.
+`layoutrand.host.watch`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Changing settings of the machine for measuring, and restoring them exactly.
 
-What is changed is in the undo record (`layoutrand.world.undo_record`) before the first change.  Restoring goes
+What is changed is in the undo record (`layoutrand.host.undo_record`) before the first change.  Restoring goes
 backwards and may be begun anew at any point: a setting that has its former value already is left alone, and so is one
 that someone else has given a third value in the meantime, which is said.
 """
@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import HostError
-from layoutrand.platform import proc_files
-from layoutrand.world.undo_record import (
+from layoutrand.host.undo_record import (
     Change,
     Record,
     boot_id,
@@ -25,6 +24,7 @@ from layoutrand.world.undo_record import (
     remove_record,
     write_record,
 )
+from layoutrand.platform import proc_files
 
 UNDO: Final = "sudo layoutrand doctor --undo"
 

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.host.clocks import ClockReading, Clocks
+from layoutrand.host.facts import governor, turbo
+from layoutrand.host.processes import Processes
+from layoutrand.host.throttling import Throttling
 from layoutrand.platform import proc_files
-from layoutrand.world.clocks import ClockReading, Clocks
-from layoutrand.world.host import governor, turbo
-from layoutrand.world.processes import Processes
-from layoutrand.world.throttling import Throttling
 
 MOST_CPUS: Final = 32
 SCAN_EVERY_S: Final = 5.0

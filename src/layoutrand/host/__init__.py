@@ -1,0 +1,1 @@
+"""The machine: facts, disturbances, pinning, settings that measuring wants, the lock."""
