@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import Config, parse
 from layoutrand.model import Execution
@@ -20,7 +21,6 @@ from layoutrand.usecases.build import SystemBuild, all_layouts
 from layoutrand.usecases.run_plan import Request
 from layoutrand.usecases.run_progress import Progress, Summary
 from layoutrand.usecases.run_request import make_request
-from layoutrand.world.cache import Cache
 from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 from layoutrand.world.staging import Staging
 from workshop import Workshop

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from buildkit import section
-from layoutrand.core.capture import SCHEMA, Capture, CapturedLink, from_json, identity_facts, to_json
+from layoutrand.cache.capture_record import SCHEMA, Capture, CapturedLink, from_json, identity_facts, to_json
 from layoutrand.errors import CacheError
 from layoutrand.platform.disk import canonical_json
 

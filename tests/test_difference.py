@@ -2,7 +2,7 @@
 
 import pytest
 
-from layoutrand.core.difference import FileChanges, Part, compare, compare_files, unchanged
+from layoutrand.cache.difference import FileChanges, Part, compare, compare_files, unchanged
 
 WAS = {
     "version": 1, "source": {"digest": "a", "in_place": False}, "commands": ["make"], "env": {"A": "1", "B": "2"},

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from gitkit import COMMITTED, commit, git, head, make
+from layoutrand.cache.store import Cache, collect, entries, verify
 from layoutrand.errors import BuildFailed, ToolNotFound
-from layoutrand.world.cache import Cache, collect, entries, verify
 from layoutrand.world.repository import Mirrors
 from layoutrand.world.submodules import is_local, joined
 from workshop import require

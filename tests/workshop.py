@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config, parse
 from layoutrand.errors import ToolNotFound
 from layoutrand.linkers import toolbox as toolboxes
@@ -23,7 +24,6 @@ from layoutrand.objects import elf
 from layoutrand.platform.packages import apt_command
 from layoutrand.platform.process import Runner, SubprocessRunner
 from layoutrand.usecases.build import Progress, SystemBuild, all_layouts, build
-from layoutrand.world.cache import Cache
 
 LINKERS = {"gnu": "ld.bfd", "lld-19": "ld.lld-19", "lld-14": "ld.lld-14"}
 SEEDS = range(1, 5)

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from clusterkit import BENCHMARK, Machines, Site
+from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
 from layoutrand.host.facts import processor
@@ -32,7 +33,6 @@ from layoutrand.usecases.execute import execute
 from layoutrand.usecases.experiment import slot_key
 from layoutrand.usecases.run_plan import Request, make_plan
 from layoutrand.usecases.selection import Question, select
-from layoutrand.world.cache import Cache
 from layoutrand.world.measure import measure
 from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 from layoutrand.world.shelf import Shelf

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core.capture import Capture
+from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.store import Cache
 from layoutrand.errors import BundleError, CacheError, StoreError
 from layoutrand.platform.disk import sha256_bytes
 from layoutrand.usecases.bundle import Exported, export_capture, import_capture
-from layoutrand.world.cache import Cache
 from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions
 

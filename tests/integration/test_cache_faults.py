@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.cache import store as caches
+from layoutrand.cache.store import Cache
 from layoutrand.errors import CacheError
 from layoutrand.model import STOCK
-from layoutrand.world import cache as caches
-from layoutrand.world.cache import Cache
 from workshop import Built, Workshop, main_calling, many_functions, whole
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from layoutrand.world.cache import Cache
+from layoutrand.cache.store import Cache
 from layoutrand.world.workspace import end_abandoned_builds
 from workshop import Workshop, alive, in_order, main_calling, many_functions, require
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.errors import ClusterError
 from layoutrand.model import IDENTITY, STOCK, LayoutName
@@ -25,7 +26,6 @@ from layoutrand.usecases.build_document import build_document
 from layoutrand.usecases.farm import Farm, take_linked
 from layoutrand.usecases.node import Answer, Chunk, link_chunk
 from layoutrand.usecases.site import Progress
-from layoutrand.world.cache import Cache
 from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions, only_error, programs_of, whole
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.world import cache as caches
-from layoutrand.world.cache import Cache
+from layoutrand.cache import store as caches
+from layoutrand.cache.store import Cache
 from workshop import Workshop, alive, finish, hashes, main_calling, many_functions, start
 
 UNITS = 4

@@ -9,8 +9,8 @@ import time
 import psutil
 import pytest
 
-from layoutrand.world import cache as caches
-from layoutrand.world.cache import Cache
+from layoutrand.cache import store as caches
+from layoutrand.cache.store import Cache
 from workshop import Workshop, alive, finish, hashes, main_calling, many_functions, start
 
 BUILD = "for f in *.c; do sleep 0.05; $CC -c $f; done; $CC -o prog *.o; strip prog"

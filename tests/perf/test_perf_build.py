@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from debian_sources import source_tree
+from layoutrand.cache.store import Cache
 from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases.relink import link_captured
-from layoutrand.world.cache import Cache
 
 pytestmark = pytest.mark.perf
 

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from fakes import make_config
+from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.config.schedule import Slot
@@ -35,7 +36,6 @@ from layoutrand.usecases.farm import Farm
 from layoutrand.usecases.linking import Linking
 from layoutrand.usecases.node import Answer, Reference
 from layoutrand.usecases.run_plan import Request, make_plan
-from layoutrand.world.cache import Cache
 from layoutrand.world.results_file import open_for_writing, results_path
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging

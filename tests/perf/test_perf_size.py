@@ -14,10 +14,10 @@ import pytest
 
 from bigprogram import write_program
 from debian_sources import source_tree
-from layoutrand.core.capture import ROOT
+from layoutrand.cache.capture_record import ROOT
+from layoutrand.cache.store import Cache
 from layoutrand.layout.order import draw
 from layoutrand.linkers.linkers import request
-from layoutrand.world.cache import Cache
 
 pytestmark = pytest.mark.perf
 

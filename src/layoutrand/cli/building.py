@@ -73,11 +73,11 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
     terminal: Terminal,
 ) -> list[SystemBuild]:
     """Build, with a progress bar."""
+    from layoutrand.cache.store import Cache, default_root
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.build import build as build_systems
     from layoutrand.usecases.farming import farm_of
     from layoutrand.usecases.site import Progress
-    from layoutrand.world.cache import Cache, default_root
 
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from layoutrand.cli.terminal import Page, Terminal
 
 if TYPE_CHECKING:
+    from layoutrand.cache.difference import FileChanges, Part
     from layoutrand.config.config import Config
-    from layoutrand.core.difference import FileChanges, Part
     from layoutrand.model import LayoutName
     from layoutrand.usecases.explain import Binaries, Explanation, Verdict
 
@@ -25,10 +25,10 @@ def explain_build(
     config: Config, directory: Path, systems: Sequence[str], layouts: Sequence[LayoutName], terminal: Terminal
 ) -> int:
     """Show what a build would reuse and make, and why; exit status 1 if a system could not be judged."""
+    from layoutrand.cache.store import Cache, default_root
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.explain import explain, explain_document
     from layoutrand.usecases.site import Progress
-    from layoutrand.world.cache import Cache, default_root
 
     built = [name for name in systems if config.systems[name].prebuilt is None]
     for name in systems:
@@ -86,7 +86,7 @@ def _show(one: Explanation, page: Page) -> None:
 
 def _show_verdict(what: str, verdict: Verdict, page: Page, *, known: Verdict | None = None) -> None:
     """One verdict with the parts of its key; those that ``known`` has shown already are not shown again."""
-    from layoutrand.core.difference import unchanged
+    from layoutrand.cache.difference import unchanged
 
     latest = verdict.compared_with
     when = "" if latest is None else f" ({_when(latest.at)}, {latest.directory})"

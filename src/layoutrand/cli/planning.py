@@ -38,8 +38,8 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Repetition counts from a pilot: optimal counts per level, binaries for a wanted precision, and what it costs."""
+    from layoutrand.cache.store import Cache, default_root, link_seconds
     from layoutrand.usecases.plan import HALF_WIDTHS, make_plans, plan_document, unplanned
-    from layoutrand.world.cache import Cache, default_root, link_seconds
 
     terminal = options.terminal(json=json, quiet=quiet)
     widths = [options.share(text, "--half-width") for text in half_width or []] or list(HALF_WIDTHS)

@@ -16,8 +16,8 @@ from layoutrand.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from layoutrand.cache.capture_record import Capture
     from layoutrand.config.config import Config
-    from layoutrand.core.capture import Capture
     from layoutrand.model import Context
     from layoutrand.text.document import Page
     from layoutrand.usecases.selection import Selection
@@ -199,8 +199,8 @@ def _contexts(directory: Path, selection: Selection) -> list[Context]:
 
 def _captures(config: Config, directory: Path, selection: Selection) -> Mapping[str, Capture]:
     """Those of the executions that are still in the cache: they say which tools made the binaries."""
+    from layoutrand.cache.store import Cache, default_root
     from layoutrand.usecases.report_host import captures_of
-    from layoutrand.world.cache import Cache, default_root
 
     if not default_root().is_dir():
         return {}

@@ -13,7 +13,7 @@ from layoutrand.cli import building, options
 from layoutrand.errors import BuildFailed, UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.world.cache import Entry
+    from layoutrand.cache.store import Entry
 
 cache_app = typer.Typer(help="The cache of captures and binaries.", no_args_is_help=True)
 
@@ -30,6 +30,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """The order asked for, the order achieved, and how far two layouts are apart."""
+    from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.config.seeds import parse_layout
     from layoutrand.core.descent import AS_LINKED
@@ -38,7 +39,6 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.usecases.binaries import kept_addresses
     from layoutrand.usecases.inspect import inspect as inspect_binary
     from layoutrand.usecases.inspect import inspect_document
-    from layoutrand.world.cache import Cache, default_root
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.on_executor(options.in_mode(options.load_config(directory), mode), "local")
@@ -85,7 +85,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
 @cache_app.command("path")
 def cache_path() -> int:
     """Print where the cache is ($LAYOUTRAND_CACHE, else the user's cache directory)."""
-    from layoutrand.world.cache import default_root
+    from layoutrand.cache.store import default_root
 
     typer.echo(str(default_root()))
     return 0
@@ -94,7 +94,7 @@ def cache_path() -> int:
 @cache_app.command("ls")
 def cache_ls(json: options.Json = False) -> int:
     """List what is in the cache, least recently used first."""
-    from layoutrand.world.cache import Cache, default_root, entries
+    from layoutrand.cache.store import Cache, default_root, entries
 
     terminal = options.terminal(json=json, quiet=False)
     found = entries(Cache(default_root()))
@@ -116,8 +116,8 @@ def cache_verify(
     json: options.Json = False,
 ) -> int:
     """Check every file in the cache against its recorded hash; exit status 1 if something is damaged."""
+    from layoutrand.cache.store import Cache, default_root, entries, verify
     from layoutrand.platform.disk import cache_errors, remove_tree
-    from layoutrand.world.cache import Cache, default_root, entries, verify
 
     terminal = options.terminal(json=json, quiet=False)
     cache = Cache(default_root())
@@ -142,7 +142,7 @@ def cache_gc(
     json: options.Json = False,
 ) -> int:
     """Evict what was used least recently; nothing is lost, it can all be made again."""
-    from layoutrand.world.cache import Cache, collect, default_root
+    from layoutrand.cache.store import Cache, collect, default_root
 
     terminal = options.terminal(json=json, quiet=False)
     evicted = collect(Cache(default_root()), parse_size(max_size))

@@ -105,12 +105,12 @@ def _laboratory(  # noqa: PLR0913 - what it consists of
 ) -> Laboratory:
     from typing import cast, get_args
 
+    from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.instruments.profilers import Wanted, choose_profiler
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.hot_functions import Studio
     from layoutrand.usecases.suspecting import Laboratory
-    from layoutrand.world.cache import Cache, default_root
     from layoutrand.world.measure import measure
 
     wanted = cast("Wanted", choose("profiler", [profiler], list(get_args(Wanted)))[0])

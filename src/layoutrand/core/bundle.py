@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from layoutrand.core.capture import Capture
+from layoutrand.cache.capture_record import Capture
 from layoutrand.errors import BundleError
 
 SCHEMA: Final = "layoutrand/bundle/1"

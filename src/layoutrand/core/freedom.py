@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutrand.core.capture import CapturedLink
+from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.layout.order import LINK_ORDER, may_differ
 from layoutrand.linkers import link_order
 

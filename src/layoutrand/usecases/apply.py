@@ -24,11 +24,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from layoutrand.cache import capture_record as captures
+from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.config.config import LayoutPolicy, as_dict
 from layoutrand.config.toolchain import Toolchain
-from layoutrand.core import capture as captures
 from layoutrand.core import codecheck, descent
-from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.freedom import only_one_layout
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound

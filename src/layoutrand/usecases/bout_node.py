@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.cache.node_inputs import place_of
+from layoutrand.cache.store import Cache, default_root
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import Slot
@@ -28,9 +30,7 @@ from layoutrand.usecases.execute import execute
 from layoutrand.usecases.node import VERSION, linked_here
 from layoutrand.usecases.places import check_places
 from layoutrand.usecases.run_plan import Place, Request
-from layoutrand.world.cache import Cache, default_root
 from layoutrand.world.measure import measure
-from layoutrand.world.node_inputs import place_of
 from layoutrand.world.replica import restored
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging

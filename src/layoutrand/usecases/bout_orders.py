@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Engine
 from layoutrand.config.config import as_dict
 from layoutrand.config.schedule import Slot
@@ -26,7 +27,6 @@ from layoutrand.usecases.origin import Say
 from layoutrand.usecases.places import places_of
 from layoutrand.usecases.run_plan import Plan
 from layoutrand.usecases.run_progress import Known
-from layoutrand.world.cache import Cache
 from layoutrand.world.project_id import project_id
 from layoutrand.world.replica import described, send
 from layoutrand.world.staging import Staging

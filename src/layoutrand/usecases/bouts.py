@@ -12,6 +12,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Engine
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
@@ -27,7 +28,6 @@ from layoutrand.usecases.pools import Pools
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.run_progress import Known, Progress, Summary, summarised
 from layoutrand.usecases.shelved import Arrival, take_record, take_records
-from layoutrand.world.cache import Cache
 from layoutrand.world.results import ResultsStore
 from layoutrand.world.results_file import exclusive_use
 from layoutrand.world.shelf import Shelf

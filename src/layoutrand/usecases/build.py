@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import Recipe, Variant
 from layoutrand.config.config import Config, System
 from layoutrand.config.jdk import JvmFacts
-from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.errors import LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
@@ -27,7 +28,6 @@ from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.rebuild import Rebuilt, rebuild
 from layoutrand.usecases.site import LinkingNodes, Progress, Site, refuse_twins, threads
 from layoutrand.usecases.suites import build_tools
-from layoutrand.world.cache import Cache
 from layoutrand.world.workspace import end_abandoned_builds
 
 

@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.cache import capture_record as captures
+from layoutrand.cache.capture_record import Capture, identity_facts
+from layoutrand.cache.store import Cache, captured_contents
 from layoutrand.core import bundle
-from layoutrand.core import capture as captures
 from layoutrand.core.bundle import BundledFile, Manifest
-from layoutrand.core.capture import Capture, identity_facts
 from layoutrand.errors import BundleError, CacheError
 from layoutrand.platform.disk import cache_errors, canonical_json, link_or_copy, sha256_bytes, sha256_file
-from layoutrand.world.cache import Cache, captured_contents
 from layoutrand.world.staging import Staging
 
 _LOG = "build.log"

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from layoutrand.cache.capture_record import Capture, CapturedLink, identity_facts
+from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import Recipe
-from layoutrand.core.capture import Capture, CapturedLink, identity_facts
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
 from layoutrand.linkers import linkline
 from layoutrand.linkers.compiling import what_stops
@@ -29,7 +30,6 @@ from layoutrand.usecases.ingest import ingest
 from layoutrand.usecases.libraries import unlisted_libraries
 from layoutrand.usecases.origin import Origin, Say
 from layoutrand.world import source
-from layoutrand.world.cache import Cache
 from layoutrand.world.records import Record, read_records
 from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config
 from layoutrand.core.bundle import is_digest
 from layoutrand.errors import BundleError, CacheError, UsageError
@@ -21,7 +22,6 @@ from layoutrand.usecases.bundle import Travelled, export_capture, import_capture
 from layoutrand.usecases.memory import recall_capture
 from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.site import Progress, Site
-from layoutrand.world.cache import Cache
 from layoutrand.world.staging import Staging
 
 SCHEMA: Final = "layoutrand/carried/1"

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.toolchain import version_number
 from layoutrand.core import lto, objects
-from layoutrand.core.capture import CapturedLink
 from layoutrand.errors import CaptureFailed
 from layoutrand.linkers import ldscript, linkline, linkmap, user_script
 from layoutrand.linkers.linkers import thread_limit

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.core import codecheck, descent
-from layoutrand.core.capture import CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.errors import CaptureFailed, LayoutNotApplied
 from layoutrand.linkers import linkline

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.cache.store import Cache, default_root
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import HostError, StoreError
 from layoutrand.host.facts import host_facts, host_settings, host_state
@@ -19,7 +20,6 @@ from layoutrand.host.watch import HostWatch
 from layoutrand.linkers import toolbox
 from layoutrand.platform.packages import install
 from layoutrand.platform.process import Runner
-from layoutrand.world.cache import Cache, default_root
 
 LOOK_S: Final = 0.3
 """How long doctor looks at what the machine is doing."""

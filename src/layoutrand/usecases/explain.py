@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
+from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config
-from layoutrand.core.capture import Capture
-from layoutrand.core.difference import FileChanges, Part, compare, compare_files
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK, LayoutName
 from layoutrand.platform.git_command import readable
@@ -26,7 +27,6 @@ from layoutrand.usecases.memory import Remembered, latest_build, recall_capture
 from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.rebuild import reference_key
 from layoutrand.usecases.site import Progress, Site
-from layoutrand.world.cache import Cache
 
 State = Literal["reused", "to build", "error"]
 

@@ -14,8 +14,9 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Remote
-from layoutrand.core.capture import Capture
 from layoutrand.errors import BundleError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
@@ -25,7 +26,6 @@ from layoutrand.usecases.dealing import Dealer, Problem
 from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.usecases.node import VERSION, Answer, Chunk, link_chunk
 from layoutrand.usecases.origin import Say
-from layoutrand.world.cache import Cache
 from layoutrand.world.staging import Staging
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from layoutrand.core.capture import CapturedLink
+from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.core.objects import Candidate, Object, candidates, renumber
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.linkers import linkline, linkmap

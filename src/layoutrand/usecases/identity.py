@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.core import codecheck
-from layoutrand.core.capture import CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, draw

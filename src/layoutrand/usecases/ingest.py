@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from layoutrand.cache.capture_record import ROOT, CapturedLink
 from layoutrand.core import codecheck, lto, objects
-from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data

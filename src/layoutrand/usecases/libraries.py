@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from layoutrand.core.capture import CapturedLink
+from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.model import Binary, BuildFailure
 from layoutrand.objects import dynamic, elf
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.store import Cache
 from layoutrand.config.config import LayoutPolicy
-from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.core.freedom import only_one_layout
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
@@ -20,7 +21,6 @@ from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.process import Runner
 from layoutrand.usecases.binaries import as_failure, binary_key, store_linked
 from layoutrand.usecases.relink import Linked, link_layout, verify
-from layoutrand.world.cache import Cache
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import Variant
-from layoutrand.core.capture import Capture
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.usecases.capture import Order
 from layoutrand.usecases.site import Site
-from layoutrand.world.cache import Cache
 
 _VERSION: Final = 1  # of what is remembered of the latest build; another version's is as good as none
 

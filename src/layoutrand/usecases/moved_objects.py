@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.core import codecheck
-from layoutrand.core.capture import CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.errors import CodeChanged, FeatureUnsupported
 from layoutrand.layout.distance import kendall_tau

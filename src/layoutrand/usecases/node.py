@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Final
 
 import layoutrand
+from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.store import Cache, default_root
 from layoutrand.config.build_recipe import BUILD_VERSION
 from layoutrand.config.config import LayoutPolicy
-from layoutrand.core.capture import Capture
 from layoutrand.errors import ClusterError, LayoutrandError
 from layoutrand.host.facts import node_name
 from layoutrand.linkers.toolbox import Tool
@@ -28,7 +29,6 @@ from layoutrand.platform.process import SubprocessRunner
 from layoutrand.usecases.binaries import cached_binary
 from layoutrand.usecases.bundle import import_capture
 from layoutrand.usecases.linking import Linking, Reference
-from layoutrand.world.cache import Cache, default_root
 from layoutrand.world.staging import Staging
 
 VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}"

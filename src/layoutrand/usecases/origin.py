@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.config.config import Config
 from layoutrand.config.suite_build import SuiteBuild
@@ -17,7 +18,6 @@ from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
 from layoutrand.platform import git_command
 from layoutrand.platform.disk import digest_of_input, sha256_bytes, write_files
 from layoutrand.world import source
-from layoutrand.world.cache import Cache
 from layoutrand.world.repository import Mirrors
 from layoutrand.world.submodules import is_local
 from layoutrand.world.worktree import git_state

@@ -16,9 +16,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.core import descent
-from layoutrand.core.capture import Capture, CapturedLink
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
 from layoutrand.linkers import linkline
 from layoutrand.linkers.toolbox import Toolbox

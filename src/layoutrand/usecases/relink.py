@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.cache.capture_record import ROOT, CapturedLink
 from layoutrand.core import codecheck, lto
 from layoutrand.core.blocks import first_change
-from layoutrand.core.capture import ROOT, CapturedLink
 from layoutrand.core.code import Code
 from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
 from layoutrand.layout.distance import kendall_tau

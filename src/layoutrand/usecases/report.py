@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from layoutrand.core.capture import Capture
+from layoutrand.cache.capture_record import Capture
 from layoutrand.model import Context
 from layoutrand.text.document import Page, Section, Table
 from layoutrand.text.quantities import change, changes, percent, quantity

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config
 from layoutrand.config.seeds import format_seeds
-from layoutrand.core.capture import Capture
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import Context
 from layoutrand.text.document import Section, Table
@@ -22,7 +23,6 @@ from layoutrand.usecases.images import image_key
 from layoutrand.usecases.prebuilt import origin_of, recorded_under
 from layoutrand.usecases.selection import Selection
 from layoutrand.usecases.tools import tools_of
-from layoutrand.world.cache import Cache
 
 _FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "args", "prebuilt", "rev")
 

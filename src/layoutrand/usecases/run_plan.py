@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from layoutrand.cache.capture_record import Capture
 from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
 from layoutrand.config.schedule import CACHEGRIND, PERF, Design, Slot, schedule
 from layoutrand.config.suite_build import artefacts_of
 from layoutrand.config.topology import Placement
 from layoutrand.config.warmup import InForce
-from layoutrand.core.capture import Capture
 from layoutrand.errors import UsageError
 from layoutrand.host.facts import find_valgrind
 from layoutrand.instruments import counters

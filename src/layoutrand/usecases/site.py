@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config
 from layoutrand.core import descent
 from layoutrand.model import Binary, BuildFailure, LayoutName
@@ -17,7 +18,6 @@ from layoutrand.platform.process import Runner
 from layoutrand.usecases.libraries import companions
 from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.usecases.origin import Origins, Say
-from layoutrand.world.cache import Cache
 
 
 @dataclass(frozen=True)

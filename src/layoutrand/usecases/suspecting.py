@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config
 from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
 from layoutrand.model import IDENTITY, Binary, LayoutName
@@ -24,7 +25,6 @@ from layoutrand.usecases.run_request import make_request
 from layoutrand.usecases.selection import Sample, Selection
 from layoutrand.usecases.suspects import Explanation, Subject, enough_means, explain, hot_starts
 from layoutrand.world import results_file
-from layoutrand.world.cache import Cache
 
 
 @dataclass(frozen=True)

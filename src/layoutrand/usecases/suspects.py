@@ -16,9 +16,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.cache.store import Cache
 from layoutrand.config.metric import Better
 from layoutrand.core import codecheck, descent
-from layoutrand.core.capture import CapturedLink
 from layoutrand.core.hotness import Hotness, function_names, hot_functions, mangled, renamed
 from layoutrand.core.placement import Feature, design, features
 from layoutrand.errors import AnalysisError, FeatureUnsupported
@@ -43,7 +44,6 @@ from layoutrand.usecases.analyse import measurements
 from layoutrand.usecases.binaries import kept_addresses
 from layoutrand.usecases.nodes import freed
 from layoutrand.usecases.selection import Sample
-from layoutrand.world.cache import Cache
 
 FEW: Final = 20
 """With fewer binaries only an effect that outweighs everything else can be found, which is said."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from layoutrand.core.capture import Capture
+from layoutrand.cache.capture_record import Capture
 
 
 def tools_of(capture: Capture) -> dict[str, str]:

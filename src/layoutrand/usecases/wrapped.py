@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.config.config import Config
 from layoutrand.errors import LayoutNotApplied, ToolNotFound, UsageError
@@ -21,7 +22,6 @@ from layoutrand.usecases.aftermath import Aftermath, look
 from layoutrand.usecases.apply import Outcome
 from layoutrand.usecases.collect import Place
 from layoutrand.usecases.relink_service import relinking
-from layoutrand.world.cache import Cache
 from layoutrand.world.records import read_records
 from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPOCH, SYSTEM_PREFIXES, Recipe
 from layoutrand.linkers import response_file
 from layoutrand.linkers.drivers import DRIVERS, POSIX, archiver, drivers, own_name, plain_tools, prefixes, search_path
@@ -24,7 +25,6 @@ from layoutrand.platform.disk import cache_errors, remove_tree, write_atomically
 from layoutrand.platform.orphans import end_processes
 from layoutrand.platform.process import find_tool
 from layoutrand.text import render
-from layoutrand.world.cache import Cache
 
 # Makefiles do not quote: a directory we choose must need no quoting.
 _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")

@@ -32,11 +32,11 @@ from typing import Any
 from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
-from layoutrand.core import capture as captures
-from layoutrand.core.capture import Capture
+from layoutrand.cache import capture_record as captures
+from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.node_inputs import is_used, replicas
 from layoutrand.errors import CacheError
 from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_bytes, sha256_file, write_atomically
-from layoutrand.world.node_inputs import is_used, replicas
 
 
 @dataclass(frozen=True)
