@@ -5,7 +5,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from layoutrand.core import codecheck, objects
+from layoutrand.core import objects
+from layoutrand.link import codecheck
 from layoutrand.linkers import ldscript
 from layoutrand.model import Section
 from layoutrand.objects import edit, elf, kinds

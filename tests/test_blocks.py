@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from layoutrand.core import blocks
-from layoutrand.core.codecheck import Placed
+from layoutrand.link import blocks
+from layoutrand.link.codecheck import Placed
 
 SIZES = np.array([0, 1, 127, 128, 129, 5000, 16, 256])
 HEADER = 64

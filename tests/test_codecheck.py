@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from buildkit import Relinker, compiled, run, said
-from layoutrand.core import codecheck
 from layoutrand.errors import LayoutNotApplied
+from layoutrand.link import codecheck
 from layoutrand.objects import elf
 from workshop import require
 

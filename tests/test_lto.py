@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from buildkit import run
-from layoutrand.core import lto
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.link import lto
 from layoutrand.linkers import linkline
 from layoutrand.objects import elf
 from workshop import require

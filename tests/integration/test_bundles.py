@@ -240,9 +240,9 @@ def test_a_bundle_serves_once_the_home_is_gone(
     """Linked from the bundle alone, under another path, with neither project nor cache of the home: the same bytes."""
     staging, exported = bundle
     from layoutrand.layout.order import draw
+    from layoutrand.link.relink import link_layout
     from layoutrand.linkers.toolbox import Tool
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases.relink import link_layout
 
     home = shop.built(BUILD, seeds=[5, 6])
     wanted = {name: home.by_layout[name].sha256 for name in (5, 6)}

@@ -10,11 +10,11 @@ import pytest
 
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
-from layoutrand.core.code import Code
 from layoutrand.layout.order import draw
+from layoutrand.link.code import Code
+from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.usecases.relink import link_layout, verify
 from workshop import Built, Workshop, main_calling, many_functions, output
 
 UNITS = {f"u{k}.c": many_functions(5, prefix=f"u{k}_") for k in range(3)}

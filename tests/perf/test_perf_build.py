@@ -17,8 +17,8 @@ import pytest
 
 from debian_sources import source_tree
 from layoutrand.cache.store import Cache
+from layoutrand.link.relink import link_captured
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.usecases.relink import link_captured
 
 pytestmark = pytest.mark.perf
 

@@ -34,7 +34,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.config.config import choose
     from layoutrand.config.seeds import parse_layout
     from layoutrand.core.descent import AS_LINKED
-    from layoutrand.core.freedom import only_one_layout
+    from layoutrand.link.freedom import only_one_layout
     from layoutrand.model import IDENTITY
     from layoutrand.usecases.binaries import kept_addresses
     from layoutrand.usecases.inspect import inspect as inspect_binary

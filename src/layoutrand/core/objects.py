@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from layoutrand.core import lto
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.link import lto
 from layoutrand.linkers.user_script import NOTHING, Reserved
 from layoutrand.model import Section
 from layoutrand.objects import archive, edit, elf

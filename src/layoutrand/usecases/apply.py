@@ -28,12 +28,14 @@ from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.config.config import LayoutPolicy, as_dict
 from layoutrand.config.toolchain import Toolchain
-from layoutrand.core import codecheck, descent
-from layoutrand.core.code import Code
-from layoutrand.core.freedom import only_one_layout
+from layoutrand.core import descent
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
+from layoutrand.link import codecheck
+from layoutrand.link.code import Code
+from layoutrand.link.freedom import only_one_layout
+from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers.toolbox import Tool, Toolbox
 from layoutrand.linkers.trials import is_trial
 from layoutrand.model import Layout, LayoutName, Verification
@@ -43,7 +45,6 @@ from layoutrand.platform.process import Runner
 from layoutrand.usecases.collect import Bench, Place
 from layoutrand.usecases.ingest import ingest
 from layoutrand.usecases.link_memory import LinkMemory
-from layoutrand.usecases.relink import link_layout, verify
 from layoutrand.world.records import Record, read_record, read_records
 from layoutrand.world.workspace import Workspace
 

@@ -11,9 +11,9 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.errors import BuildError, LayoutrandError
+from layoutrand.link.relink import Linked
 from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName, Verification
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
-from layoutrand.usecases.relink import Linked
 
 
 def binary_key(capture_id: str, artefact: str, policy: LayoutPolicy, layout: LayoutName) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from layoutrand.core import bitcode, lto
+from layoutrand.core import bitcode
 from layoutrand.core.bitcode import Member, Module, Planner, Stub
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.link import lto
 from layoutrand.linkers import linkline
 from layoutrand.linkers.linkline import Word
 from layoutrand.objects import archive, elf

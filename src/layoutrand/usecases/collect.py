@@ -15,8 +15,10 @@ from pathlib import Path
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.toolchain import version_number
-from layoutrand.core import lto, objects
+from layoutrand.core import objects
 from layoutrand.errors import CaptureFailed
+from layoutrand.link import lto
+from layoutrand.link.relink import link_captured, run_linker
 from layoutrand.linkers import ldscript, linkline, linkmap, user_script
 from layoutrand.linkers.linkers import thread_limit
 from layoutrand.linkers.toolbox import Toolbox
@@ -27,7 +29,6 @@ from layoutrand.usecases import bitcode_link
 from layoutrand.usecases.bitcode_link import Reader, find_nm, with_stubs
 from layoutrand.usecases.link_memory import LinkMemory
 from layoutrand.usecases.native_code import Replay, as_recorded, unit_names, with_plugin
-from layoutrand.usecases.relink import link_captured, run_linker
 from layoutrand.world.records import Record
 
 _MEMBER = re.compile(r"^\((?P<gnu>.+)\)(?P<gnu_member>[^()]+)$|^(?:trace: )?(?P<lld>.+)\((?P<lld_member>[^()]+)\)$")

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from layoutrand.cache.capture_record import CapturedLink
-from layoutrand.core import codecheck, descent
-from layoutrand.core.code import Code
+from layoutrand.core import descent
 from layoutrand.errors import CaptureFailed, LayoutNotApplied
+from layoutrand.link import codecheck
+from layoutrand.link.code import Code
 from layoutrand.linkers import linkline
 from layoutrand.model import Section
 from layoutrand.usecases import apply

@@ -8,18 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from layoutrand.cache.capture_record import CapturedLink
-from layoutrand.core import codecheck
-from layoutrand.core.code import Code
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, draw
+from layoutrand.link import codecheck, moved_objects
+from layoutrand.link.code import Code
+from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers import linkline
 from layoutrand.model import IDENTITY, Layout
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import PLAIN, is_code
 from layoutrand.platform.disk import cache_errors, remove_tree, sha256_file
-from layoutrand.usecases import moved_objects
 from layoutrand.usecases.collect import Bench
-from layoutrand.usecases.relink import link_layout, verify
 
 NOT_LOADED_CODE = frozenset({".note.gnu.build-id"})
 """A hash of the whole file, symbol tables included."""

@@ -22,10 +22,11 @@ from pathlib import Path
 import numpy as np
 
 from layoutrand.cache.capture_record import ROOT, CapturedLink
-from layoutrand.core import codecheck, lto, objects
-from layoutrand.core.code import Code
+from layoutrand.core import objects
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
+from layoutrand.link import codecheck, lto
+from layoutrand.link.code import Code
 from layoutrand.linkers import linkline
 from layoutrand.linkers.linkers import RENAMING
 from layoutrand.objects import elf

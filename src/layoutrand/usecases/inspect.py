@@ -11,10 +11,11 @@ import numpy as np
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.config import Config
-from layoutrand.core import codecheck, descent
+from layoutrand.core import descent
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.distance import adjacent_kept, kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
+from layoutrand.link import codecheck
 from layoutrand.linkers import link_order
 from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
 from layoutrand.objects import elf

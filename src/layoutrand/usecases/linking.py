@@ -11,16 +11,16 @@ from pathlib import Path
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import LayoutPolicy
-from layoutrand.core.code import Code
-from layoutrand.core.freedom import only_one_layout
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.layout.order import LINK_ORDER, draw
+from layoutrand.link.code import Code
+from layoutrand.link.freedom import only_one_layout
+from layoutrand.link.relink import Linked, link_layout, verify
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.process import Runner
 from layoutrand.usecases.binaries import as_failure, binary_key, store_linked
-from layoutrand.usecases.relink import Linked, link_layout, verify
 
 
 @dataclass(frozen=True)

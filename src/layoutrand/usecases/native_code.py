@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from layoutrand.core import lto
+from layoutrand.link import lto
 from layoutrand.linkers import linkline
 from layoutrand.linkers.linkline import Word
 from layoutrand.objects import archive, elf
@@ -38,7 +38,7 @@ def as_recorded(record: Record, line: Sequence[Word]) -> Replay:
 
 
 def with_plugin(record: Record, line: Sequence[Word], native: lto.Native) -> Replay:
-    """The recorded line with the plugin's question answered by a script; see `layoutrand.core.lto`."""
+    """The recorded line with the plugin's question answered by a script; see `layoutrand.link.lto`."""
     script = record.path / "lto" / "lto-wrapper"
     with cache_errors("write", script):
         script.write_text(lto.ANSWER_SCRIPT)

@@ -20,6 +20,7 @@ from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.core import descent
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
+from layoutrand.link.relink import Linked
 from layoutrand.linkers import linkline
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
@@ -31,7 +32,6 @@ from layoutrand.usecases.collect import Place
 from layoutrand.usecases.descend import Build, Descendant, descend, difference
 from layoutrand.usecases.libraries import unlisted_libraries
 from layoutrand.usecases.memory import remember_build
-from layoutrand.usecases.relink import Linked
 from layoutrand.usecases.relink_service import relinking
 from layoutrand.usecases.site import Site, refuse_twins, threads
 from layoutrand.world.workspace import Workspace

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.config.metric import Better
-from layoutrand.core import codecheck, descent
+from layoutrand.core import descent
 from layoutrand.core.hotness import Hotness, function_names, hot_functions, mangled, renamed
 from layoutrand.core.placement import Feature, design, features
 from layoutrand.errors import AnalysisError, FeatureUnsupported
 from layoutrand.instruments.profile import Profile
+from layoutrand.link import codecheck
 from layoutrand.model import Binary
 from layoutrand.objects import elf
 from layoutrand.stats import (

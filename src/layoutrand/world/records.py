@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.core import lto
-from layoutrand.core.lto import Native
+from layoutrand.link import lto
+from layoutrand.link.lto import Native
 from layoutrand.linkers import linkline
 
 _NATIVE = "native"

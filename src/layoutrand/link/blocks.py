@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core.codecheck import Placed
+from layoutrand.link.codecheck import Placed
 from layoutrand.objects import elf
 
 _BLOCK = 128  # bytes; most functions are larger

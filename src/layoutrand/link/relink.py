@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.cache.capture_record import ROOT, CapturedLink
-from layoutrand.core import codecheck, lto
-from layoutrand.core.blocks import first_change
-from layoutrand.core.code import Code
 from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
+from layoutrand.link import codecheck, lto
+from layoutrand.link.blocks import first_change
+from layoutrand.link.code import Code
+from layoutrand.link.moved_objects import verify_moved
 from layoutrand.linkers import link_order
 from layoutrand.linkers.linkers import linker_pads, request, thread_limit
 from layoutrand.linkers.toolbox import Tool
@@ -26,7 +27,6 @@ from layoutrand.objects import elf
 from layoutrand.objects.kinds import FAMILIES, family
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
-from layoutrand.usecases.moved_objects import verify_moved
 
 
 @dataclass(frozen=True)

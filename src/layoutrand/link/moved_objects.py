@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.cache.capture_record import CapturedLink
-from layoutrand.core import codecheck
-from layoutrand.core.code import Code
 from layoutrand.errors import CodeChanged, FeatureUnsupported
 from layoutrand.layout.distance import kendall_tau
+from layoutrand.link import codecheck
+from layoutrand.link.code import Code
 from layoutrand.linkers import link_order
 from layoutrand.linkers.linkers import RENAMING
 from layoutrand.model import IDENTITY, Layout, Verification
