@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from layoutrand.core import objects
+from layoutrand.capture import objects
 from layoutrand.link import codecheck
 from layoutrand.linkers import ldscript
 from layoutrand.model import Section

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from layoutrand.cache.store import Cache
-from layoutrand.world.workspace import _hold, _kernel, end_abandoned_builds, workspace
+from layoutrand.capture.workspace import _hold, _kernel, end_abandoned_builds, workspace
 
 KEY = "0123456789abcdef"
 
@@ -81,7 +81,7 @@ def test_a_build_that_has_not_taken_its_lock_yet_is_left_alone(cache):
 def test_a_build_in_use_is_left_alone_by_other_processes(cache):
     script = (
         "from pathlib import Path\nfrom layoutrand.cache.store import Cache\n"
-        f"from layoutrand.world.workspace import end_abandoned_builds\nprint(end_abandoned_builds(Cache(Path({str(cache.root)!r}))))"
+        f"from layoutrand.capture.workspace import end_abandoned_builds\nprint(end_abandoned_builds(Cache(Path({str(cache.root)!r}))))"
     )
     with workspace(cache, KEY) as space:
         child = subprocess.Popen(["/bin/sleep", "600"], env={"TMPDIR": str(space.temporary)})

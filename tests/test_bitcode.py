@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from buildkit import run
-from layoutrand.core import bitcode
-from layoutrand.core.bitcode import Extraction, Member, Module, Planner, Stub, Symbol
+from layoutrand.capture import bitcode
+from layoutrand.capture.bitcode import Extraction, Member, Module, Planner, Stub, Symbol
 from layoutrand.objects import elf
 from workshop import require
 

@@ -14,6 +14,7 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
+from layoutrand.capture.tools import tools_of
 from layoutrand.cli import run as layoutrand
 from layoutrand.config.config import parse
 from layoutrand.config.seeds import format_seeds
@@ -31,7 +32,6 @@ from layoutrand.usecases.prebuilt import recorded_under
 from layoutrand.usecases.report import report
 from layoutrand.usecases.report_host import captures_of
 from layoutrand.usecases.sentences import of_ratio, of_suite
-from layoutrand.usecases.tools import tools_of
 from layoutrand.world.results_file import open_for_reading, results_path
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}

@@ -2,8 +2,8 @@
 
 import os
 
+from layoutrand.capture.known_files import KnownFiles
 from layoutrand.platform.disk import sha256_bytes
-from layoutrand.world.known_files import KnownFiles
 
 
 def settled(path, content):
@@ -15,7 +15,7 @@ def settled(path, content):
 
 def known(tmp_path, monkeypatch, path):
     """What knows the file, long after it was written."""
-    monkeypatch.setattr("layoutrand.world.known_files._SETTLED_NS", -(10**18))
+    monkeypatch.setattr("layoutrand.capture.known_files._SETTLED_NS", -(10**18))
     files = KnownFiles(tmp_path / "shelf")
     files.remember([path])
     return files

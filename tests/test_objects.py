@@ -3,7 +3,7 @@
 import pytest
 
 from buildkit import compiled, link_with, run, said
-from layoutrand.core import objects
+from layoutrand.capture import objects
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.order import identity_bytes
 from layoutrand.linkers import user_script

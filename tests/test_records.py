@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 
-from layoutrand.world.records import read_record, read_records
+from layoutrand.capture.records import read_record, read_records
 
 
 def record(folder, name, *, argv=(b"-o", b"prog", b"a.o"), cwd=b"/build", files=None, complete=1):

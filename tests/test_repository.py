@@ -10,9 +10,9 @@ import pytest
 
 from gitkit import COMMITTED, commit, git, head, make
 from layoutrand.cache.store import Cache, collect, entries, verify
+from layoutrand.capture.repository import Mirrors
+from layoutrand.capture.submodules import is_local, joined
 from layoutrand.errors import BuildFailed, ToolNotFound
-from layoutrand.world.repository import Mirrors
-from layoutrand.world.submodules import is_local, joined
 from workshop import require
 
 

@@ -5,10 +5,10 @@ import socket
 
 import pytest
 
+from layoutrand.capture.source import copy, digest, digest_of, left_out
+from layoutrand.capture.source import listing as contents
 from layoutrand.errors import UsageError
 from layoutrand.platform.disk import CACHE_TAG
-from layoutrand.world.source import copy, digest, digest_of, left_out
-from layoutrand.world.source import listing as contents
 
 
 @pytest.fixture

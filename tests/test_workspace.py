@@ -11,14 +11,14 @@ import pytest
 
 from buildkit import run
 from layoutrand.cache.store import Cache, collect
+from layoutrand.capture.records import read_records
+from layoutrand.capture.workspace import Workspace, build_environment, workspace, write_wrappers
 from layoutrand.config.build_recipe import NOT_INHERITED, Recipe
 from layoutrand.config.config import Build, System
 from layoutrand.errors import CacheError, ToolNotFound
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Tool, Toolbox
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.world.records import read_records
-from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
 from workshop import require
 from wrapkit import dumped, write_script
 

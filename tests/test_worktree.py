@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from gitkit import commit, git, head, make
-from layoutrand.world.worktree import MOST_NAMED, git_state
+from layoutrand.capture.worktree import MOST_NAMED, git_state
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from layoutrand.cache.store import Cache
-from layoutrand.world.workspace import end_abandoned_builds
+from layoutrand.capture.workspace import end_abandoned_builds
 from workshop import Workshop, alive, in_order, main_calling, many_functions, require
 
 NAMES = [f"u_{k}" for k in range(8)]

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from buildkit import run
+from layoutrand.capture.records import read_records
 from layoutrand.config.build_recipe import LINKER_ENVIRONMENT
 from layoutrand.platform import helper_client
-from layoutrand.world.records import read_records
 from workshop import absent, require
 from wrapkit import NASTY, SHELLS, dumped, linker_script, start, write_script
 

@@ -148,9 +148,9 @@ def show_failures(failures: Sequence[BuildFailure], page: Page) -> None:
 
 def relink_record(record: Path, order: Path) -> int:
     """Lay out one recorded link in place; what the helper has a client do that does not see the same files."""
+    from layoutrand.capture.link_memory import LinkMemory
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.apply import Order, relink_recorded
-    from layoutrand.usecases.link_memory import LinkMemory
 
     relink_recorded(record, Order.read(order), SubprocessRunner(), LinkMemory(), os.replace)
     return 0

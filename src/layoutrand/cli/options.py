@@ -93,7 +93,7 @@ def load_config(directory: Path) -> Config:
 
 def warn_of_source(config: Config, directory: Path, target: Path, terminal: Terminal) -> None:
     """Say so where a file that was asked for becomes part of what is built: a new source is a new capture."""
-    from layoutrand.usecases.origin import is_part_of_source
+    from layoutrand.capture.origin import is_part_of_source
 
     if is_part_of_source(config, directory, target):
         terminal.warn(

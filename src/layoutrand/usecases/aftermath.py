@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from layoutrand.capture.records import Record
 from layoutrand.core import descent
 from layoutrand.core.descent import Marks
 from layoutrand.errors import FeatureUnsupported
@@ -20,7 +21,6 @@ from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects import elf
 from layoutrand.usecases.apply import Outcome
 from layoutrand.world.programs import installed, programs_in
-from layoutrand.world.records import Record
 
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 

@@ -26,6 +26,11 @@ import numpy as np
 
 from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.capture.collect import Bench, Place
+from layoutrand.capture.ingest import ingest
+from layoutrand.capture.link_memory import LinkMemory
+from layoutrand.capture.records import Record, read_record, read_records
+from layoutrand.capture.workspace import Workspace
 from layoutrand.config.config import LayoutPolicy, as_dict
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.core import descent
@@ -42,11 +47,6 @@ from layoutrand.model import Layout, LayoutName, Verification
 from layoutrand.objects import elf
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
 from layoutrand.platform.process import Runner
-from layoutrand.usecases.collect import Bench, Place
-from layoutrand.usecases.ingest import ingest
-from layoutrand.usecases.link_memory import LinkMemory
-from layoutrand.world.records import Record, read_record, read_records
-from layoutrand.world.workspace import Workspace
 
 Status = Literal["laid out", "immovable", "left alone", "failed"]
 """Of a link: it has the layout; it has one layout only; it is nothing that could have another; or why it has none."""

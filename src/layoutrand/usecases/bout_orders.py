@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.cache.store import Cache
+from layoutrand.capture.origin import Say
 from layoutrand.config.cluster import Engine
 from layoutrand.config.config import as_dict
 from layoutrand.config.schedule import Slot
@@ -23,7 +24,6 @@ from layoutrand.usecases.bout import Bout, Bundled, Orders
 from layoutrand.usecases.bundle import export_capture
 from layoutrand.usecases.inputs import inputs_of
 from layoutrand.usecases.node import VERSION
-from layoutrand.usecases.origin import Say
 from layoutrand.usecases.places import places_of
 from layoutrand.usecases.run_plan import Plan
 from layoutrand.usecases.run_progress import Known

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from layoutrand.cache.store import Cache
+from layoutrand.capture.origin import Say
 from layoutrand.config.cluster import Engine
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
@@ -23,7 +24,6 @@ from layoutrand.usecases.bout_node import execute_bout
 from layoutrand.usecases.bout_orders import RUN_DIGITS, run_name, send_orders
 from layoutrand.usecases.dealing import Dealer, Problem
 from layoutrand.usecases.live import Live
-from layoutrand.usecases.origin import Say
 from layoutrand.usecases.pools import Pools
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.run_progress import Known, Progress, Summary, summarised

@@ -9,6 +9,10 @@ from pathlib import Path
 
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
+from layoutrand.capture.instrument import Order, build_stock, capture, make_order
+from layoutrand.capture.libraries import companions
+from layoutrand.capture.origin import Origins
+from layoutrand.capture.workspace import end_abandoned_builds
 from layoutrand.config.build_recipe import Recipe, Variant
 from layoutrand.config.config import Config, System
 from layoutrand.config.jdk import JvmFacts
@@ -19,16 +23,12 @@ from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.process import InTurn, Runner
 from layoutrand.usecases import prebuilt
 from layoutrand.usecases.binaries import as_failure, cached_binary, stock_key, store_stock
-from layoutrand.usecases.capture import Order, build_stock, capture, make_order
 from layoutrand.usecases.jdk_layouts import make_jdk_layouts
-from layoutrand.usecases.libraries import companions
 from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.usecases.memory import recall_capture, remember_build
-from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.rebuild import Rebuilt, rebuild
 from layoutrand.usecases.site import LinkingNodes, Progress, Site, refuse_twins, threads
 from layoutrand.usecases.suites import build_tools
-from layoutrand.world.workspace import end_abandoned_builds
 
 
 @dataclass(frozen=True)

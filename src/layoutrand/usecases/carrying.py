@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.cache.store import Cache
+from layoutrand.capture.origin import Origins
 from layoutrand.config.config import Config
 from layoutrand.core.bundle import is_digest
 from layoutrand.errors import BundleError, CacheError, UsageError
@@ -20,7 +21,6 @@ from layoutrand.platform.process import Runner
 from layoutrand.usecases.build import find_order
 from layoutrand.usecases.bundle import Travelled, export_capture, import_capture
 from layoutrand.usecases.memory import recall_capture
-from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.site import Progress, Site
 from layoutrand.world.staging import Staging
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.capture.instrument import artefact_of, other_names
 from layoutrand.core import descent
 from layoutrand.errors import CaptureFailed, LayoutNotApplied
 from layoutrand.link import codecheck
@@ -17,7 +18,6 @@ from layoutrand.linkers import linkline
 from layoutrand.model import Section
 from layoutrand.usecases import apply
 from layoutrand.usecases.apply import Outcome, Proof
-from layoutrand.usecases.capture import artefact_of, other_names
 
 
 @dataclass(frozen=True)

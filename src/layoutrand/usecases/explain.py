@@ -15,6 +15,8 @@ from typing import Any, Literal
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
 from layoutrand.cache.store import Cache
+from layoutrand.capture.instrument import Order
+from layoutrand.capture.origin import Origins
 from layoutrand.config.config import Config
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK, LayoutName
@@ -22,9 +24,7 @@ from layoutrand.platform.git_command import readable
 from layoutrand.platform.process import Runner
 from layoutrand.usecases.binaries import binary_key, cached_binary, stock_key
 from layoutrand.usecases.build import find_order
-from layoutrand.usecases.capture import Order
 from layoutrand.usecases.memory import Remembered, latest_build, recall_capture
-from layoutrand.usecases.origin import Origins
 from layoutrand.usecases.rebuild import reference_key
 from layoutrand.usecases.site import Progress, Site
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
+from layoutrand.capture.origin import Say
 from layoutrand.config.cluster import Remote
 from layoutrand.errors import BundleError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName
@@ -25,7 +26,6 @@ from layoutrand.usecases.bundle import export_capture
 from layoutrand.usecases.dealing import Dealer, Problem
 from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.usecases.node import VERSION, Answer, Chunk, link_chunk
-from layoutrand.usecases.origin import Say
 from layoutrand.world.staging import Staging
 
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from layoutrand.cache.store import Cache, default_root
+from layoutrand.capture.origin import Say
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.errors import UsageError
 from layoutrand.usecases.bouts import Nodes
 from layoutrand.usecases.farm import Farm
-from layoutrand.usecases.origin import Say
 from layoutrand.world.executors import opened
 from layoutrand.world.staging import Staging
 

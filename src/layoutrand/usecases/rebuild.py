@@ -17,6 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.capture.collect import Place
+from layoutrand.capture.instrument import Order, built, suite_facts
+from layoutrand.capture.libraries import unlisted_libraries
+from layoutrand.capture.workspace import Workspace
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.core import descent
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
@@ -27,14 +31,10 @@ from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
 from layoutrand.usecases import apply
 from layoutrand.usecases.binaries import as_failure, binary_key, cached_binary, store_linked
-from layoutrand.usecases.capture import Order, built, suite_facts
-from layoutrand.usecases.collect import Place
 from layoutrand.usecases.descend import Build, Descendant, descend, difference
-from layoutrand.usecases.libraries import unlisted_libraries
 from layoutrand.usecases.memory import remember_build
 from layoutrand.usecases.relink_service import relinking
 from layoutrand.usecases.site import Site, refuse_twins, threads
-from layoutrand.world.workspace import Workspace
 
 Results = dict[str, Binary | BuildFailure]
 """By artefact."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
+from layoutrand.capture.tools import tools_of
 from layoutrand.config.config import Config
 from layoutrand.config.seeds import format_seeds
 from layoutrand.errors import LayoutrandError
@@ -22,7 +23,6 @@ from layoutrand.usecases.experiment import is_pool
 from layoutrand.usecases.images import image_key
 from layoutrand.usecases.prebuilt import origin_of, recorded_under
 from layoutrand.usecases.selection import Selection
-from layoutrand.usecases.tools import tools_of
 
 _FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "args", "prebuilt", "rev")
 

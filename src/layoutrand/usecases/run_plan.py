@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutrand.cache.capture_record import Capture
+from layoutrand.capture.libraries import search_path
 from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
 from layoutrand.config.schedule import CACHEGRIND, PERF, Design, Slot, schedule
@@ -22,7 +23,6 @@ from layoutrand.model import STOCK, Binary, BuildFailure, Execution, Experiment,
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.conditions import check_stacks, checked_placement
 from layoutrand.usecases.iterations import warmups_of
-from layoutrand.usecases.libraries import search_path
 from layoutrand.world.workplace import Workplace, read_input
 
 

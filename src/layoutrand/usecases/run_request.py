@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from layoutrand.capture.tools import tools_of
 from layoutrand.config.config import Config
 from layoutrand.usecases.build import SystemBuild
 from layoutrand.usecases.images import image_key
 from layoutrand.usecases.prebuilt import origin_of, recorded_under
 from layoutrand.usecases.run_plan import Request
-from layoutrand.usecases.tools import tools_of
 
 
 def make_request(  # noqa: PLR0913 - one argument for each choice of the user

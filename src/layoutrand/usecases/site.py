@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Protocol
 
 from layoutrand.cache.store import Cache
+from layoutrand.capture.libraries import companions
+from layoutrand.capture.origin import Origins, Say
 from layoutrand.config.config import Config
 from layoutrand.core import descent
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.interrupts import prompt_interrupts
 from layoutrand.platform.process import Runner
-from layoutrand.usecases.libraries import companions
 from layoutrand.usecases.linking import Linking, Reference
-from layoutrand.usecases.origin import Origins, Say
 
 
 @dataclass(frozen=True)

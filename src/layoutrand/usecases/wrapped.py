@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.cache.store import Cache
+from layoutrand.capture.collect import Place
+from layoutrand.capture.records import read_records
+from layoutrand.capture.workspace import Workspace, build_environment, workspace, write_wrappers
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.config.config import Config
 from layoutrand.errors import LayoutNotApplied, ToolNotFound, UsageError
@@ -20,10 +23,7 @@ from layoutrand.platform.process import Runner
 from layoutrand.usecases import apply
 from layoutrand.usecases.aftermath import Aftermath, look
 from layoutrand.usecases.apply import Outcome
-from layoutrand.usecases.collect import Place
 from layoutrand.usecases.relink_service import relinking
-from layoutrand.world.records import read_records
-from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
 
 _MOST_LISTED = 12
 

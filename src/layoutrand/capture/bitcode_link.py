@@ -1,4 +1,4 @@
-"""A recorded link of clang's bitcode by lld, made fit to be replayed; `layoutrand.core.bitcode` says how."""
+"""A recorded link of clang's bitcode by lld, made fit to be replayed; `layoutrand.capture.bitcode` says how."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from layoutrand.core import bitcode
-from layoutrand.core.bitcode import Member, Module, Planner, Stub
+from layoutrand.capture import bitcode
+from layoutrand.capture.bitcode import Member, Module, Planner, Stub
+from layoutrand.capture.native_code import Replay
+from layoutrand.capture.records import Record
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.link import lto
 from layoutrand.linkers import linkline
@@ -17,8 +19,6 @@ from layoutrand.linkers.linkline import Word
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.process import Runner, find_tool
-from layoutrand.usecases.native_code import Replay
-from layoutrand.world.records import Record
 
 _OBJECT_PATH = ("lto-obj-path", "plugin-opt")
 _FAT = "fat-lto-objects"

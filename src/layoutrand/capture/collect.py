@@ -14,8 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.capture import bitcode_link, objects
+from layoutrand.capture.bitcode_link import Reader, find_nm, with_stubs
+from layoutrand.capture.link_memory import LinkMemory
+from layoutrand.capture.native_code import Replay, as_recorded, unit_names, with_plugin
+from layoutrand.capture.records import Record
 from layoutrand.config.toolchain import version_number
-from layoutrand.core import objects
 from layoutrand.errors import CaptureFailed
 from layoutrand.link import lto
 from layoutrand.link.relink import link_captured, run_linker
@@ -25,11 +29,6 @@ from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
-from layoutrand.usecases import bitcode_link
-from layoutrand.usecases.bitcode_link import Reader, find_nm, with_stubs
-from layoutrand.usecases.link_memory import LinkMemory
-from layoutrand.usecases.native_code import Replay, as_recorded, unit_names, with_plugin
-from layoutrand.world.records import Record
 
 _MEMBER = re.compile(r"^\((?P<gnu>.+)\)(?P<gnu_member>[^()]+)$|^(?:trace: )?(?P<lld>.+)\((?P<lld_member>[^()]+)\)$")
 # What GNU ld --verbose says of a file that it reads, in every version; --dependency-file came with 2.35.

@@ -14,6 +14,13 @@ from typing import Any, Protocol
 
 from layoutrand.cache.capture_record import Capture, CapturedLink, identity_facts
 from layoutrand.cache.store import Cache
+from layoutrand.capture import source
+from layoutrand.capture.collect import Bench, Place
+from layoutrand.capture.ingest import ingest
+from layoutrand.capture.libraries import unlisted_libraries
+from layoutrand.capture.origin import Origin, Say
+from layoutrand.capture.records import Record, read_records
+from layoutrand.capture.workspace import Workspace, build_environment, workspace, write_wrappers
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
 from layoutrand.linkers import linkline
@@ -25,13 +32,6 @@ from layoutrand.platform.disk import cache_errors, canonical_json, remove_tree, 
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
 from layoutrand.text.build_output import lacks_c_library
-from layoutrand.usecases.collect import Bench, Place
-from layoutrand.usecases.ingest import ingest
-from layoutrand.usecases.libraries import unlisted_libraries
-from layoutrand.usecases.origin import Origin, Say
-from layoutrand.world import source
-from layoutrand.world.records import Record, read_records
-from layoutrand.world.workspace import Workspace, build_environment, workspace, write_wrappers
 
 _MOST_GUESSES = 20
 _LITTLE = 1 << 20  # bytes

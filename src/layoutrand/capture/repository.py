@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
+from layoutrand.capture.checkout import leave_out, refuse_pointers, set_times, work_trees
+from layoutrand.capture.submodules import OWN, Repository, Submodule, described, places, submodules
 from layoutrand.config.problems import suggest
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import remove_tree, sha256_bytes
 from layoutrand.platform.git_command import FULL_HASH, git, git_with_remarks, names, readable
-from layoutrand.world.checkout import leave_out, refuse_pointers, set_times, work_trees
-from layoutrand.world.submodules import OWN, Repository, Submodule, described, places, submodules
 
 _EVERYTHING: Final = "+refs/*:refs/*"
 

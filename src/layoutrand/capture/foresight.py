@@ -1,7 +1,7 @@
 """The capture of a link whose files are foreseen, so that no link is needed just to learn of them.
 
 A build's programs are linked with much the same libraries.  What the last such link opened, and what the line's own
-directories hold, is put below the root; the replay there is the proof as ever (`layoutrand.usecases.ingest`): it must
+directories hold, is put below the root; the replay there is the proof as ever (`layoutrand.capture.ingest`): it must
 give the artefact byte for byte.  What it opened is captured.  Where anything is not as foreseen, the link is repeated
 in its place as if nothing had been.
 """
@@ -16,12 +16,7 @@ from functools import partial
 from typing import Final
 
 from layoutrand.cache.capture_record import CapturedLink
-from layoutrand.core.objects import Candidate, Object, candidates, renumber
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
-from layoutrand.linkers import linkline, linkmap
-from layoutrand.objects import archive
-from layoutrand.platform.disk import remove_tree
-from layoutrand.usecases.collect import (
+from layoutrand.capture.collect import (
     Bench,
     Draft,
     Named,
@@ -33,8 +28,13 @@ from layoutrand.usecases.collect import (
     whole_archive,
     write_tree,
 )
-from layoutrand.usecases.native_code import unit_names
-from layoutrand.world.records import Record
+from layoutrand.capture.native_code import unit_names
+from layoutrand.capture.objects import Candidate, Object, candidates, renumber
+from layoutrand.capture.records import Record
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
+from layoutrand.linkers import linkline, linkmap
+from layoutrand.objects import archive
+from layoutrand.platform.disk import remove_tree
 
 MAP_BELOW: Final = 16 << 20
 """Bytes of input: to write and read the map of a large program takes longer than another link."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from layoutrand.capture.source import copy
 from layoutrand.errors import UsageError
 from layoutrand.platform.disk import cache_errors
-from layoutrand.world.source import copy
 
 _LEFT_OUT = ("*.o", "*.a", "README.md", "build", "build/*")
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
+from layoutrand.capture.source import left_out
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.git_command import git, names, readable
-from layoutrand.world.source import left_out
 
 # Paths that the user names, and those in repositories at paths, are fetched from whatever git's own setting is.
 OWN: Final = ("protocol.file.allow=always",)

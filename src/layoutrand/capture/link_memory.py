@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from layoutrand.capture.known_files import KnownFiles
 from layoutrand.linkers import linkline
-from layoutrand.world.known_files import KnownFiles
 
 
 class LinkMemory:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from layoutrand.capture.records import Record
 from layoutrand.link import lto
 from layoutrand.linkers import linkline
 from layoutrand.linkers.linkline import Word
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors
-from layoutrand.world.records import Record
 
 Whole = Callable[[bytes, str], bytes]
 """Makes an ordinary archive of a thin one, given its content and path; other content comes back as it is."""

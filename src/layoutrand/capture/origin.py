@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.cache.store import Cache
+from layoutrand.capture import source
+from layoutrand.capture.repository import Mirrors
+from layoutrand.capture.submodules import is_local
+from layoutrand.capture.worktree import git_state
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.config.config import Config
 from layoutrand.config.suite_build import SuiteBuild
 from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
 from layoutrand.platform import git_command
 from layoutrand.platform.disk import digest_of_input, sha256_bytes, write_files
-from layoutrand.world import source
-from layoutrand.world.repository import Mirrors
-from layoutrand.world.submodules import is_local
-from layoutrand.world.worktree import git_state
 
 Say = Callable[[str], None]
 """Takes one line about what is happening."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.capture.collect import Bench
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, draw
 from layoutrand.link import codecheck, moved_objects
@@ -18,7 +19,6 @@ from layoutrand.model import IDENTITY, Layout
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import PLAIN, is_code
 from layoutrand.platform.disk import cache_errors, remove_tree, sha256_file
-from layoutrand.usecases.collect import Bench
 
 NOT_LOADED_CODE = frozenset({".note.gnu.build-id"})
 """A hash of the whole file, symbol tables included."""

@@ -22,17 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from layoutrand.cache.capture_record import ROOT, CapturedLink
-from layoutrand.core import objects
-from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported
-from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
-from layoutrand.link import codecheck, lto
-from layoutrand.link.code import Code
-from layoutrand.linkers import linkline
-from layoutrand.linkers.linkers import RENAMING
-from layoutrand.objects import elf
-from layoutrand.objects.kinds import is_function_section
-from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
-from layoutrand.usecases.collect import (
+from layoutrand.capture import objects
+from layoutrand.capture.collect import (
     TEMPORARY,
     Bench,
     Draft,
@@ -43,9 +34,18 @@ from layoutrand.usecases.collect import (
     write_edited,
     write_tree,
 )
-from layoutrand.usecases.foresight import foreseen, foretold, mapped
-from layoutrand.usecases.identity import NOT_LOADED_CODE, first_difference, prove_identity, refuse_spread
-from layoutrand.world.records import Record
+from layoutrand.capture.foresight import foreseen, foretold, mapped
+from layoutrand.capture.identity import NOT_LOADED_CODE, first_difference, prove_identity, refuse_spread
+from layoutrand.capture.records import Record
+from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported
+from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
+from layoutrand.link import codecheck, lto
+from layoutrand.link.code import Code
+from layoutrand.linkers import linkline
+from layoutrand.linkers.linkers import RENAMING
+from layoutrand.objects import elf
+from layoutrand.objects.kinds import is_function_section
+from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 
 
 def ingest(record: Record, bench: Bench) -> tuple[CapturedLink, Code]:
