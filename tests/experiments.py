@@ -9,9 +9,9 @@ from pathlib import Path
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import NATIVE
 from layoutrand.model import BuildFailure, Execution, LayoutName, Measurement, Node
+from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.selection import Question, Selection, select
-from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 
 Data = Mapping[LayoutName, Sequence[Sequence[float]]]
 """Layout -> (execution, iteration); of a seed all executions in its round, of a control each in a round of its own."""

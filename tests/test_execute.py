@@ -21,6 +21,7 @@ from layoutrand.errors import CacheError, ConfigError, ResultsError, ToolNotFoun
 from layoutrand.host.watch import HostWatch
 from layoutrand.model import BuildFailure
 from layoutrand.platform.disk import sha256_file
+from layoutrand.results.file import exclusive_use, open_for_reading, open_for_writing, results_path
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare
 from layoutrand.usecases.documents import run_document
@@ -28,7 +29,6 @@ from layoutrand.usecases.execute import execute
 from layoutrand.usecases.experiment import current_experiment
 from layoutrand.usecases.run_plan import Request
 from layoutrand.world.measure import measure
-from layoutrand.world.results_file import exclusive_use, open_for_reading, open_for_writing, results_path
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 

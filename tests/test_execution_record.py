@@ -9,7 +9,7 @@ import pytest
 
 from layoutrand.errors import BundleError
 from layoutrand.model import Execution, Measurement
-from layoutrand.text.execution_record import from_json, to_json
+from layoutrand.results.execution_record import from_json, to_json
 from layoutrand.usecases.bout import read_record, record_key, record_of
 from layoutrand.usecases.experiment import slot_key
 from layoutrand.world.kept_output import keep_files

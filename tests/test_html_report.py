@@ -20,6 +20,7 @@ from layoutrand.config.config import parse
 from layoutrand.config.seeds import format_seeds
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import BuildFailure, Context, Measurement
+from layoutrand.results.file import open_for_reading, results_path
 from layoutrand.text.figures import canvas, plot, rows
 from layoutrand.text.html_report import render
 from layoutrand.text.quantities import quantity
@@ -32,7 +33,6 @@ from layoutrand.usecases.prebuilt import recorded_under
 from layoutrand.usecases.report import report
 from layoutrand.usecases.report_host import captures_of
 from layoutrand.usecases.sentences import of_ratio, of_suite
-from layoutrand.world.results_file import open_for_reading, results_path
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 SVG = {"s": "http://www.w3.org/2000/svg"}

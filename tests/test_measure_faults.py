@@ -17,11 +17,11 @@ import pytest
 
 from fakes import captures, make_binary, make_config, shell_binaries
 from layoutrand.platform import orphans
+from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 from layoutrand.usecases.execute import execute
 from layoutrand.usecases.experiment import current_experiment
 from layoutrand.usecases.run_plan import Request
 from layoutrand.world.measure import Command, measure
-from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 from layoutrand.world.workplace import Workplace, end_leftovers
 from workshop import require
 
@@ -278,7 +278,7 @@ sys.path[:0] = {sys.path!r}
 from pathlib import Path
 from test_measure_faults import Project, shell_binaries
 from layoutrand.errors import ResultsError
-from layoutrand.world.results_file import results_path
+from layoutrand.results.file import results_path
 project = Project(Path({str(tmp_path)!r}))
 binaries = shell_binaries(project.root / "c", "exit 0", systems=("a",), layouts=tuple(range(1, 41)))
 project.run(binaries[:1])

@@ -21,6 +21,7 @@ from layoutrand.errors import ConfigError
 from layoutrand.host.attempts import Attempts, is_due, is_to_be_repeated, that_count
 from layoutrand.host.watch import HostWatch
 from layoutrand.model import Measurement
+from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare
 from layoutrand.usecases.documents import analyse_document, compare_document, run_document
@@ -28,7 +29,6 @@ from layoutrand.usecases.execute import execute
 from layoutrand.usecases.experiment import current_experiment, slot_key
 from layoutrand.usecases.observe import Observer
 from layoutrand.usecases.run_plan import Request
-from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 

@@ -9,8 +9,8 @@ import pytest
 from layoutrand.cache.node_inputs import is_used, lock_beside, place_of, replicas
 from layoutrand.cache.store import Cache, collect, entries
 from layoutrand.errors import BundleError
+from layoutrand.results.file import exclusive_use
 from layoutrand.world.replica import Entry, depth, described, restored, send, shortened
-from layoutrand.world.results_file import exclusive_use
 from layoutrand.world.staging import Staging
 
 

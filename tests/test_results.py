@@ -12,7 +12,7 @@ import pytest
 
 from layoutrand.errors import ResultsError
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, Node, SlotKey
-from layoutrand.world.results_file import exclusive_use, open_for_reading, open_for_writing, results_path
+from layoutrand.results.file import exclusive_use, open_for_reading, open_for_writing, results_path
 
 EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
 CONTEXT = Context(
@@ -263,7 +263,7 @@ def test_strange_directory_names(tmp_path, name):
 
 
 def test_two_processes_that_create_the_file_at_once(path):
-    script = f"from pathlib import Path\nfrom layoutrand.world.results_file import *\nopen_for_writing(Path({str(path)!r})).close()"
+    script = f"from pathlib import Path\nfrom layoutrand.results.file import *\nopen_for_writing(Path({str(path)!r})).close()"
     processes = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(4)]
     assert [process.wait() for process in processes] == [0] * 4
     record(path, EXECUTION)
@@ -323,7 +323,7 @@ def test_exclusive_use_waits_and_says_so_once(path):
 def test_the_lock_dies_with_its_process(path):
     open_for_writing(path).close()
     script = (
-        "import os, signal\nfrom pathlib import Path\nfrom layoutrand.world.results_file import exclusive_use\n"
+        "import os, signal\nfrom pathlib import Path\nfrom layoutrand.results.file import exclusive_use\n"
         f"with exclusive_use(Path({str(path)!r}), wait_s=0, on_wait=print):\n    os.kill(os.getpid(), signal.SIGKILL)"
     )
     assert subprocess.run([sys.executable, "-c", script]).returncode == -9

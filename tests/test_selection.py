@@ -7,8 +7,8 @@ from fakes import make_config
 from layoutrand.errors import AnalysisError, ConfigError, ResultsError, UsageError
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import BuildFailure, Measurement
+from layoutrand.results.file import open_for_writing, results_path
 from layoutrand.usecases.experiment import current_context, current_experiment
-from layoutrand.world.results_file import open_for_writing, results_path
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK)

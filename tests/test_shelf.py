@@ -11,7 +11,7 @@ import pytest
 
 from layoutrand.errors import BundleError, DamagedRecord, ResultsError
 from layoutrand.platform.disk import sha256_bytes
-from layoutrand.world.project_id import project_id
+from layoutrand.results.project_id import project_id
 from layoutrand.world.shelf import Shelf
 
 

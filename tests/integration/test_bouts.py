@@ -25,6 +25,7 @@ from layoutrand.config.cluster import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
 from layoutrand.host.facts import processor
 from layoutrand.model import Execution
+from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 from layoutrand.usecases import bout_node, pools
 from layoutrand.usecases.bout import Bout, Ended, read_record, record_key, record_of
 from layoutrand.usecases.bout_orders import run_name
@@ -34,7 +35,6 @@ from layoutrand.usecases.experiment import slot_key
 from layoutrand.usecases.run_plan import Request, make_plan
 from layoutrand.usecases.selection import Question, select
 from layoutrand.world.measure import measure
-from layoutrand.world.results_file import open_for_reading, open_for_writing, results_path
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions, require

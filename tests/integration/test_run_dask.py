@@ -17,7 +17,7 @@ import pytest
 
 from daskkit import DaskCluster, dask
 from layoutrand.model import Execution
-from layoutrand.world.results_file import open_for_reading, results_path
+from layoutrand.results.file import open_for_reading, results_path
 from workshop import Workshop, main_calling, many_functions
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from layoutrand.model import Execution
-from layoutrand.world.results_file import open_for_reading, results_path
+from layoutrand.results.file import open_for_reading, results_path
 from slurmkit import SlurmCluster, slurm, wait_until
 from workshop import Workshop, main_calling, many_functions
 

@@ -29,6 +29,7 @@ from layoutrand.host.facts import host_facts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
 from layoutrand.platform.disk import sha256_bytes
+from layoutrand.results.file import open_for_writing, results_path
 from layoutrand.usecases.bout import Ended, record_key, record_of
 from layoutrand.usecases.bout_orders import run_name
 from layoutrand.usecases.bouts import Nodes, execute_on_nodes
@@ -36,7 +37,6 @@ from layoutrand.usecases.farm import Farm
 from layoutrand.usecases.linking import Linking
 from layoutrand.usecases.node import Answer, Reference
 from layoutrand.usecases.run_plan import Request, make_plan
-from layoutrand.world.results_file import open_for_writing, results_path
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions

@@ -89,8 +89,8 @@ def load_selection(
     config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], host: str | None
 ) -> Selection:
     """The results that belong to the question; raises `UsageError` where there are none at all."""
+    from layoutrand.results.file import open_for_reading, results_path
     from layoutrand.usecases.selection import Question, select
-    from layoutrand.world.results_file import open_for_reading, results_path
 
     path = results_path(directory)
     if not path.exists():

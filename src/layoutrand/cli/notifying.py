@@ -51,7 +51,7 @@ def notifying(command: str | None, directory: Path, terminal: Terminal) -> Itera
 
 def _notify(command: str, ending: Ending, directory: Path, terminal: Terminal) -> None:
     from layoutrand.platform.notify import notify
-    from layoutrand.world.results_file import results_path
+    from layoutrand.results.file import results_path
 
     trouble = notify(
         command,

@@ -191,7 +191,7 @@ def _page(question: _Question) -> Page:
 
 
 def _contexts(directory: Path, selection: Selection) -> list[Context]:
-    from layoutrand.world.results_file import open_for_reading, results_path
+    from layoutrand.results.file import open_for_reading, results_path
 
     with open_for_reading(results_path(directory)) as store:
         return store.contexts(selection.experiment)

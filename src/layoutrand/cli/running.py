@@ -205,6 +205,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.host.instrument_needs import check_instruments
     from layoutrand.host.tune import settle, tuned
     from layoutrand.host.tuning import Tuning
+    from layoutrand.results.file import open_for_writing, results_path
     from layoutrand.usecases.bouts import execute_on_nodes
     from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.execute import execute
@@ -212,7 +213,6 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.usecases.inputs import inputs_of
     from layoutrand.usecases.run_request import make_request
     from layoutrand.world.measure import measure
-    from layoutrand.world.results_file import open_for_writing, results_path
 
     failures = Failures() if told is None else told
     if not config.benchmarks:

@@ -16,7 +16,7 @@ from layoutrand.host.attempts import Attempts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, Execution, LayoutName, SlotKey
 from layoutrand.platform.disk import canonical_json, sha256_bytes
-from layoutrand.text.execution_record import from_json, slot_json, to_json
+from layoutrand.results.execution_record import from_json, slot_json, to_json
 from layoutrand.usecases.experiment import artefact_of
 from layoutrand.usecases.places import Place
 from layoutrand.world.replica import Entry

@@ -18,6 +18,7 @@ from layoutrand.host.attempts import Attempts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import STOCK, Binary
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
+from layoutrand.results.project_id import project_id
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.as_built import check_as_built
 from layoutrand.usecases.bout import Bout, Bundled, Orders
@@ -27,7 +28,6 @@ from layoutrand.usecases.node import VERSION
 from layoutrand.usecases.places import places_of
 from layoutrand.usecases.run_plan import Plan
 from layoutrand.usecases.run_progress import Known
-from layoutrand.world.project_id import project_id
 from layoutrand.world.replica import described, send
 from layoutrand.world.staging import Staging
 

@@ -19,6 +19,8 @@ from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
 from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.model import Execution, SlotKey
+from layoutrand.results.file import exclusive_use
+from layoutrand.results.store import ResultsStore
 from layoutrand.usecases.bout import Bout, Ended, record_key
 from layoutrand.usecases.bout_node import execute_bout
 from layoutrand.usecases.bout_orders import RUN_DIGITS, run_name, send_orders
@@ -28,8 +30,6 @@ from layoutrand.usecases.pools import Pools
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.run_progress import Known, Progress, Summary, summarised
 from layoutrand.usecases.shelved import Arrival, take_record, take_records
-from layoutrand.world.results import ResultsStore
-from layoutrand.world.results_file import exclusive_use
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging
 

@@ -21,11 +21,11 @@ from layoutrand.config.metric import Better
 from layoutrand.core.placement import values_of
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import MAX_SEED, Binary
+from layoutrand.results.file import open_for_reading
 from layoutrand.stats import Interval, ratio_interval
 from layoutrand.usecases.build import SystemBuild
 from layoutrand.usecases.selection import Question, Sample, select
 from layoutrand.usecases.suspects import Explanation, Suspect, is_worse, means_of
-from layoutrand.world.results_file import open_for_reading
 
 Verdict = Literal["confirmed", "not confirmed", "undecided"]
 

@@ -20,6 +20,8 @@ from layoutrand.host.machine_lock import machine_lock_path, only_one_measures
 from layoutrand.host.watch import HostWatch
 from layoutrand.model import Execution
 from layoutrand.platform.interrupts import noted_interrupts
+from layoutrand.results.file import exclusive_use
+from layoutrand.results.store import Records
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.as_built import check_as_built
 from layoutrand.usecases.judge import in_its_words, judge, of_the_program
@@ -29,8 +31,6 @@ from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.run_progress import Progress, Summary, known, summarised
 from layoutrand.usecases.staging import Stage, command_of, make_room
 from layoutrand.world.measure import Command, Outcome
-from layoutrand.world.results import Records
-from layoutrand.world.results_file import exclusive_use
 from layoutrand.world.spec_root import results_to_keep
 from layoutrand.world.workplace import Workplace, end_leftovers
 

@@ -22,11 +22,11 @@ from layoutrand.model import IDENTITY, Binary
 from layoutrand.objects import elf
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
 from layoutrand.platform.process import Runner
+from layoutrand.results.file import exclusive_use, results_path
 from layoutrand.usecases.execute import Executor
 from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.staging import Stage, command_of, make_room
 from layoutrand.world.measure import Outcome
-from layoutrand.world.results_file import exclusive_use, results_path
 from layoutrand.world.workplace import Room, Workplace, end_leftovers
 
 SLOWDOWN: Final = 100

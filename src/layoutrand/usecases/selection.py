@@ -30,9 +30,9 @@ from layoutrand.model import (
     LayoutName,
     Node,
 )
+from layoutrand.results.store import ResultsStore
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.iterations import all_warmup, read_now
-from layoutrand.world.results import ResultsStore
 
 Executions = tuple[tuple[float, ...], ...]
 """Measurements of one binary: (execution, iteration), warm-up left out."""

@@ -13,6 +13,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config
 from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
 from layoutrand.model import IDENTITY, Binary, LayoutName
+from layoutrand.results import file
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.analyse import choose_metrics
 from layoutrand.usecases.build import SystemBuild
@@ -24,7 +25,6 @@ from layoutrand.usecases.run_progress import Progress, Summary
 from layoutrand.usecases.run_request import make_request
 from layoutrand.usecases.selection import Sample, Selection
 from layoutrand.usecases.suspects import Explanation, Subject, enough_means, explain, hot_starts
-from layoutrand.world import results_file
 
 
 @dataclass(frozen=True)
@@ -170,10 +170,10 @@ def confirm(  # noqa: PLR0913 - what to confirm, with how much, and who is told
     request = _request(laboratory, config, build(seeds), sample.benchmark, seeds)
     studio, project = laboratory.studio, laboratory.project.resolve()
     target = results_path(laboratory.project)
-    ordinary = results_file.results_path(project)
+    ordinary = file.results_path(project)
     with (
-        results_file.exclusive_use(ordinary, wait_s=laboratory.wait_s, on_wait=studio.say),
-        results_file.open_for_writing(target) as store,
+        file.exclusive_use(ordinary, wait_s=laboratory.wait_s, on_wait=studio.say),
+        file.open_for_writing(target) as store,
     ):
         summary = execute(request, store=store, executor=studio.executor, progress=progress, say=studio.say)
     made, more = conclude(explanation, groups, config, laboratory.project, confidence=confidence)

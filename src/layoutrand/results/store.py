@@ -22,7 +22,7 @@ from typing import Protocol, Self
 from layoutrand.errors import ResultsError
 from layoutrand.host.attempts import Attempts
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, Node, SlotKey
-from layoutrand.world.results_rows import (
+from layoutrand.results.rows import (
     EXECUTION_COLUMNS,
     SLOT_COLUMNS,
     clean,
