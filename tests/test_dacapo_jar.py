@@ -6,7 +6,7 @@ import pytest
 
 from dacapokit import make_jar
 from layoutrand.errors import ConfigError
-from layoutrand.world.dacapo_jar import jar_facts
+from layoutrand.suites.dacapo_jar import jar_facts
 
 
 def facts(jar, tmp_path):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.config.readings import DacapoReading
-from layoutrand.text.suites.dacapo import judge
-from layoutrand.text.suites.verdict import Ended, Verdict
+from layoutrand.suites.dacapo_output import judge
+from layoutrand.suites.verdict import Ended, Verdict
 
 SAMPLES = Path(__file__).parents[2] / "shared/samples/dacapo"
 needs_samples = pytest.mark.skipif(

@@ -11,8 +11,8 @@ from dacapokit import make_jar, make_jdk, write_project
 from fakes import make_config
 from layoutrand.config.config import parse
 from layoutrand.errors import ClusterError, ConfigError, HostError
+from layoutrand.suites.expand import expanded
 from layoutrand.usecases.places import check_places, places_of
-from layoutrand.usecases.suites import expanded
 from speckit import make_spec_root
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from layoutrand.config.spec_cpu import SpecSuite
 from layoutrand.errors import ConfigError
-from layoutrand.text.suites.spec_config import base_problems, config_file, label_of, start_script
-from layoutrand.world.spec_root import read_base_config, read_root
+from layoutrand.suites.spec_config import base_problems, config_file, label_of, start_script
+from layoutrand.suites.spec_root import read_base_config, read_root
 from speckit import STANDIN, make_spec_root
 from wrapkit import NASTY, SHELLS
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from layoutrand.config.readings import SpecReading
-from layoutrand.text.suites.spec_cpu import build_problems, judge, stored_exehashes
-from layoutrand.text.suites.verdict import Ended
+from layoutrand.suites.spec_output import build_problems, judge, stored_exehashes
+from layoutrand.suites.verdict import Ended
 
 SAMPLES = Path(__file__).parents[2] / "shared/samples/spec"
 EXE = "benchspec/CPU/505.mcf_r/exe/mcf_r_base.layoutrand"

@@ -21,6 +21,7 @@ from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.process import InTurn, Runner
+from layoutrand.suites.expand import build_tools
 from layoutrand.usecases import prebuilt
 from layoutrand.usecases.binaries import as_failure, cached_binary, stock_key, store_stock
 from layoutrand.usecases.jdk_layouts import make_jdk_layouts
@@ -28,7 +29,6 @@ from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.usecases.memory import recall_capture, remember_build
 from layoutrand.usecases.rebuild import Rebuilt, rebuild
 from layoutrand.usecases.site import LinkingNodes, Progress, Site, refuse_twins, threads
-from layoutrand.usecases.suites import build_tools
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from layoutrand.model import Execution
 from layoutrand.platform.interrupts import noted_interrupts
 from layoutrand.results.file import exclusive_use
 from layoutrand.results.store import Records
+from layoutrand.suites.spec_root import results_to_keep
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.as_built import check_as_built
 from layoutrand.usecases.judge import in_its_words, judge, of_the_program
@@ -31,7 +32,6 @@ from layoutrand.usecases.run_plan import Plan, Request, make_plan
 from layoutrand.usecases.run_progress import Progress, Summary, known, summarised
 from layoutrand.usecases.staging import Stage, command_of, make_room
 from layoutrand.world.measure import Command, Outcome
-from layoutrand.world.spec_root import results_to_keep
 from layoutrand.world.workplace import Workplace, end_leftovers
 
 

@@ -17,10 +17,10 @@ from layoutrand.instruments.cachegrind import parse_counts
 from layoutrand.instruments.json_output import read_json_iterations
 from layoutrand.instruments.program_output import first_difference, read_iterations, with_last_words
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
-from layoutrand.text.suites.verdict import Ended, Verdict
-from layoutrand.usecases.suites import judge_suite
+from layoutrand.suites.expand import judge_suite
+from layoutrand.suites.spec_root import digests_of, text_files
+from layoutrand.suites.verdict import Ended, Verdict
 from layoutrand.world.measure import Command, Outcome, signal_name
-from layoutrand.world.spec_root import digests_of, text_files
 from layoutrand.world.workplace import Workplace
 
 

@@ -12,10 +12,8 @@ from layoutrand.config.spec_cpu import SpecSuite
 from layoutrand.config.suite_build import SuiteBuild
 from layoutrand.config.warmup import wrong_choices
 from layoutrand.errors import ConfigError
-from layoutrand.text.suites import dacapo as dacapo_output
-from layoutrand.text.suites import spec_cpu as spec_output
-from layoutrand.text.suites.verdict import Ended, Verdict
-from layoutrand.usecases import dacapo_suite, spec_suite
+from layoutrand.suites import dacapo_output, dacapo_suite, spec_output, spec_suite
+from layoutrand.suites.verdict import Ended, Verdict
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from layoutrand.config.config import Benchmark, Build, Config
 from layoutrand.config.dacapo import DacapoSuite
 from layoutrand.config.problems import explain
-from layoutrand.core.suites.dacapo_expansion import JVM_LIBRARIES, benchmarks, wrong
 from layoutrand.errors import ConfigError
-from layoutrand.world.dacapo_jar import jar_facts
+from layoutrand.suites.dacapo_expansion import JVM_LIBRARIES, benchmarks, wrong
+from layoutrand.suites.dacapo_jar import jar_facts
 
 
 def expand(suite: DacapoSuite, config: Config, project: Path) -> tuple[Build, list[Benchmark]]:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from layoutrand.core.suites.dacapo_expansion import Generation, JarFacts, generation_of
 from layoutrand.errors import ConfigError
+from layoutrand.suites.dacapo_expansion import Generation, JarFacts, generation_of
 
 _DESCRIPTION: Final = re.compile(r"(?:^|/)cnf/([^/]+)\.cnf$")
 _SIZE: Final = re.compile(r"^\s*size\s+([A-Za-z]\w*)\s", re.MULTILINE)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.config.readings import DacapoReading
-from layoutrand.text.suites.dacapo_messages import explanation
-from layoutrand.text.suites.verdict import Ended, Verdict
+from layoutrand.suites.dacapo_messages import explanation
+from layoutrand.suites.verdict import Ended, Verdict
 
 # Not anchored at the start: the benchmark may have written the beginning of a line just before.
 _LINE: Final = re.compile(

@@ -12,8 +12,8 @@ from typing import Final
 
 from layoutrand.config.readings import SpecReading
 from layoutrand.errors import UnreadableResults
+from layoutrand.suites.verdict import Ended, Verdict
 from layoutrand.text.spec_rsf import failure_of, rsf_results
-from layoutrand.text.suites.verdict import Ended, Verdict
 
 _FINISHED: Final = re.compile(r"^run(?:spec|cpu) finished at .+; \d+ total seconds elapsed", re.MULTILINE)
 _RETURN_CODE: Final = re.compile(r"non-zero return code \(exit code=(\d+), signal=(\d+)\)")

@@ -20,8 +20,7 @@ from layoutrand.config.spec_cpu import (
 from layoutrand.config.suite_build import SuiteBenchmark, SuiteBuild
 from layoutrand.errors import BuildFailed, CaptureFailed, ConfigError
 from layoutrand.platform.disk import sha256_file
-from layoutrand.text.suites import spec_config, spec_cpu
-from layoutrand.world import spec_root
+from layoutrand.suites import spec_config, spec_output, spec_root
 
 _OF_THE_BUILD: Final = {"mode", "env", "timeout_s", "commands", "artefacts"}
 _COMPILERS: Final = ("lr_cc=cc", "lr_cxx=c++", "lr_fc=gfortran")
@@ -139,7 +138,7 @@ def check_built(build: SuiteBuild, system: str, tree: Path, log: Path, status: i
     if status == 0 and all(made[folder] == sorted(names) for folder, names in build.expected().items()):
         return
     what = f"system {system!r}: SPEC CPU's tools "
-    problems = spec_cpu.build_problems(output, own)
+    problems = spec_output.build_problems(output, own)
     if problems or status != 0:
         told = "".join(f"\n  - {problem}" for problem in problems or [f"exit status {status}"])
         raise BuildFailed(f"{what}did not build what suite.benchmarks asks for:{told}", log=log)
@@ -167,7 +166,7 @@ def learned_hash(build: SuiteBuild, tree: Path) -> str:
     It is read from the hashes that SPEC's tools wrote into the config file, for benchmarks of one executable.
     """
     text = spec_root.written_config(tree, spec_config.CONFIG_NAME)
-    stored = {name: value for (name, _tune), value in spec_cpu.stored_exehashes(text).items()}
+    stored = {name: value for (name, _tune), value in spec_output.stored_exehashes(text).items()}
     for folder, names in build.expected().items():
         benchmark = folder.split("/")[-2]
         if len(names) == 1 and benchmark in stored:
