@@ -9,9 +9,9 @@ from typing import Final
 from layoutrand.config.config import Config
 from layoutrand.config.image import Image
 from layoutrand.errors import BuildError, HostError
+from layoutrand.jvm import image as images
 from layoutrand.model import Binary, LayoutName
 from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
-from layoutrand.world import image as images
 from layoutrand.world.loaded import loaded_files
 from layoutrand.world.workplace import Room, Workplace
 

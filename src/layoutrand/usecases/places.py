@@ -11,10 +11,10 @@ from typing import Literal
 from layoutrand.config.config import Config
 from layoutrand.config.dacapo import DacapoSuite
 from layoutrand.errors import ClusterError, ConfigError, HostError
+from layoutrand.jvm import image as images
 from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
 from layoutrand.suites.dacapo_jar import jar_facts
 from layoutrand.suites.spec_root import read_root
-from layoutrand.world import image as images
 
 _Kind = Literal["file", "template", "jar", "spec"]
 

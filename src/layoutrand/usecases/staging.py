@@ -14,10 +14,10 @@ from layoutrand.config.suite_build import SuiteBenchmark
 from layoutrand.instruments import perf_stat
 from layoutrand.instruments.cachegrind import command_prefix
 from layoutrand.instruments.counters import make_fifo
+from layoutrand.jvm.proof import JdkProofs
 from layoutrand.platform.disk import write_files
 from layoutrand.usecases.conditions import conditions_of
 from layoutrand.usecases.images import Images
-from layoutrand.usecases.jdk_proof import JdkProofs
 from layoutrand.usecases.run_plan import Plan, Request
 from layoutrand.world.measure import Command
 from layoutrand.world.workplace import Room, Workplace

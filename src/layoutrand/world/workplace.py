@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import CacheError, ResultsError
+from layoutrand.jvm.image import link_tree
 from layoutrand.platform.orphans import end_processes
-from layoutrand.world.image import link_tree
 
 _ROOM: Final = "x"
 _COPIES: Final = "copies"

@@ -9,9 +9,9 @@ from layoutrand.config.config import Config
 from layoutrand.config.jdk import JvmFacts, factors_of_a_jdk, moved_classes, words_of_the_jvm
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import LayoutNotApplied
+from layoutrand.jvm.start import observed
 from layoutrand.model import STOCK, Binary, LayoutName
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.usecases.jvm_start import observed
 
 
 class JdkProofs:

@@ -10,9 +10,9 @@ from layoutrand.config import jdk
 from layoutrand.config.command import SYSTEM_PATH
 from layoutrand.config.jdk import JvmFacts
 from layoutrand.errors import LayoutNotApplied
+from layoutrand.jvm.log import jvm_facts
 from layoutrand.model import Binary
 from layoutrand.platform.process import Runner
-from layoutrand.text.jvm_log import jvm_facts
 
 TIMEOUT_S: Final = 600.0
 _LOG: Final = "layoutrand-jvm.log"
