@@ -12,13 +12,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from layoutrand.build.build import SystemBuild, all_layouts
 from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import Config, parse
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 from layoutrand.usecases.bouts import Nodes, execute_on_nodes
-from layoutrand.usecases.build import SystemBuild, all_layouts
 from layoutrand.usecases.run_plan import Request
 from layoutrand.usecases.run_progress import Progress, Summary
 from layoutrand.usecases.run_request import make_request

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from buildkit import compiled, link_with, run
-from layoutrand.core import descent
+from layoutrand.build import descent
 from layoutrand.objects import elf
 
 MAIN = """

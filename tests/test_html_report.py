@@ -12,6 +12,7 @@ import pytest
 
 from experiments import execution, measured, selected, write
 from fakes import make_config
+from layoutrand.build.prebuilt import recorded_under
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
 from layoutrand.capture.tools import tools_of
@@ -29,7 +30,6 @@ from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare
 from layoutrand.usecases.experiment import current_context
 from layoutrand.usecases.importing import ImportQuestion, import_selection
-from layoutrand.usecases.prebuilt import recorded_under
 from layoutrand.usecases.report import report
 from layoutrand.usecases.report_host import captures_of
 from layoutrand.usecases.sentences import of_ratio, of_suite

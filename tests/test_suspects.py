@@ -9,13 +9,13 @@ import pytest
 
 from experiments import execution, measured, selected, write
 from fakes import make_binary, make_config
+from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import parse
 from layoutrand.core.hotness import HotFunction, Hotness
 from layoutrand.core.placement import Feature, all_features, design
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import Experiment
 from layoutrand.stats import Interval, screen_features, split_factor
-from layoutrand.usecases.build import SystemBuild
 from layoutrand.usecases.confirming import (
     Confirmation,
     Groups,

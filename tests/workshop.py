@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from layoutrand.build.build import Progress, SystemBuild, all_layouts, build
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config, parse
 from layoutrand.errors import ToolNotFound
@@ -23,7 +24,6 @@ from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.packages import apt_command
 from layoutrand.platform.process import Runner, SubprocessRunner
-from layoutrand.usecases.build import Progress, SystemBuild, all_layouts, build
 
 LINKERS = {"gnu": "ld.bfd", "lld-19": "ld.lld-19", "lld-14": "ld.lld-14"}
 SEEDS = range(1, 5)

@@ -76,7 +76,7 @@ class Verification:
 
     ``tau_identity`` is Kendall's tau-a between its section order and identity's, ``tau_request`` between the order
     achieved and the order asked for (1.0, or the binary would have been refused).  ``post_processed`` is how much of
-    the verified link is proved to be in the file, one of `layoutrand.core.descent`; other than "file as linked" only
+    the verified link is proved to be in the file, one of `layoutrand.build.descent`; other than "file as linked" only
     where the user's own build worked on the file after the link.
     """
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.build.build import SystemBuild
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.linkers import toolbox
 from layoutrand.model import BuildFailure
 from layoutrand.platform.packages import apt_command
-from layoutrand.usecases.build import SystemBuild
 from workshop import FILLER, Workshop, alive, main_calling, many_functions, only_error, require
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"

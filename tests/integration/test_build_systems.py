@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from layoutrand.build.build import SystemBuild
 from layoutrand.model import LayoutName
-from layoutrand.usecases.build import SystemBuild
 from workshop import Built, Workshop, in_order, many_functions, only_error, output, programs_of, require
 
 SEEDS = (1, 2, 3)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from execkit import MAKEFILE, NAMES, direct
+from layoutrand.build import apply
 from layoutrand.capture.collect import Place
 from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.config.config import LayoutPolicy
@@ -29,7 +30,6 @@ from layoutrand.errors import (
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.trials import is_of_a_trial, is_trial
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.usecases import apply
 from workshop import Workshop, in_order, main_calling, many_functions, require
 from wrapkit import dumped, linker_script
 

@@ -6,13 +6,13 @@ import os
 import pytest
 
 from gitkit import commit, git, make
+from layoutrand.build.build import all_layouts
+from layoutrand.build.reuse import explain, explain_document
+from layoutrand.build.site import Progress
 from layoutrand.cache.store import Cache, collect
 from layoutrand.errors import BuildFailed
 from layoutrand.model import STOCK
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.usecases.build import all_layouts
-from layoutrand.usecases.explain import explain, explain_document
-from layoutrand.usecases.site import Progress
 from workshop import FILLER, main_calling, whole
 
 COMMAND = "echo built >> {log}; $CC -c main.c pad.c && $CC -o prog main.o pad.o"

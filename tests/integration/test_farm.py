@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
+from layoutrand.build.binaries import binary_key
+from layoutrand.build.build import SystemBuild, all_layouts, build
+from layoutrand.build.build_document import build_document
+from layoutrand.build.site import Progress
 from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.errors import ClusterError
 from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.platform.process import Completed, SubprocessRunner
 from layoutrand.usecases import node as nodes
-from layoutrand.usecases.binaries import binary_key
-from layoutrand.usecases.build import SystemBuild, all_layouts, build
-from layoutrand.usecases.build_document import build_document
 from layoutrand.usecases.farm import Farm, take_linked
 from layoutrand.usecases.node import Answer, Chunk, link_chunk
-from layoutrand.usecases.site import Progress
 from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions, only_error, programs_of, whole
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.build.inspect import inspect
 from layoutrand.errors import ConfigError, FeatureUnsupported
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.usecases.inspect import inspect
 from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, file_offset
 from workshop import Built, Workshop, in_order, many_functions, only_error, output, programs_of, require, symbols
 

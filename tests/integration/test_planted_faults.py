@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.build.build import SystemBuild
 from layoutrand.objects import elf
 from layoutrand.platform.process import Completed, SubprocessRunner
-from layoutrand.usecases.build import SystemBuild
 from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, file_offset, order_file, rewrite_order, symbol
 from workshop import Workshop, main_calling, many_functions, whole
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.build import descent
+from layoutrand.build.build import SystemBuild
 from layoutrand.cache import store as caches
 from layoutrand.cache.store import Cache
-from layoutrand.core import descent
 from layoutrand.model import IDENTITY, STOCK
-from layoutrand.usecases.build import SystemBuild
 from workshop import Built, Workshop, in_order, main_calling, many_functions, only_error, output, require, whole
 
 COMPILE = "$CC -c *.c && "

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from fakes import make_config
+from layoutrand.build.linking import Linking
 from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import LayoutPolicy
@@ -34,7 +35,6 @@ from layoutrand.usecases.bout import Ended, record_key, record_of
 from layoutrand.usecases.bout_orders import run_name
 from layoutrand.usecases.bouts import Nodes, execute_on_nodes
 from layoutrand.usecases.farm import Farm
-from layoutrand.usecases.linking import Linking
 from layoutrand.usecases.node import Answer, Reference
 from layoutrand.usecases.run_plan import Request, make_plan
 from layoutrand.world.shelf import Shelf

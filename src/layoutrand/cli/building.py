@@ -16,9 +16,9 @@ from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK
 
 if TYPE_CHECKING:
+    from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.model import BuildFailure, LayoutName
-    from layoutrand.usecases.build import SystemBuild
 
 
 def build(  # noqa: PLR0913 - one parameter for each option
@@ -39,11 +39,11 @@ def build(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Capture each system once, then link and verify a binary for every seed (or build each, in rebuild mode)."""
+    from layoutrand.build.build import all_layouts
+    from layoutrand.build.build_document import build_document
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.errors import ToolNotFound
     from layoutrand.host.instrument_needs import check_instruments
-    from layoutrand.usecases.build import all_layouts
-    from layoutrand.usecases.build_document import build_document
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.on_executor(options.in_mode(options.load_config(directory), mode), executor)
@@ -73,11 +73,11 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
     terminal: Terminal,
 ) -> list[SystemBuild]:
     """Build, with a progress bar."""
+    from layoutrand.build.build import build as build_systems
+    from layoutrand.build.site import Progress
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases.build import build as build_systems
     from layoutrand.usecases.farming import farm_of
-    from layoutrand.usecases.site import Progress
 
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
@@ -148,9 +148,9 @@ def show_failures(failures: Sequence[BuildFailure], page: Page) -> None:
 
 def relink_record(record: Path, order: Path) -> int:
     """Lay out one recorded link in place; what the helper has a client do that does not see the same files."""
+    from layoutrand.build.apply import Order, relink_recorded
     from layoutrand.capture.link_memory import LinkMemory
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases.apply import Order, relink_recorded
 
     relink_recorded(record, Order.read(order), SubprocessRunner(), LinkMemory(), os.replace)
     return 0
@@ -158,8 +158,8 @@ def relink_record(record: Path, order: Path) -> int:
 
 def relink_helper(order: Path, descriptor: int) -> int:
     """Lay out the links of one build as the linker wrappers of `exec` and of rebuild mode ask for it."""
+    from layoutrand.build.link_helper import RelinkService
     from layoutrand.platform.helper import Client, serve
-    from layoutrand.usecases.relink_service import RelinkService
 
     class Service(RelinkService):
         """Tells of errors as the command line does: standard error is the client's."""

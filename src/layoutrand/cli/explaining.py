@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from layoutrand.cli.terminal import Page, Terminal
 
 if TYPE_CHECKING:
+    from layoutrand.build.reuse import Binaries, Explanation, Verdict
     from layoutrand.cache.difference import FileChanges, Part
     from layoutrand.config.config import Config
     from layoutrand.model import LayoutName
-    from layoutrand.usecases.explain import Binaries, Explanation, Verdict
 
 _MOST_FILES = 12
 _LONGEST = 60
@@ -25,10 +25,10 @@ def explain_build(
     config: Config, directory: Path, systems: Sequence[str], layouts: Sequence[LayoutName], terminal: Terminal
 ) -> int:
     """Show what a build would reuse and make, and why; exit status 1 if a system could not be judged."""
+    from layoutrand.build.reuse import explain, explain_document
+    from layoutrand.build.site import Progress
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases.explain import explain, explain_document
-    from layoutrand.usecases.site import Progress
 
     built = [name for name in systems if config.systems[name].prebuilt is None]
     for name in systems:

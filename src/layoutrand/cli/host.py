@@ -73,6 +73,7 @@ def demo(
     quiet: options.Quiet = False,
 ) -> int:
     """All of it on the built-in example, in about a minute: build, run, analyse, compare."""
+    from layoutrand.build.demo_needs import check_needs, left_out
     from layoutrand.capture.example import copy_example
     from layoutrand.cli import analysis, building, failing, reporting, running
     from layoutrand.cli.report import write_report
@@ -81,7 +82,6 @@ def demo(
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.analyse import analyse
     from layoutrand.usecases.compare import compare
-    from layoutrand.usecases.demonstrating import check_needs, left_out
 
     terminal = options.terminal(json=False, quiet=quiet)
     check_needs(SubprocessRunner())

@@ -13,9 +13,9 @@ from layoutrand.platform.disk import write_atomically
 from layoutrand.text import markdown
 
 if TYPE_CHECKING:
+    from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.usecases.analyse import AnalysisReport
-    from layoutrand.usecases.build import SystemBuild
     from layoutrand.usecases.compare import Comparison
     from layoutrand.usecases.run_progress import Summary
 

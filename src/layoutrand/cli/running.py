@@ -18,9 +18,9 @@ from layoutrand.cli.terminal import Page, Terminal
 from layoutrand.text.quantities import NO_BOUNDS, percent
 
 if TYPE_CHECKING:
+    from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.usecases.aa import SelfComparison
-    from layoutrand.usecases.build import SystemBuild
     from layoutrand.usecases.run_progress import Progress, Summary
 
 Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
@@ -200,6 +200,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     confidence: float = 0.95, tune: bool = False, told: Failures | None = None,
 ) -> tuple[Summary, list[SystemBuild]]:  # fmt: skip
     """Build what is missing, then execute what has no result yet; ``told`` learns which failures were shown."""
+    from layoutrand.build.build import all_layouts
     from layoutrand.cli.progress import show_progress
     from layoutrand.errors import UsageError
     from layoutrand.host.instrument_needs import check_instruments
@@ -207,7 +208,6 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.host.tuning import Tuning
     from layoutrand.results.file import open_for_writing, results_path
     from layoutrand.usecases.bouts import execute_on_nodes
-    from layoutrand.usecases.build import all_layouts
     from layoutrand.usecases.execute import execute
     from layoutrand.usecases.farming import nodes_of
     from layoutrand.usecases.inputs import inputs_of

@@ -97,10 +97,10 @@ def bundle_export(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Put a system's capture from the cache into a directory, and print the digest that names it."""
+    from layoutrand.build.site import Progress
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.carrying import export_system
-    from layoutrand.usecases.site import Progress
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)

@@ -30,15 +30,15 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """The order asked for, the order achieved, and how far two layouts are apart."""
+    from layoutrand.build.binaries import kept_addresses
+    from layoutrand.build.descent import AS_LINKED
+    from layoutrand.build.inspect import inspect as inspect_binary
+    from layoutrand.build.inspect import inspect_document
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.config.seeds import parse_layout
-    from layoutrand.core.descent import AS_LINKED
     from layoutrand.link.freedom import only_one_layout
     from layoutrand.model import IDENTITY
-    from layoutrand.usecases.binaries import kept_addresses
-    from layoutrand.usecases.inspect import inspect as inspect_binary
-    from layoutrand.usecases.inspect import inspect_document
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.on_executor(options.in_mode(options.load_config(directory), mode), "local")

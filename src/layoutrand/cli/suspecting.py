@@ -15,9 +15,9 @@ from layoutrand.cli.terminal import Page, Terminal
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
+    from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.model import LayoutName
-    from layoutrand.usecases.build import SystemBuild
     from layoutrand.usecases.run_progress import Progress
     from layoutrand.usecases.selection import Selection
     from layoutrand.usecases.suspecting import Confirmed, Laboratory, Unexplained

@@ -61,10 +61,10 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
 
     The exit status is the command's, or 1 if that is 0 and a program did not get the layout.
     """
+    from layoutrand.build.exec import Wish, execute_wrapped
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.seeds import parse_layout
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases.wrapped import Wish, execute_wrapped
 
     terminal = options.terminal(json=False, quiet=quiet)
     wish = Wish(parse_layout(seed), tuple(only or ()), tuple(excepted or ()))

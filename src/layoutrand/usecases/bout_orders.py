@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from layoutrand.build.as_built import check_as_built
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
 from layoutrand.config.cluster import Engine
@@ -20,7 +21,6 @@ from layoutrand.model import STOCK, Binary
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
 from layoutrand.results.project_id import project_id
 from layoutrand.usecases import experiment as experiments
-from layoutrand.usecases.as_built import check_as_built
 from layoutrand.usecases.bout import Bout, Bundled, Orders
 from layoutrand.usecases.bundle import export_capture
 from layoutrand.usecases.inputs import inputs_of

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.build.build import find_order
+from layoutrand.build.earlier_builds import recall_capture
+from layoutrand.build.site import Progress, Site
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Origins
 from layoutrand.config.config import Config
@@ -18,10 +21,7 @@ from layoutrand.core.bundle import is_digest
 from layoutrand.errors import BundleError, CacheError, UsageError
 from layoutrand.platform.disk import canonical_json
 from layoutrand.platform.process import Runner
-from layoutrand.usecases.build import find_order
 from layoutrand.usecases.bundle import Travelled, export_capture, import_capture
-from layoutrand.usecases.memory import recall_capture
-from layoutrand.usecases.site import Progress, Site
 from layoutrand.world.staging import Staging
 
 SCHEMA: Final = "layoutrand/carried/1"

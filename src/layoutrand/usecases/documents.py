@@ -9,13 +9,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from layoutrand.build.build_document import build_failure_json
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.model import Execution
 from layoutrand.stats import Interval
 from layoutrand.usecases.aa import Halves, aa_document
 from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
 from layoutrand.usecases.basis import basis, basis_json
-from layoutrand.usecases.build_document import build_failure_json
 from layoutrand.usecases.compare import BenchmarkRatio, Comparison, SuiteRatio
 from layoutrand.usecases.findings import Findings
 from layoutrand.usecases.node_document import node_table_json, sample_nodes_json

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from layoutrand.build.as_built import check_as_built
 from layoutrand.config import command as commands
 from layoutrand.config.schedule import SIMULATED, Slot
 from layoutrand.config.suite_build import SuiteBenchmark
@@ -24,7 +25,6 @@ from layoutrand.results.file import exclusive_use
 from layoutrand.results.store import Records
 from layoutrand.suites.spec_root import results_to_keep
 from layoutrand.usecases import experiment as experiments
-from layoutrand.usecases.as_built import check_as_built
 from layoutrand.usecases.judge import in_its_words, judge, of_the_program
 from layoutrand.usecases.live import Live
 from layoutrand.usecases.observe import Observed, Observer

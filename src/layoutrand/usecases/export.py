@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutrand import __version__
+from layoutrand.build.build_document import build_failure_json
 from layoutrand.errors import AnalysisError
 from layoutrand.model import IDENTITY, STOCK, Execution
 from layoutrand.text import exports
 from layoutrand.text.foreign_fields import plain
 from layoutrand.text.importers.rows import FailedRun, Imported, Row
 from layoutrand.usecases.analyse import choose_metrics
-from layoutrand.usecases.build_document import build_failure_json
 from layoutrand.usecases.selection import Sample, Selection
 
 

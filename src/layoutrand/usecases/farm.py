@@ -14,6 +14,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from layoutrand.build.binaries import binary_of, cached_binary
+from layoutrand.build.linking import Linking, Reference
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
@@ -21,10 +23,8 @@ from layoutrand.config.cluster import Remote
 from layoutrand.errors import BundleError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
-from layoutrand.usecases.binaries import binary_of, cached_binary
 from layoutrand.usecases.bundle import export_capture
 from layoutrand.usecases.dealing import Dealer, Problem
-from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.usecases.node import VERSION, Answer, Chunk, link_chunk
 from layoutrand.world.staging import Staging
 

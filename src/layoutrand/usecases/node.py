@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Final
 
 import layoutrand
+from layoutrand.build.binaries import cached_binary
+from layoutrand.build.linking import Linking, Reference
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.config.build_recipe import BUILD_VERSION
@@ -26,9 +28,7 @@ from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import sha256_file, tail
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.usecases.binaries import cached_binary
 from layoutrand.usecases.bundle import import_capture
-from layoutrand.usecases.linking import Linking, Reference
 from layoutrand.world.staging import Staging
 
 VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}"

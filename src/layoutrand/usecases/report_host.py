@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
 from layoutrand.capture.tools import tools_of
@@ -21,7 +22,6 @@ from layoutrand.text.quantities import quantity
 from layoutrand.usecases.basis import node_words
 from layoutrand.usecases.experiment import is_pool
 from layoutrand.usecases.images import image_key
-from layoutrand.usecases.prebuilt import origin_of, recorded_under
 from layoutrand.usecases.selection import Selection
 
 _FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "args", "prebuilt", "rev")

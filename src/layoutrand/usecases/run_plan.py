@@ -42,7 +42,7 @@ class Request:
     ``benchmarks`` are names, empty for all. The seeds are those of the binaries and failures; a control is executed
     where ``run.controls`` lists it and a binary (or failure) of it is given. ``rounds`` are seeds of rounds beyond
     those: prebuilt systems have no binary of a seed, and take part in its round all the same. ``origins`` tells
-    apart the systems whose images differ (see `layoutrand.usecases.prebuilt.origin_of`). ``wait_s`` is how long to
+    apart the systems whose images differ (see `layoutrand.build.prebuilt.origin_of`). ``wait_s`` is how long to
     wait for another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
     ``exehash_is_sha256`` names the systems whose suite is known to record the SHA-256 of executables. ``jvms`` has
     what a JVM said of itself in each layout of a JDK that is taken as it is. ``linked`` are the captures whose

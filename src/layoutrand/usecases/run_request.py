@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from layoutrand.build.build import SystemBuild
+from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.capture.tools import tools_of
 from layoutrand.config.config import Config
-from layoutrand.usecases.build import SystemBuild
 from layoutrand.usecases.images import image_key
-from layoutrand.usecases.prebuilt import origin_of, recorded_under
 from layoutrand.usecases.run_plan import Request
 
 

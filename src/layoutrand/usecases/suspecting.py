@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.build.build import SystemBuild
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config
 from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
@@ -16,7 +17,6 @@ from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
 from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.analyse import choose_metrics
-from layoutrand.usecases.build import SystemBuild
 from layoutrand.usecases.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
 from layoutrand.usecases.execute import execute
 from layoutrand.usecases.hot_functions import Studio, profile_of

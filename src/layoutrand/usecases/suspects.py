@@ -16,10 +16,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.build import descent
+from layoutrand.build.binaries import kept_addresses
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.config.metric import Better
-from layoutrand.core import descent
 from layoutrand.core.hotness import Hotness, function_names, hot_functions, mangled, renamed
 from layoutrand.core.placement import Feature, design, features
 from layoutrand.errors import AnalysisError, FeatureUnsupported
@@ -42,7 +43,6 @@ from layoutrand.stats import (
 from layoutrand.stats.levels import nested
 from layoutrand.stats.screening import FEWEST
 from layoutrand.usecases.analyse import measurements
-from layoutrand.usecases.binaries import kept_addresses
 from layoutrand.usecases.nodes import freed
 from layoutrand.usecases.selection import Sample
 

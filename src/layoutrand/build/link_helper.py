@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from layoutrand.build.apply import Order, relink_recorded
 from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.platform.helper import Client, helper
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.usecases.apply import Order, relink_recorded
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.build.binaries import as_failure, binary_key, store_linked
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import LayoutPolicy
@@ -20,7 +21,6 @@ from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.process import Runner
-from layoutrand.usecases.binaries import as_failure, binary_key, store_linked
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from layoutrand.build.binaries import binary_key, cached_binary, stock_key
+from layoutrand.build.build import find_order
+from layoutrand.build.earlier_builds import Remembered, latest_build, recall_capture
+from layoutrand.build.rebuild import reference_key
+from layoutrand.build.site import Progress, Site
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
 from layoutrand.cache.store import Cache
@@ -22,11 +27,6 @@ from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK, LayoutName
 from layoutrand.platform.git_command import readable
 from layoutrand.platform.process import Runner
-from layoutrand.usecases.binaries import binary_key, cached_binary, stock_key
-from layoutrand.usecases.build import find_order
-from layoutrand.usecases.memory import Remembered, latest_build, recall_capture
-from layoutrand.usecases.rebuild import reference_key
-from layoutrand.usecases.site import Progress, Site
 
 State = Literal["reused", "to build", "error"]
 

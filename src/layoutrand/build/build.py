@@ -7,6 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from layoutrand.build import prebuilt
+from layoutrand.build.binaries import as_failure, cached_binary, stock_key, store_stock
+from layoutrand.build.earlier_builds import recall_capture, remember_build
+from layoutrand.build.jdk_layouts import make_jdk_layouts
+from layoutrand.build.linking import Linking, Reference
+from layoutrand.build.rebuild import Rebuilt, rebuild
+from layoutrand.build.site import LinkingNodes, Progress, Site, refuse_twins, threads
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.capture.instrument import Order, build_stock, capture, make_order
@@ -22,13 +29,6 @@ from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.process import InTurn, Runner
 from layoutrand.suites.expand import build_tools
-from layoutrand.usecases import prebuilt
-from layoutrand.usecases.binaries import as_failure, cached_binary, stock_key, store_stock
-from layoutrand.usecases.jdk_layouts import make_jdk_layouts
-from layoutrand.usecases.linking import Linking, Reference
-from layoutrand.usecases.memory import recall_capture, remember_build
-from layoutrand.usecases.rebuild import Rebuilt, rebuild
-from layoutrand.usecases.site import LinkingNodes, Progress, Site, refuse_twins, threads
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from layoutrand.build import descent
 from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.capture.collect import Bench, Place
@@ -33,7 +34,6 @@ from layoutrand.capture.records import Record, read_record, read_records
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.config import LayoutPolicy, as_dict
 from layoutrand.config.toolchain import Toolchain
-from layoutrand.core import descent
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from layoutrand.build.site import Site
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
 from layoutrand.capture.instrument import Order
 from layoutrand.config.build_recipe import Variant
 from layoutrand.platform.disk import canonical_json, sha256_bytes
-from layoutrand.usecases.site import Site
 
 _VERSION: Final = 1  # of what is remembered of the latest build; another version's is as good as none
 

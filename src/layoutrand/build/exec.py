@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.build import apply
+from layoutrand.build.aftermath import Aftermath, look
+from layoutrand.build.apply import Outcome
+from layoutrand.build.link_helper import relinking
 from layoutrand.cache.store import Cache
 from layoutrand.capture.collect import Place
 from layoutrand.capture.records import read_records
@@ -20,10 +24,6 @@ from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import STOCK, LayoutName
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.platform.process import Runner
-from layoutrand.usecases import apply
-from layoutrand.usecases.aftermath import Aftermath, look
-from layoutrand.usecases.apply import Outcome
-from layoutrand.usecases.relink_service import relinking
 
 _MOST_LISTED = 12
 

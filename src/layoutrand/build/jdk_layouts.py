@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from layoutrand.build.binaries import as_failure, cached_binary, store_file
+from layoutrand.build.site import Site, refuse_twins, threads
 from layoutrand.config import jdk
 from layoutrand.config.jdk import CDS_ORDER, JvmFacts
 from layoutrand.errors import BuildError, BuildFailed, LayoutrandError
@@ -17,8 +19,6 @@ from layoutrand.jvm.start import observed, run_java
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName, Verification
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, sha256_file
-from layoutrand.usecases.binaries import as_failure, cached_binary, store_file
-from layoutrand.usecases.site import Site, refuse_twins, threads
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from layoutrand.build.build import SystemBuild
 from layoutrand.model import Binary, BuildFailure
-from layoutrand.usecases.build import SystemBuild
 
 
 def build_document(results: Sequence[SystemBuild]) -> dict[str, Any]:

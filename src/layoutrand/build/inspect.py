@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from layoutrand.build import descent
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.config.config import Config
-from layoutrand.core import descent
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.distance import adjacent_kept, kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from layoutrand.build import descent
+from layoutrand.build.linking import Linking, Reference
 from layoutrand.cache.store import Cache
 from layoutrand.capture.libraries import companions
 from layoutrand.capture.origin import Origins, Say
 from layoutrand.config.config import Config
-from layoutrand.core import descent
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.interrupts import prompt_interrupts
 from layoutrand.platform.process import Runner
-from layoutrand.usecases.linking import Linking, Reference
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 For builds whose artefact is not what the linker wrote: stripped, converted, packed, signed.  What the whole build
 leaves is the binary.  Three things are proved of it: the link inside the build has the layout asked for, as in every
 mode (`apply`); the program is that of identity, which is built first (`apply.program_digest`); and the artefact
-descends from that link, as far as `core.descent` can tell.  How far is recorded.
+descends from that link, as far as `build.descent` can tell.  How far is recorded.
 
 Builds happen as many at a time as there are jobs, and jobs left over go into each build's own -j.
 """
@@ -16,25 +16,24 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from layoutrand.build import apply, descent
+from layoutrand.build.binaries import as_failure, binary_key, cached_binary, store_linked
+from layoutrand.build.descend import Build, Descendant, descend, difference
+from layoutrand.build.earlier_builds import remember_build
+from layoutrand.build.link_helper import relinking
+from layoutrand.build.site import Site, refuse_twins, threads
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.capture.collect import Place
 from layoutrand.capture.instrument import Order, built, suite_facts
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.config import LayoutPolicy
-from layoutrand.core import descent
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
 from layoutrand.link.relink import Linked
 from layoutrand.linkers import linkline
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
-from layoutrand.usecases import apply
-from layoutrand.usecases.binaries import as_failure, binary_key, cached_binary, store_linked
-from layoutrand.usecases.descend import Build, Descendant, descend, difference
-from layoutrand.usecases.memory import remember_build
-from layoutrand.usecases.relink_service import relinking
-from layoutrand.usecases.site import Site, refuse_twins, threads
 
 Results = dict[str, Binary | BuildFailure]
 """By artefact."""

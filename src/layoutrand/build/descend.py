@@ -8,16 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
+from layoutrand.build import apply, descent
+from layoutrand.build.apply import Outcome, Proof
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.instrument import artefact_of, other_names
-from layoutrand.core import descent
 from layoutrand.errors import CaptureFailed, LayoutNotApplied
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code
 from layoutrand.linkers import linkline
 from layoutrand.model import Section
-from layoutrand.usecases import apply
-from layoutrand.usecases.apply import Outcome, Proof
 
 
 @dataclass(frozen=True)

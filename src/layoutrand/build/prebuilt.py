@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from layoutrand.build.binaries import as_failure, cached_binary, stock_key, store_stock
+from layoutrand.build.site import Site
 from layoutrand.config.config import Config
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import STOCK, Binary, BuildFailure
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
-from layoutrand.usecases.binaries import as_failure, cached_binary, stock_key, store_stock
-from layoutrand.usecases.site import Site
 
 
 def take(site: Site, name: str) -> list[Binary | BuildFailure]:

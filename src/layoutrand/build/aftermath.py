@@ -1,7 +1,7 @@
 """What a wrapped command left: where the outputs of its links are now, and programs that no wrapper saw the link of.
 
 Only contents tell: a program is moved, copied, stripped and installed under other names after its link.  What a file
-and the link it comes from have in common is its build id or its code (`core.descent.Marks`).
+and the link it comes from have in common is its build id or its code (`build.descent.Marks`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from layoutrand.build import descent
+from layoutrand.build.apply import Outcome
+from layoutrand.build.descent import Marks
+from layoutrand.build.programs import installed, programs_in
 from layoutrand.capture.records import Record
-from layoutrand.core import descent
-from layoutrand.core.descent import Marks
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects import elf
-from layoutrand.usecases.apply import Outcome
-from layoutrand.world.programs import installed, programs_in
 
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 

@@ -1,0 +1,1 @@
+"""Systems x layouts -> verified binaries: relinked, rebuilt, taken as they are, or laid out inside any command."""
