@@ -16,12 +16,12 @@ from layoutrand.build.build import SystemBuild, all_layouts
 from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import Config, parse
+from layoutrand.execute.run_plan import Request
+from layoutrand.execute.run_progress import Progress, Summary
+from layoutrand.execute.run_request import make_request
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 from layoutrand.usecases.bouts import Nodes, execute_on_nodes
-from layoutrand.usecases.run_plan import Request
-from layoutrand.usecases.run_progress import Progress, Summary
-from layoutrand.usecases.run_request import make_request
 from layoutrand.world.staging import Staging
 from workshop import Workshop
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import NATIVE
+from layoutrand.execute import experiment as experiments
 from layoutrand.model import BuildFailure, Execution, LayoutName, Measurement, Node
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
-from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.selection import Question, Selection, select
 
 Data = Mapping[LayoutName, Sequence[Sequence[float]]]

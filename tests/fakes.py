@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutrand.config.config import Config, parse
+from layoutrand.execute.measure import Command, Outcome
 from layoutrand.model import RUSAGE_METRICS, Binary, LayoutName
-from layoutrand.world.measure import Command, Outcome
 
 
 @dataclass

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.errors import NoMeasurement, ToolNotFound
+from layoutrand.execute.measure import Command, measure
 from layoutrand.host.facts import find_valgrind
 from layoutrand.instruments.cachegrind import command_prefix, parse_counts
 from layoutrand.platform.packages import install
-from layoutrand.world.measure import Command, measure
 
 PROFILE = """\
 desc: I1 cache:         32768 B, 64 B, 8-way associative

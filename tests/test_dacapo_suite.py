@@ -11,9 +11,9 @@ from dacapokit import document, layoutrand, make_jar, make_jdk, write_project
 from layoutrand.config.command import Places, arguments
 from layoutrand.config.config import parse
 from layoutrand.errors import ConfigError
+from layoutrand.execute.experiment import definitions
 from layoutrand.suites.dacapo_expansion import SCRATCH, generation_of
 from layoutrand.suites.expand import expanded
-from layoutrand.usecases.experiment import definitions
 
 SUITE = {"jar": "dacapo.jar", "benchmarks": ["fop", "pmd"], "iterations": 5}
 MANIFEST = "Implementation-Version: 9.12-MR1\r\n"

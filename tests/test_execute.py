@@ -18,6 +18,10 @@ from layoutrand.cli import failing
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import CacheError, ConfigError, ResultsError, ToolNotFound, UsageError
+from layoutrand.execute.execute import execute
+from layoutrand.execute.experiment import current_experiment
+from layoutrand.execute.measure import measure
+from layoutrand.execute.run_plan import Request
 from layoutrand.host.watch import HostWatch
 from layoutrand.model import BuildFailure
 from layoutrand.platform.disk import sha256_file
@@ -25,10 +29,6 @@ from layoutrand.results.file import exclusive_use, open_for_reading, open_for_wr
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare
 from layoutrand.usecases.documents import run_document
-from layoutrand.usecases.execute import execute
-from layoutrand.usecases.experiment import current_experiment
-from layoutrand.usecases.run_plan import Request
-from layoutrand.world.measure import measure
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 
@@ -187,9 +187,9 @@ def test_another_capture_policy_or_protocol_is_another_experiment(project, chang
 def test_a_new_protocol_or_host_is_another_experiment(project, monkeypatch):
     config, binaries = make_config(WALL, systems=("a",)), project.binaries(layouts=(1,))
     project.run(config, binaries)
-    monkeypatch.setattr("layoutrand.usecases.experiment.PROTOCOL", 999)
+    monkeypatch.setattr("layoutrand.execute.experiment.PROTOCOL", 999)
     assert project.run(config, binaries).executed == 1
-    monkeypatch.setattr("layoutrand.usecases.experiment.host_key", lambda _facts: "elsewhere")
+    monkeypatch.setattr("layoutrand.execute.experiment.host_key", lambda _facts: "elsewhere")
     assert project.run(config, binaries).executed == 1
 
 
@@ -560,7 +560,7 @@ def test_cachegrind_of_a_launcher_says_what_is_wrong(project):
 
 def test_the_module_runs_without_terminal_or_environment(project):
     """A call from cron: empty environment, no HOME."""
-    script = "import layoutrand.usecases.execute, layoutrand.usecases.run_plan"
+    script = "import layoutrand.execute.execute, layoutrand.execute.run_plan"
     assert subprocess.run([sys.executable, "-c", script], env={}).returncode == 0
 
 

@@ -15,13 +15,13 @@ from layoutrand.config.conditions import MAX_STACK_OFFSET
 from layoutrand.config.schedule import Slot
 from layoutrand.config.topology import Placement
 from layoutrand.errors import ConfigError, FeatureUnsupported, UsageError
+from layoutrand.execute.experiment import current_experiment, definitions, instruments_of
+from layoutrand.execute.measure import measure
+from layoutrand.execute.working_conditions import conditions_of
 from layoutrand.instruments import counters
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import Measurement
 from layoutrand.platform.disk import sha256_file
-from layoutrand.usecases.conditions import conditions_of
-from layoutrand.usecases.experiment import current_experiment, definitions, instruments_of
-from layoutrand.world.measure import measure
 from test_execute import Project
 from workshop import not_installed
 

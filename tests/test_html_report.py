@@ -20,6 +20,7 @@ from layoutrand.cli import run as layoutrand
 from layoutrand.config.config import parse
 from layoutrand.config.seeds import format_seeds
 from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.execute.experiment import current_context
 from layoutrand.model import BuildFailure, Context, Measurement
 from layoutrand.results.file import open_for_reading, results_path
 from layoutrand.text.figures import canvas, plot, rows
@@ -28,7 +29,6 @@ from layoutrand.text.quantities import quantity
 from layoutrand.usecases import report_course
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare
-from layoutrand.usecases.experiment import current_context
 from layoutrand.usecases.importing import ImportQuestion, import_selection
 from layoutrand.usecases.report import report
 from layoutrand.usecases.report_host import captures_of

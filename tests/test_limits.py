@@ -10,8 +10,8 @@ import pytest
 
 from layoutrand.config.conditions import Conditions
 from layoutrand.config.topology import Placement, parse_cpus
+from layoutrand.execute.measure import Command, measure
 from layoutrand.host.limits import inherited
-from layoutrand.world.measure import Command, measure
 
 MIB = 1 << 20
 
@@ -164,7 +164,7 @@ def test_limits_that_are_there_already_have_the_last_word(tmp_path):
 import resource, sys
 from pathlib import Path
 from layoutrand.config.conditions import Conditions
-from layoutrand.world.measure import Command, measure
+from layoutrand.execute.measure import Command, measure
 resource.setrlimit(resource.RLIMIT_FSIZE, ({MIB}, {MIB}))
 here = Path({str(tmp_path)!r})
 outcome = measure(Command(argv=("/bin/cat", "/proc/self/limits"), env={{}}, cwd=here, stdin=None, stdout=here / "o",

@@ -9,8 +9,8 @@ import pytest
 from experiments import execution
 from fakes import make_config
 from layoutrand.config.schedule import CACHEGRIND, NATIVE, Slot
+from layoutrand.execute.live import Live
 from layoutrand.model import Measurement
-from layoutrand.usecases.live import Live
 
 CONFIG = make_config(
     '[[benchmarks]]\nname = "x"\ncommand = ["{artefact}"]\nmetric = {wall = true, cachegrind = true}\n[[benchmarks]]\nname = "y"\ncommand = ["{artefact}"]\nmetric = {wall = true, cachegrind = true}\n'

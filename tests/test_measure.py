@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.execute.measure import Command, measure
 from layoutrand.host.persona import ADDR_NO_RANDOMIZE
 from layoutrand.model import RUSAGE_METRICS
 from layoutrand.platform.orphans import children
-from layoutrand.world.measure import Command, measure
 
 
 @pytest.fixture
@@ -314,7 +314,7 @@ def test_when_layoutrand_is_told_to_stop_its_child_goes_first(tmp_path, number):
     script = f"""
 import sys
 from pathlib import Path
-from layoutrand.world.measure import Command, measure
+from layoutrand.execute.measure import Command, measure
 here = Path({str(tmp_path)!r})
 print("ready", flush=True)
 measure(Command(argv=("/bin/sh", "-c", "echo $$ > pid; mv pid done; exec sleep 600"), env={{"PATH": "/bin:/usr/bin"}},

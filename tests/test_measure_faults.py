@@ -16,13 +16,13 @@ import psutil
 import pytest
 
 from fakes import captures, make_binary, make_config, shell_binaries
+from layoutrand.execute.execute import execute
+from layoutrand.execute.experiment import current_experiment
+from layoutrand.execute.measure import Command, measure
+from layoutrand.execute.run_plan import Request
+from layoutrand.execute.workplace import Workplace, end_leftovers
 from layoutrand.platform import orphans
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
-from layoutrand.usecases.execute import execute
-from layoutrand.usecases.experiment import current_experiment
-from layoutrand.usecases.run_plan import Request
-from layoutrand.world.measure import Command, measure
-from layoutrand.world.workplace import Workplace, end_leftovers
 from workshop import require
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'

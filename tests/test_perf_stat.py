@@ -11,10 +11,10 @@ import pytest
 
 from layoutrand.config.counter_names import checked_events, metric_of
 from layoutrand.errors import FeatureUnsupported, NoMeasurement, ToolNotFound
+from layoutrand.execute.measure import Command, measure
 from layoutrand.instruments import counters
 from layoutrand.instruments.perf_stat import command_prefix, fatal_signal, parse_counts, unsupported
 from layoutrand.platform.packages import install
-from layoutrand.world.measure import Command, measure
 from workshop import not_installed
 
 HARDWARE = """\

@@ -18,6 +18,10 @@ from fakes import FakeExecutor, captures, make_binary, make_config
 from layoutrand.config.config import parse
 from layoutrand.config.disturbance import summary, whereabouts
 from layoutrand.errors import ConfigError
+from layoutrand.execute.execute import execute
+from layoutrand.execute.experiment import current_experiment, slot_key
+from layoutrand.execute.observe import Observer
+from layoutrand.execute.run_plan import Request
 from layoutrand.host.attempts import Attempts, is_due, is_to_be_repeated, that_count
 from layoutrand.host.watch import HostWatch
 from layoutrand.model import Measurement
@@ -25,10 +29,6 @@ from layoutrand.results.file import open_for_reading, open_for_writing, results_
 from layoutrand.usecases.analyse import analyse
 from layoutrand.usecases.compare import compare
 from layoutrand.usecases.documents import analyse_document, compare_document, run_document
-from layoutrand.usecases.execute import execute
-from layoutrand.usecases.experiment import current_experiment, slot_key
-from layoutrand.usecases.observe import Observer
-from layoutrand.usecases.run_plan import Request
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 

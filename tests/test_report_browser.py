@@ -11,10 +11,10 @@ import pytest
 from browserkit import chromium
 from experiments import selected
 from fakes import make_config, shell_binaries
+from layoutrand.execute.measure import measure
 from layoutrand.model import BuildFailure
 from layoutrand.text.html_report import render
 from layoutrand.usecases.report import report
-from layoutrand.world.measure import measure
 from test_execute import Project
 from test_html_report import HOSTILE, contexts, recorded
 

@@ -12,11 +12,11 @@ from collections import Counter
 import pytest
 
 from fakes import captures, make_config, shell_binaries
+from layoutrand.execute.execute import execute
+from layoutrand.execute.experiment import current_experiment, slot_key
+from layoutrand.execute.measure import measure
+from layoutrand.execute.run_plan import Request
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
-from layoutrand.usecases.execute import execute
-from layoutrand.usecases.experiment import current_experiment, slot_key
-from layoutrand.usecases.run_plan import Request
-from layoutrand.world.measure import measure
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', run="executions = 2")
 LAYOUTS = (*range(1, 13), "stock")

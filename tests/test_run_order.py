@@ -10,8 +10,8 @@ from layoutrand.cli import options
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, ConfigError, UsageError
+from layoutrand.execute.experiment import current_experiment
 from layoutrand.usecases.compare import compare
-from layoutrand.usecases.experiment import current_experiment
 from test_execute import Project
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'

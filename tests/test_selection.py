@@ -5,10 +5,10 @@ import pytest
 from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.errors import AnalysisError, ConfigError, ResultsError, UsageError
+from layoutrand.execute.experiment import current_context, current_experiment
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import BuildFailure, Measurement
 from layoutrand.results.file import open_for_writing, results_path
-from layoutrand.usecases.experiment import current_context, current_experiment
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK)

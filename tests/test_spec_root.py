@@ -111,7 +111,7 @@ def test_a_set_that_cannot_be_read_is_an_error(tmp_path):
 
 def test_the_wording_of_generated_files_is_no_part_of_a_benchmark(tmp_path):
     """Comments may change with a new layoutrand, and results stay what they are."""
-    from layoutrand.usecases.experiment import definitions
+    from layoutrand.execute.experiment import definitions
 
     make_spec_root(tmp_path)
     made = config(tmp_path)
@@ -210,7 +210,7 @@ def test_a_suite_becomes_a_build_and_benchmarks(tmp_path):
 def test_an_expanded_suite_is_recorded_and_compared_like_any_configuration(tmp_path):
     """Two readings of one file are equal; another size is another benchmark, another time limit is not."""
     from layoutrand.config.config import as_dict
-    from layoutrand.usecases.experiment import definitions
+    from layoutrand.execute.experiment import definitions
 
     make_spec_root(tmp_path)
 

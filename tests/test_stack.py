@@ -10,8 +10,8 @@ import pytest
 
 from layoutrand.config.conditions import MAX_STACK_OFFSET, Conditions
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.execute.measure import Command, measure
 from layoutrand.host.stack import find, lengthened, obstacle, too_long
-from layoutrand.world.measure import Command, measure
 
 # What it prints: a local variable, AT_EXECFN and a variable of the environment by address; then what must not move.
 ADDRESSES = r"""

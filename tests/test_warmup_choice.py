@@ -15,9 +15,9 @@ from layoutrand.config.config import parse
 from layoutrand.config.settings import with_chosen_warmup
 from layoutrand.config.warmup import ChosenWarmup, InForce, Place, warmups_in_force
 from layoutrand.errors import ConfigError, UsageError
+from layoutrand.execute import experiment as experiments
 from layoutrand.model import Measurement
 from layoutrand.text.plots import ASCII, HEIGHT, beside
-from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.warmup import Warmup
 from layoutrand.usecases.warmup_choice import Scope, choose_suggested
 from layoutrand.usecases.warmup_figure import pairs

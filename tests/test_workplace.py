@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from layoutrand.errors import CacheError, ResultsError
-from layoutrand.world.workplace import Workplace, digest_of_input, end_leftovers
+from layoutrand.execute.workplace import Workplace, digest_of_input, end_leftovers
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_an_unprivileged_user_can_clear_too():
         script = f"""
 import os
 from pathlib import Path
-from layoutrand.world.workplace import Workplace
+from layoutrand.execute.workplace import Workplace
 os.setuid(65534)
 place = Workplace(Path({str(work)!r}))
 for _ in range(2):

@@ -18,11 +18,11 @@ from layoutrand.cli import progress as progress_module
 from layoutrand.cli import terminal as terminal_module
 from layoutrand.cli.progress import show_progress, standing_lines
 from layoutrand.cli.terminal import Terminal, duration, time_left
+from layoutrand.execute.execute import execute
+from layoutrand.execute.live import Standing
+from layoutrand.execute.measure import measure
+from layoutrand.execute.run_plan import Request
 from layoutrand.results.file import open_for_writing, results_path
-from layoutrand.usecases.execute import execute
-from layoutrand.usecases.live import Standing
-from layoutrand.usecases.run_plan import Request
-from layoutrand.world.measure import measure
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 TERMINAL = Terminal(json=False, quiet=False)

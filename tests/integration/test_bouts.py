@@ -23,6 +23,10 @@ from clusterkit import BENCHMARK, Machines, Site
 from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
+from layoutrand.execute.execute import execute
+from layoutrand.execute.experiment import slot_key
+from layoutrand.execute.measure import measure
+from layoutrand.execute.run_plan import Request, make_plan
 from layoutrand.host.facts import processor
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
@@ -30,11 +34,7 @@ from layoutrand.usecases import bout_node, pools
 from layoutrand.usecases.bout import Bout, Ended, read_record, record_key, record_of
 from layoutrand.usecases.bout_orders import run_name
 from layoutrand.usecases.bouts import Nodes, execute_on_nodes
-from layoutrand.usecases.execute import execute
-from layoutrand.usecases.experiment import slot_key
-from layoutrand.usecases.run_plan import Request, make_plan
 from layoutrand.usecases.selection import Question, select
-from layoutrand.world.measure import measure
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions, require

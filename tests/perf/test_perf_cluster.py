@@ -26,6 +26,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.config.schedule import Slot
+from layoutrand.execute.run_plan import Request, make_plan
 from layoutrand.host.facts import host_facts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
@@ -36,7 +37,6 @@ from layoutrand.usecases.bout_orders import run_name
 from layoutrand.usecases.bouts import Nodes, execute_on_nodes
 from layoutrand.usecases.farm import Farm
 from layoutrand.usecases.node import Answer, Reference
-from layoutrand.usecases.run_plan import Request, make_plan
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions

@@ -12,7 +12,7 @@ import pytest
 
 from layoutrand.config.conditions import Conditions
 from layoutrand.config.topology import Placement
-from layoutrand.world.measure import Command, measure
+from layoutrand.execute.measure import Command, measure
 
 pytestmark = pytest.mark.perf
 

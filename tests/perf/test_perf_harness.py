@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from fakes import captures, make_config, shell_binaries
+from layoutrand.execute.execute import execute
+from layoutrand.execute.measure import Command, Outcome, measure
+from layoutrand.execute.run_plan import Request
 from layoutrand.results.file import open_for_writing, results_path
-from layoutrand.usecases.execute import execute
-from layoutrand.usecases.run_plan import Request
-from layoutrand.world.measure import Command, Outcome, measure
 
 pytestmark = pytest.mark.perf
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.world.measure import Command, measure
+from layoutrand.execute.measure import Command, measure
 from workshop import require
 
 pytestmark = pytest.mark.perf

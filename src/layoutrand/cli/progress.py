@@ -18,8 +18,8 @@ from layoutrand.cli.terminal import Terminal, time_left
 from layoutrand.text.quantities import percent, quantity
 
 if TYPE_CHECKING:
-    from layoutrand.usecases.live import Standing
-    from layoutrand.usecases.run_progress import Progress
+    from layoutrand.execute.live import Standing
+    from layoutrand.execute.run_progress import Progress
 
 _DRAW_S: Final = 0.25
 """Executions may be shorter than drawing takes, so not each of them is drawn."""

@@ -15,9 +15,9 @@ from layoutrand.text import markdown
 if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
+    from layoutrand.execute.run_progress import Summary
     from layoutrand.usecases.analyse import AnalysisReport
     from layoutrand.usecases.compare import Comparison
-    from layoutrand.usecases.run_progress import Summary
 
 
 class Markdown:

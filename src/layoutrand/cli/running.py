@@ -20,8 +20,8 @@ from layoutrand.text.quantities import NO_BOUNDS, percent
 if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
+    from layoutrand.execute.run_progress import Progress, Summary
     from layoutrand.usecases.aa import SelfComparison
-    from layoutrand.usecases.run_progress import Progress, Summary
 
 Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
 
@@ -203,16 +203,16 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.build.build import all_layouts
     from layoutrand.cli.progress import show_progress
     from layoutrand.errors import UsageError
+    from layoutrand.execute.execute import execute
+    from layoutrand.execute.measure import measure
+    from layoutrand.execute.run_request import make_request
     from layoutrand.host.instrument_needs import check_instruments
     from layoutrand.host.tune import settle, tuned
     from layoutrand.host.tuning import Tuning
     from layoutrand.results.file import open_for_writing, results_path
     from layoutrand.usecases.bouts import execute_on_nodes
-    from layoutrand.usecases.execute import execute
     from layoutrand.usecases.farming import nodes_of
     from layoutrand.usecases.inputs import inputs_of
-    from layoutrand.usecases.run_request import make_request
-    from layoutrand.world.measure import measure
 
     failures = Failures() if told is None else told
     if not config.benchmarks:

@@ -17,8 +17,8 @@ from layoutrand.text.quantities import percent
 if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
+    from layoutrand.execute.run_progress import Progress
     from layoutrand.model import LayoutName
-    from layoutrand.usecases.run_progress import Progress
     from layoutrand.usecases.selection import Selection
     from layoutrand.usecases.suspecting import Confirmed, Laboratory, Unexplained
     from layoutrand.usecases.suspects import Explanation
@@ -107,11 +107,11 @@ def _laboratory(  # noqa: PLR0913 - what it consists of
 
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
+    from layoutrand.execute.measure import measure
     from layoutrand.instruments.profilers import Wanted, choose_profiler
     from layoutrand.platform.process import SubprocessRunner
     from layoutrand.usecases.hot_functions import Studio
     from layoutrand.usecases.suspecting import Laboratory
-    from layoutrand.world.measure import measure
 
     wanted = cast("Wanted", choose("profiler", [profiler], list(get_args(Wanted)))[0])
     studio = Studio(choose_profiler(wanted), measure, SubprocessRunner(), terminal.say)

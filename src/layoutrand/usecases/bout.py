@@ -12,12 +12,12 @@ from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.config.jdk import JvmFacts
 from layoutrand.config.schedule import Slot
+from layoutrand.execute.experiment import artefact_of
 from layoutrand.host.attempts import Attempts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, Execution, LayoutName, SlotKey
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.results.execution_record import from_json, slot_json, to_json
-from layoutrand.usecases.experiment import artefact_of
 from layoutrand.usecases.places import Place
 from layoutrand.world.replica import Entry
 from layoutrand.world.staging import Staging

@@ -18,19 +18,19 @@ from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError, DamagedRecord, LayoutrandError
+from layoutrand.execute import experiment as experiments
+from layoutrand.execute.execute import execute
+from layoutrand.execute.measure import measure
+from layoutrand.execute.run_plan import Place, Request
 from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.host.facts import host_facts, node_name, processor
 from layoutrand.model import Binary, SlotKey
 from layoutrand.platform import child
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, sha256_file, write_atomically
-from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.bout import Bout, Ended, Orders, pool_name, read_record, record_key, slot_keys
 from layoutrand.usecases.bout_records import TravellingRecords
-from layoutrand.usecases.execute import execute
 from layoutrand.usecases.node import VERSION, linked_here
 from layoutrand.usecases.places import check_places
-from layoutrand.usecases.run_plan import Place, Request
-from layoutrand.world.measure import measure
 from layoutrand.world.replica import restored
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging

@@ -15,19 +15,19 @@ from layoutrand.config.cluster import Engine
 from layoutrand.config.config import as_dict
 from layoutrand.config.schedule import Slot
 from layoutrand.core.bouts import bouts
+from layoutrand.execute import experiment as experiments
+from layoutrand.execute.run_plan import Plan
+from layoutrand.execute.run_progress import Known
 from layoutrand.host.attempts import Attempts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import STOCK, Binary
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
 from layoutrand.results.project_id import project_id
-from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.bout import Bout, Bundled, Orders
 from layoutrand.usecases.bundle import export_capture
 from layoutrand.usecases.inputs import inputs_of
 from layoutrand.usecases.node import VERSION
 from layoutrand.usecases.places import places_of
-from layoutrand.usecases.run_plan import Plan
-from layoutrand.usecases.run_progress import Known
 from layoutrand.world.replica import described, send
 from layoutrand.world.staging import Staging
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.cache.node_inputs import lock_beside
+from layoutrand.execute import experiment as experiments
 from layoutrand.host.attempts import Attempts
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import remove_tree
-from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.bout import record_key, record_of
 from layoutrand.world.replica import shortened
 from layoutrand.world.shelf import Shelf

@@ -17,6 +17,9 @@ from layoutrand.capture.origin import Say
 from layoutrand.config.cluster import Engine
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
+from layoutrand.execute.live import Live
+from layoutrand.execute.run_plan import Plan, Request, make_plan
+from layoutrand.execute.run_progress import Known, Progress, Summary, summarised
 from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.model import Execution, SlotKey
 from layoutrand.results.file import exclusive_use
@@ -25,10 +28,7 @@ from layoutrand.usecases.bout import Bout, Ended, record_key
 from layoutrand.usecases.bout_node import execute_bout
 from layoutrand.usecases.bout_orders import RUN_DIGITS, run_name, send_orders
 from layoutrand.usecases.dealing import Dealer, Problem
-from layoutrand.usecases.live import Live
 from layoutrand.usecases.pools import Pools
-from layoutrand.usecases.run_plan import Plan, Request, make_plan
-from layoutrand.usecases.run_progress import Known, Progress, Summary, summarised
 from layoutrand.usecases.shelved import Arrival, take_record, take_records
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging

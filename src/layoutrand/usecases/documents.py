@@ -11,6 +11,7 @@ from typing import Any
 
 from layoutrand.build.build_document import build_failure_json
 from layoutrand.config.disturbance import Disturbed
+from layoutrand.execute.run_progress import Summary
 from layoutrand.model import Execution
 from layoutrand.stats import Interval
 from layoutrand.usecases.aa import Halves, aa_document
@@ -19,7 +20,6 @@ from layoutrand.usecases.basis import basis, basis_json
 from layoutrand.usecases.compare import BenchmarkRatio, Comparison, SuiteRatio
 from layoutrand.usecases.findings import Findings
 from layoutrand.usecases.node_document import node_table_json, sample_nodes_json
-from layoutrand.usecases.run_progress import Summary
 from layoutrand.usecases.selection import Source
 
 

@@ -14,6 +14,11 @@ from layoutrand.config.readings import SpecReading
 from layoutrand.config.schedule import CALLGRIND, PERF_RECORD, Slot
 from layoutrand.core.hotness import segments
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
+from layoutrand.execute.execute import Executor
+from layoutrand.execute.measure import Outcome
+from layoutrand.execute.run_plan import Plan, Request, make_plan
+from layoutrand.execute.stage import Stage, command_of, make_room
+from layoutrand.execute.workplace import Room, Workplace, end_leftovers
 from layoutrand.instruments import callgrind, perf_script
 from layoutrand.instruments.profile import Profile
 from layoutrand.instruments.profilers import Profiler
@@ -23,11 +28,6 @@ from layoutrand.objects import elf
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
 from layoutrand.platform.process import Runner
 from layoutrand.results.file import exclusive_use, results_path
-from layoutrand.usecases.execute import Executor
-from layoutrand.usecases.run_plan import Plan, Request, make_plan
-from layoutrand.usecases.staging import Stage, command_of, make_room
-from layoutrand.world.measure import Outcome
-from layoutrand.world.workplace import Room, Workplace, end_leftovers
 
 SLOWDOWN: Final = 100
 """``timeout_s`` is meant for the program as it is; profiled by callgrind it takes 30 to 100 times as long."""

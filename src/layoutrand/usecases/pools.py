@@ -15,16 +15,16 @@ from typing import Any, Final
 from layoutrand.config.cluster import Local
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
+from layoutrand.execute import experiment as experiments
+from layoutrand.execute.kept_output import keep_files
+from layoutrand.execute.run_plan import Plan
+from layoutrand.execute.run_progress import Known, known
 from layoutrand.host.facts import host_facts, processor
 from layoutrand.model import Context, Execution, Experiment, Node, SlotKey
 from layoutrand.results.store import ResultsStore
-from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.bout import pool_name
-from layoutrand.usecases.run_plan import Plan
-from layoutrand.usecases.run_progress import Known, known
 from layoutrand.usecases.selection import unlike
 from layoutrand.usecases.shelved import Arrival
-from layoutrand.world.kept_output import keep_files
 from layoutrand.world.shelf import Shelf
 
 LOST: Final = "lost"

@@ -16,12 +16,12 @@ from layoutrand.capture.tools import tools_of
 from layoutrand.config.config import Config
 from layoutrand.config.seeds import format_seeds
 from layoutrand.errors import LayoutrandError
+from layoutrand.execute.experiment import is_pool
+from layoutrand.execute.images import image_key
 from layoutrand.model import Context
 from layoutrand.text.document import Section, Table
 from layoutrand.text.quantities import quantity
 from layoutrand.usecases.basis import node_words
-from layoutrand.usecases.experiment import is_pool
-from layoutrand.usecases.images import image_key
 from layoutrand.usecases.selection import Selection
 
 _FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "args", "prebuilt", "rev")

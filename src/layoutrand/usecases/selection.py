@@ -18,6 +18,8 @@ from layoutrand.config.disturbance import Disturbed, mixed_settings, summary, wh
 from layoutrand.config.metric import Better
 from layoutrand.config.schedule import NATIVE, SIMULATED
 from layoutrand.errors import AnalysisError
+from layoutrand.execute import experiment as experiments
+from layoutrand.execute.iterations import all_warmup, read_now
 from layoutrand.host.attempts import that_count
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import (
@@ -31,8 +33,6 @@ from layoutrand.model import (
     Node,
 )
 from layoutrand.results.store import ResultsStore
-from layoutrand.usecases import experiment as experiments
-from layoutrand.usecases.iterations import all_warmup, read_now
 
 Executions = tuple[tuple[float, ...], ...]
 """Measurements of one binary: (execution, iteration), warm-up left out."""

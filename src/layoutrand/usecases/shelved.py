@@ -8,10 +8,10 @@ from typing import Any
 
 from layoutrand.capture.origin import Say
 from layoutrand.errors import BundleError, DamagedRecord
+from layoutrand.execute.experiment import slot_key
 from layoutrand.host.facts import processor
 from layoutrand.model import Execution, SlotKey
 from layoutrand.usecases.bout import read_record, record_key
-from layoutrand.usecases.experiment import slot_key
 from layoutrand.world.shelf import Shelf
 
 

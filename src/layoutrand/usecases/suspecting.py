@@ -13,16 +13,16 @@ from layoutrand.build.build import SystemBuild
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config
 from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
+from layoutrand.execute import experiment as experiments
+from layoutrand.execute.execute import execute
+from layoutrand.execute.run_plan import Request
+from layoutrand.execute.run_progress import Progress, Summary
+from layoutrand.execute.run_request import make_request
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
-from layoutrand.usecases import experiment as experiments
 from layoutrand.usecases.analyse import choose_metrics
 from layoutrand.usecases.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
-from layoutrand.usecases.execute import execute
 from layoutrand.usecases.hot_functions import Studio, profile_of
-from layoutrand.usecases.run_plan import Request
-from layoutrand.usecases.run_progress import Progress, Summary
-from layoutrand.usecases.run_request import make_request
 from layoutrand.usecases.selection import Sample, Selection
 from layoutrand.usecases.suspects import Explanation, Subject, enough_means, explain, hot_starts
 

@@ -15,9 +15,9 @@ from layoutrand.config.metric import Printed
 from layoutrand.config.schedule import NATIVE
 from layoutrand.config.warmup import InForce
 from layoutrand.errors import AnalysisError
+from layoutrand.execute.iterations import warmups_of
 from layoutrand.model import Execution
 from layoutrand.stats import WarmupSuggestion, autocorrelation, dacapo_warmup, georges_warmup, suggest_warmup
-from layoutrand.usecases.iterations import warmups_of
 from layoutrand.usecases.selection import Selection
 
 MOST_EXECUTIONS: Final = 20

@@ -8,7 +8,7 @@ from typing import Final
 
 from layoutrand.config.config import Config, parse
 from layoutrand.config.settings import with_chosen_warmup, with_warmup
-from layoutrand.usecases.iterations import warmups_of
+from layoutrand.execute.iterations import warmups_of
 from layoutrand.usecases.warmup import Warmup
 
 _ENTRY: Final = "[[warmup]] iterations"

@@ -9,8 +9,8 @@ from layoutrand.build.build import SystemBuild
 from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.capture.tools import tools_of
 from layoutrand.config.config import Config
-from layoutrand.usecases.images import image_key
-from layoutrand.usecases.run_plan import Request
+from layoutrand.execute.images import image_key
+from layoutrand.execute.run_plan import Request
 
 
 def make_request(  # noqa: PLR0913 - one argument for each choice of the user

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.config.disturbance import Disturbed, summary
+from layoutrand.execute import experiment as experiments
+from layoutrand.execute.iterations import key_now, read_now
+from layoutrand.execute.live import Live
+from layoutrand.execute.run_plan import Plan, Request
 from layoutrand.host.attempts import Attempts, is_due, that_count
 from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.results.store import Records
-from layoutrand.usecases import experiment as experiments
-from layoutrand.usecases.iterations import key_now, read_now
-from layoutrand.usecases.live import Live
-from layoutrand.usecases.run_plan import Plan, Request
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def read_now(executions: Iterable[Execution], config: Config, host: str, former:
     """The executions under the definitions of now, their printed numbers flagged by the ``warmup`` of now.
 
     ``host`` is the name of the machine they were made on; ``former`` is that of
-    `layoutrand.usecases.experiment.former_definitions`.
+    `layoutrand.execute.experiment.former_definitions`.
     """
     warmups = _Warmups(config, host)
     return [_read(execution, warmups.of(execution), former) for execution in executions]

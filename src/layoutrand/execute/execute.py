@@ -16,6 +16,15 @@ from layoutrand.build.as_built import check_as_built
 from layoutrand.config import command as commands
 from layoutrand.config.schedule import SIMULATED, Slot
 from layoutrand.config.suite_build import SuiteBenchmark
+from layoutrand.execute import experiment as experiments
+from layoutrand.execute.judge import in_its_words, judge, of_the_program
+from layoutrand.execute.live import Live
+from layoutrand.execute.measure import Command, Outcome
+from layoutrand.execute.observe import Observed, Observer
+from layoutrand.execute.run_plan import Plan, Request, make_plan
+from layoutrand.execute.run_progress import Progress, Summary, known, summarised
+from layoutrand.execute.stage import Stage, command_of, make_room
+from layoutrand.execute.workplace import Workplace, end_leftovers
 from layoutrand.host.attempts import Attempts, is_to_be_repeated, that_count
 from layoutrand.host.machine_lock import machine_lock_path, only_one_measures
 from layoutrand.host.watch import HostWatch
@@ -24,19 +33,10 @@ from layoutrand.platform.interrupts import noted_interrupts
 from layoutrand.results.file import exclusive_use
 from layoutrand.results.store import Records
 from layoutrand.suites.spec_root import results_to_keep
-from layoutrand.usecases import experiment as experiments
-from layoutrand.usecases.judge import in_its_words, judge, of_the_program
-from layoutrand.usecases.live import Live
-from layoutrand.usecases.observe import Observed, Observer
-from layoutrand.usecases.run_plan import Plan, Request, make_plan
-from layoutrand.usecases.run_progress import Progress, Summary, known, summarised
-from layoutrand.usecases.staging import Stage, command_of, make_room
-from layoutrand.world.measure import Command, Outcome
-from layoutrand.world.workplace import Workplace, end_leftovers
 
 
 class Executor(Protocol):
-    """Executes one command and says how it went: `layoutrand.world.measure.measure`, or a fake."""
+    """Executes one command and says how it went: `layoutrand.execute.measure.measure`, or a fake."""
 
     def __call__(self, command: Command) -> Outcome:
         """Execute ``command``, its output going to the files that it names."""

@@ -12,6 +12,8 @@ from layoutrand.config.readings import SpecReading
 from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.config.warmup import InForce
 from layoutrand.errors import NoMeasurement
+from layoutrand.execute.measure import Command, Outcome, signal_name
+from layoutrand.execute.workplace import Workplace
 from layoutrand.instruments import perf_stat
 from layoutrand.instruments.cachegrind import parse_counts
 from layoutrand.instruments.json_output import read_json_iterations
@@ -20,8 +22,6 @@ from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
 from layoutrand.suites.expand import judge_suite
 from layoutrand.suites.spec_root import digests_of, text_files
 from layoutrand.suites.verdict import Ended, Verdict
-from layoutrand.world.measure import Command, Outcome, signal_name
-from layoutrand.world.workplace import Workplace
 
 
 @dataclass(frozen=True)

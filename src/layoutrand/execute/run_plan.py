@@ -17,13 +17,13 @@ from layoutrand.config.suite_build import artefacts_of
 from layoutrand.config.topology import Placement
 from layoutrand.config.warmup import InForce
 from layoutrand.errors import UsageError
+from layoutrand.execute import experiment as experiments
+from layoutrand.execute.iterations import warmups_of
+from layoutrand.execute.working_conditions import check_stacks, checked_placement
+from layoutrand.execute.workplace import Workplace, read_input
 from layoutrand.host.facts import find_valgrind
 from layoutrand.instruments import counters
 from layoutrand.model import STOCK, Binary, BuildFailure, Execution, Experiment, LayoutName, SlotKey
-from layoutrand.usecases import experiment as experiments
-from layoutrand.usecases.conditions import check_stacks, checked_placement
-from layoutrand.usecases.iterations import warmups_of
-from layoutrand.world.workplace import Workplace, read_input
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.config.disturbance import Disturbance, disturbances
+from layoutrand.execute.measure import Outcome
 from layoutrand.host.watch import HostWatch
-from layoutrand.world.measure import Outcome
 
 REMEMBERED: Final = 100
 _LEAST: Final = 5  # frequencies, before one of them can be said to be unusual

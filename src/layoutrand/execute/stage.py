@@ -11,16 +11,16 @@ from layoutrand.config import command as commands
 from layoutrand.config.jdk import OWN_FILE
 from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF, Slot
 from layoutrand.config.suite_build import SuiteBenchmark
+from layoutrand.execute.images import Images
+from layoutrand.execute.measure import Command
+from layoutrand.execute.run_plan import Plan, Request
+from layoutrand.execute.working_conditions import conditions_of
+from layoutrand.execute.workplace import Room, Workplace
 from layoutrand.instruments import perf_stat
 from layoutrand.instruments.cachegrind import command_prefix
 from layoutrand.instruments.counters import make_fifo
 from layoutrand.jvm.proof import JdkProofs
 from layoutrand.platform.disk import write_files
-from layoutrand.usecases.conditions import conditions_of
-from layoutrand.usecases.images import Images
-from layoutrand.usecases.run_plan import Plan, Request
-from layoutrand.world.measure import Command
-from layoutrand.world.workplace import Room, Workplace
 
 CACHEGRIND_SLOWDOWN: Final = 50
 """``timeout_s`` is meant for the program as it is; simulated it takes 20 to 50 times as long."""

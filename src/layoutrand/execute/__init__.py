@@ -1,0 +1,1 @@
+"""The plan of executions, one measured execution, and what became of it."""
