@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import NATIVE
 from layoutrand.execute import experiment as experiments
 from layoutrand.model import BuildFailure, Execution, LayoutName, Measurement, Node
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
-from layoutrand.usecases.selection import Question, Selection, select
 
 Data = Mapping[LayoutName, Sequence[Sequence[float]]]
 """Layout -> (execution, iteration); of a seed all executions in its round, of a control each in a round of its own."""

@@ -9,11 +9,11 @@ import pytest
 
 from experiments import measured, selected, write
 from fakes import make_config
+from layoutrand.analysis.aa import aa_document, compare_with_itself, of_seeds
 from layoutrand.cli.running import show_aa
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError
-from layoutrand.usecases.aa import aa_document, compare_with_itself, of_seeds
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 

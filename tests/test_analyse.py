@@ -7,10 +7,10 @@ import pytest
 
 from experiments import execution, measured, selected, write
 from fakes import make_config
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.documents import analyse_document
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuildFailure, Measurement
-from layoutrand.usecases.analyse import analyse
-from layoutrand.usecases.documents import analyse_document
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK, systems=("a",))

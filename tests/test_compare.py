@@ -10,13 +10,13 @@ from scipy import stats as scipy_stats
 
 from experiments import execution, measured, selected, write
 from fakes import make_config
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.documents import compare_document
 from layoutrand.cli.comparing import show_comparison
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuildFailure
-from layoutrand.usecases.compare import compare
-from layoutrand.usecases.documents import compare_document
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK)

@@ -14,6 +14,9 @@ import pytest
 
 from experiments import selected
 from fakes import FakeExecutor, captures, make_binary, make_config, quoted, shell_binaries
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.documents import run_document
 from layoutrand.cli import failing
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
@@ -26,9 +29,6 @@ from layoutrand.host.watch import HostWatch
 from layoutrand.model import BuildFailure
 from layoutrand.platform.disk import sha256_file
 from layoutrand.results.file import exclusive_use, open_for_reading, open_for_writing, results_path
-from layoutrand.usecases.analyse import analyse
-from layoutrand.usecases.compare import compare
-from layoutrand.usecases.documents import run_document
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from experiments import measured, selected, write
 from fakes import make_config
-from layoutrand.usecases.compare import compare
+from layoutrand.analysis.compare import compare
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n')
 REPETITIONS, BINARIES, NOMINAL = 200, 15, 0.05

@@ -14,14 +14,14 @@ from scipy import stats as scipy_stats
 from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand import stats
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.basis import basis, policy_words, sentences
+from layoutrand.analysis.documents import analyse_document
+from layoutrand.analysis.sentences import of_analysis
 from layoutrand.cli.formats import MarkdownPage
 from layoutrand.cli.tables import show_analysis
 from layoutrand.model import BuildFailure, Measurement
 from layoutrand.text.flat import analysis_rows
-from layoutrand.usecases.analyse import analyse
-from layoutrand.usecases.basis import basis, policy_words, sentences
-from layoutrand.usecases.documents import analyse_document
-from layoutrand.usecases.sentences import of_analysis
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 

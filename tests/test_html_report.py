@@ -12,6 +12,9 @@ import pytest
 
 from experiments import execution, measured, selected, write
 from fakes import make_config
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.sentences import of_ratio, of_suite
 from layoutrand.build.prebuilt import recorded_under
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
@@ -27,12 +30,9 @@ from layoutrand.text.figures import canvas, plot, rows
 from layoutrand.text.html_report import render
 from layoutrand.text.quantities import quantity
 from layoutrand.usecases import report_course
-from layoutrand.usecases.analyse import analyse
-from layoutrand.usecases.compare import compare
 from layoutrand.usecases.importing import ImportQuestion, import_selection
 from layoutrand.usecases.report import report
 from layoutrand.usecases.report_host import captures_of
-from layoutrand.usecases.sentences import of_ratio, of_suite
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 SVG = {"s": "http://www.w3.org/2000/svg"}

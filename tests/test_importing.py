@@ -7,11 +7,11 @@ import os
 
 import pytest
 
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.documents import analyse_document, compare_document
 from layoutrand.core.import_spec import Wanted, layout_of, parse_import
 from layoutrand.errors import AnalysisError, UsageError
-from layoutrand.usecases.analyse import analyse
-from layoutrand.usecases.compare import compare
-from layoutrand.usecases.documents import analyse_document, compare_document
 from layoutrand.usecases.importing import ImportQuestion, import_selection
 
 

@@ -10,16 +10,16 @@ import pytest
 
 from experiments import selected
 from fakes import make_binary, make_config
+from layoutrand.analysis.aa import compare_with_itself
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.documents import analyse_document, compare_document
+from layoutrand.analysis.plan import make_plans, plan_document
+from layoutrand.analysis.stopping import widths
 from layoutrand.cli.analysis import show_analysis, show_comparison
 from layoutrand.cli.planning import show_plans
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import AnalysisError
-from layoutrand.usecases.aa import compare_with_itself
-from layoutrand.usecases.analyse import analyse
-from layoutrand.usecases.compare import compare
-from layoutrand.usecases.documents import analyse_document, compare_document
-from layoutrand.usecases.plan import make_plans, plan_document
-from layoutrand.usecases.stopping import widths
 from test_execute import Project
 
 SHAPES = list(itertools.product((1, 3), (1, 2), (1, 4)))

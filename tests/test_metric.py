@@ -6,13 +6,13 @@ import pytest
 
 from experiments import execution, selected, write
 from fakes import make_binary, make_config
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.documents import compare_document
 from layoutrand.config.config import Config, as_dict
 from layoutrand.errors import ConfigError
 from layoutrand.execute import experiment as experiments
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import Measurement
-from layoutrand.usecases.compare import compare
-from layoutrand.usecases.documents import compare_document
 from test_execute import Project
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'

@@ -11,18 +11,18 @@ import pytest
 
 from experiments import execution, measured, rounds, selected, write
 from fakes import make_config
+from layoutrand.analysis import node_words
+from layoutrand.analysis.aa import compare_with_itself
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.basis import basis, sentences
+from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.documents import analyse_document, compare_document
+from layoutrand.analysis.plan import make_plans
+from layoutrand.analysis.stopping import widths
 from layoutrand.config.config import parse
 from layoutrand.model import Measurement, Node
-from layoutrand.usecases import node_words
-from layoutrand.usecases.aa import compare_with_itself
-from layoutrand.usecases.analyse import analyse
-from layoutrand.usecases.basis import basis, sentences
-from layoutrand.usecases.compare import compare
-from layoutrand.usecases.documents import analyse_document, compare_document
 from layoutrand.usecases.export import export
-from layoutrand.usecases.nodes import freed
-from layoutrand.usecases.plan import make_plans
-from layoutrand.usecases.stopping import widths
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK)

@@ -9,13 +9,13 @@ import pytest
 
 from experiments import rounds, selected, write
 from fakes import make_config
+from layoutrand.analysis.analyse import measurements
+from layoutrand.analysis.blocking import freed, freed_together
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.findings import findings
+from layoutrand.analysis.node_table import node_table
+from layoutrand.analysis.selection import Sample
 from layoutrand.stats import layout_effect, mean_interval, ratio_interval
-from layoutrand.usecases.analyse import measurements
-from layoutrand.usecases.compare import compare
-from layoutrand.usecases.findings import findings
-from layoutrand.usecases.node_table import node_table
-from layoutrand.usecases.nodes import freed, freed_together
-from layoutrand.usecases.selection import Sample
 
 LAYOUT, NOISE, NODE = 0.02, 0.005, 0.1
 

@@ -15,6 +15,9 @@ import pytest
 
 from experiments import execution, selected, write
 from fakes import FakeExecutor, captures, make_binary, make_config
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.documents import analyse_document, compare_document, run_document
 from layoutrand.config.config import parse
 from layoutrand.config.disturbance import summary, whereabouts
 from layoutrand.errors import ConfigError
@@ -26,9 +29,6 @@ from layoutrand.host.attempts import Attempts, is_due, is_to_be_repeated, that_c
 from layoutrand.host.watch import HostWatch
 from layoutrand.model import Measurement
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
-from layoutrand.usecases.analyse import analyse
-from layoutrand.usecases.compare import compare
-from layoutrand.usecases.documents import analyse_document, compare_document, run_document
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 

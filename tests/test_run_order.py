@@ -6,12 +6,12 @@ import pytest
 
 from experiments import measured, selected, write
 from fakes import FakeExecutor, make_config
+from layoutrand.analysis.compare import compare
 from layoutrand.cli import options
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, ConfigError, UsageError
 from layoutrand.execute.experiment import current_experiment
-from layoutrand.usecases.compare import compare
 from test_execute import Project
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'

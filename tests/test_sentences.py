@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+from layoutrand.analysis.sentences import of_ratio, p_words
+from layoutrand.analysis.sureness import Sureness
 from layoutrand.stats import FiveNumberSummary, Forecast, Interval
-from layoutrand.usecases.compare import BenchmarkRatio, Comparison
-from layoutrand.usecases.sentences import of_ratio, p_words
-from layoutrand.usecases.sureness import Sureness
 
 
 def interval(centre, low, high):

@@ -8,11 +8,11 @@ import pytest
 
 from experiments import execution, selected, write
 from fakes import make_config
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.compare import compare
 from layoutrand.cli import run
 from layoutrand.config.schedule import CACHEGRIND, NATIVE
 from layoutrand.model import Measurement
-from layoutrand.usecases.analyse import analyse
-from layoutrand.usecases.compare import compare
 
 METRICS = {NATIVE: ("wall_s", "s"), CACHEGRIND: ("estimated_cycles", "1")}
 BUSY = {"window_s": 1.0, "other_cpu_s": 0.9, "own_cpu_s": 0.1, "governor": "performance", "turbo": True}

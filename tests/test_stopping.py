@@ -8,8 +8,8 @@ import pytest
 
 from experiments import measured, selected, write
 from fakes import make_config
+from layoutrand.analysis.stopping import Width, next_seeds, seeds_to_add, widths
 from layoutrand.model import MAX_SEED
-from layoutrand.usecases.stopping import Width, next_seeds, seeds_to_add, widths
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 

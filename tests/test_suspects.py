@@ -9,6 +9,7 @@ import pytest
 
 from experiments import execution, measured, selected, write
 from fakes import make_binary, make_config
+from layoutrand.analysis.selection import Sample
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import parse
 from layoutrand.core.hotness import HotFunction, Hotness
@@ -24,7 +25,6 @@ from layoutrand.usecases.confirming import (
     in_random_order,
     verdict,
 )
-from layoutrand.usecases.selection import Sample
 from layoutrand.usecases.suspect_words import could_be_found, nothing_found, of_confirmation, predicted, worse_where
 from layoutrand.usecases.suspecting import Confirmed, Laboratory, Unexplained, explain_selection
 from layoutrand.usecases.suspects import Explanation, Subject, Suspect, enough_means, means_of, suspects_of

@@ -10,6 +10,8 @@ import pytest
 
 from experiments import execution, selected, write
 from fakes import make_binary, make_config
+from layoutrand.analysis.warmup import Warmup
+from layoutrand.analysis.warmup_choice import Scope, choose_suggested
 from layoutrand.cli import warming
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_chosen_warmup
@@ -18,8 +20,6 @@ from layoutrand.errors import ConfigError, UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.model import Measurement
 from layoutrand.text.plots import ASCII, HEIGHT, beside
-from layoutrand.usecases.warmup import Warmup
-from layoutrand.usecases.warmup_choice import Scope, choose_suggested
 from layoutrand.usecases.warmup_figure import pairs
 from test_execute import Project
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from experiments import execution, selected, write
+from layoutrand.analysis.warmup import MOST_EXECUTIONS, examine, for_benchmarks, warmup_document
 from layoutrand.cli import warming
 from layoutrand.cli.warming import sparkline
 from layoutrand.config.config import parse
@@ -16,7 +17,6 @@ from layoutrand.config.settings import with_warmup
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import Measurement
 from layoutrand.stats import autocorrelation, suggest_warmup
-from layoutrand.usecases.warmup import MOST_EXECUTIONS, examine, for_benchmarks, warmup_document
 
 HEAD = """\
 # keep this comment

@@ -11,11 +11,11 @@ import pytest
 from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand import stats
+from layoutrand.analysis.aa import compare_halves
+from layoutrand.analysis.compare import compare, compare_several
+from layoutrand.analysis.documents import comparisons_document, halves_document
+from layoutrand.analysis.sentences import of_ratio, of_suite
 from layoutrand.errors import AnalysisError
-from layoutrand.usecases.aa import compare_halves
-from layoutrand.usecases.compare import compare, compare_several
-from layoutrand.usecases.documents import comparisons_document, halves_document
-from layoutrand.usecases.sentences import of_ratio, of_suite
 
 NAMES = "bcdefg"
 TABLES = "".join(f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\n' for name in NAMES)

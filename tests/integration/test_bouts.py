@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from clusterkit import BENCHMARK, Machines, Site
+from layoutrand.analysis.selection import Question, select
 from layoutrand.cache.store import Cache
 from layoutrand.config.cluster import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
@@ -34,7 +35,6 @@ from layoutrand.usecases import bout_node, pools
 from layoutrand.usecases.bout import Bout, Ended, read_record, record_key, record_of
 from layoutrand.usecases.bout_orders import run_name
 from layoutrand.usecases.bouts import Nodes, execute_on_nodes
-from layoutrand.usecases.selection import Question, select
 from layoutrand.world.shelf import Shelf
 from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions, require

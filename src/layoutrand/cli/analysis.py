@@ -19,10 +19,10 @@ from layoutrand.errors import UsageError
 from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.basis import Basis
+    from layoutrand.analysis.compare import Comparison
+    from layoutrand.analysis.selection import Selection
     from layoutrand.config.config import Config
-    from layoutrand.usecases.basis import Basis
-    from layoutrand.usecases.compare import Comparison
-    from layoutrand.usecases.selection import Selection
 
 __all__ = [
     "Host",
@@ -60,9 +60,9 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Variance at each level, layout against execution noise, and where stock lies among the layouts."""
-    from layoutrand.usecases.analyse import analyse as analyse_selection
-    from layoutrand.usecases.basis import basis
-    from layoutrand.usecases.documents import analyse_document
+    from layoutrand.analysis.analyse import analyse as analyse_selection
+    from layoutrand.analysis.basis import basis
+    from layoutrand.analysis.documents import analyse_document
 
     terminal = formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     every = all_metrics or bool(metric)
@@ -89,8 +89,8 @@ def load_selection(
     config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], host: str | None
 ) -> Selection:
     """The results that belong to the question; raises `UsageError` where there are none at all."""
+    from layoutrand.analysis.selection import Question, select
     from layoutrand.results.file import open_for_reading, results_path
-    from layoutrand.usecases.selection import Question, select
 
     path = results_path(directory)
     if not path.exists():
@@ -144,11 +144,11 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """The ratio of each candidate to the baseline with its interval, for each benchmark and for the suite."""
-    from layoutrand.usecases.aa import compare_halves
-    from layoutrand.usecases.basis import basis
-    from layoutrand.usecases.beside import simulated_beside
-    from layoutrand.usecases.compare import compare_several
-    from layoutrand.usecases.documents import comparisons_document, halves_document
+    from layoutrand.analysis.aa import compare_halves
+    from layoutrand.analysis.basis import basis
+    from layoutrand.analysis.beside import simulated_beside
+    from layoutrand.analysis.compare import compare_several
+    from layoutrand.analysis.documents import comparisons_document, halves_document
 
     terminal = formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     limit = parse_threshold(threshold)
@@ -205,7 +205,7 @@ def _verdicts(results: Sequence[Comparison], *, holm: bool) -> set[str]:
 
 def _say_basis(of: Basis, terminal: Terminal) -> None:
     """A flat table has no place for what all its rows rest on."""
-    from layoutrand.usecases.basis import sentences
+    from layoutrand.analysis.basis import sentences
 
     for sentence in sentences(of):
         terminal.say(sentence)

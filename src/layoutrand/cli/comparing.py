@@ -12,8 +12,8 @@ from layoutrand.cli.terminal import Page
 from layoutrand.text.quantities import percent, quantity
 
 if TYPE_CHECKING:
-    from layoutrand.usecases.aa import Halves
-    from layoutrand.usecases.compare import BenchmarkRatio, Comparison
+    from layoutrand.analysis.aa import Halves
+    from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 
 
 def show_comparison(result: Comparison, page: Page) -> None:
@@ -23,7 +23,7 @@ def show_comparison(result: Comparison, page: Page) -> None:
 
 def show_comparisons(results: Sequence[Comparison], page: Page) -> None:
     """One comparison after the other, then what all of them rest on."""
-    from layoutrand.usecases.basis import sentences
+    from layoutrand.analysis.basis import sentences
 
     importing.show_sources(results[0].sources, page)
     for result in results:
@@ -43,8 +43,8 @@ def show_comparisons(results: Sequence[Comparison], page: Page) -> None:
 
 def show_halves(halves: Halves, page: Page) -> None:
     """A system against itself: the comparison of two halves of its seeds, and the noise floor over many divisions."""
+    from layoutrand.analysis.basis import seed_words
     from layoutrand.cli.running import show_aa
-    from layoutrand.usecases.basis import seed_words
 
     page.line(
         f"A/A: {halves.system} against itself, over disjoint seeds; whatever differs is noise. "
@@ -98,7 +98,7 @@ def _beside_others(pair: BenchmarkRatio) -> str:
 
 
 def _show_sureness(result: Comparison, page: Page) -> None:
-    from layoutrand.usecases.sentences import p_value
+    from layoutrand.analysis.sentences import p_value
 
     rows = []
     for pair in result.benchmarks:
@@ -150,7 +150,7 @@ def _show_suite(result: Comparison, page: Page) -> None:
 
 
 def _show_sentences(result: Comparison, page: Page) -> None:
-    from layoutrand.usecases.sentences import of_ratio, of_suite
+    from layoutrand.analysis.sentences import of_ratio, of_suite
 
     for sentence in [*(of_ratio(result, pair) for pair in result.benchmarks), of_suite(result)]:
         if sentence:

@@ -73,6 +73,8 @@ def demo(
     quiet: options.Quiet = False,
 ) -> int:
     """All of it on the built-in example, in about a minute: build, run, analyse, compare."""
+    from layoutrand.analysis.analyse import analyse
+    from layoutrand.analysis.compare import compare
     from layoutrand.build.demo_needs import check_needs, left_out
     from layoutrand.capture.example import copy_example
     from layoutrand.cli import analysis, building, failing, reporting, running
@@ -80,8 +82,6 @@ def demo(
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.platform.packages import install
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases.analyse import analyse
-    from layoutrand.usecases.compare import compare
 
     terminal = options.terminal(json=False, quiet=quiet)
     check_needs(SubprocessRunner())

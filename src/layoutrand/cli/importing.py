@@ -13,7 +13,7 @@ from layoutrand.cli.terminal import Page
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.usecases.selection import Selection, Source
+    from layoutrand.analysis.selection import Selection, Source
 
 FORMATS = "hyperfine, pyperf, jmh, renaissance, renaissance-csv, spec-rsf, spec-csv, csv, layoutrand"
 

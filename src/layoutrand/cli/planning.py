@@ -16,7 +16,7 @@ from layoutrand.cli.terminal import Page, Terminal
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
-    from layoutrand.usecases.plan import BenchmarkPlan, Forecast
+    from layoutrand.analysis.plan import BenchmarkPlan, Forecast
 
 HalfWidth = Annotated[
     list[str] | None, typer.Option("--half-width", help="Relative half-width wanted, such as 1%; may be repeated.")
@@ -38,8 +38,8 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Repetition counts from a pilot: optimal counts per level, binaries for a wanted precision, and what it costs."""
+    from layoutrand.analysis.plan import HALF_WIDTHS, make_plans, plan_document, unplanned
     from layoutrand.cache.store import Cache, default_root, link_seconds
-    from layoutrand.usecases.plan import HALF_WIDTHS, make_plans, plan_document, unplanned
 
     terminal = options.terminal(json=json, quiet=quiet)
     widths = [options.share(text, "--half-width") for text in half_width or []] or list(HALF_WIDTHS)

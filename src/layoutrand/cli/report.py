@@ -13,11 +13,11 @@ from layoutrand.platform.disk import write_atomically
 from layoutrand.text import markdown
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.analyse import AnalysisReport
+    from layoutrand.analysis.compare import Comparison
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.execute.run_progress import Summary
-    from layoutrand.usecases.analyse import AnalysisReport
-    from layoutrand.usecases.compare import Comparison
 
 
 class Markdown:

@@ -16,11 +16,11 @@ from layoutrand.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from layoutrand.analysis.selection import Selection
     from layoutrand.cache.capture_record import Capture
     from layoutrand.config.config import Config
     from layoutrand.model import Context
     from layoutrand.text.document import Page
-    from layoutrand.usecases.selection import Selection
 
 _NAME = "report.html"
 

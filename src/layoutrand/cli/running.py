@@ -18,10 +18,10 @@ from layoutrand.cli.terminal import Page, Terminal
 from layoutrand.text.quantities import NO_BOUNDS, percent
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.aa import SelfComparison
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.execute.run_progress import Progress, Summary
-    from layoutrand.usecases.aa import SelfComparison
 
 Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
 
@@ -116,9 +116,9 @@ def _show_ending(  # noqa: PLR0913 - what there is to show
     confidence: float, terminal: Terminal, told: Failures,
 ) -> None:  # fmt: skip
     """What was executed; ``selves`` are the rows of an A/A comparison, None without one."""
+    from layoutrand.analysis.aa import aa_document
+    from layoutrand.analysis.documents import run_document
     from layoutrand.config.seeds import format_seeds
-    from layoutrand.usecases.aa import aa_document
-    from layoutrand.usecases.documents import run_document
 
     if terminal.json:
         document = run_document(summary)
@@ -139,8 +139,8 @@ def _more_seeds(  # noqa: PLR0913 - the parts of one question
     wanted: float, confidence: float, limit: int, terminal: Terminal,
 ) -> list[int]:  # fmt: skip
     """The seeds to go on with, none when the intervals are narrow enough; says how wide they are."""
+    from layoutrand.analysis.stopping import next_seeds, seeds_to_add, widths
     from layoutrand.cli.analysis import load_selection
-    from layoutrand.usecases.stopping import next_seeds, seeds_to_add, widths
 
     found = widths(load_selection(config, directory, systems, benchmarks, None), confidence=confidence)
     if not found:
@@ -166,8 +166,8 @@ def _with_itself(  # noqa: PLR0913 - the parts of one question
     confidence: float,
 ) -> list[SelfComparison]:  # fmt: skip
     """Of these seeds alone, whatever else is recorded: `compare X X` judges all that is."""
+    from layoutrand.analysis.aa import compare_with_itself, of_seeds
     from layoutrand.cli.analysis import load_selection
-    from layoutrand.usecases.aa import compare_with_itself, of_seeds
 
     selection = load_selection(config, directory, systems, benchmarks, None)
     return compare_with_itself(of_seeds(selection, seeds), confidence=confidence)

@@ -15,11 +15,11 @@ from layoutrand.cli.terminal import Page, Terminal
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.selection import Selection
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.execute.run_progress import Progress
     from layoutrand.model import LayoutName
-    from layoutrand.usecases.selection import Selection
     from layoutrand.usecases.suspecting import Confirmed, Laboratory, Unexplained
     from layoutrand.usecases.suspects import Explanation
 
@@ -56,8 +56,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Which functions' placement goes with the slow layouts, and whether that stands in new layouts."""
+    from layoutrand.analysis.basis import basis, sentences
     from layoutrand.errors import UsageError
-    from layoutrand.usecases.basis import basis, sentences
     from layoutrand.usecases.suspecting import explain_selection
     from layoutrand.usecases.suspects import Explanation
     from layoutrand.usecases.suspects_document import explain_document

@@ -11,12 +11,12 @@ from layoutrand.cli.terminal import Page
 from layoutrand.text.quantities import NO_BOUNDS, changes, ends, percent, quantity
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
+    from layoutrand.analysis.basis import Basis
+    from layoutrand.analysis.findings import Shape
+    from layoutrand.analysis.node_table import NodeTable
+    from layoutrand.analysis.selection import Selection
     from layoutrand.stats import Interval
-    from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
-    from layoutrand.usecases.basis import Basis
-    from layoutrand.usecases.findings import Shape
-    from layoutrand.usecases.node_table import NodeTable
-    from layoutrand.usecases.selection import Selection
 
 MOST_SENTENCES: Final = 12
 """Of more benchmarks the tables say enough; JSON, CSV and the report have the rest."""
@@ -28,9 +28,9 @@ Rows = Sequence[tuple[str, ...]]
 
 def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
     """Four tables: means, variation by level, single binaries, controls; then one sentence for each benchmark."""
-    from layoutrand.usecases.basis import basis
-    from layoutrand.usecases.beside import simulated_beside
-    from layoutrand.usecases.sentences import of_analysis
+    from layoutrand.analysis.basis import basis
+    from layoutrand.analysis.beside import simulated_beside
+    from layoutrand.analysis.sentences import of_analysis
 
     importing.show_sources(report.selection.sources, page)
     shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
@@ -112,7 +112,7 @@ def show(page: Page, title: str, columns: Sequence[str], rows: Rows) -> None:
 
 def show_nodes(table: NodeTable | None, page: Page) -> None:
     """What each node did, and a sentence on each that stands out."""
-    from layoutrand.usecases import node_words
+    from layoutrand.analysis import node_words
 
     if table is None:
         return
@@ -126,7 +126,7 @@ def show_nodes(table: NodeTable | None, page: Page) -> None:
 
 def show_basis(of: Basis | None, page: Page) -> None:
     """Seeds, counts, layout policy, failures and what was left out."""
-    from layoutrand.usecases.basis import sentences
+    from layoutrand.analysis.basis import sentences
 
     for sentence in sentences(of) if of is not None else ():
         page.line(sentence)
@@ -159,7 +159,7 @@ def _mean_row(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _level_row(analysis: Analysis) -> tuple[str, ...]:
-    from layoutrand.usecases.sentences import p_value
+    from layoutrand.analysis.sentences import p_value
 
     found, layout = analysis.findings, analysis.layout
     bounds = found.relative_sds if found else (None,) * len(analysis.levels)
@@ -183,7 +183,7 @@ def _sd(value: float | None, bounds: Interval | None) -> str:
 
 
 def _single_row(analysis: Analysis) -> tuple[str, ...]:
-    from layoutrand.usecases.sentences import p_value
+    from layoutrand.analysis.sentences import p_value
 
     found = analysis.findings
     if found is None or len(analysis.binary_means) < 2:

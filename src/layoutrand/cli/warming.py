@@ -17,9 +17,9 @@ from layoutrand.cli.terminal import Page, Terminal
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.warmup import Warmup
+    from layoutrand.analysis.warmup_choice import Scope
     from layoutrand.config.config import Config
-    from layoutrand.usecases.warmup import Warmup
-    from layoutrand.usecases.warmup_choice import Scope
 
 Metric = Annotated[str | None, typer.Option(help="Look at this number; default: the main one that is printed.")]
 Figures = Annotated[Path | None, typer.Option(help="Where to put the figures; default: .layoutrand/warmup.")]
@@ -49,9 +49,9 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Plots of recorded iterations, and how many to drop as warm-up; the suggestion is yours to judge."""
+    from layoutrand.analysis.warmup import examine, warmup_document
+    from layoutrand.analysis.warmup_choice import Scope
     from layoutrand.platform.disk import write_atomically
-    from layoutrand.usecases.warmup import examine, warmup_document
-    from layoutrand.usecases.warmup_choice import Scope
     from layoutrand.usecases.warmup_figure import draw
 
     _check_options(write=write, narrowed=for_host or for_system, plots=plots, json=json)
@@ -162,8 +162,8 @@ def sparkline(values: Sequence[float], levels: str = _LEVELS) -> str:
 def _write(  # noqa: PLR0913 - what to write, for whom, and where
     config: Config, directory: Path, found: Sequence[Warmup], scope: Scope, here: str, terminal: Terminal
 ) -> None:
+    from layoutrand.analysis.warmup_choice import choose_suggested
     from layoutrand.platform.disk import write_atomically
-    from layoutrand.usecases.warmup_choice import choose_suggested
 
     path = directory / options.CONFIG_NAME
     chosen = choose_suggested(path.read_text("utf-8"), str(path), config, found, scope, here)

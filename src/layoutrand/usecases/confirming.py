@@ -16,6 +16,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.analysis.selection import Question, Sample, select
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import Config
 from layoutrand.config.metric import Better
@@ -24,7 +25,6 @@ from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import MAX_SEED, Binary
 from layoutrand.results.file import open_for_reading
 from layoutrand.stats import Interval, ratio_interval
-from layoutrand.usecases.selection import Question, Sample, select
 from layoutrand.usecases.suspects import Explanation, Suspect, is_worse, means_of
 
 Verdict = Literal["confirmed", "not confirmed", "undecided"]

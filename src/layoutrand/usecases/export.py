@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutrand import __version__
+from layoutrand.analysis.analyse import choose_metrics
+from layoutrand.analysis.selection import Sample, Selection
 from layoutrand.build.build_document import build_failure_json
 from layoutrand.errors import AnalysisError
 from layoutrand.model import IDENTITY, STOCK, Execution
 from layoutrand.text import exports
 from layoutrand.text.foreign_fields import plain
 from layoutrand.text.importers.rows import FailedRun, Imported, Row
-from layoutrand.usecases.analyse import choose_metrics
-from layoutrand.usecases.selection import Sample, Selection
 
 
 @dataclass(frozen=True)

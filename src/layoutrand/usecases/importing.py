@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from layoutrand.analysis.selection import Selection, Source
 from layoutrand.config.config import choose
 from layoutrand.config.matrix import matching as match_names
 from layoutrand.core.import_spec import EVERY, Wanted, layout_of, parse_import
@@ -21,7 +22,6 @@ from layoutrand.text.foreign_fields import plain
 from layoutrand.text.importers.formats import parse
 from layoutrand.text.importers.rows import FailedRun, Imported, Row
 from layoutrand.usecases.imported_samples import UNNAMED, FileRow, samples
-from layoutrand.usecases.selection import Selection, Source
 
 NamesAre = Literal["benchmarks", "systems"]
 _NOWHERE: Final = Experiment(project="", protocol=0, policy="", randomise="", host="", hostname="")

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.analysis.selection import unlike
 from layoutrand.config.cluster import Local
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
@@ -23,7 +24,6 @@ from layoutrand.host.facts import host_facts, processor
 from layoutrand.model import Context, Execution, Experiment, Node, SlotKey
 from layoutrand.results.store import ResultsStore
 from layoutrand.usecases.bout import pool_name
-from layoutrand.usecases.selection import unlike
 from layoutrand.usecases.shelved import Arrival
 from layoutrand.world.shelf import Shelf
 

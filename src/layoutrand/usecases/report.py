@@ -6,15 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from layoutrand.analysis import node_words, sentences
+from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control, analyse, choose_metrics
+from layoutrand.analysis.compare import Comparison
+from layoutrand.analysis.selection import Selection
 from layoutrand.cache.capture_record import Capture
 from layoutrand.model import Context
 from layoutrand.text.document import Page, Section, Table
 from layoutrand.text.quantities import change, changes, percent, quantity
-from layoutrand.usecases import node_words, report_facts, report_figures, report_host, report_ratios, sentences
-from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control, analyse, choose_metrics
-from layoutrand.usecases.compare import Comparison
+from layoutrand.usecases import report_facts, report_figures, report_host, report_ratios
 from layoutrand.usecases.report_members import Member
-from layoutrand.usecases.selection import Selection
 
 _MOST_IN_FINDINGS = 8
 

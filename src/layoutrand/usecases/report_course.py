@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from layoutrand.analysis.analyse import Analysis
+from layoutrand.analysis.selection import Selection
 from layoutrand.config.schedule import SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Execution
@@ -13,9 +15,7 @@ from layoutrand.stats import autocorrelation, mean_interval
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.figures import plot
 from layoutrand.text.quantities import percent, quantity
-from layoutrand.usecases.analyse import Analysis
 from layoutrand.usecases.report_members import Axis, Member, remarks_of
-from layoutrand.usecases.selection import Selection
 
 _MOST_PLOTTED: Final = 1500
 _CONVERGENCE_POINTS: Final = 25

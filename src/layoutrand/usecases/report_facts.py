@@ -7,11 +7,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from layoutrand.config.disturbance import explanations, summary, whereabouts
-from layoutrand.model import BinaryName, Context
-from layoutrand.text.document import Section, Table
-from layoutrand.usecases.analyse import AnalysisReport
-from layoutrand.usecases.basis import (
+from layoutrand.analysis.analyse import AnalysisReport
+from layoutrand.analysis.basis import (
     SystemBasis,
     basis,
     left_out_words,
@@ -20,8 +17,11 @@ from layoutrand.usecases.basis import (
     round_words,
     seed_words,
 )
-from layoutrand.usecases.compare import Comparison
-from layoutrand.usecases.selection import Selection
+from layoutrand.analysis.compare import Comparison
+from layoutrand.analysis.selection import Selection
+from layoutrand.config.disturbance import explanations, summary, whereabouts
+from layoutrand.model import BinaryName, Context
+from layoutrand.text.document import Section, Table
 
 _MOST_LISTED: Final = 200
 _MOST_NAMED: Final = 4

@@ -8,14 +8,14 @@ from typing import Final
 
 import numpy as np
 
+from layoutrand.analysis.analyse import LEVELS, Analysis
+from layoutrand.analysis.findings import Outlier
+from layoutrand.analysis.selection import Selection
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.figures import plot, rows
 from layoutrand.text.quantities import percent, quantity
-from layoutrand.usecases.analyse import LEVELS, Analysis
-from layoutrand.usecases.findings import Outlier
 from layoutrand.usecases.report_course import convergence, dependence, run_order
 from layoutrand.usecases.report_members import Axis, Member, axis_of, remarks_of
-from layoutrand.usecases.selection import Selection
 
 _LEVEL_NAMES: Final = {
     "binary": "between binaries",

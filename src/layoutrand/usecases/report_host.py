@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.analysis.basis import node_words
+from layoutrand.analysis.selection import Selection
 from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
@@ -21,8 +23,6 @@ from layoutrand.execute.images import image_key
 from layoutrand.model import Context
 from layoutrand.text.document import Section, Table
 from layoutrand.text.quantities import quantity
-from layoutrand.usecases.basis import node_words
-from layoutrand.usecases.selection import Selection
 
 _FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "args", "prebuilt", "rev")
 

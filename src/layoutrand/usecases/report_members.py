@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from layoutrand.usecases.analyse import Analysis
-from layoutrand.usecases.selection import Sample
+from layoutrand.analysis.analyse import Analysis
+from layoutrand.analysis.selection import Sample
 
 _UNITS: Final = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), "B": ((2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))}
 _COUNTS: Final = ((1e9, "10⁹"), (1e6, "10⁶"), (1.0, ""))

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from layoutrand.analysis import sentences
+from layoutrand.analysis.compare import UNDECIDED, BenchmarkRatio, Comparison, adjusted, compare
+from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import Interval
 from layoutrand.text.document import Figure, Section, Table, cut
 from layoutrand.text.figures import rows
 from layoutrand.text.quantities import NO_BOUNDS, change, quantity
-from layoutrand.usecases import sentences
-from layoutrand.usecases.compare import UNDECIDED, BenchmarkRatio, Comparison, adjusted, compare
-from layoutrand.usecases.selection import Selection
 
 _MOST_IN_FINDINGS: Final = 8
 _LONGEST_NAME: Final = 40

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.analysis.analyse import choose_metrics
+from layoutrand.analysis.selection import Sample, Selection
 from layoutrand.build.build import SystemBuild
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config
@@ -20,10 +22,8 @@ from layoutrand.execute.run_progress import Progress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
-from layoutrand.usecases.analyse import choose_metrics
 from layoutrand.usecases.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
 from layoutrand.usecases.hot_functions import Studio, profile_of
-from layoutrand.usecases.selection import Sample, Selection
 from layoutrand.usecases.suspects import Explanation, Subject, enough_means, explain, hot_starts
 
 

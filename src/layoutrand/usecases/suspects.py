@@ -16,6 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.analysis.analyse import measurements
+from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.selection import Sample
 from layoutrand.build import descent
 from layoutrand.build.binaries import kept_addresses
 from layoutrand.cache.capture_record import CapturedLink
@@ -42,9 +45,6 @@ from layoutrand.stats import (
 )
 from layoutrand.stats.levels import nested
 from layoutrand.stats.screening import FEWEST
-from layoutrand.usecases.analyse import measurements
-from layoutrand.usecases.nodes import freed
-from layoutrand.usecases.selection import Sample
 
 FEW: Final = 20
 """With fewer binaries only an effect that outweighs everything else can be found, which is said."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from layoutrand.analysis.warmup import FEWEST_ITERATIONS, Warmup
 from layoutrand.stats import autocorrelation, lag_points, reordered
 from layoutrand.text.svg import COLOURS, PALE, Panel, Point, Shape, page
-from layoutrand.usecases.warmup import FEWEST_ITERATIONS, Warmup
 
 SHOWN: Final = len(COLOURS)
 _NOTES: Final = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from layoutrand.analysis.selection import Selection
 from layoutrand.config.schedule import CACHEGRIND, SIMULATED
 from layoutrand.instruments.cachegrind import ESTIMATED_CYCLES
-from layoutrand.usecases.selection import Selection
 
 
 def simulated_beside(selection: Selection, shown: Iterable[tuple[str, str]]) -> str | None:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from statistics import fmean, variance
 from typing import Any, Final
 
+from layoutrand.analysis.analyse import collapse
+from layoutrand.analysis.blocking import Freed, freed
+from layoutrand.analysis.selection import Sample, Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, Execution
 from layoutrand.stats import optimal_counts, plan, predict
 from layoutrand.text.quantities import SECONDS
-from layoutrand.usecases.analyse import collapse
-from layoutrand.usecases.nodes import Freed, freed
-from layoutrand.usecases.selection import Sample, Selection
 
 HALF_WIDTHS: Final = (0.005, 0.01, 0.02)
 MOST_BINARIES: Final = 100_000

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from layoutrand.analysis.analyse import measurements
+from layoutrand.analysis.selection import Executions, Sample
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName
 from layoutrand.stats import (
@@ -17,8 +19,6 @@ from layoutrand.stats import (
     suite_ratio,
     with_lost,
 )
-from layoutrand.usecases.analyse import measurements
-from layoutrand.usecases.selection import Executions, Sample
 
 Pairs = Sequence[tuple[Sample, Sample]]
 """(Baseline, candidate) of each benchmark."""

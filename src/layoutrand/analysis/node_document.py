@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from layoutrand.analysis.blocking import SampleNodes
+from layoutrand.analysis.node_table import NodeRow, NodeTable
 from layoutrand.stats import Interval
-from layoutrand.usecases.node_table import NodeRow, NodeTable
-from layoutrand.usecases.nodes import SampleNodes
 
 
 def node_table_json(table: NodeTable | None) -> dict[str, Any] | None:

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from layoutrand.analysis.blocking import Freed, SampleNodes, freed, sample_nodes
+from layoutrand.analysis.findings import Findings, findings
+from layoutrand.analysis.node_table import NodeTable, node_table
+from layoutrand.analysis.selection import Executions, Sample, Selection
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.schedule import NATIVE
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName, LayoutName
 from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components, with_lost
-from layoutrand.usecases.findings import Findings, findings
-from layoutrand.usecases.node_table import NodeTable, node_table
-from layoutrand.usecases.nodes import Freed, SampleNodes, freed, sample_nodes
-from layoutrand.usecases.selection import Executions, Sample, Selection
 
 LEVELS: Final = ("binary", "execution", "iteration")
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from layoutrand.analysis.warmup import Warmup
 from layoutrand.config.config import Config, parse
 from layoutrand.config.settings import with_chosen_warmup, with_warmup
 from layoutrand.execute.iterations import warmups_of
-from layoutrand.usecases.warmup import Warmup
 
 _ENTRY: Final = "[[warmup]] iterations"
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from layoutrand.analysis.blocking import Freed
+from layoutrand.analysis.selection import Sample
 from layoutrand.config.schedule import NATIVE, SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, BinaryName
@@ -31,8 +33,6 @@ from layoutrand.stats import (
     with_lost,
 )
 from layoutrand.stats.levels import Nested
-from layoutrand.usecases.nodes import Freed
-from layoutrand.usecases.selection import Sample
 
 HALF_WIDTH: Final = 0.01
 """The precision of a mean that the binaries still needed are given for."""

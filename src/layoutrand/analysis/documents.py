@@ -9,18 +9,18 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from layoutrand.analysis.aa import Halves, aa_document
+from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
+from layoutrand.analysis.basis import basis, basis_json
+from layoutrand.analysis.compare import BenchmarkRatio, Comparison, SuiteRatio
+from layoutrand.analysis.findings import Findings
+from layoutrand.analysis.node_document import node_table_json, sample_nodes_json
+from layoutrand.analysis.selection import Source
 from layoutrand.build.build_document import build_failure_json
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.execute.run_progress import Summary
 from layoutrand.model import Execution
 from layoutrand.stats import Interval
-from layoutrand.usecases.aa import Halves, aa_document
-from layoutrand.usecases.analyse import Analysis, AnalysisReport, Control
-from layoutrand.usecases.basis import basis, basis_json
-from layoutrand.usecases.compare import BenchmarkRatio, Comparison, SuiteRatio
-from layoutrand.usecases.findings import Findings
-from layoutrand.usecases.node_document import node_table_json, sample_nodes_json
-from layoutrand.usecases.selection import Source
 
 
 def run_document(summary: Summary) -> dict[str, Any]:

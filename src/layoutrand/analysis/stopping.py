@@ -12,11 +12,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from layoutrand.analysis.analyse import measurements
+from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.selection import Selection
 from layoutrand.model import MAX_SEED
 from layoutrand.stats import mean_interval
-from layoutrand.usecases.analyse import measurements
-from layoutrand.usecases.nodes import freed
-from layoutrand.usecases.selection import Selection
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from layoutrand.analysis.selection import ROUND, Selection
 from layoutrand.config.seeds import format_seeds
 from layoutrand.model import BinaryName
-from layoutrand.usecases.selection import ROUND, Selection
 
 
 @dataclass(frozen=True)

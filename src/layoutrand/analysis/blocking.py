@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from layoutrand.analysis.selection import Executions, Sample
 from layoutrand.config.seeds import format_seeds
 from layoutrand.errors import AnalysisError
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
 from layoutrand.stats import BlockEffects, Unblocked, adjust, block_effects, with_lost, without_blocks
-from layoutrand.usecases.selection import Executions, Sample
 
 HOME: Final = "home"
 """What the machine is called that layoutrand was started on, beside nodes that have names."""

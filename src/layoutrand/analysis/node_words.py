@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from layoutrand.analysis.node_table import NodeRow, NodeTable
 from layoutrand.stats import Interval
 from layoutrand.text.document import Section, Table
 from layoutrand.text.quantities import NO_BOUNDS, changes, percent, telling
-from layoutrand.usecases.node_table import NodeRow, NodeTable
 
 MOST_SENTENCES = 8
 """Of more nodes that stand out the table says enough."""

@@ -6,6 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from layoutrand.analysis.analyse import choose_metrics, in_executions, measurements, missing
+from layoutrand.analysis.basis import Basis, basis
+from layoutrand.analysis.blocking import APART, Freed, apart, freed_together, left_out_of_pairs, without
+from layoutrand.analysis.node_table import NodeTable, node_table
+from layoutrand.analysis.selection import Executions, Sample, Selection, Source
+from layoutrand.analysis.suite import bootstrap, by_binary, distributions, p_value, paired_suite
+from layoutrand.analysis.sureness import Sureness, stands, sureness, together
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
@@ -23,13 +30,6 @@ from layoutrand.stats import (
     single_binary_ratios,
     suite_ratio,
 )
-from layoutrand.usecases.analyse import choose_metrics, in_executions, measurements, missing
-from layoutrand.usecases.basis import Basis, basis
-from layoutrand.usecases.node_table import NodeTable, node_table
-from layoutrand.usecases.nodes import APART, Freed, apart, freed_together, left_out_of_pairs, without
-from layoutrand.usecases.selection import Executions, Sample, Selection, Source
-from layoutrand.usecases.sureness import Sureness, stands, sureness, together
-from layoutrand.usecases.whole_suite import bootstrap, by_binary, distributions, p_value, paired_suite
 
 UNDECIDED: Final = "undecided"
 INDEPENDENT: Final = (

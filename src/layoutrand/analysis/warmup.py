@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from layoutrand.analysis.selection import Selection
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Printed
 from layoutrand.config.schedule import NATIVE
@@ -18,7 +19,6 @@ from layoutrand.errors import AnalysisError
 from layoutrand.execute.iterations import warmups_of
 from layoutrand.model import Execution
 from layoutrand.stats import WarmupSuggestion, autocorrelation, dacapo_warmup, georges_warmup, suggest_warmup
-from layoutrand.usecases.selection import Selection
 
 MOST_EXECUTIONS: Final = 20
 """More would not help to see, and the tests are corrected for their number: they would see nothing any more."""

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from layoutrand.analysis.blocking import HOME
+from layoutrand.analysis.node_facts import differing, facts_of, warnings
+from layoutrand.analysis.selection import Sample, Selection
 from layoutrand.config.schedule import SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Execution
 from layoutrand.stats import BlockEffects, Interval, adjust, block_effects
 from layoutrand.stats.block_fit import levelled, numbered
-from layoutrand.usecases.node_facts import differing, facts_of, warnings
-from layoutrand.usecases.nodes import HOME
-from layoutrand.usecases.selection import Sample, Selection
 
 _LAYOUTS: Final = "layouts"
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
+from layoutrand.analysis.analyse import choose_metrics, collapse
+from layoutrand.analysis.basis import basis
+from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.compare import Comparison, compare
+from layoutrand.analysis.selection import ROUND, Sample, Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import BinaryName
 from layoutrand.stats import Interval, ratio_interval
-from layoutrand.usecases.analyse import choose_metrics, collapse
-from layoutrand.usecases.basis import basis
-from layoutrand.usecases.compare import Comparison, compare
-from layoutrand.usecases.nodes import freed
-from layoutrand.usecases.selection import ROUND, Sample, Selection
 
 SPLITS: Final = 200
 FEWEST: Final = 4

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from layoutrand.analysis.analyse import Analysis
+from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, percent, telling
-from layoutrand.usecases.analyse import Analysis
-from layoutrand.usecases.compare import BenchmarkRatio, Comparison
 
 
 def of_analysis(analysis: Analysis) -> str:

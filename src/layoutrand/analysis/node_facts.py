@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from layoutrand.analysis.blocking import HOME
 from layoutrand.model import Execution, Node
-from layoutrand.usecases.nodes import HOME
 
 _FACTS: Final = (
     "cpu_model", "cpus", "machine", "kernel", "governor", "turbo", "frequency_driver", "smt", "transparent_hugepages",

@@ -1,0 +1,1 @@
+"""From results to conclusions: which results belong together, levels of variance, ratios, plans, and their words."""
