@@ -21,10 +21,10 @@ from experiments import measured, write
 from layoutrand.cli import run as layoutrand
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, FeatureUnsupported, ToolNotFound, UsageError
+from layoutrand.report import canvas, pdf, plot, rows, style
+from layoutrand.report.figure_files import FORMATS, Look, figure_files
 from layoutrand.text.document import Table
-from layoutrand.text.figures import canvas, pdf, plot, rows, style
 from layoutrand.text.latex import escape, tabular
-from layoutrand.usecases.figure_files import FORMATS, Look, figure_files
 from test_html_report import HOSTILE, SVG, page_of, recorded
 
 FEW = {"names": ("fib",), "systems": ("a", "b"), "n": 4, "executions": 2}

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from layoutrand.text.figures import plot
-from layoutrand.text.figures.canvas import WIDTH, tick
-from layoutrand.text.figures.plot import Plot, Series
+from layoutrand.report import plot
+from layoutrand.report.canvas import WIDTH, tick
+from layoutrand.report.plot import Plot, Series
 
 
 def place_of(text):

@@ -25,14 +25,13 @@ from layoutrand.config.seeds import format_seeds
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.execute.experiment import current_context
 from layoutrand.model import BuildFailure, Context, Measurement
+from layoutrand.report import canvas, course, plot, rows
+from layoutrand.report.host import captures_of
+from layoutrand.report.html import render
+from layoutrand.report.report import report
 from layoutrand.results.file import open_for_reading, results_path
-from layoutrand.text.figures import canvas, plot, rows
-from layoutrand.text.html_report import render
 from layoutrand.text.quantities import quantity
-from layoutrand.usecases import report_course
 from layoutrand.usecases.importing import ImportQuestion, import_selection
-from layoutrand.usecases.report import report
-from layoutrand.usecases.report_host import captures_of
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 SVG = {"s": "http://www.w3.org/2000/svg"}
@@ -362,7 +361,7 @@ def test_what_was_recorded_beside_the_executions_is_read_back(tmp_path):
 
 
 def test_no_system_vanishes_when_executions_are_thinned(tmp_path, monkeypatch):
-    monkeypatch.setattr(report_course, "_MOST_PLOTTED", 10)
+    monkeypatch.setattr(course, "_MOST_PLOTTED", 10)
     config = make_config(table_of(["fib"]))
     pairs = zip(*(measured(config, tmp_path, s, "fib", noise(k, 10)) for k, s in enumerate("ab")), strict=True)
     items = [dataclasses.replace(e, started_at=float(n)) for n, e in enumerate(e for pair in pairs for e in pair)]

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from layoutrand.text.plots import ASCII, BRAILLE, beside, style_for
-from layoutrand.text.svg import Panel, Shape
+from layoutrand.report.braille import ASCII, BRAILLE, beside, style_for
+from layoutrand.report.svg import Panel, Shape
 
 
 def panel(points, kind="points", **more):

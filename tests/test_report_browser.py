@@ -13,8 +13,8 @@ from experiments import selected
 from fakes import make_config, shell_binaries
 from layoutrand.execute.measure import measure
 from layoutrand.model import BuildFailure
-from layoutrand.text.html_report import render
-from layoutrand.usecases.report import report
+from layoutrand.report.html import render
+from layoutrand.report.report import report
 from test_execute import Project
 from test_html_report import HOSTILE, contexts, recorded
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.text.svg import HEIGHT, WIDTH, Panel, Shape, page, ticks
+from layoutrand.report.svg import HEIGHT, WIDTH, Panel, Shape, page, ticks
 
 NAMES = {"s": "http://www.w3.org/2000/svg"}
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)

@@ -19,8 +19,8 @@ from layoutrand.config.warmup import ChosenWarmup, InForce, Place, warmups_in_fo
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.model import Measurement
-from layoutrand.text.plots import ASCII, HEIGHT, beside
-from layoutrand.usecases.warmup_figure import pairs
+from layoutrand.report.braille import ASCII, HEIGHT, beside
+from layoutrand.report.warmup_figure import pairs
 from test_execute import Project
 
 HEAD = """\

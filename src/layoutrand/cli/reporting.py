@@ -68,7 +68,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """One HTML file with all results: figures, findings, failures, how it was measured. It needs no network."""
     from layoutrand.platform.foreign import write_text
-    from layoutrand.text.html_report import render
+    from layoutrand.report.html import render
 
     terminal = options.terminal(json=False, quiet=quiet)
     foreign = importing.Request(imports, format_name, names_are, warmup)
@@ -88,7 +88,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
 def write_report(directory: Path) -> Path:
     """What `layoutrand report` writes without options; its path."""
     from layoutrand.platform.foreign import write_text
-    from layoutrand.text.html_report import render
+    from layoutrand.report.html import render
 
     target = directory / ".layoutrand" / _NAME
     foreign = importing.Request(None, None, None, None)
@@ -130,7 +130,7 @@ def figures(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """The figures of the report as SVG, PDF or PNG, and its tables as LaTeX: one file each, for papers."""
     from layoutrand.platform.foreign import write_bytes
-    from layoutrand.usecases.figure_files import Look, figure_files
+    from layoutrand.report.figure_files import Look, figure_files
 
     terminal = options.terminal(json=False, quiet=quiet)
     wanted = _formats(formats)
@@ -157,7 +157,7 @@ def figures(  # noqa: PLR0913 - one parameter for each option
 
 def _formats(given: Sequence[str] | None) -> list[str]:
     from layoutrand.config.config import choose
-    from layoutrand.usecases.figure_files import FORMATS
+    from layoutrand.report.figure_files import FORMATS
 
     asked = [name.strip() for text in given or ["svg,tex"] for name in text.split(",")]
     return choose("format", list(dict.fromkeys(asked)), list(FORMATS))
@@ -166,7 +166,7 @@ def _formats(given: Sequence[str] | None) -> list[str]:
 def _page(question: _Question) -> Page:
     """The results in question as a page; raises what reading and analysing them does."""
     from layoutrand.config.config import choose
-    from layoutrand.usecases.report import report as make_report
+    from layoutrand.report.report import report as make_report
 
     limit = parse_threshold(question.threshold)
     foreign, directory = question.foreign, question.directory
@@ -200,7 +200,7 @@ def _contexts(directory: Path, selection: Selection) -> list[Context]:
 def _captures(config: Config, directory: Path, selection: Selection) -> Mapping[str, Capture]:
     """Those of the executions that are still in the cache: they say which tools made the binaries."""
     from layoutrand.cache.store import Cache, default_root
-    from layoutrand.usecases.report_host import captures_of
+    from layoutrand.report.host import captures_of
 
     if not default_root().is_dir():
         return {}

@@ -52,7 +52,7 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.warmup import examine, warmup_document
     from layoutrand.analysis.warmup_choice import Scope
     from layoutrand.platform.disk import write_atomically
-    from layoutrand.usecases.warmup_figure import draw
+    from layoutrand.report.warmup_figure import draw
 
     _check_options(write=write, narrowed=for_host or for_system, plots=plots, json=json)
     terminal = options.terminal(json=json, quiet=quiet)
@@ -93,7 +93,7 @@ def _figure(folder: Path, benchmark: str) -> Path:
 
 def show_warmup(found: Sequence[Warmup], page: Page) -> None:
     """One row for each benchmark and system, then what it means."""
-    from layoutrand.text.plots import style_for
+    from layoutrand.report.braille import style_for
 
     page.table(
         "Iterations to drop",
@@ -121,8 +121,8 @@ def show_warmup(found: Sequence[Warmup], page: Page) -> None:
 
 def show_plots(found: Sequence[Warmup], page: Page, *, width: int) -> None:
     """Run sequence, lag plot and autocorrelations of each, beside those of the iterations reordered."""
-    from layoutrand.text.plots import beside, style_for
-    from layoutrand.usecases.warmup_figure import pairs
+    from layoutrand.report.braille import beside, style_for
+    from layoutrand.report.warmup_figure import pairs
 
     style = style_for(sys.stdout.encoding)
     for each in found:

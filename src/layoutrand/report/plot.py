@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from layoutrand.text.figures import canvas
-from layoutrand.text.figures.canvas import WIDTH, Scale
+from layoutrand.report import canvas
+from layoutrand.report.canvas import WIDTH, Scale
 
 _TOP, _UP, _RIGHT = 10, 190, 10
 

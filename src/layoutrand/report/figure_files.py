@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.errors import AnalysisError
+from layoutrand.report import pdf, style
 from layoutrand.text.document import Page, Table
-from layoutrand.text.figures import pdf, style
 from layoutrand.text.latex import tabular
 
 FORMATS: Final = ("svg", "pdf", "png", "tex")

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutrand.text.figures import canvas
-from layoutrand.text.figures.canvas import WIDTH, Scale
+from layoutrand.report import canvas
+from layoutrand.report.canvas import WIDTH, Scale
 
 _LEFT, _RIGHT, _ROW, _ROW_WITH_POINTS = 8, 8, 40, 60
 _LETTER = 10.0

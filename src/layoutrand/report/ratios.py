@@ -11,9 +11,9 @@ from layoutrand.analysis import sentences
 from layoutrand.analysis.compare import UNDECIDED, BenchmarkRatio, Comparison, adjusted, compare
 from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
+from layoutrand.report import rows
 from layoutrand.stats import Interval
 from layoutrand.text.document import Figure, Section, Table, cut
-from layoutrand.text.figures import rows
 from layoutrand.text.quantities import NO_BOUNDS, change, quantity
 
 _MOST_IN_FINDINGS: Final = 8

@@ -13,8 +13,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from layoutrand.report import style
 from layoutrand.text.document import Figure, Page, cut, plain
-from layoutrand.text.figures import style
 
 
 def render(page: Page) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.analysis.warmup import FEWEST_ITERATIONS, Warmup
+from layoutrand.report.svg import COLOURS, PALE, Panel, Point, Shape, page
 from layoutrand.stats import autocorrelation, lag_points, reordered
-from layoutrand.text.svg import COLOURS, PALE, Panel, Point, Shape, page
 
 SHOWN: Final = len(COLOURS)
 _NOTES: Final = (

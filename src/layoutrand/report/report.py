@@ -12,10 +12,10 @@ from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.selection import Selection
 from layoutrand.cache.capture_record import Capture
 from layoutrand.model import Context
+from layoutrand.report import benchmarks, facts, host, ratios
+from layoutrand.report.members import Member
 from layoutrand.text.document import Page, Section, Table
 from layoutrand.text.quantities import change, changes, percent, quantity
-from layoutrand.usecases import report_facts, report_figures, report_host, report_ratios
-from layoutrand.usecases.report_members import Member
 
 _MOST_IN_FINDINGS = 8
 
@@ -41,23 +41,23 @@ def report(  # noqa: PLR0913 - what to report on, and keyword-only options
     found = AnalysisReport((), primary, confidence, selection.warnings)
     if any(sample.binaries for sample in primary.samples):
         found = analyse(primary, confidence=confidence, metrics=[])
-    comparisons, missing = report_ratios.compare_all(primary, baseline, confidence, threshold, metric)
-    problems = [*report_facts.warnings(found, comparisons), *_left_out(selection, primary, metric)]
-    asked = report_host.Asked(baseline, confidence, threshold, metric)
-    sections = [report_ratios.overview(comparisons, missing)] if comparisons or missing else []
+    comparisons, missing = ratios.compare_all(primary, baseline, confidence, threshold, metric)
+    problems = [*facts.warnings(found, comparisons), *_left_out(selection, primary, metric)]
+    asked = host.Asked(baseline, confidence, threshold, metric)
+    sections = [ratios.overview(comparisons, missing)] if comparisons or missing else []
     sections += [_summary(found)] if found.analyses else []
     tables = [found.nodes, *(each.nodes for each in comparisons)]
     sections += [node_words.section(table) for table in tables if table is not None][:1]
     sections += _benchmarks(primary, found, comparisons)
-    sections += report_facts.problems(selection, problems)
-    sections += report_host.environment(selection, contexts, captures or {}, asked)
+    sections += facts.problems(selection, problems)
+    sections += host.environment(selection, contexts, captures or {}, asked)
     project = selection.experiment.project or "imported results"
     return Page(
         title=f"{project}: performance over layouts",
-        subtitle=report_facts.subtitle(selection),
+        subtitle=facts.subtitle(selection),
         findings=_findings(comparisons, found),
-        alerts=report_facts.alerts(selection, problems),
-        facts=report_facts.head(selection, contexts, confidence, threshold),
+        alerts=facts.alerts(selection, problems),
+        facts=facts.head(selection, contexts, confidence, threshold),
         sections=sections,
     )
 
@@ -72,7 +72,7 @@ def _left_out(selection: Selection, primary: Selection, metric: str | None) -> l
 
 
 def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[str]:
-    lines = report_ratios.findings(comparisons)
+    lines = ratios.findings(comparisons)
     said = [sentences.of_analysis(analysis) for analysis in found.analyses]
     if not comparisons and len(said) <= _MOST_IN_FINDINGS:  # otherwise they stand with the benchmarks
         lines += [f"{sentence}." for sentence in said]
@@ -143,7 +143,7 @@ def _benchmarks(selection: Selection, found: AnalysisReport, comparisons: Sequen
             if pair.benchmark == name
         ]
         said += [sentences.of_analysis(member.analysis) for member in members]
-        figures, notes = report_figures.of_benchmark(members, selection, found.confidence)
+        figures, notes = benchmarks.of_benchmark(members, selection, found.confidence)
         ending = [f"{sentence}." for sentence in said]
         sections.append(Section(f"benchmark-{number}", name, paragraphs=notes, sentences=ending, figures=figures))
     return sections

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
+from layoutrand.report.svg import ticks
 from layoutrand.text.document import cut, plain
-from layoutrand.text.svg import ticks
 
 WIDTH: Final = 380
 N_COLOURS: Final = 5

@@ -11,11 +11,11 @@ import numpy as np
 from layoutrand.analysis.analyse import LEVELS, Analysis
 from layoutrand.analysis.findings import Outlier
 from layoutrand.analysis.selection import Selection
+from layoutrand.report import plot, rows
+from layoutrand.report.course import convergence, dependence, run_order
+from layoutrand.report.members import Axis, Member, axis_of, remarks_of
 from layoutrand.text.document import Figure, Table
-from layoutrand.text.figures import plot, rows
 from layoutrand.text.quantities import percent, quantity
-from layoutrand.usecases.report_course import convergence, dependence, run_order
-from layoutrand.usecases.report_members import Axis, Member, axis_of, remarks_of
 
 _LEVEL_NAMES: Final = {
     "binary": "between binaries",

@@ -1,4 +1,4 @@
-"""Panels of `layoutrand.text.svg` as lines of text, for a terminal: braille dots, or ASCII where these cannot be shown.
+"""Panels of `report.svg` as lines of text, for a terminal: braille dots, or ASCII where these cannot be shown.
 
 Panels of one row have the same axes, so what differs between them is in the data.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from layoutrand.text.svg import Panel, Point, Shape
+from layoutrand.report.svg import Panel, Point, Shape
 
 HEIGHT: Final = 8
 FEWEST_COLUMNS: Final = 28

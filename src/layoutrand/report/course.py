@@ -11,11 +11,11 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.config.schedule import SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Execution
+from layoutrand.report import plot
+from layoutrand.report.members import Axis, Member, remarks_of
 from layoutrand.stats import autocorrelation, mean_interval
 from layoutrand.text.document import Figure, Table
-from layoutrand.text.figures import plot
 from layoutrand.text.quantities import percent, quantity
-from layoutrand.usecases.report_members import Axis, Member, remarks_of
 
 _MOST_PLOTTED: Final = 1500
 _CONVERGENCE_POINTS: Final = 25
