@@ -15,9 +15,8 @@ import pytest
 from layoutrand.config import config, matrix
 from layoutrand.config.cluster import Dask, Slurm
 from layoutrand.config.schedule import Order
-from layoutrand.text import exports
-from layoutrand.text.importers import formats as importable
-from layoutrand.text.importers import table
+from layoutrand.interop import exports, table
+from layoutrand.interop import formats as importable
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()

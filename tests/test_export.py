@@ -12,12 +12,12 @@ import experiments
 from experiments import execution, selected, write
 from fakes import make_config
 from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.interop import exports
+from layoutrand.interop.export import export
+from layoutrand.interop.formats import parse
+from layoutrand.interop.importing import ImportQuestion, import_selection
+from layoutrand.interop.rows import FailedRun, Imported, Row
 from layoutrand.model import BuildFailure, Measurement
-from layoutrand.text import exports
-from layoutrand.text.importers.formats import parse
-from layoutrand.text.importers.rows import FailedRun, Imported, Row
-from layoutrand.usecases.export import export
-from layoutrand.usecases.importing import ImportQuestion, import_selection
 
 CONFIG = make_config(
     '[[benchmarks]]\nname = "fib"\ncommand = ["{artefact}"]\n'

@@ -24,6 +24,7 @@ from layoutrand.config.config import parse
 from layoutrand.config.seeds import format_seeds
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.execute.experiment import current_context
+from layoutrand.interop.importing import ImportQuestion, import_selection
 from layoutrand.model import BuildFailure, Context, Measurement
 from layoutrand.report import canvas, course, plot, rows
 from layoutrand.report.host import captures_of
@@ -31,7 +32,6 @@ from layoutrand.report.html import render
 from layoutrand.report.report import report
 from layoutrand.results.file import open_for_reading, results_path
 from layoutrand.text.quantities import quantity
-from layoutrand.usecases.importing import ImportQuestion, import_selection
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 SVG = {"s": "http://www.w3.org/2000/svg"}

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.errors import LayoutrandError, UnreadableResults
+from layoutrand.interop.formats import FORMATS, parse
+from layoutrand.interop.rows import Row, in_base_unit
 from layoutrand.text.foreign_fields import plain
-from layoutrand.text.importers.formats import FORMATS, parse
-from layoutrand.text.importers.rows import Row, in_base_unit
 
 SAMPLES = Path(__file__).resolve().parents[2] / "shared" / "samples"
 needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples of real files are not beside this copy")

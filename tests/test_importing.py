@@ -10,9 +10,9 @@ import pytest
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
-from layoutrand.core.import_spec import Wanted, layout_of, parse_import
 from layoutrand.errors import AnalysisError, UsageError
-from layoutrand.usecases.importing import ImportQuestion, import_selection
+from layoutrand.interop.import_spec import Wanted, layout_of, parse_import
+from layoutrand.interop.importing import ImportQuestion, import_selection
 
 
 def load(*files, **changes):

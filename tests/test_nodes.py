@@ -21,8 +21,8 @@ from layoutrand.analysis.documents import analyse_document, compare_document
 from layoutrand.analysis.plan import make_plans
 from layoutrand.analysis.stopping import widths
 from layoutrand.config.config import parse
+from layoutrand.interop.export import export
 from layoutrand.model import Measurement, Node
-from layoutrand.usecases.export import export
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK)

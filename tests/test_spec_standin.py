@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.text.importers.spec import parse_csv, parse_rsf
+from layoutrand.interop.spec import parse_csv, parse_rsf
 from speckit import BENCHMARKS, make_spec_root
 
 CONFIG = """\

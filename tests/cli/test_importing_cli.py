@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from layoutrand.cli import importing
-from layoutrand.text.importers import formats
+from layoutrand.interop import formats
 
 
 @pytest.fixture

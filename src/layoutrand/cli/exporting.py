@@ -28,9 +28,9 @@ def export(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Recorded results as CSV, JSON, Go benchmark lines (benchstat) or pyperf's JSON."""
     from layoutrand.config.config import choose
+    from layoutrand.interop.export import export as export_selection
+    from layoutrand.interop.exports import FORMATS
     from layoutrand.platform.foreign import write_text
-    from layoutrand.text.exports import FORMATS
-    from layoutrand.usecases.export import export as export_selection
 
     choose("format", [format_name], list(FORMATS))
     terminal = options.terminal(json=False, quiet=quiet)

@@ -59,8 +59,8 @@ class Request:
     def select(self, systems: Sequence[str], benchmarks: Sequence[str], host: str | None, directory: Path) -> Selection:
         """What the files hold of these systems and benchmarks; raises `UsageError`."""
         from layoutrand.config.config import choose
-        from layoutrand.text.importers import formats
-        from layoutrand.usecases.importing import ImportQuestion, import_selection
+        from layoutrand.interop import formats
+        from layoutrand.interop.importing import ImportQuestion, import_selection
 
         if host is not None or directory != Path():
             option = "--host" if host is not None else "--directory"

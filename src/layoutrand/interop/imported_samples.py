@@ -9,10 +9,10 @@ from typing import Final
 
 from layoutrand.analysis.selection import Executions, Sample
 from layoutrand.config.metric import Better
-from layoutrand.core.import_spec import layout_of
 from layoutrand.errors import UsageError
+from layoutrand.interop.import_spec import layout_of
+from layoutrand.interop.rows import Row
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
-from layoutrand.text.importers.rows import Row
 
 UNNAMED: Final = "unnamed"
 """What the one binary of a file is called that knows nothing of binaries."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from layoutrand.interop.rows import Imported, Row, json_number, member, once, shown
 from layoutrand.text.foreign_fields import plain, unreadable
-from layoutrand.text.importers.rows import Imported, Row, json_number, member, once, shown
 
 SEED_KEY: Final = "layoutrand_seed"
 _UNITS: Final = {"second": ("time_s", "s"), "byte": ("memory_bytes", "B"), "integer": ("value", "1")}

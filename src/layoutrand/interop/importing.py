@@ -14,14 +14,14 @@ from typing import Final, Literal
 from layoutrand.analysis.selection import Selection, Source
 from layoutrand.config.config import choose
 from layoutrand.config.matrix import matching as match_names
-from layoutrand.core.import_spec import EVERY, Wanted, layout_of, parse_import
 from layoutrand.errors import UsageError
+from layoutrand.interop.formats import parse
+from layoutrand.interop.import_spec import EVERY, Wanted, layout_of, parse_import
+from layoutrand.interop.imported_samples import UNNAMED, FileRow, samples
+from layoutrand.interop.rows import FailedRun, Imported, Row
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.text.foreign_fields import plain
-from layoutrand.text.importers.formats import parse
-from layoutrand.text.importers.rows import FailedRun, Imported, Row
-from layoutrand.usecases.imported_samples import UNNAMED, FileRow, samples
 
 NamesAre = Literal["benchmarks", "systems"]
 _NOWHERE: Final = Experiment(project="", protocol=0, policy="", randomise="", host="", hostname="")
@@ -31,7 +31,7 @@ _NOWHERE: Final = Experiment(project="", protocol=0, policy="", randomise="", ho
 class ImportQuestion:
     """What to import and what of it to analyse.
 
-    ``files`` are as on the command line (`layoutrand.core.import_spec`); ``format_name`` None goes by the content.
+    ``files`` are as on the command line (`layoutrand.interop.import_spec`); ``format_name`` None goes by the content.
     ``names_are`` says what the names within files of one kind of result stand for; ``warmup`` is how many iterations
     of each execution to leave out.  ``systems`` (names or patterns) and ``benchmarks`` are empty for all.
     """

@@ -10,8 +10,8 @@ import csv
 import io
 from typing import Any, Final
 
+from layoutrand.interop.rows import FailedRun, Imported, Row, json_number, member, shown
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
-from layoutrand.text.importers.rows import FailedRun, Imported, Row, json_number, member, shown
 
 DURATION: Final = "duration_ns"
 _POINTS_IN_TIME: Final = ("uptime_ns", "vm_start_unix_ms", "vm_start_ns")

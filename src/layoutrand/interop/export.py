@@ -10,10 +10,10 @@ from layoutrand.analysis.analyse import choose_metrics
 from layoutrand.analysis.selection import Sample, Selection
 from layoutrand.build.build_document import build_failure_json
 from layoutrand.errors import AnalysisError
+from layoutrand.interop import exports
+from layoutrand.interop.rows import FailedRun, Imported, Row
 from layoutrand.model import IDENTITY, STOCK, Execution
-from layoutrand.text import exports
 from layoutrand.text.foreign_fields import plain
-from layoutrand.text.importers.rows import FailedRun, Imported, Row
 
 
 @dataclass(frozen=True)

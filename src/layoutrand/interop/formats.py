@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from layoutrand.interop import hyperfine, jmh, pyperf, renaissance, spec, table
+from layoutrand.interop.rows import Imported, read_json
 from layoutrand.text.foreign_fields import unreadable
-from layoutrand.text.importers import hyperfine, jmh, pyperf, renaissance, spec, table
-from layoutrand.text.importers.rows import Imported, read_json
 
 _Of = tuple[Callable[[Any], bool], Callable[[Any, str], Imported]]
 

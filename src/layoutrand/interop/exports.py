@@ -15,17 +15,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from layoutrand.errors import UsageError
+from layoutrand.interop.pyperf import SEED_KEY
+from layoutrand.interop.rows import Imported, Row
+from layoutrand.interop.table import COLUMNS, OK, SCHEMA
 from layoutrand.model import IDENTITY, STOCK, WALL_METRIC
-from layoutrand.text.importers.pyperf import SEED_KEY
-from layoutrand.text.importers.rows import Imported, Row
-from layoutrand.text.importers.table import COLUMNS, OK, SCHEMA
 
 FORMATS: Final = ("csv", "json", "benchstat", "pyperf")
 _PYPERF_UNITS: Final = {"s": "second", "B": "byte"}
 
 
 def records(content: Imported) -> list[dict[str, Any]]:
-    """All rows and failed executions under the columns of `layoutrand.text.importers.table`."""
+    """All rows and failed executions under the columns of `layoutrand.interop.table`."""
     rows = [
         {
             "system": row.system, "benchmark": row.benchmark, "seed": row.binary, "execution": row.execution,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from layoutrand.interop.rows import FailedRun, Imported, Row, json_number, member, once
 from layoutrand.model import WALL_METRIC
 from layoutrand.text.foreign_fields import plain, unreadable
-from layoutrand.text.importers.rows import FailedRun, Imported, Row, json_number, member, once
 
 
 def recognise(document: Any) -> bool:

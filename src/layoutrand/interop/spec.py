@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from layoutrand.interop.rows import FailedRun, Imported, Row
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
-from layoutrand.text.importers.rows import FailedRun, Imported, Row
 from layoutrand.text.spec_rsf import SUCCESS, failure_of, rsf_results
 
 METRIC: Final = "reported_time"

@@ -16,8 +16,8 @@ from typing import Any, Final, get_args
 
 from layoutrand.config.metric import Better
 from layoutrand.config.schedule import NATIVE
+from layoutrand.interop.rows import FailedRun, Imported, Row, in_base_unit, member, shown
 from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
-from layoutrand.text.importers.rows import FailedRun, Imported, Row, in_base_unit, member, shown
 
 COLUMNS: Final = (
     "system", "benchmark", "seed", "execution", "iteration", "value", "metric", "unit", "warmup", "better",

@@ -1,0 +1,1 @@
+"""Results of other harnesses in, and ours out."""

@@ -1,1 +1,0 @@
-"""Results of other harnesses: one module for each of them, text in, rows out."""
