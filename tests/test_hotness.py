@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from buildkit import section
-from layoutrand.core.hotness import function_names, hot_functions, mangled
+from layoutrand.explain.hotness import function_names, hot_functions, mangled
 from layoutrand.instruments.profile import Profile
 
 SECTIONS = [

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from layoutrand.core.hotness import HotFunction, Hotness
-from layoutrand.core.placement import Feature, all_features, design, features, pairs, values_of
+from layoutrand.explain.features import Feature, all_features, design, features, pairs, values_of
+from layoutrand.explain.hotness import HotFunction, Hotness
 
 
 def function(name, hot=(0,), size=64, hottest=(0,)):

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from buildkit import compiled
-from layoutrand.core.hotness import segments
 from layoutrand.errors import NoMeasurement, ToolNotFound
+from layoutrand.explain.hotness import segments
 from layoutrand.instruments import callgrind, perf_script
 from layoutrand.instruments.profile import Segment
 from layoutrand.instruments.profilers import choose_profiler

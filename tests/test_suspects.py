@@ -12,12 +12,8 @@ from fakes import make_binary, make_config
 from layoutrand.analysis.selection import Sample
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import parse
-from layoutrand.core.hotness import HotFunction, Hotness
-from layoutrand.core.placement import Feature, all_features, design
 from layoutrand.errors import AnalysisError, UsageError
-from layoutrand.model import Experiment
-from layoutrand.stats import Interval, screen_features, split_factor
-from layoutrand.usecases.confirming import (
+from layoutrand.explain.confirming import (
     Confirmation,
     Groups,
     choose_groups,
@@ -25,10 +21,14 @@ from layoutrand.usecases.confirming import (
     in_random_order,
     verdict,
 )
-from layoutrand.usecases.suspect_words import could_be_found, nothing_found, of_confirmation, predicted, worse_where
-from layoutrand.usecases.suspecting import Confirmed, Laboratory, Unexplained, explain_selection
-from layoutrand.usecases.suspects import Explanation, Subject, Suspect, enough_means, means_of, suspects_of
-from layoutrand.usecases.suspects_document import explain_document
+from layoutrand.explain.document import explain_document
+from layoutrand.explain.explain import Confirmed, Laboratory, Unexplained, explain_selection
+from layoutrand.explain.features import Feature, all_features, design
+from layoutrand.explain.hotness import HotFunction, Hotness
+from layoutrand.explain.suspects import Explanation, Subject, Suspect, enough_means, means_of, suspects_of
+from layoutrand.explain.words import could_be_found, nothing_found, of_confirmation, predicted, worse_where
+from layoutrand.model import Experiment
+from layoutrand.stats import Interval, screen_features, split_factor
 
 EXPERIMENT = Experiment("p", 1, '{"factors":["function-order"]}', '["env-size"]', "key", "box")
 HOTNESS = Hotness(

@@ -11,7 +11,7 @@ from layoutrand.errors import AnalysisError
 
 
 def table(rng, n, *, numbers=20, classes=10, circles=10):
-    """Features of all three kinds, as `layoutrand.core.placement` makes them."""
+    """Features of all three kinds, as `layoutrand.explain.features` makes them."""
     found = [rng.normal(size=(n, 1)) for _ in range(numbers)]
     found += [np.eye(4)[rng.integers(0, 4, n)] for _ in range(classes)]
     angles = [rng.uniform(0, 2 * np.pi, n) for _ in range(circles)]

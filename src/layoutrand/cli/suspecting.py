@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.execute.run_progress import Progress
+    from layoutrand.explain.explain import Confirmed, Laboratory, Unexplained
+    from layoutrand.explain.suspects import Explanation
     from layoutrand.model import LayoutName
-    from layoutrand.usecases.suspecting import Confirmed, Laboratory, Unexplained
-    from layoutrand.usecases.suspects import Explanation
 
 _SHOWN = 10
 
@@ -58,9 +58,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     """Which functions' placement goes with the slow layouts, and whether that stands in new layouts."""
     from layoutrand.analysis.basis import basis, sentences
     from layoutrand.errors import UsageError
-    from layoutrand.usecases.suspecting import explain_selection
-    from layoutrand.usecases.suspects import Explanation
-    from layoutrand.usecases.suspects_document import explain_document
+    from layoutrand.explain.document import explain_document
+    from layoutrand.explain.explain import explain_selection
+    from layoutrand.explain.suspects import Explanation
 
     terminal = options.terminal(json=json, quiet=quiet)
     if first_seed is not None and confirm is None:
@@ -108,10 +108,10 @@ def _laboratory(  # noqa: PLR0913 - what it consists of
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.execute.measure import measure
+    from layoutrand.explain.explain import Laboratory
+    from layoutrand.explain.hot_functions import Studio
     from layoutrand.instruments.profilers import Wanted, choose_profiler
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases.hot_functions import Studio
-    from layoutrand.usecases.suspecting import Laboratory
 
     wanted = cast("Wanted", choose("profiler", [profiler], list(get_args(Wanted)))[0])
     studio = Studio(choose_profiler(wanted), measure, SubprocessRunner(), terminal.say)
@@ -134,8 +134,8 @@ def _confirm(  # noqa: PLR0913 - what to confirm, with how much, and where to re
     """Confirm the suspects, and say what was executed for it."""
     from layoutrand.cli.progress import show_progress
     from layoutrand.config.disturbance import explanations
-    from layoutrand.usecases.confirming import first_seed
-    from layoutrand.usecases.suspecting import confirm
+    from layoutrand.explain.confirming import first_seed
+    from layoutrand.explain.explain import confirm
 
     recorded = [e.layout for e in selection.executions if isinstance(e.layout, int)]
     first = first_seed(recorded, asked)
@@ -157,8 +157,8 @@ def _confirm(  # noqa: PLR0913 - what to confirm, with how much, and where to re
 
 def show_explanation(found: Explanation | Unexplained, page: Page, *, hint: bool) -> None:
     """What was looked at, the hottest functions, and the suspects, or that there are none; ``hint`` at --confirm."""
-    from layoutrand.usecases import suspect_words as words
-    from layoutrand.usecases.suspecting import Unexplained
+    from layoutrand.explain import words
+    from layoutrand.explain.explain import Unexplained
 
     if isinstance(found, Unexplained):
         page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
@@ -183,7 +183,7 @@ def show_explanation(found: Explanation | Unexplained, page: Page, *, hint: bool
 
 
 def _show_suspects(found: Explanation, page: Page, *, hint: bool) -> None:
-    from layoutrand.usecases import suspect_words as words
+    from layoutrand.explain import words
 
     page.table(
         "Suspects: placements that go with worse layouts",
@@ -213,7 +213,7 @@ def _show_suspects(found: Explanation, page: Page, *, hint: bool) -> None:
 
 def show_confirmations(found: Explanation, confirmed: Confirmed, page: Page) -> None:
     """What became of the suspects in new layouts."""
-    from layoutrand.usecases.suspect_words import of_confirmation
+    from layoutrand.explain.words import of_confirmation
 
     for problem in confirmed.problems:
         page.fail(problem)

@@ -6,11 +6,11 @@ import math
 from typing import Final
 
 from layoutrand.config.seeds import format_seeds
-from layoutrand.core.placement import Feature
+from layoutrand.explain.confirming import Confirmation
+from layoutrand.explain.features import Feature
+from layoutrand.explain.suspects import POWER, Explanation
 from layoutrand.stats import FactorSplit, Interval
 from layoutrand.text.quantities import number, percent
-from layoutrand.usecases.confirming import Confirmation
-from layoutrand.usecases.suspects import POWER, Explanation
 
 TWICE: Final = 2.0
 

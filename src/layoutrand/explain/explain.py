@@ -20,11 +20,11 @@ from layoutrand.execute.execute import execute
 from layoutrand.execute.run_plan import Request
 from layoutrand.execute.run_progress import Progress, Summary
 from layoutrand.execute.run_request import make_request
+from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
+from layoutrand.explain.hot_functions import Studio, profile_of
+from layoutrand.explain.suspects import Explanation, Subject, enough_means, explain, hot_starts
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
-from layoutrand.usecases.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
-from layoutrand.usecases.hot_functions import Studio, profile_of
-from layoutrand.usecases.suspects import Explanation, Subject, enough_means, explain, hot_starts
 
 
 @dataclass(frozen=True)

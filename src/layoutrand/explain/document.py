@@ -7,11 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from layoutrand.explain.confirming import Confirmation
+from layoutrand.explain.explain import Confirmed, Unexplained
+from layoutrand.explain.suspects import Explanation, Suspect
 from layoutrand.model import Experiment
 from layoutrand.stats import FactorSplit, Interval
-from layoutrand.usecases.confirming import Confirmation
-from layoutrand.usecases.suspecting import Confirmed, Unexplained
-from layoutrand.usecases.suspects import Explanation, Suspect
 
 
 def explain_document(

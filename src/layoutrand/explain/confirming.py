@@ -20,12 +20,12 @@ from layoutrand.analysis.selection import Question, Sample, select
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import Config
 from layoutrand.config.metric import Better
-from layoutrand.core.placement import values_of
 from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.explain.features import values_of
+from layoutrand.explain.suspects import Explanation, Suspect, is_worse, means_of
 from layoutrand.model import MAX_SEED, Binary
 from layoutrand.results.file import open_for_reading
 from layoutrand.stats import Interval, ratio_interval
-from layoutrand.usecases.suspects import Explanation, Suspect, is_worse, means_of
 
 Verdict = Literal["confirmed", "not confirmed", "undecided"]
 

@@ -1,9 +1,9 @@
 """`layoutrand explain`: which functions' placement goes with the slow layouts.
 
-The placement of the hot functions in every measured binary (`layoutrand.core.placement`) is held against what was
+The placement of the hot functions in every measured binary (`layoutrand.explain.features`) is held against what was
 measured of it (`layoutrand.stats.screening`).  What comes out are suspects: that something goes with slow layouts does
 not prove that it makes them slow, and a difference that was chosen for being large is too large on average.  Both are
-what the confirming experiment is for (`layoutrand.usecases.confirming`).
+what the confirming experiment is for (`layoutrand.explain.confirming`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from layoutrand.build.binaries import kept_addresses
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.config.metric import Better
-from layoutrand.core.hotness import Hotness, function_names, hot_functions, mangled, renamed
-from layoutrand.core.placement import Feature, design, features
 from layoutrand.errors import AnalysisError, FeatureUnsupported
+from layoutrand.explain.features import Feature, design, features
+from layoutrand.explain.hotness import Hotness, function_names, hot_functions, mangled, renamed
 from layoutrand.instruments.profile import Profile
 from layoutrand.link import codecheck
 from layoutrand.model import Binary

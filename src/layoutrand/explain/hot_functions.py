@@ -12,13 +12,13 @@ from typing import Any, Final
 from layoutrand.config.command import SYSTEM_PATH
 from layoutrand.config.readings import SpecReading
 from layoutrand.config.schedule import CALLGRIND, PERF_RECORD, Slot
-from layoutrand.core.hotness import segments
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
 from layoutrand.execute.execute import Executor
 from layoutrand.execute.measure import Outcome
 from layoutrand.execute.run_plan import Plan, Request, make_plan
 from layoutrand.execute.stage import Stage, command_of, make_room
 from layoutrand.execute.workplace import Room, Workplace, end_leftovers
+from layoutrand.explain.hotness import segments
 from layoutrand.instruments import callgrind, perf_script
 from layoutrand.instruments.profile import Profile
 from layoutrand.instruments.profilers import Profiler

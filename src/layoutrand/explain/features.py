@@ -16,7 +16,7 @@ Of each hot function with its hottest callees, and of the hottest functions with
 - *offset*: the distance modulo 16 KiB, as branches at such distances share entries of predictor tables.
 
 Of all of them together: *all pages*, how many pages hold hot code, and *overfull*, how many hot lines lie in sets with
-more than 8 of them.  "Hot" are the instructions that are executed often (`layoutrand.core.hotness`), not whole
+more than 8 of them.  "Hot" are the instructions that are executed often (`layoutrand.explain.hotness`), not whole
 functions.
 """
 
@@ -30,7 +30,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.core.hotness import Hotness
+from layoutrand.explain.hotness import Hotness
 
 LINE: Final = 64
 PAGE: Final = 4096
