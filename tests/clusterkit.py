@@ -14,6 +14,8 @@ from typing import Any
 
 from layoutrand.build.build import SystemBuild, all_layouts
 from layoutrand.cache.store import Cache
+from layoutrand.cluster.measuring import Nodes, execute_on_nodes
+from layoutrand.cluster.store import Staging
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import Config, parse
 from layoutrand.execute.run_plan import Request
@@ -21,8 +23,6 @@ from layoutrand.execute.run_progress import Progress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
-from layoutrand.usecases.bouts import Nodes, execute_on_nodes
-from layoutrand.world.staging import Staging
 from workshop import Workshop
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"

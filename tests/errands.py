@@ -8,9 +8,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.cluster.engines import opened
 from layoutrand.config.cluster import Slurm, SlurmMeasure
 from layoutrand.host.facts import node_name
-from layoutrand.world.executors import opened
 
 HERE = str(Path(__file__).parent)
 

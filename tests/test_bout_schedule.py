@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from layoutrand.cluster.rounds import bouts
 from layoutrand.config.schedule import Design, Slot, schedule
-from layoutrand.core.bouts import bouts
 
 
 def design(**changes):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.core.bundle import BundledFile, Manifest, parse_manifest, to_table
+from layoutrand.cluster.manifest import BundledFile, Manifest, parse_manifest, to_table
 from layoutrand.errors import BundleError
 
 A, B = "a" * 64, "b" * 64

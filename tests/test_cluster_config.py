@@ -5,11 +5,11 @@ import sys
 import pytest
 
 from layoutrand.cli import options
+from layoutrand.cluster.engines import opened, sbatch_options
+from layoutrand.cluster.open import farm_of
 from layoutrand.config.cluster import Dask, Local, Slurm
 from layoutrand.config.config import parse
 from layoutrand.errors import ClusterError, ConfigError, UsageError
-from layoutrand.usecases.farming import farm_of
-from layoutrand.world.executors import opened, sbatch_options
 
 MINIMAL = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'
 

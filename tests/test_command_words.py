@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from layoutrand.cli import run
+from layoutrand.cluster.inputs import missing_in_room
 from layoutrand.config.config import parse
-from layoutrand.usecases.inputs import missing_in_room
 
 HEAD = '[project]\nname = "p"\n[build]\nsource = "src"\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from layoutrand.cluster.dealing import Dealer, Problem
 from layoutrand.errors import ClusterError
-from layoutrand.usecases.dealing import Dealer, Problem
 
 
 @dataclass(frozen=True)

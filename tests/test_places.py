@@ -9,10 +9,10 @@ import pytest
 
 from dacapokit import make_jar, make_jdk, write_project
 from fakes import make_config
+from layoutrand.cluster.installed import check_places, places_of
 from layoutrand.config.config import parse
 from layoutrand.errors import ClusterError, ConfigError, HostError
 from layoutrand.suites.expand import expanded
-from layoutrand.usecases.places import check_places, places_of
 from speckit import make_spec_root
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from layoutrand.cache.node_inputs import is_used, lock_beside, place_of, replicas
 from layoutrand.cache.store import Cache, collect, entries
+from layoutrand.cluster.carried_inputs import Entry, depth, described, restored, send, shortened
+from layoutrand.cluster.store import Staging
 from layoutrand.errors import BundleError
 from layoutrand.results.file import exclusive_use
-from layoutrand.world.replica import Entry, depth, described, restored, send, shortened
-from layoutrand.world.staging import Staging
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import zlib
 
 import pytest
 
+from layoutrand.cluster.returned import Shelf
 from layoutrand.errors import BundleError, DamagedRecord, ResultsError
 from layoutrand.platform.disk import sha256_bytes
 from layoutrand.results.project_id import project_id
-from layoutrand.world.shelf import Shelf
 
 
 @pytest.fixture

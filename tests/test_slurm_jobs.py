@@ -10,10 +10,10 @@ from queue import SimpleQueue
 
 import pytest
 
+from layoutrand.cluster import slurm
+from layoutrand.cluster.slurm import SlurmJobs
+from layoutrand.cluster.slurm_tokens import TokenJournal
 from layoutrand.errors import BundleError, ClusterError
-from layoutrand.world import slurm_jobs
-from layoutrand.world.slurm_jobs import SlurmJobs
-from layoutrand.world.slurm_tokens import TokenJournal
 
 
 @dataclass
@@ -123,7 +123,7 @@ class Cluster:
 @pytest.fixture
 def cluster(tmp_path, monkeypatch):
     made = Cluster(tmp_path)
-    monkeypatch.setattr(slurm_jobs, "_command", made.command)
+    monkeypatch.setattr(slurm, "_command", made.command)
     return made
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.core import bundle
-from layoutrand.core.bundle import BundledFile, Manifest
+from layoutrand.cluster import manifest
+from layoutrand.cluster.collect import DAY_S, collect, inventory
+from layoutrand.cluster.manifest import BundledFile, Manifest
+from layoutrand.cluster.returned import Shelf
+from layoutrand.cluster.store import Staging
 from layoutrand.errors import BundleError
 from layoutrand.platform.disk import canonical_json, sha256_bytes
-from layoutrand.world.shelf import Shelf
-from layoutrand.world.staged import DAY_S, collect, inventory
-from layoutrand.world.staging import Staging
 
 NOW = time.time()
 MONTH_S = 30 * DAY_S
@@ -26,8 +26,8 @@ def bundled(staging, *contents, system="a"):
     for number, data in enumerate([*contents, record]):
         digest = sha256_bytes(data)
         staging.put(digest, data)
-        files.append(BundledFile(bundle.RECORD if data is record else str(number), digest, len(data), 0o644))
-    return staging.put_manifest(canonical_json(bundle.to_table(Manifest("c" * 64, tuple(files)))))
+        files.append(BundledFile(manifest.RECORD if data is record else str(number), digest, len(data), 0o644))
+    return staging.put_manifest(canonical_json(manifest.to_table(Manifest("c" * 64, tuple(files)))))
 
 
 def aged(root, seconds, below="."):

@@ -22,6 +22,12 @@ import pytest
 from clusterkit import BENCHMARK, Machines, Site
 from layoutrand.analysis.selection import Question, select
 from layoutrand.cache.store import Cache
+from layoutrand.cluster import measuring_node, pools
+from layoutrand.cluster.measuring import Nodes, execute_on_nodes
+from layoutrand.cluster.returned import Shelf
+from layoutrand.cluster.store import Staging
+from layoutrand.cluster.task import Bout, Ended, read_record, record_key, record_of
+from layoutrand.cluster.task_inputs import run_name
 from layoutrand.config.cluster import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
 from layoutrand.execute.execute import execute
@@ -31,12 +37,6 @@ from layoutrand.execute.run_plan import Request, make_plan
 from layoutrand.host.facts import processor
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
-from layoutrand.usecases import bout_node, pools
-from layoutrand.usecases.bout import Bout, Ended, read_record, record_key, record_of
-from layoutrand.usecases.bout_orders import run_name
-from layoutrand.usecases.bouts import Nodes, execute_on_nodes
-from layoutrand.world.shelf import Shelf
-from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions, require
 
 Work = Callable[[Any], Any]
@@ -553,7 +553,7 @@ def test_a_node_with_a_full_disk_says_so_and_another_one_does_it(site: Site) -> 
 def _executed_with(bout: Bout, limit: str) -> Ended:
     """What a node says that has this limit of the shell's."""
     code = (
-        "import pickle, sys; from layoutrand.usecases.bout_node import execute_here; "
+        "import pickle, sys; from layoutrand.cluster.measuring_node import execute_here; "
         "sys.stdout.buffer.write(pickle.dumps(execute_here(pickle.load(sys.stdin.buffer))))"
     )
     done = subprocess.run(
@@ -574,8 +574,8 @@ def test_what_the_system_refuses_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> 
     nothing: Any = None
     monkeypatch.setenv("LAYOUTRAND_NODE", "n7")
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    monkeypatch.setattr(bout_node, "_execute", full)
-    for ended in (bout_node.execute_bout(nothing), bout_node.execute_here(nothing)):
+    monkeypatch.setattr(measuring_node, "_execute", full)
+    for ended in (measuring_node.execute_bout(nothing), measuring_node.execute_here(nothing)):
         assert ended.node == "n7"
         assert ended.refused.startswith("the system there says No space left on device: /scratch/x; see to its disks")
 

@@ -13,10 +13,10 @@ import pytest
 
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
+from layoutrand.cluster.bundle import Exported, export_capture, import_capture
+from layoutrand.cluster.store import Staging
 from layoutrand.errors import BundleError, CacheError, StoreError
 from layoutrand.platform.disk import sha256_bytes
-from layoutrand.usecases.bundle import Exported, export_capture, import_capture
-from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions
 
 BUILD = "$CC -c *.c && $AR rcs libu.a u.o && $CC -o prog main.o w.o libu.a"

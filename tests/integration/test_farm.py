@@ -19,14 +19,14 @@ from layoutrand.build.build import SystemBuild, all_layouts, build
 from layoutrand.build.build_document import build_document
 from layoutrand.build.site import Progress
 from layoutrand.cache.store import Cache
+from layoutrand.cluster import linking_node as nodes
+from layoutrand.cluster.linking import Farm, take_linked
+from layoutrand.cluster.linking_node import Answer, Chunk, link_chunk
+from layoutrand.cluster.store import Staging
 from layoutrand.config.cluster import Dask
 from layoutrand.errors import ClusterError
 from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.platform.process import Completed, SubprocessRunner
-from layoutrand.usecases import node as nodes
-from layoutrand.usecases.farm import Farm, take_linked
-from layoutrand.usecases.node import Answer, Chunk, link_chunk
-from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions, only_error, programs_of, whole
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"

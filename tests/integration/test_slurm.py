@@ -17,9 +17,9 @@ import pytest
 
 import errands
 from errands import Errand, run_errand
+from layoutrand.cluster.engines import opened
 from layoutrand.config.cluster import Slurm, SlurmMeasure
 from layoutrand.errors import ClusterError
-from layoutrand.world.executors import opened
 from slurmkit import SlurmCluster, slurm, wait_until
 from workshop import Workshop, absent, hashes, main_calling, many_functions
 

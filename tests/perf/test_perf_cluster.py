@@ -23,6 +23,13 @@ import pytest
 from fakes import make_config
 from layoutrand.build.linking import Linking
 from layoutrand.cache.store import Cache
+from layoutrand.cluster.linking import Farm
+from layoutrand.cluster.linking_node import Answer, Reference
+from layoutrand.cluster.measuring import Nodes, execute_on_nodes
+from layoutrand.cluster.returned import Shelf
+from layoutrand.cluster.store import Staging
+from layoutrand.cluster.task import Ended, record_key, record_of
+from layoutrand.cluster.task_inputs import run_name
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.config.schedule import Slot
@@ -32,13 +39,6 @@ from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
 from layoutrand.platform.disk import sha256_bytes
 from layoutrand.results.file import open_for_writing, results_path
-from layoutrand.usecases.bout import Ended, record_key, record_of
-from layoutrand.usecases.bout_orders import run_name
-from layoutrand.usecases.bouts import Nodes, execute_on_nodes
-from layoutrand.usecases.farm import Farm
-from layoutrand.usecases.node import Answer, Reference
-from layoutrand.world.shelf import Shelf
-from layoutrand.world.staging import Staging
 from workshop import Workshop, main_calling, many_functions
 
 pytestmark = pytest.mark.perf

@@ -76,8 +76,8 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
     from layoutrand.build.build import build as build_systems
     from layoutrand.build.site import Progress
     from layoutrand.cache.store import Cache, default_root
+    from layoutrand.cluster.open import farm_of
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases.farming import farm_of
 
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)

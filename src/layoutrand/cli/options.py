@@ -81,7 +81,7 @@ def load_config(directory: Path) -> Config:
         raise UsageError(f"cannot read {path}: {error}") from error
     config = parse(text, path=str(path))
     if config.suite is None:
-        from layoutrand.usecases.inputs import missing_in_room
+        from layoutrand.cluster.inputs import missing_in_room
 
         for sentence in missing_in_room(config, directory):
             terminal(json=False, quiet=False).warn(f"{path}: {sentence}")

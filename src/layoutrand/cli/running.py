@@ -202,6 +202,9 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     """Build what is missing, then execute what has no result yet; ``told`` learns which failures were shown."""
     from layoutrand.build.build import all_layouts
     from layoutrand.cli.progress import show_progress
+    from layoutrand.cluster.inputs import inputs_of
+    from layoutrand.cluster.measuring import execute_on_nodes
+    from layoutrand.cluster.open import nodes_of
     from layoutrand.errors import UsageError
     from layoutrand.execute.execute import execute
     from layoutrand.execute.measure import measure
@@ -210,9 +213,6 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.host.tune import settle, tuned
     from layoutrand.host.tuning import Tuning
     from layoutrand.results.file import open_for_writing, results_path
-    from layoutrand.usecases.bouts import execute_on_nodes
-    from layoutrand.usecases.farming import nodes_of
-    from layoutrand.usecases.inputs import inputs_of
 
     failures = Failures() if told is None else told
     if not config.benchmarks:

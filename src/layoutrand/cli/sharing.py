@@ -15,8 +15,8 @@ from layoutrand.cli.terminal import Page
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.usecases.carrying import Carried
-    from layoutrand.world.staged import Inventory, Staged
+    from layoutrand.cluster.bundle_command import Carried
+    from layoutrand.cluster.collect import Inventory, Staged
 
 staging_app = typer.Typer(help="The directory that the nodes of a cluster share.", no_args_is_help=True)
 bundle_app = typer.Typer(help="Captures to and from machines that share no directory.", no_args_is_help=True)
@@ -30,7 +30,7 @@ _SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400}
 @staging_app.command("ls")
 def staging_ls(shared: Shared = None, directory: options.Directory = Path(), json: options.Json = False) -> int:
     """List what is in the shared directory, least recently used first."""
-    from layoutrand.world.staged import KINDS, inventory
+    from layoutrand.cluster.collect import KINDS, inventory
 
     terminal = options.terminal(json=json, quiet=False)
     root = _shared(shared, directory)
@@ -62,8 +62,8 @@ def staging_gc(
     json: options.Json = False,
 ) -> int:
     """Delete captures, binaries and job files that were not used for long; all of it can be made again."""
-    from layoutrand.world.slurm_jobs import active_jobs
-    from layoutrand.world.staged import KINDS, collect
+    from layoutrand.cluster.collect import KINDS, collect
+    from layoutrand.cluster.slurm import active_jobs
 
     terminal = options.terminal(json=json, quiet=False)
     root = _shared(shared, directory)
@@ -99,8 +99,8 @@ def bundle_export(  # noqa: PLR0913 - one parameter for each option
     """Put a system's capture from the cache into a directory, and print the digest that names it."""
     from layoutrand.build.site import Progress
     from layoutrand.cache.store import Cache, default_root
+    from layoutrand.cluster.bundle_command import export_system
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases.carrying import export_system
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
@@ -128,7 +128,7 @@ def bundle_import(
 ) -> int:
     """Put a capture that was exported elsewhere into this machine's cache; every file is checked."""
     from layoutrand.cache.store import Cache, default_root
-    from layoutrand.usecases.carrying import import_system
+    from layoutrand.cluster.bundle_command import import_system
 
     terminal = options.terminal(json=json, quiet=quiet)
     done = import_system(Cache(default_root()), folder, digest)
@@ -163,7 +163,7 @@ def _shared(given: Path | None, directory: Path) -> Path:
 
 
 def _document(found: Inventory) -> dict[str, Any]:
-    from layoutrand.world.staged import KINDS
+    from layoutrand.cluster.collect import KINDS
 
     totals = {kind: {"number": len(found.of(kind)), "size": sum(e.size for e in found.of(kind))} for kind in KINDS}
     return {

@@ -26,10 +26,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from layoutrand.core import bundle
-from layoutrand.core.bundle import Manifest
+from layoutrand.cluster import manifest as bundle
+from layoutrand.cluster.manifest import Manifest
+from layoutrand.cluster.store import Staging, staging_errors
 from layoutrand.errors import BundleError
-from layoutrand.world.staging import Staging, staging_errors
 
 DAY_S: Final = 86400.0
 """Nothing younger (s) is deleted."""

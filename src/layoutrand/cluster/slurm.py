@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.cluster.slurm_tokens import TokenJournal
+from layoutrand.cluster.squeue import FORMAT, Queued, advice, parse_queue
 from layoutrand.errors import BundleError, ClusterError
 from layoutrand.platform.disk import tail
-from layoutrand.text.squeue import FORMAT, Queued, advice, parse_queue
-from layoutrand.world.slurm_tokens import TokenJournal
 
 _LOG_LINES: Final = 40
 _LONGEST_ARRAY: Final = 1000

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.analysis.selection import unlike
+from layoutrand.cluster.returned import Shelf
+from layoutrand.cluster.shelved import Arrival
+from layoutrand.cluster.task import pool_name
 from layoutrand.config.cluster import Local
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
@@ -23,9 +26,6 @@ from layoutrand.execute.run_progress import Known, known
 from layoutrand.host.facts import host_facts, processor
 from layoutrand.model import Context, Execution, Experiment, Node, SlotKey
 from layoutrand.results.store import ResultsStore
-from layoutrand.usecases.bout import pool_name
-from layoutrand.usecases.shelved import Arrival
-from layoutrand.world.shelf import Shelf
 
 LOST: Final = "lost"
 """The status of an execution that no node brought to an end."""

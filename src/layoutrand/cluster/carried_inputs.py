@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from layoutrand.cluster.store import Staging, staging_errors
 from layoutrand.errors import BundleError
 from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, sha256_file
-from layoutrand.world.staging import Staging, staging_errors
 
 
 @dataclass(frozen=True)

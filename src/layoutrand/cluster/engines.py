@@ -15,11 +15,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from layoutrand.cluster.slurm_tokens import TokenJournal
+from layoutrand.cluster.store import staging_errors
 from layoutrand.config.cluster import Dask, Slurm
 from layoutrand.errors import ClusterError
 from layoutrand.host.facts import node_name
-from layoutrand.world.slurm_tokens import TokenJournal
-from layoutrand.world.staging import staging_errors
 
 _CONNECT_S: Final = 15
 
@@ -58,7 +58,7 @@ def _library(name: str, extra: str) -> Any:
 @contextmanager
 def _slurm(settings: Slurm, shared: Path, task: Task, say: Say) -> Iterator[Executor]:
     submitit = _library("submitit", "slurm")
-    from layoutrand.world.slurm_jobs import SlurmJobs
+    from layoutrand.cluster.slurm import SlurmJobs
 
     for program in ("sbatch", "squeue", "scancel", "scontrol", "srun"):
         if shutil.which(program) is None:
@@ -108,7 +108,7 @@ def sbatch_options(settings: Slurm, task: Task) -> dict[str, str | int | bool]:
 @contextmanager
 def _dask(settings: Dask, task: Task, say: Say) -> Iterator[Executor]:
     distributed = _library("distributed", "dask")
-    from layoutrand.world.dask_tasks import DaskTasks, require_workers
+    from layoutrand.cluster.dask import DaskTasks, require_workers
 
     try:
         client = distributed.Client(settings.scheduler, timeout=_CONNECT_S, set_as_default=False)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.cache.node_inputs import lock_beside
+from layoutrand.cluster.carried_inputs import shortened
+from layoutrand.cluster.returned import Shelf
+from layoutrand.cluster.task import record_key, record_of
 from layoutrand.execute import experiment as experiments
 from layoutrand.host.attempts import Attempts
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import remove_tree
-from layoutrand.usecases.bout import record_key, record_of
-from layoutrand.world.replica import shortened
-from layoutrand.world.shelf import Shelf
 
 LONGEST_OUTPUT: Final = 4 << 20  # bytes of one file of a failed execution that travel; of longer ones both ends
 

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from layoutrand.cluster.carried_inputs import Entry
+from layoutrand.cluster.installed import Place
+from layoutrand.cluster.store import Staging
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.config.jdk import JvmFacts
@@ -18,9 +21,6 @@ from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, Execution, LayoutName, SlotKey
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.results.execution_record import from_json, slot_json, to_json
-from layoutrand.usecases.places import Place
-from layoutrand.world.replica import Entry
-from layoutrand.world.staging import Staging
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """`layoutrand bundle`: a system's capture to a machine that shares no file system with this one.
 
-The bundle is as for nodes (`usecases/bundle.py`). Beside it stands by which key the build is known, so that a build of
+The bundle is as for nodes (`cluster/bundle.py`). Beside it stands by which key the build is known, so that a build of
 the same source with the same tools and flags finds the capture there as it would here.
 """
 
@@ -16,13 +16,13 @@ from layoutrand.build.earlier_builds import recall_capture
 from layoutrand.build.site import Progress, Site
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Origins
+from layoutrand.cluster.bundle import Travelled, export_capture, import_capture
+from layoutrand.cluster.manifest import is_digest
+from layoutrand.cluster.store import Staging
 from layoutrand.config.config import Config
-from layoutrand.core.bundle import is_digest
 from layoutrand.errors import BundleError, CacheError, UsageError
 from layoutrand.platform.disk import canonical_json
 from layoutrand.platform.process import Runner
-from layoutrand.usecases.bundle import Travelled, export_capture, import_capture
-from layoutrand.world.staging import Staging
 
 SCHEMA: Final = "layoutrand/carried/1"
 

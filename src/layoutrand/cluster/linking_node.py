@@ -20,6 +20,8 @@ from layoutrand.build.binaries import cached_binary
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache, default_root
+from layoutrand.cluster.bundle import import_capture
+from layoutrand.cluster.store import Staging
 from layoutrand.config.build_recipe import BUILD_VERSION
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.errors import ClusterError, LayoutrandError
@@ -28,8 +30,6 @@ from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import sha256_file, tail
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.usecases.bundle import import_capture
-from layoutrand.world.staging import Staging
 
 VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}"
 """Of layoutrand and of how it links: home and nodes must agree."""

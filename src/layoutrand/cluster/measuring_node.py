@@ -14,6 +14,13 @@ from typing import Any, Final
 
 from layoutrand.cache.node_inputs import place_of
 from layoutrand.cache.store import Cache, default_root
+from layoutrand.cluster.bout_records import TravellingRecords
+from layoutrand.cluster.carried_inputs import restored
+from layoutrand.cluster.installed import check_places
+from layoutrand.cluster.linking_node import VERSION, linked_here
+from layoutrand.cluster.returned import Shelf
+from layoutrand.cluster.store import Staging
+from layoutrand.cluster.task import Bout, Ended, Orders, pool_name, read_record, record_key, slot_keys
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import Slot
@@ -27,15 +34,8 @@ from layoutrand.host.facts import host_facts, node_name, processor
 from layoutrand.model import Binary, SlotKey
 from layoutrand.platform import child
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, sha256_file, write_atomically
-from layoutrand.usecases.bout import Bout, Ended, Orders, pool_name, read_record, record_key, slot_keys
-from layoutrand.usecases.bout_records import TravellingRecords
-from layoutrand.usecases.node import VERSION, linked_here
-from layoutrand.usecases.places import check_places
-from layoutrand.world.replica import restored
-from layoutrand.world.shelf import Shelf
-from layoutrand.world.staging import Staging
 
-_CHILD: Final = "layoutrand.usecases.bout_child"
+_CHILD: Final = "layoutrand.cluster.bout_child"
 
 
 def execute_bout(bout: Bout) -> Ended:

@@ -11,10 +11,17 @@ from typing import Final
 from layoutrand.build.as_built import check_as_built
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
+from layoutrand.cluster.bundle import export_capture
+from layoutrand.cluster.carried_inputs import described, send
+from layoutrand.cluster.inputs import inputs_of
+from layoutrand.cluster.installed import places_of
+from layoutrand.cluster.linking_node import VERSION
+from layoutrand.cluster.rounds import bouts
+from layoutrand.cluster.store import Staging
+from layoutrand.cluster.task import Bout, Bundled, Orders
 from layoutrand.config.cluster import Engine
 from layoutrand.config.config import as_dict
 from layoutrand.config.schedule import Slot
-from layoutrand.core.bouts import bouts
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.run_plan import Plan
 from layoutrand.execute.run_progress import Known
@@ -23,13 +30,6 @@ from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import STOCK, Binary
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
 from layoutrand.results.project_id import project_id
-from layoutrand.usecases.bout import Bout, Bundled, Orders
-from layoutrand.usecases.bundle import export_capture
-from layoutrand.usecases.inputs import inputs_of
-from layoutrand.usecases.node import VERSION
-from layoutrand.usecases.places import places_of
-from layoutrand.world.replica import described, send
-from layoutrand.world.staging import Staging
 
 RUN_DIGITS: Final = 32
 """With how many digits the name of a run begins each of its tokens."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from layoutrand.cluster.measuring_node import execute_here
 from layoutrand.platform.child import serve
-from layoutrand.usecases.bout_node import execute_here
 
 
 def main() -> None:

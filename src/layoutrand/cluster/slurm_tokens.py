@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from layoutrand.cluster.store import staging_errors
 from layoutrand.platform.disk import write_atomically
-from layoutrand.world.staging import staging_errors
 
 _TOKEN = re.compile(r"[0-9a-f]{1,200}")
 _JOB = re.compile(r"\d+(_\d+)?")

@@ -21,9 +21,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from layoutrand.cluster.store import staging_errors
 from layoutrand.errors import BundleError, DamagedRecord
 from layoutrand.platform.disk import canonical_json, remove_tree, sha256_bytes, write_atomically
-from layoutrand.world.staging import staging_errors
 
 _LEVEL: Final = 1
 _INNER: Final = "agreed"

@@ -14,6 +14,14 @@ from functools import reduce
 
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
+from layoutrand.cluster.dealing import Dealer, Problem
+from layoutrand.cluster.measuring_node import execute_bout
+from layoutrand.cluster.pools import Pools
+from layoutrand.cluster.returned import Shelf
+from layoutrand.cluster.shelved import Arrival, take_record, take_records
+from layoutrand.cluster.store import Staging
+from layoutrand.cluster.task import Bout, Ended, record_key
+from layoutrand.cluster.task_inputs import RUN_DIGITS, run_name, send_orders
 from layoutrand.config.cluster import Engine
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
@@ -24,14 +32,6 @@ from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.model import Execution, SlotKey
 from layoutrand.results.file import exclusive_use
 from layoutrand.results.store import ResultsStore
-from layoutrand.usecases.bout import Bout, Ended, record_key
-from layoutrand.usecases.bout_node import execute_bout
-from layoutrand.usecases.bout_orders import RUN_DIGITS, run_name, send_orders
-from layoutrand.usecases.dealing import Dealer, Problem
-from layoutrand.usecases.pools import Pools
-from layoutrand.usecases.shelved import Arrival, take_record, take_records
-from layoutrand.world.shelf import Shelf
-from layoutrand.world.staging import Staging
 
 
 @dataclass(frozen=True)

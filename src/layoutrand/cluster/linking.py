@@ -19,14 +19,14 @@ from layoutrand.build.linking import Linking, Reference
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
+from layoutrand.cluster.bundle import export_capture
+from layoutrand.cluster.dealing import Dealer, Problem
+from layoutrand.cluster.linking_node import VERSION, Answer, Chunk, link_chunk
+from layoutrand.cluster.store import Staging
 from layoutrand.config.cluster import Remote
 from layoutrand.errors import BundleError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
-from layoutrand.usecases.bundle import export_capture
-from layoutrand.usecases.dealing import Dealer, Problem
-from layoutrand.usecases.node import VERSION, Answer, Chunk, link_chunk
-from layoutrand.world.staging import Staging
 
 
 @dataclass

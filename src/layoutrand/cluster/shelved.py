@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutrand.capture.origin import Say
+from layoutrand.cluster.returned import Shelf
+from layoutrand.cluster.task import read_record, record_key
 from layoutrand.errors import BundleError, DamagedRecord
 from layoutrand.execute.experiment import slot_key
 from layoutrand.host.facts import processor
 from layoutrand.model import Execution, SlotKey
-from layoutrand.usecases.bout import read_record, record_key
-from layoutrand.world.shelf import Shelf
 
 
 @dataclass(frozen=True)

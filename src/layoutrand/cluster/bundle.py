@@ -15,11 +15,11 @@ from pathlib import Path
 from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture, identity_facts
 from layoutrand.cache.store import Cache, captured_contents
-from layoutrand.core import bundle
-from layoutrand.core.bundle import BundledFile, Manifest
+from layoutrand.cluster import manifest as bundle
+from layoutrand.cluster.manifest import BundledFile, Manifest
+from layoutrand.cluster.store import Staging
 from layoutrand.errors import BundleError, CacheError
 from layoutrand.platform.disk import cache_errors, canonical_json, link_or_copy, sha256_bytes, sha256_file
-from layoutrand.world.staging import Staging
 
 _LOG = "build.log"
 

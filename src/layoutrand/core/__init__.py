@@ -1,1 +1,0 @@
-"""Pure decisions: values in, values out; no file, process, clock or chance."""

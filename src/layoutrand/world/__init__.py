@@ -1,1 +1,0 @@
-"""The outside world: processes, disk, host; the only layer with effects."""
