@@ -7,12 +7,12 @@ import json
 import pytest
 
 from fakehost import BOOT, CPUS, FakeHost
+from layoutrand.cli.doctor import diagnose, doctor_document
 from layoutrand.config.disturbance import MEND
 from layoutrand.host.facts import host_facts, host_settings
 from layoutrand.host.problems import host_problems
 from layoutrand.host.tuning import Tuning
 from layoutrand.platform.process import SubprocessRunner
-from layoutrand.usecases.doctor import diagnose, doctor_document
 
 
 @pytest.fixture

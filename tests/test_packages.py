@@ -9,13 +9,13 @@ import subprocess
 
 import pytest
 
+from layoutrand.cli.doctor import diagnose
 from layoutrand.errors import ToolNotFound
 from layoutrand.host.tuning import Tuning
 from layoutrand.linkers import toolbox
 from layoutrand.platform import packages
 from layoutrand.platform.packages import apt_command, install
 from layoutrand.platform.process import SubprocessRunner, find_tool
-from layoutrand.usecases.doctor import diagnose
 
 RELEASES = {
     "bookworm": 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nVERSION_ID="12"\nVERSION_CODENAME=bookworm\nID=debian\n',

@@ -11,7 +11,7 @@ from layoutrand.cli import options
 from layoutrand.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from layoutrand.usecases.doctor import Diagnosis
+    from layoutrand.cli.doctor import Diagnosis
 
 
 def doctor(
@@ -25,11 +25,11 @@ def doctor(
     json: options.Json = False,
 ) -> int:
     """What this machine can do; each problem with the command that mends it. Nothing is changed without --tune."""
+    from layoutrand.cli.doctor import diagnose, doctor_document
     from layoutrand.errors import UsageError
     from layoutrand.host import tune as tuning
     from layoutrand.host.tuning import Tuning
     from layoutrand.platform.process import SubprocessRunner
-    from layoutrand.usecases.doctor import diagnose, doctor_document
 
     terminal = options.terminal(json=json, quiet=False)
     if tune and undo:

@@ -1,1 +1,0 @@
-"""The use cases: each reads as a list of steps and composes the layers below."""
