@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutrand.capture.init import init
 from layoutrand.config.config import as_dict, parse
-from layoutrand.config.init import init
 from layoutrand.config.matrix import expand, matching
 from layoutrand.errors import ConfigError, UsageError
 

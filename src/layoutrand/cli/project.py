@@ -31,7 +31,7 @@ def init(
     quiet: options.Quiet = False,
 ) -> int:
     """Write a commented layoutrand.toml for the build found here."""
-    from layoutrand.config.init import init as write_config
+    from layoutrand.capture.init import init as write_config
 
     path, found = write_config(directory, force=force)
     options.terminal(json=False, quiet=quiet).say(

@@ -11,7 +11,6 @@ that it had no time to note are found in the queue, by what they were asked for.
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -23,8 +22,9 @@ from typing import Any, Final
 
 from layoutrand.cluster.slurm_tokens import TokenJournal
 from layoutrand.cluster.squeue import FORMAT, Queued, advice, parse_queue
-from layoutrand.errors import BundleError, ClusterError
+from layoutrand.errors import BundleError, ClusterError, ToolNotFound
 from layoutrand.platform.disk import tail
+from layoutrand.platform.process import ask
 
 _LOG_LINES: Final = 40
 _LONGEST_ARRAY: Final = 1000
@@ -372,7 +372,7 @@ def _cancel(jobs: Iterable[str]) -> None:
 def _command(argv: list[str]) -> str | None:
     """What one of Slurm's commands prints, or None if it fails."""
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603 - a list
-    except (OSError, subprocess.TimeoutExpired):
+        done = ask(argv, timeout_s=60)
+    except ToolNotFound:
         return None
-    return done.stdout if done.returncode == 0 else None
+    return done.stdout.decode("utf-8", "backslashreplace") if done.returncode == 0 else None

@@ -9,11 +9,11 @@ from typing import Final
 from layoutrand.config.config import Config
 from layoutrand.config.image import Image
 from layoutrand.errors import BuildError, HostError
-from layoutrand.execute.loaded import loaded_files
 from layoutrand.execute.workplace import Room, Workplace
 from layoutrand.jvm import image as images
 from layoutrand.model import Binary, LayoutName
 from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
+from layoutrand.platform.loaded import loaded_files
 
 _CHECK_TIMEOUT_S: Final = 600.0
 _KEPT_OUTPUT: Final = 2000

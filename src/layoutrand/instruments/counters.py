@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Final
 from layoutrand.errors import FeatureUnsupported, ToolNotFound
 from layoutrand.instruments.perf_stat import command_prefix, unsupported
 from layoutrand.platform.packages import install
+from layoutrand.platform.process import ask
 
 _PARANOID: Final = Path("/proc/sys/kernel/perf_event_paranoid")
 _PROBE_S: Final = 60
@@ -61,10 +61,8 @@ def _uncounted(perf: str, events: Sequence[str]) -> tuple[tuple[str, ...], str]:
         make_fifo(fifo)
         words = [*command_prefix(perf, events, str(out), str(fifo)), "/bin/sh", "-c", "exit 7"]
         try:
-            done = subprocess.run(  # noqa: S603 - perf, with events that the configuration names
-                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_S, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
+            done = ask(words, timeout_s=_PROBE_S)
+        except ToolNotFound as error:
             return tuple(events), str(error)
         said = " ".join(done.stderr.decode("utf-8", "replace").split())
         if done.returncode != 7 or not out.exists():

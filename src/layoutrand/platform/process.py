@@ -120,6 +120,20 @@ class SubprocessRunner:
             _stop(process)
 
 
+def ask(argv: Sequence[str], *, timeout_s: float) -> Completed:
+    """What a program answers that is given nothing but its words; raises `ToolNotFound` for one that does not answer.
+
+    That is one that cannot be started, or has not ended within ``timeout_s`` seconds.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 - an argument list, never a shell string
+            list(argv), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolNotFound(str(error)) from error
+    return Completed(done.returncode, done.stdout, done.stderr)
+
+
 class InTurn:
     """A `Runner` that lets at most so many threads at a time `run` a program; the others wait for their turn."""
 
