@@ -23,8 +23,8 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 OF_AN_HOUR = (
     "tests/real/",
     "tests/stats/test_studies.py",
-    "tests/test_nodes_simulation.py",
-    "tests/test_false_alarms.py",
+    "tests/analysis/test_blocking_simulation.py",
+    "tests/analysis/test_false_alarms.py",
 )
 
 

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from layoutrand.errors import CacheError, ResultsError
+from layoutrand.execute.workplace import Workplace, end_leftovers
+from layoutrand.platform.disk import digest_of_input
+
+
+@pytest.fixture
+def binary(tmp_path):
+    path = tmp_path / "cache" / "prog"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_every_execution_finds_the_same_empty_places(tmp_path, binary):
+    (tmp_path / "data").write_text("d")
+    place = Workplace(tmp_path / "work")
+    first = place.prepare({"sub/prog": binary}, [tmp_path / "data"])
+    (first.cwd / "data").write_text("changed")
+    (first.cwd / "left over").write_text("x")
+    (first.tmp / "t").mkdir()
+    first.stdout.write_text("x")
+    second = place.prepare({"sub/prog": binary}, [tmp_path / "data"])
+    assert first == second
+    assert sorted(os.listdir(second.cwd)) == ["data"]
+    assert (second.cwd / "data").read_text() == "d"
+    assert os.listdir(second.tmp) == os.listdir(second.stdout.parent) == []
+    assert (tmp_path / "data").read_text() == "d"
+
+
+def test_the_binary_is_the_file_of_the_cache(tmp_path, binary):
+    room = Workplace(tmp_path / "work").prepare({"sub/prog": binary}, [])
+    assert (room.bin / "sub/prog").samefile(binary)
+
+
+def test_a_binary_that_cannot_be_linked_is_copied_once(tmp_path, binary, monkeypatch):
+    link = os.link
+
+    def across(source, target):
+        if Path(source) == binary:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", across)
+    place = Workplace(tmp_path / "work")
+    inodes = set()
+    for _ in range(2):
+        target = place.prepare({"prog": binary}, []).bin / "prog"
+        assert target.read_text() == "#!/bin/sh\n"
+        assert os.access(target, os.X_OK)
+        inodes.add(target.stat().st_ino)
+    assert len(inodes) == 1
+    assert binary.stat().st_ino not in inodes
+
+
+def test_directories_are_copied_with_what_is_in_them(tmp_path, binary):
+    (tmp_path / "data/inner").mkdir(parents=True)
+    (tmp_path / "data/inner/f").write_text("f")
+    (tmp_path / "data/link").symlink_to("inner/f")
+    room = Workplace(tmp_path / "work").prepare({"prog": binary}, [tmp_path / "data"])
+    assert (room.cwd / "data/inner/f").read_text() == "f"
+    assert (room.cwd / "data/link").is_symlink()
+
+
+def test_unreadable_leftovers_are_removed_and_the_cache_keeps_its_mode(tmp_path, binary):
+    binary.chmod(0o555)
+    place = Workplace(tmp_path / "work")
+    room = place.prepare({"prog": binary}, [])
+    (room.cwd / "a/b").mkdir(parents=True)
+    (room.cwd / "a/b/c").write_text("x")
+    (room.cwd / "a/b").chmod(0)
+    (room.cwd / "a").chmod(0)
+    place.clear()
+    assert not (tmp_path / "work").exists()
+    assert stat.S_IMODE(binary.stat().st_mode) == 0o555
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user; for others the test above says it")
+def test_an_unprivileged_user_can_clear_too():
+    with tempfile.TemporaryDirectory(prefix="layoutrand-test-", dir="/tmp") as folder:
+        Path(folder).chmod(0o777)
+        work = Path(folder) / "work"
+        script = f"""
+import os
+from pathlib import Path
+from layoutrand.execute.workplace import Workplace
+os.setuid(65534)
+place = Workplace(Path({str(work)!r}))
+for _ in range(2):
+    room = place.prepare({{}}, [])
+    (room.cwd / "a/b").mkdir(parents=True)
+    (room.cwd / "a/b/c").write_text("x")
+    (room.cwd / "a/b").chmod(0)
+    (room.cwd / "a").chmod(0)
+place.clear()
+"""
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert not work.exists()
+
+
+def test_output_is_kept_by_moving_it(tmp_path, binary):
+    place = Workplace(tmp_path / "work")
+    for content in ("one", "two"):
+        place.prepare({"prog": binary}, []).stdout.write_text(content)
+        place.keep_output(tmp_path / "logs/a")
+        assert (tmp_path / "logs/a/stdout").read_text() == content
+    assert place.profile(5) is None
+
+
+def test_a_binary_that_is_gone(tmp_path):
+    with pytest.raises(CacheError, match="layoutrand build"):
+        Workplace(tmp_path / "work").prepare({"prog": tmp_path / "absent"}, [])
+
+
+def test_no_place_for_a_directory_is_a_clear_error(tmp_path):
+    (tmp_path / "work").write_text("a file")
+    with pytest.raises(ResultsError, match="cannot prepare an execution"):
+        Workplace(tmp_path / "work").prepare({}, [])
+
+
+def test_an_input_that_vanished_is_a_clear_error(tmp_path):
+    with pytest.raises(ResultsError, match=r"vanished"):
+        Workplace(tmp_path / "work").prepare({}, [tmp_path / "vanished"])
+
+
+@pytest.mark.parametrize("how", ["program", "tmpdir"])
+def test_processes_left_by_a_killed_layoutrand_are_ended_and_no_others(tmp_path, how):
+    place = Workplace(tmp_path / "work")
+    room = place.prepare({"sleep": Path("/bin/sleep")}, [])
+    bystander = subprocess.Popen(["/bin/sleep", "600"], cwd=room.cwd, env={"TMPDIR": "/elsewhere"})
+    if how == "program":
+        leftover = subprocess.Popen([room.bin / "sleep", "600"], env={})
+    else:
+        leftover = subprocess.Popen(["/bin/sleep", "600"], env={"TMPDIR": str(room.tmp)}, start_new_session=True)
+    time.sleep(0.05)
+    with bystander, leftover:
+        assert end_leftovers(place.root) == 1
+        assert leftover.wait(10) == -signal.SIGKILL
+        assert bystander.poll() is None
+        bystander.kill()
+    assert end_leftovers(place.root) == 0
+
+
+def test_digest_of_a_directory_is_of_names_and_contents(tmp_path):
+    digests = []
+    for name, content in (("a", "1"), ("a", "2"), ("b", "2")):
+        folder = tmp_path / f"{name}{content}"
+        (folder / "inner").mkdir(parents=True)
+        (folder / "inner" / name).write_text(content)
+        digests.append(digest_of_input(folder))
+    assert len(set(digests)) == 3

@@ -1,0 +1,496 @@
+"""The parsers of other harnesses' files: what they make of well-formed text, and what they say of anything else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutrand.errors import LayoutrandError, UnreadableResults
+from layoutrand.interop.formats import FORMATS, parse
+from layoutrand.interop.rows import Row, in_base_unit
+from layoutrand.text.foreign_fields import plain
+
+SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples"
+needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples of real files are not beside this copy")
+
+
+def jmh(raw, unit="us/op", **more):
+    key = more.pop("key", "rawData")
+    result = {
+        "benchmark": "p.B.go", "mode": "avgt", "forks": len(raw), "primaryMetric": {"scoreUnit": unit, key: raw}
+    }  # fmt: skip
+    return result | more
+
+
+def read(text, format_name=None):
+    return parse(text if isinstance(text, str) else json.dumps(text), "f", format_name)
+
+
+def rows_of(text, format_name=None):
+    return read(text, format_name)[1].rows
+
+
+def values(text, format_name=None):
+    return [(r.benchmark, r.execution, r.iteration, r.value) for r in rows_of(text, format_name)]
+
+
+# JMH
+
+
+def test_forks_of_jmh_are_executions():
+    name, content = read([jmh([[1.5, 2.5], [4.0, 5.0]], "ms/op")])
+    assert name == "jmh"
+    assert [(r.execution, r.iteration, r.value) for r in content.rows] == [
+        (0, 0, 0.0015), (0, 1, 0.0025), (1, 0, 0.004), (1, 1, 0.005)
+    ]  # fmt: skip
+    assert {(r.benchmark, r.metric, r.unit, r.better) for r in content.rows} == {("p.B.go", "time_per_op", "s", "less")}
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "expected"),
+    [("ops/s", 3.0, 3.0), ("ops/ms", 3.0, 3000.0), ("ops/ns", 3.0, 3e9), ("ops/min", 3.0, 0.05)],
+)
+def test_more_is_better_of_a_throughput_of_jmh(unit, value, expected):
+    (row,) = rows_of([jmh([[value]], unit, mode="thrpt")])
+    assert (row.value, row.unit, row.better, row.metric) == (expected, "1/s", "more", "throughput")
+
+
+def test_parameters_of_jmh_are_part_of_the_name():
+    (row,) = rows_of([jmh([[1]], params={"n": "10", "kind": "a b"})])
+    assert row.benchmark == "p.B.go,n=10,kind=a b"
+
+
+def test_a_sampled_iteration_of_jmh_is_the_mean_of_its_histogram():
+    (row,) = rows_of([jmh([[[[1.0, 3], [5.0, 1]]]], "s/op", mode="sample", key="rawDataHistogram")])
+    assert (row.value, row.metric) == (2.0, "sampled_time_per_op")
+
+
+def test_secondary_metrics_of_jmh_follow_and_those_with_nan_are_named():
+    secondary = {
+        "gc.alloc": {"scoreUnit": "B/op", "rawData": [[8.0]]},
+        "gc.time": {"scoreUnit": "ms", "rawData": [["NaN"]]},
+    }
+    _, content = read([jmh([[1.0]], "s/op", secondaryMetrics=secondary)])
+    assert [(r.metric, r.value, r.unit) for r in content.rows] == [("time_per_op", 1.0, "s"), ("gc.alloc", 8.0, "B")]
+    assert "gc.time holds NaN" in content.remarks[0]
+
+
+def test_jmh_without_forks_is_remarked():
+    assert "forks = 0" in read([jmh([[1.0]], forks=0)])[1].remarks[0]
+
+
+# Renaissance
+
+
+def renaissance(durations, **entry):
+    results = [{"duration_ns": d, "uptime_ns": 5} for d in durations]
+    return {
+        "format_version": 6, "environment": {"vm": {"termination": "normal"}},
+        "data": {"als": {"results": results, "termination": "normal"} | entry},
+    }  # fmt: skip
+
+
+def test_repetitions_of_renaissance_are_iterations_of_one_execution():
+    name, content = read(renaissance([2_000_000_000, 500_000_000]))
+    assert name == "renaissance"
+    assert [(r.benchmark, r.execution, r.iteration, r.value, r.metric) for r in content.rows] == [
+        ("als", 0, 0, 2.0, "duration_s"), ("als", 0, 1, 0.5, "duration_s")
+    ]  # fmt: skip
+    assert "--warmup" in content.remarks[0]
+
+
+def test_a_benchmark_of_renaissance_that_failed_is_a_failure():
+    _, content = read(renaissance([1], termination="failure"))
+    assert content.rows == ()
+    assert "'failure'" in content.failures[0].reason
+
+
+def test_csv_of_renaissance():
+    text = "benchmark,duration_ns,uptime_ns,extra,vm_start_unix_ms\r\nals,2000000000,7,3,9\r\nals,1000000000,8,4,9\r\n"
+    name, content = read(text)
+    assert name == "renaissance-csv"
+    assert [(r.metric, r.iteration, r.value) for r in content.rows] == [
+        ("duration_s", 0, 2.0), ("extra", 0, 3.0), ("duration_s", 1, 1.0), ("extra", 1, 4.0)
+    ]  # fmt: skip
+
+
+# SPEC CPU
+
+
+def rsf(*results, suite="cpu2017"):
+    lines = [f"spec.{suite}.lognum: 1"]
+    for stem, tune, index, facts in results:
+        lines += [f"spec.{suite}.results.{stem}.{tune}.{index:03}.{key}: {value}" for key, value in facts.items()]
+    return "\n".join(lines) + "\n"
+
+
+def good(time="12.5", **more):
+    return {"benchmark": "505.mcf_r", "reported_time": time, "valid": "S"} | more
+
+
+def test_iterations_of_spec_are_executions_and_the_hash_names_the_binary():
+    text = rsf(("505_mcf_r", "base", 0, good(exehash="ab" * 32)), ("505_mcf_r", "base", 1, good("13")))
+    name, content = read(text)
+    assert name == "spec-rsf"
+    assert [(r.benchmark, r.execution, r.value, r.unit, r.fingerprint) for r in content.rows] == [
+        ("505.mcf_r", 0, 12.5, "s", "ab" * 32), ("505.mcf_r", 1, 13.0, "s", "")
+    ]  # fmt: skip
+
+
+def test_peak_of_spec_is_a_system_of_its_own_unless_it_is_a_copy_of_base():
+    copied = good(basepeak="1")
+    text = rsf(("505_mcf_r", "base", 0, copied), ("505_mcf_r", "peak", 0, copied))
+    _, content = read(text)
+    assert [r.variant for r in content.rows] == [""]
+    assert "copy of base for 505.mcf_r" in content.remarks[0]
+    text = rsf(("505_mcf_r", "base", 0, good()), ("505_mcf_r", "peak", 0, good("11")))
+    assert [(r.variant, r.value) for r in rows_of(text)] == [("", 12.5), ("peak", 11.0)]
+
+
+def test_failed_runs_of_spec_have_no_time():
+    failed = good("0.000570", valid="RE", errors000="copy 0 non-zero return code")
+    broken = good("--", valid="CE")
+    _, content = read(rsf(("505_mcf_r", "base", 0, failed), ("505_mcf_r", "base", 1, broken)))
+    assert content.rows == ()
+    assert [(f.status, f.reason) for f in content.failures] == [
+        ("exit", "SPEC status RE (run-time error): copy 0 non-zero return code"),
+        ("start", "SPEC status CE (compile error)"),
+    ]
+
+
+def test_a_raw_file_that_is_cut_off_is_an_error_with_its_place():
+    text = rsf(("505_mcf_r", "base", 0, good()), ("505_mcf_r", "base", 1, good()))
+    with pytest.raises(UnreadableResults, match="result 001 of 505_mcf_r .base. has no 'valid'"):
+        read(text[: text.rindex("spec.")])
+    with pytest.raises(UnreadableResults, match="line 7: a result that is cut off"):
+        read(text[: text.rindex(".001")])
+    with pytest.raises(UnreadableResults, match="no results"):
+        read("spec.cpu2017.lognum: 1\n")
+
+
+SPEC_CSV = """\
+valid,0
+
+"Full Results Table"
+
+Benchmark,"Base # Copies","Est. Base Run Time","Est. Base Rate","Base Selected","Base Status","Peak # Copies","Est. Peak Run Time","Est. Peak Rate","Peak Selected","Peak Status",Description
+500.perlbench_r,1,26.5,--,1,S,1,20.5,--,1,S,"test iteration #1"
+500.perlbench_r,1,27.5,--,0,S,1,21.5,--,0,S,"test iteration #2"
+502.gcc_r,1,--,--,0,CE,,,,,NR,"test iteration #1"
+505.mcf_r,1,9,--,1,S,1,9,--,1,S,"test iteration #1"
+557.xz_r,,,,,NR,,,,,NR
+
+"Selected Results Table"
+"""
+
+
+def test_the_table_of_all_results_of_spec():
+    name, content = read(SPEC_CSV)
+    assert name == "spec-csv"
+    assert [(r.benchmark, r.variant, r.execution, r.value) for r in content.rows] == [
+        ("500.perlbench_r", "", 0, 26.5), ("500.perlbench_r", "", 1, 27.5),
+        ("500.perlbench_r", "peak", 0, 20.5), ("500.perlbench_r", "peak", 1, 21.5), ("505.mcf_r", "", 0, 9.0),
+    ]  # fmt: skip
+    assert [(f.benchmark, f.reason) for f in content.failures] == [("502.gcc_r", "SPEC status CE (compile error)")]
+    assert "copy of base for 505.mcf_r" in content.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (SPEC_CSV[: SPEC_CSV.index("\n\n", 150)], "ends within the table"),
+        (SPEC_CSV[: SPEC_CSV.index('"test iteration #2')] + "\n\n", "line 7: no 'iteration #N'"),
+        (SPEC_CSV.replace("26.5", "26,5"), "line 6: 13 cells under 12 columns"),
+        (SPEC_CSV.replace("26.5", "x"), "line 6: base run time is 'x'"),
+        (SPEC_CSV.replace("26.5", "6" * 200_000), "line 6: no CSV"),
+        (SPEC_CSV.replace("Base Run Time", "Zeit"), "line 5: no column 'Base Run Time'"),
+    ],
+)
+def test_a_damaged_table_of_spec_is_an_error_with_its_line(text, message):
+    with pytest.raises(UnreadableResults, match=message):
+        read(text)
+
+
+# hyperfine
+
+
+def test_runs_of_hyperfine_are_executions():
+    result = {"command": "sort  a\nb", "times": [1.0, 2.0], "exit_codes": [0, 0], "memory_usage_byte": [10, 20]}
+    name, content = read({"results": [result]})
+    assert name == "hyperfine"
+    assert [(r.benchmark, r.execution, r.metric, r.unit, r.value) for r in content.rows] == [
+        ("sort a b", 0, "wall_s", "s", 1.0), ("sort a b", 0, "max_rss_bytes", "B", 10.0),
+        ("sort a b", 1, "wall_s", "s", 2.0), ("sort a b", 1, "max_rss_bytes", "B", 20.0),
+    ]  # fmt: skip
+
+
+def test_failed_runs_of_hyperfine_are_not_in_the_numbers():
+    _, content = read({"results": [{"command": "x", "times": [1, 2, 3], "exit_codes": [0, 3, None]}]})
+    assert [r.execution for r in content.rows] == [0]
+    assert [(f.execution, f.reason) for f in content.failures] == [(1, "exit status 3"), (2, "ended by a signal")]
+
+
+# pyperf
+
+
+def pyperf(*runs, **metadata):
+    return {"version": "1.0", "benchmarks": [{"runs": list(runs)}], "metadata": {"name": "b"} | metadata}
+
+
+def test_runs_of_pyperf_are_executions_and_warm_ups_are_flagged():
+    name, content = read(pyperf({"warmups": [[1, 9.0]]}, {"warmups": [[4, 3.0]], "values": [1.0, 2.0]}))
+    assert name == "pyperf"
+    assert [(r.execution, r.iteration, r.value, r.warmup, r.unit) for r in content.rows] == [
+        (0, 0, 9.0, True, "s"), (1, 0, 3.0, True, "s"), (1, 1, 1.0, False, "s"), (1, 2, 2.0, False, "s")
+    ]  # fmt: skip
+
+
+def test_units_of_pyperf():
+    (row,) = rows_of(pyperf({"values": [5]}, unit="byte"))
+    assert (row.metric, row.unit) == ("memory_bytes", "B")
+    with pytest.raises(UnreadableResults, match="expected one of second, byte, integer"):
+        read(pyperf({"values": [5]}, unit="furlong"))
+
+
+# plain CSV
+
+
+def test_columns_of_a_plain_table_stand_in_any_order():
+    text = "iteration,value,unit,seed,execution,system,benchmark,metric,warmup,better\n1,250,ms,7,2,A,b,lat,1,more\n"
+    (row,) = rows_of(text)
+    assert row == Row(
+        "b", 0.25, "lat", "s", execution=2, iteration=1, system="A", binary="7", warmup=True, better="more"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("value\n1\n2\n", [(0, 0), (1, 0)]),
+        ("execution,value\n0,1\n0,2\n1,3\n", [(0, 0), (0, 1), (1, 0)]),
+        ("iteration,value\n0,1\n1,2\n", [(0, 0), (0, 1)]),
+        ("seed,value\n1,1\n2,2\n1,3\n", [(0, 0), (0, 0), (1, 0)]),
+    ],
+)
+def test_executions_and_iterations_are_counted_where_the_table_does_not_say(text, expected):
+    assert [(r.execution, r.iteration) for r in rows_of(text)] == expected
+
+
+def test_a_table_may_have_a_byte_order_mark_crlf_quotes_and_blank_lines():
+    assert values('\ufeff"benchmark","value"\r\n"a, ""b""",1\r\n\r\nc,2\r\n') == [('a, "b"', 0, 0, 1), ("c", 0, 0, 2)]
+
+
+def test_rows_of_failed_executions_have_no_value():
+    _, content = read("benchmark,value,status,reason\nb,,timeout,after 60 s\n")
+    assert [(f.benchmark, f.status, f.reason) for f in content.failures] == [("b", "timeout", "after 60 s")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("value,colour\n1,red\n", "line 1: unknown column 'colour'"),
+        ("system,seed\nA,1\n", "line 1: no column 'value'"),
+        ("1.5,2.5\n", "line 1: unknown column '1.5', '2.5'"),
+        ("value;seed\n1;2\n", "separated by commas"),
+        ("value,value\n1,2\n", "two columns are called 'value'"),
+        ("value\n", "no measurement"),
+        ("value,seed\n1,2\n1\n", "line 3: 1 cells under 2 columns"),
+        ("value\n1\nx\n", "line 3: value is 'x'"),
+        ('value\n"1,5"\n', "line 2: value is '1,5'"),
+        ("value\n1_000\n", "value is '1_000'"),
+        ("value\nnan\n", "value is 'nan'"),
+        ("value\n1e999\n", "too large"),
+        ("value,unit\n1e308,GB\n", "too large"),
+        ("value,execution\n1,-1\n", "execution is '-1'"),
+        ("value,execution\n1,1.0\n", "execution is '1.0'"),
+        ("value,iteration\n1,0\n2,0\n", "line 3: the same .* as line 2"),
+        ("value,warmup\n1,maybe\n", "warmup is 'maybe'"),
+        ("value,better\n1,higher\n", "expected less or more"),
+        ("value,status\n1,exit\n", "value must be empty"),
+        ('value,seed\n1,"2\n', "no CSV"),
+    ],
+)
+def test_a_malformed_table_is_an_error_that_names_the_line(text, message):
+    with pytest.raises(UnreadableResults, match=message) as caught:
+        read(text, "csv")
+    assert str(caught.value).startswith("f")
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ([jmh([["NaN"]])], 'fork 0, iteration 0 is "NaN"; expected a number'),
+        ([jmh([])], "holds no fork"),
+        ([jmh([[]])], "expected its iterations"),
+        ([jmh([[1]]), jmh([[2]])], "two results called 'p.B.go, mode avgt'"),
+        ([jmh([[1]], benchmark=7)], "'benchmark' is 7; expected a string"),
+        ([jmh([[1]], params=[1])], "'params' is"),
+        ([jmh([[[[1.0, 0]]]], key="rawDataHistogram")], "counts no call"),
+        ({"format_version": 6, "data": {"a": {"results": [{}]}}}, "has no 'duration_ns'"),
+        ({"format_version": 6, "data": {"a": {"results": [{"duration_ns": True}]}}}, "expected an integer"),
+        ({"format_version": 6, "data": {"a": 3}}, "data, 'a' is 3; expected an object"),
+        ({"results": [{"command": "x"}]}, "has no 'times'"),
+        ({"results": [{"command": "x", "times": []}]}, "has no times"),
+        ({"results": [{"command": "x", "times": [1], "exit_codes": []}]}, "one entry for each of 1 times"),
+        ({"results": [{"command": "x", "times": [1]}] * 2}, "two results called 'x'"),
+        ({"results": [{"command": "x", "times": [None]}]}, "time 0 is null"),
+        (pyperf({}), "neither values nor warmups"),
+        (pyperf(7), "run 0 is 7"),
+        (pyperf({"values": ["1"]}), 'value 0 is "1"'),
+        (pyperf({"values": [1], "warmups": [1]}), r"expected \[loops, value\]"),
+        (pyperf({"values": [1]}) | {"version": "2.0"}, "expected '1.0'"),
+        (pyperf({"values": [1]}) | {"metadata": {}}, "has no 'name'"),
+        ({"schema": "layoutrand/export/1", "rows": [{"colour": 1}]}, "row 0 is"),
+        ({"schema": "layoutrand/export/1"}, "has no 'rows'"),
+    ],
+)
+def test_a_malformed_document_is_an_error_that_says_what_is_expected(document, message):
+    with pytest.raises(UnreadableResults, match=message):
+        read(document)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("value,colour\n1,red\n", "unknown column 'colour'"),
+        ("x" * 200_000, "no format"),
+        ("benchmark,value,duration_ns\n", "could be csv or renaissance-csv"),
+        (" \n", "is empty"),
+        ('[{"benchmark": "x",\n "primaryMetric": ', "line 2: no JSON .* is the file complete"),
+        ("{}", "no format that is known; --format names one of csv, hyperfine"),
+        ("[]", "no format"),
+        ("3", "no format"),
+        ("time: 3 s\n", "no format"),
+        ('{"results": [{"command": 1}], "benchmarks": [{"runs": []}]}', "could be hyperfine or pyperf"),
+        ("[" * 100_000, "no JSON"),
+    ],
+)
+def test_what_is_in_no_one_format_is_an_error_that_lists_them(text, message):
+    with pytest.raises(UnreadableResults, match=message):
+        read(text)
+
+
+def test_a_format_can_be_forced():
+    for name in FORMATS:
+        with pytest.raises(UnreadableResults):
+            read("{}" if name in {"jmh", "hyperfine", "pyperf", "renaissance", "layoutrand"} else "nothing\n", name)
+
+
+@given(st.text(max_size=200), st.sampled_from([None, *FORMATS]))
+def test_any_text_is_read_or_refused(text, name):
+    try:
+        content = read(text, name)[1]
+    except LayoutrandError as error:
+        refused = str(error)
+        content = None
+    assert content or refused.startswith("f")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from([
+                "results", "command", "times", "benchmarks", "runs", "values", "warmups", "metadata", "name", "version",
+                "data", "format_version", "duration_ns", "benchmark", "mode", "primaryMetric", "rawData", "scoreUnit",
+                "rows", "value", "environment", "vm",
+            ]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(JSON, st.sampled_from(["jmh", "hyperfine", "pyperf", "renaissance", "layoutrand"]))
+def test_any_document_is_read_or_refused(document, name):
+    try:
+        content = read(json.dumps(document), name)[1]
+    except LayoutrandError as error:
+        refused = str(error)
+        content = None
+    assert content or refused.startswith("f")
+
+
+def test_units():
+    assert in_base_unit(3, "us") == (3e-6, "s")
+    assert in_base_unit(2, "KiB") == (2048, "B")
+    assert in_base_unit(2, "ops") == (2, "ops")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("a\n b", "a b"), ("\x1b[31m", "\\x1b[31m"), ("é", "é"), ("\udcff", "\\udcff")]
+)
+def test_names_are_shown_on_one_line(name, expected):
+    assert plain(name) == expected
+
+
+@needs_samples
+@pytest.mark.parametrize(
+    ("name", "format_name", "n_rows", "n_failures", "first"),
+    [
+        ("other/jmh_result.json", "jmh", 2, 0, 8.868145528261346e-6),
+        ("spec/CINT2006.004.ref.rsf", "spec-rsf", 36, 0, None),
+        ("spec/CINT2006.014.ref.rsf", "spec-rsf", 3, 0, 324.887395),
+        ("spec/CPU2017.003.intrate.test.rsf", "spec-rsf", 1, 0, 26.191351),
+        ("spec/CPU2017.003.intrate.test.csv", "spec-csv", 1, 0, 26.191351),
+        ("spec/cint2006-example.csv", "spec-csv", None, 0, 405.406748),
+        ("spec/cfp2006-rates-example.csv", "spec-csv", None, 0, 800.570078),
+    ],
+)
+def test_real_files(name, format_name, n_rows, n_failures, first):
+    found, content = parse((SAMPLES / name).read_text(), name, None)
+    assert found == format_name
+    assert len(content.failures) == n_failures
+    assert len(content.rows) == n_rows if n_rows else len(content.rows) > 36
+    assert first is None or content.rows[0].value == first
+
+
+@needs_samples
+def test_raw_file_and_table_of_one_real_run_agree():
+    raw, table = (
+        parse((SAMPLES / f"spec/CPU2017.006.intrate.test.{end}").read_text(), end, None)[1] for end in ("rsf", "csv")
+    )
+
+    def times(content):
+        return {(r.benchmark, r.variant, r.execution): r.value for r in content.rows}
+
+    assert len(times(raw)) >= 9
+    assert times(raw) == times(table)
+    assert {(f.benchmark, f.status) for f in raw.failures} == {(f.benchmark, f.status) for f in table.failures}
+    assert all(len(row.fingerprint) == 64 for row in raw.rows)
+
+
+@needs_samples
+@pytest.mark.parametrize("path", sorted(SAMPLES.rglob("*.*")) if SAMPLES.is_dir() else [], ids=lambda p: p.name)
+def test_every_real_file_is_read_or_refused_with_a_reason(path):
+    if path.is_file():
+        text = path.read_text("utf-8", "replace")
+        try:
+            name, content = parse(text, path.name, None)
+        except UnreadableResults as error:
+            refused, content = str(error), None
+        assert (name in FORMATS and content.rows) if content else path.name in refused
+
+
+@needs_samples
+@pytest.mark.parametrize("name", ["spec/CPU2017.006.intrate.test.rsf", "spec/CPU2017.006.intrate.test.csv"])
+def test_a_real_file_that_is_cut_off_gives_no_number_that_is_not_in_it(name):
+    """At every hundredth byte: refused, or a part of the whole."""
+    text = (SAMPLES / name).read_text()
+    whole = set(parse(text, name, None)[1].rows)
+    for end in range(0, len(text), max(1, len(text) // 100)):
+        try:
+            part = parse(text[:end], name, None)[1]
+        except UnreadableResults:
+            continue
+        strange = {r for r in part.rows if r not in whole}
+        assert {r for r in strange if r.benchmark not in {w.benchmark for w in whole}} == set()
+        assert {r.value for r in strange} <= {w.value for w in whole}

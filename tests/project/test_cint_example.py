@@ -1,0 +1,121 @@
+"""examples/cint without its programs: the inputs are the same everywhere, and what stands in the way is said."""
+
+import csv
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CINT = Path(__file__).resolve().parents[2] / "examples" / "cint"
+
+
+def prepare(*arguments, env=None):
+    """What `prepare` says, and its exit status."""
+    command = [sys.executable, CINT / "prepare", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(env or {})})
+
+
+@pytest.fixture(scope="module")
+def workloads():
+    """The module of that name in examples/cint/preparation."""
+    sys.path.insert(0, str(CINT))
+    try:
+        from preparation import workloads
+    finally:
+        sys.path.remove(str(CINT))
+    return workloads
+
+
+def test_inputs_are_the_same_bytes_everywhere(workloads):
+    """The reference outputs that are checked in belong to these inputs."""
+    digest = hashlib.sha256()
+    for name, workload in sorted(workloads.WORKLOADS.items()):
+        for path, content in sorted(workload("small").written.items()):
+            digest.update(f"{name} {path} {len(content)}\n".encode())
+            digest.update(content)
+    assert digest.hexdigest() == "356cee7d217cc0b68ee9189da319bb97542335dcf800a416f36a225ceb1356f0"
+
+
+def test_every_program_has_a_workload_and_a_reference_in_each_size(workloads):
+    for size in ("small", "test", "train", "ref"):
+        kept = {path.stem for path in (CINT / "reference" / size).glob("*.out")}
+        assert kept | {"bzip2"} == set(workloads.WORKLOADS), size  # Python's own bz2 knows what bzip2 must answer
+
+
+@pytest.mark.skipif(shutil.which("apt-cache") is None, reason="there is no apt")
+def test_a_machine_without_source_packages_is_told_how_to_enable_them(tmp_path):
+    """An apt that knows no archive at all: nothing can be fetched, and nothing is made up."""
+    settings = tmp_path / "apt.conf"
+    settings.write_text(
+        f'Dir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "/dev/null";\nDir::State::Lists "{tmp_path}";\n'
+        f'Dir::Cache "{tmp_path}";\n'
+    )
+    done = prepare(
+        "--programs", "lua", "--archives", tmp_path / "kept", tmp_path / "p", env={"APT_CONFIG": str(settings)}
+    )
+    assert done.returncode == 1
+    assert "deb-src" in done.stderr
+    assert "--private-lists" in done.stderr
+    assert not (tmp_path / "p" / "layoutrand.toml").exists()
+
+
+def test_an_archive_that_is_not_the_pinned_one_is_refused(tmp_path):
+    kept = tmp_path / "kept" / "lua5.4"
+    kept.mkdir(parents=True)
+    (kept / "lua5.4_5.4.4.orig.tar.gz").write_bytes(b"something else")
+    done = prepare("--programs", "lua", "--archives", tmp_path / "kept", tmp_path / "p")
+    assert done.returncode == 1
+    assert "is not the archive that this suite was made with" in done.stderr
+
+
+def test_a_directory_that_is_in_use_is_left_alone(tmp_path):
+    (tmp_path / "mine").write_text("")
+    done = prepare("--programs", "lua", tmp_path)
+    assert done.returncode == 2
+    assert "not empty" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_an_unknown_program_is_named_beside_those_there_are(tmp_path):
+    done = prepare("--programs", "lua,perl", tmp_path / "p")
+    assert done.returncode == 2
+    assert "no 'perl'; there are bzip2, chess," in done.stderr
+
+
+def test_results_become_tables(tmp_path):
+    """What analyse and compare print of measurements, as the tables of RESULTS.md, put where they belong there."""
+    with (tmp_path / "data.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["benchmark", "system", "seed", "execution", "iteration", "value", "unit"])
+        for system, base in (("O2", 2.0), ("O3", 1.0)):
+            for seed in range(1, 7):
+                rows.writerow(["tree", system, seed, 1, 1, base + seed % 3 / 100, "s"])
+    documents = []
+    for name, words in (("analyse", ["analyse"]), ("compare", ["compare", "O2", "O3"])):
+        command = [sys.executable, "-m", "layoutrand", *words, "--import", tmp_path / "data.csv", "--json", "-q"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+        documents.append(tmp_path / f"{name}.json")
+        documents[-1].write_text(done.stdout)
+    page = tmp_path / "RESULTS.md"
+    page.write_text("before\n<!-- tables:begin -->\nold\n<!-- tables:end -->\nafter\n")
+    subprocess.run([sys.executable, CINT / "results", *documents, "--write", page], check=True)
+    text = page.read_text()
+
+    assert text.startswith("before\n<!-- tables:begin -->\n| system |")
+    assert text.endswith("<!-- tables:end -->\nafter\n")
+    assert "old" not in text
+    ratio = json.loads(documents[1].read_text())["benchmarks"][0]["ratio"]
+    assert f"| tree | {ratio:.4f} [" in text
+    assert "| O2 | tree | 6 | 2.01 s | 0.44 % |" in text  # values 2.00, 2.01, 2.02, twice each: sd 0.00894
+
+
+def test_other_documents_are_no_results(tmp_path):
+    (tmp_path / "other.json").write_text('{"schema": "layoutrand/run/1"}')
+    done = subprocess.run([sys.executable, CINT / "results", tmp_path / "other.json"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "layoutrand/run/1" in done.stderr

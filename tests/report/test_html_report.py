@@ -1,0 +1,576 @@
+"""The HTML report: well-formed, self-contained, escaped, light, the same for the same data, and true to the analysis."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from experiments import execution, measured, selected, write
+from fakes import make_config
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.sentences import of_ratio, of_suite
+from layoutrand.build.prebuilt import recorded_under
+from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.store import Cache
+from layoutrand.capture.tools import tools_of
+from layoutrand.cli import run as layoutrand
+from layoutrand.config.config import parse
+from layoutrand.config.seeds import format_seeds
+from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.execute.experiment import current_context
+from layoutrand.interop.importing import ImportQuestion, import_selection
+from layoutrand.model import BuildFailure, Context, Measurement
+from layoutrand.report import canvas, course, plot, rows
+from layoutrand.report.host import captures_of
+from layoutrand.report.html import render
+from layoutrand.report.report import report
+from layoutrand.text.quantities import quantity
+from reportkit import HOSTILE, SVG, contexts, noise, page_of, recorded, table_of
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+class Reader(HTMLParser):
+    """Checks that tags are nested, and collects what tests ask for."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.words, self.attributes, self.ids = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def html_of(selection, **options):
+    return render(page_of(selection, **options))
+
+
+def figures_in(text):
+    return [ET.fromstring(part) for part in re.findall(r"<svg.*?</svg>", text, re.DOTALL)]
+
+
+def test_the_page_is_whole_and_needs_nothing_else(tmp_path):
+    text = html_of(recorded(tmp_path, executions=2))
+
+    reader = Reader(text)
+
+    assert {"script", "link", "img", "iframe", "object"} & set(reader.tags) == set()
+    assert not [value for name, value in reader.attributes if name in {"src", "srcset", "onload", "style"}]
+    assert all(value.startswith("#") for name, value in reader.attributes if name == "href")
+    assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert {value[1:] for name, value in reader.attributes if name == "href"} <= set(reader.ids)
+
+
+def test_every_figure_is_an_image_with_a_title_and_a_description(tmp_path):
+    text = html_of(recorded(tmp_path, executions=2))
+
+    found = figures_in(text)
+
+    assert len(found) == 1 + 2 * 5
+    for figure in found:
+        assert figure.get("role") == "img"
+        assert figure.findtext("s:title", namespaces=SVG)
+        assert figure.findtext("s:desc", namespaces=SVG)
+        assert figure.get("viewBox").startswith(f"0 0 {canvas.WIDTH} ")
+
+
+def test_numbers_are_those_of_the_analysis(tmp_path):
+    selection = recorded(tmp_path, executions=2)
+    words = Reader(html_of(selection)).text
+    ratios = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
+
+    for pair in ratios.benchmarks:
+        assert f"{pair.ratio.centre:.4f} [{pair.ratio.low:.4f}, {pair.ratio.high:.4f}]" in words
+        assert of_ratio(ratios, pair) in words
+    suite = ratios.suite.ratio
+    assert f"geometric mean of 2 {suite.centre:.4f} [{suite.low:.4f}, {suite.high:.4f}]" in " ".join(words.split())
+    assert of_suite(ratios) in words
+    for analysis in analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses:
+        assert all(quantity(mean, "s") in words for _, mean in analysis.binary_means)
+        assert f"{100 * analysis.levels[0].relative_sd:.2f} %" in words
+        assert quantity(analysis.stock.mean, "s") in words
+
+
+def test_as_many_marks_as_binaries_and_executions(tmp_path):
+    text = html_of(recorded(tmp_path, systems=("a",), names=("fib",), n=7, executions=3, stock=False))
+
+    strip, _, _, order, _ = [
+        [p.get("d") for p in f.findall("s:path", SVG) if p.get("class") == "dot s0"] for f in figures_in(text)
+    ]
+
+    assert strip[0].count("M") == 7
+    assert order[0].count("M") == 21
+
+
+def test_equal_data_give_an_equal_page(tmp_path):
+    pages = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        selection = recorded(tmp_path / name)
+        pages.append(html_of(selection, known=contexts(tmp_path / name, selection)))
+    assert pages[0] == pages[1]
+
+
+def test_hostile_names_are_shown_and_nothing_else(tmp_path):
+    selection = recorded(tmp_path, n=3)
+    renamed = dataclasses.replace(
+        selection,
+        experiment=dataclasses.replace(selection.experiment, project=HOSTILE, hostname=HOSTILE),
+        samples=tuple(
+            dataclasses.replace(s, benchmark=HOSTILE + s.benchmark, system=s.system + HOSTILE)
+            for s in selection.samples
+        ),
+        executions=tuple(
+            dataclasses.replace(e, benchmark=HOSTILE + e.benchmark, system=e.system + HOSTILE)
+            for e in selection.executions
+        ),
+        failures=(dataclasses.replace(selection.executions[0], status="exit", reason=HOSTILE, log=HOSTILE),),
+        build_failures=(BuildFailure("a", HOSTILE, 9, HOSTILE, None),),
+        warnings=(HOSTILE,),
+    )
+    facts = {"cpu_model": HOSTILE, HOSTILE: None}
+    config = {
+        "systems": {HOSTILE: {"toolchain": HOSTILE, "cflags": HOSTILE}},
+        "benchmarks": [],
+        "build": {"commands": [HOSTILE]},
+    }
+    known = [Context("0", config, "d", 1, facts, {"native": HOSTILE})]
+
+    text = html_of(renamed, baseline="a" + HOSTILE, known=known)
+
+    reader = Reader(text)
+    assert "script" not in reader.tags
+    assert "<script>alert('1')</script> \"a\" & b </title>" in reader.text
+    assert not re.search("[\0-\x09\x0b-\x1f\x7f]", text)
+    assert len(figures_in(text)) == len(figures_in(html_of(selection)))
+
+
+def test_one_binary_says_that_layouts_cannot_be_seen(tmp_path):
+    words = Reader(html_of(recorded(tmp_path, n=1, stock=False))).text
+    assert "There is one binary of each system here" in words
+    assert "fib: no ratio can be given" in words or "without bounds" in words
+
+
+def test_one_system_has_no_ratios_but_findings(tmp_path):
+    selection = recorded(tmp_path, systems=("a",))
+    page = page_of(selection)
+    assert [section.title for section in page.sections][:3] == ["All benchmarks", "fib", "sort"]
+    assert any(sentence.startswith("fib, a, wall_s: one binary could have shown") for sentence in page.findings)
+
+
+def test_constant_values_are_drawn(tmp_path):
+    config = make_config(table_of(["fib"]), systems=("a",))
+    write(config, tmp_path, measured(config, tmp_path, "a", "fib", {k: [[0.0], [0.0]] for k in range(1, 4)}))
+    text = html_of(selected(config, tmp_path))
+    Reader(text)
+    assert len(figures_in(text)) >= 3
+
+
+def test_failures_alone_are_listed(tmp_path):
+    config = make_config(table_of(["fib"]))
+    failed = [execution(config, tmp_path, "a", "fib", k, status="timeout", reason="ended after 60 s") for k in (1, 2)]
+    write(config, tmp_path, failed, [BuildFailure("b", "prog", 3, "ld failed", None)])
+
+    selection = selected(config, tmp_path)
+    words = Reader(html_of(selection, known=contexts(tmp_path, selection))).text
+
+    assert "No seed was executed successfully" in words
+    assert words.count("ended after 60 s") == 2
+    assert "2 failed executions" in words
+
+
+def test_systems_without_a_common_benchmark_are_said_to_be(tmp_path):
+    config = make_config(table_of(["fib", "sort"]))
+    items = measured(config, tmp_path, "a", "fib", noise(1, 3)) + measured(config, tmp_path, "b", "sort", noise(2, 3))
+    write(config, tmp_path, items)
+    words = Reader(html_of(selected(config, tmp_path))).text
+    assert "b could not be compared with a: a and b have no benchmark in common" in words
+
+
+def test_iterations_get_an_autocorrelation(tmp_path):
+    metric = "metric = {regex = '(x)', name = 'op', unit = 'ms', wall = false}"
+    config = make_config(f'[[benchmarks]]\nname = "fib"\ncommand = ["x"]\n{metric}\n', systems=("a",))
+    draw = random.Random(3)
+    items = []
+    for seed in (1, 2, 3):
+        values = tuple(Measurement("op", "ms", k, 5 + draw.random(), warmup=False) for k in range(20))
+        items.append(execution(config, tmp_path, "a", "fib", seed, measurements=values))
+    write(config, tmp_path, items)
+    words = Reader(html_of(selected(config, tmp_path))).text
+    assert "20 iterations of the first execution of seed 1" in words
+    assert "op [ms]" in words
+
+
+def test_imported_numbers_make_a_page_without_host(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text(
+        "system,benchmark,seed,value\n" + "".join(f"{s},fib,{k},{k + 1}.5\n" for s in "xy" for k in range(4))
+    )
+    selection = import_selection(ImportQuestion([str(path)], None, "benchmarks", 0, [], []))
+    words = Reader(html_of(selection, baseline="x")).text
+    assert "do not say in which order" in words
+    assert "y / x" in words
+
+
+def test_how_to_make_it_again_is_told_as_recorded(tmp_path):
+    selection = recorded(tmp_path)
+    words = Reader(html_of(selection, known=contexts(tmp_path, selection))).text
+    assert "layoutrand run --seeds 1..5" in words
+    assert "2001-09-09 01:46 UTC" in words
+    assert "schedule seed 1 " in words
+    assert "'<b>&x'" in words
+
+
+@pytest.mark.parametrize(
+    "values", [[], [0.0], [5e-324], [1e308, -1e308], [1e9, 1e9 + 1e-6], [float("inf"), 1.0], [3.0, 3.0]]
+)
+def test_any_values_can_be_drawn(values):
+    chart = rows.RowChart(
+        "t", "d", "x", [rows.Row("r", "v", 0, points=values, interval=(float("-inf"), 1.0, float("inf")))]
+    )
+    points = [(v, v) for v in values if v != float("inf")]
+    drawn = [rows.draw(chart), plot.draw(plot.Plot("t", "d", "x", "y", [plot.Series("s", 1, "points", points)]))]
+    for svg in drawn:
+        ET.fromstring(svg)
+        assert "nan" not in svg
+        assert all(-1 <= float(x) <= canvas.WIDTH + 1 for x in re.findall(r"M(-?[\d.]+) ", svg))
+
+
+def test_tick_labels_differ():
+    for low, high in ((0.9991, 0.9999), (27_000_100, 27_000_190), (1e12, 1e12 + 7), (0, 1e-9)):
+        labels = [label for _, label in canvas.labelled_ticks(low, high)]
+        assert len(labels) == len(set(labels)) >= 3
+
+
+@pytest.mark.slow
+def test_a_large_experiment_makes_a_file_below_three_megabytes(tmp_path):
+    names = [f"benchmark-{k}" for k in range(20)]
+    text = html_of(recorded(tmp_path, systems=("a", "b", "c"), names=names, n=100))
+    Reader(text)
+    assert len(text.encode()) < 3e6
+
+
+def test_the_command_writes_a_file(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "in.csv"
+    path.write_text(
+        "system,benchmark,seed,value\n" + "".join(f"{s},fib,{k},{k + 1}.5\n" for s in "xy" for k in range(4))
+    )
+    monkeypatch.chdir(tmp_path)
+
+    assert layoutrand(["report", "--import", str(path), "-o", "out.html", "--baseline", "y"]) == 0
+
+    assert "x / y" in (tmp_path / "out.html").read_text()
+    assert "wrote out.html" in capsys.readouterr().err
+    assert layoutrand(["report", "--import", str(path), "--baseline", "nobody"]) == UsageError.exit_status
+
+
+def test_another_metric_can_be_reported(tmp_path):
+    config = make_config(table_of(["fib"]))
+    values = (
+        Measurement("wall_s", "s", 0, 1.0, warmup=False),
+        Measurement("max_rss_bytes", "B", 0, 2.0**21, warmup=False),
+    )
+    items = [execution(config, tmp_path, s, "fib", k, measurements=values) for s in "ab" for k in (1, 2)]
+    write(config, tmp_path, items)
+    selection = selected(config, tmp_path)
+
+    words = Reader(render(report(selection, [], "a", confidence=0.95, threshold=0.01, metric="max_rss_bytes"))).text
+
+    assert "max_rss_bytes [MiB]" in words
+    assert "wall_s" not in words
+    with pytest.raises(AnalysisError, match="no execution measured 'x'"):
+        report(selection, [], "a", confidence=0.95, threshold=0.01, metric="x")
+
+
+def test_means_around_zero_are_no_error(tmp_path):
+    config = make_config(table_of(["fib"]), systems=("a",))
+    data = {1: [[-1.0]], 2: [[1.0]], "stock": [[-1.0], [1.0]]}
+    write(config, tmp_path, measured(config, tmp_path, "a", "fib", data))
+    assert "the mean over 2 layouts is 0" in Reader(html_of(selected(config, tmp_path))).text
+
+
+def test_what_was_recorded_beside_the_executions_is_read_back(tmp_path):
+    selection = recorded(tmp_path, n=2)
+    assert contexts(tmp_path, selection) == [current_context(make_config(table_of(("fib", "sort"))))]
+
+
+def test_no_system_vanishes_when_executions_are_thinned(tmp_path, monkeypatch):
+    monkeypatch.setattr(course, "_MOST_PLOTTED", 10)
+    config = make_config(table_of(["fib"]))
+    pairs = zip(*(measured(config, tmp_path, s, "fib", noise(k, 10)) for k, s in enumerate("ab")), strict=True)
+    items = [dataclasses.replace(e, started_at=float(n)) for n, e in enumerate(e for pair in pairs for e in pair)]
+    write(config, tmp_path, items)
+
+    text = html_of(selected(config, tmp_path))
+
+    (order,) = [f for f in figures_in(text) if f.findtext("s:title", namespaces=SVG) == "fib: order of execution"]
+    drawn = [(p.get("class"), p.get("d").count("M")) for p in order.findall("s:path", SVG)]
+    assert {("dot s0", 5), ("square s1", 5)} <= set(drawn)
+    assert "One in 2 of the 20 executions is shown" in Reader(text).text
+
+
+def test_benchmarks_without_the_metric_are_named(tmp_path):
+    config = make_config(table_of(["fib", "sort"]), systems=("a",))
+    items = measured(config, tmp_path, "a", "fib", noise(1, 3))
+    items += measured(config, tmp_path, "a", "sort", noise(2, 3), metric="max_rss_bytes", unit="B")
+    write(config, tmp_path, items)
+    words = Reader(html_of(selected(config, tmp_path))).text
+    assert "sort: no execution measured its main metric, so it is not in this report" in words
+
+
+@pytest.mark.parametrize(
+    ("seeds", "text"), [([], ""), ([7], "7..7"), ([3, 1, 2, 9], "1..3,9"), ([5, 4, 7, 8], "4..5,7..8")]
+)
+def test_seeds_are_written_as_they_are_asked_for(seeds, text):
+    assert format_seeds(seeds) == text
+
+
+def capture_of(system, *, source, cc="gcc (Debian) 12.2.0", ld="GNU ld 2.40"):
+    tools = {"cc": {"version": cc}, "cxx": {"version": "g++ 12"}, "ld": {"version": ld}}
+    return Capture(f"capture-of-{system}", system, "gcc", True, tools, source, 1.0, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ({"commit": "ab" * 20, "repo": "/r.git"}, "commit abababababab of /r.git"),
+        ({"digest": "cd" * 32, "git": None}, "files cdcdcdcdcdcd"),
+        ({"digest": "cd" * 32, "git": {"commit": "ef" * 20, "dirty": True}}, "files cdcdcdcdcdcd, commit efefefefefef with changes"),
+        ({}, "not recorded"),
+    ],
+)  # fmt: skip
+def test_compiler_linker_and_source_are_told_where_they_are_known(tmp_path, source, text):
+    selection = recorded(tmp_path)
+    known = contexts(tmp_path, selection)
+    page = report(
+        selection, known, "a", confidence=0.9, threshold=0.02, captures={"capture-of-a": capture_of("a", source=source)}
+    )
+    (host,) = [section for section in page.sections if section.anchor == "host"]
+    (tools,) = [table for table in host.tables if "linkers" in table.caption]
+
+    assert tools.rows == [("a", "gcc (Debian) 12.2.0; g++ 12", "GNU ld 2.40", text)]
+    assert list(host.paragraphs) == [
+        "Compiler, linker and source of b are not known: the cache of this machine has no record of the build."
+    ]
+    assert "--threshold 2% --confidence 0.9" in Reader(render(page)).text
+
+
+def test_what_was_recorded_with_the_executions_needs_no_cache(tmp_path):
+    selection = recorded(tmp_path)
+    made = {
+        f"capture-of-{name}": tools_of(capture_of(name, source={"commit": "ab" * 20, "repo": "/r"})) for name in "ab"
+    }
+    known = [dataclasses.replace(context, tools=made) for context in contexts(tmp_path, selection)]
+    stale = {"capture-of-a": capture_of("a", source={}, ld="another ld")}
+    page = report(selection, known, "a", confidence=0.9, threshold=0.02, captures=stale)
+    (host,) = [section for section in page.sections if section.anchor == "host"]
+    (tools,) = [table for table in host.tables if "linkers" in table.caption]
+    assert [row[2:] for row in tools.rows] == [("GNU ld 2.40", "commit abababababab of /r")] * 2
+    assert list(host.paragraphs) == []
+
+
+def test_what_the_numbers_rest_on_and_what_they_leave_out_is_told(tmp_path):
+    metric = "metric = {regex = '(x)', name = 'op', unit = 'ms', wall = false, warmup = 3}"
+    config = make_config(f'[[benchmarks]]\nname = "fib"\ncommand = ["x"]\n{metric}\n', systems=("a",))
+    items = [
+        execution(config, tmp_path, "a", "fib", seed, capture=capture, measurements=tuple(
+            Measurement("op", "ms", k, 5.0 + seed + k, warmup=k < 3) for k in range(5)
+        ), started_at=seed + (capture == "new") * 100.0, binary_sha256=f"{capture}{seed}")
+        for capture in ("old", "new") for seed in (1, 2, 4)
+    ]  # fmt: skip
+    write(config, tmp_path, items)
+
+    page = page_of(selected(config, tmp_path))
+
+    basis, _, warnings = (
+        next(s for s in page.sections if s.anchor == name) for name in ("basis", "failures", "warnings")
+    )
+    assert basis.tables[0].rows == [("a", "1..2,4", "3", "0", "0", "new")]
+    assert "Left out: a: 3 executions of 1 other capture(s)" in basis.paragraphs[0]
+    assert "fib: warm-up left out, the first 3 of 5 iterations of each execution" in warnings.sentences
+
+
+def test_verdicts_of_many_benchmarks_are_counted_named_and_adjusted(tmp_path):
+    names = [f"bench-{k}" for k in range(10)]
+    selection = recorded(tmp_path, names=names, n=8)
+    result = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
+
+    page = page_of(selection)
+
+    counted = page.findings[1]
+    slower = [pair for pair in result.benchmarks if pair.verdict == "slower"]
+    assert len(slower) >= 2
+    assert f"{len(slower)} slower (" in counted
+    assert all(f"{pair.benchmark} {100 * (pair.ratio.centre - 1):+.1f} %" in counted for pair in slower)
+    table = page.sections[0].tables[0]
+    adjusted = {pair.benchmark: pair.sureness.verdict for pair in result.benchmarks}
+    assert {row[0]: row[3] for row in table.rows[:-1]} == adjusted
+    assert table.rows[-1][0] == "geometric mean of 10"
+    assert [row[0] for row in page.sections[0].tables[1].rows] == ["a", "b"]
+
+
+def test_a_layout_far_from_the_others_is_marked_and_kept(tmp_path):
+    config = make_config(table_of(["fib"]), systems=("a",))
+    data = noise(1, 12) | {5: [[9.0]]}
+    write(config, tmp_path, measured(config, tmp_path, "a", "fib", data))
+
+    text = html_of(selected(config, tmp_path))
+
+    strip = figures_in(text)[0]
+    drawn = {p.get("class"): p.get("d").count("M") for p in strip.findall("s:path", SVG)}
+    assert drawn["dot s0"] == 12
+    assert 'd="M' in text and "m0-7l7 7l-7 7l-7-7z" in text
+    assert Reader(text).words.count("far from the others") == 1
+
+
+def test_letters_of_controls_that_are_alike_stand_apart():
+    for values in ([1.0, 1.0], [0.0, 1e-9], [2.0, 2.0], [0.5, 1.5]):
+        flags = list(zip(values, "SI", strict=True))
+        chart = rows.RowChart("t", "d", "x", [rows.Row("r", "v", 0, points=[0.0, 2.0], flags=flags)])
+        letters = [t for t in ET.fromstring(rows.draw(chart)).findall("s:text", SVG) if t.text in {"S", "I"}]
+        places = sorted(float(t.get("x")) for t in letters)
+        assert places[1] - places[0] >= 9.9
+        assert 4 <= places[0] and places[1] <= canvas.WIDTH - 4
+
+
+@pytest.mark.parametrize(
+    ("most", "text"), [(20, "main-clang-lld-O2"), (17, "main-clang-lld-O2"), (10, "main-…d-O2"), (3, "m…2"), (1, "m…2")]
+)
+def test_long_names_are_cut_where_they_differ_least(most, text):
+    assert canvas.cut("main-clang-lld-O2", most) == text
+
+
+def test_facts_of_the_host_are_told_for_people(tmp_path):
+    facts = {"smt": False, "turbo": None, "memory_bytes": 2**33, "isolated_cpus": [], "cpus_allowed": [2, 3], "cpus": 4}
+    selection = recorded(tmp_path)
+    page = page_of(selection, known=[Context("0", {}, "d", 1, facts, {}), Context("0", {}, "d", 1, {"cpus": 2}, {})])
+    (host,) = [section for section in page.sections if section.anchor == "host"]
+    assert dict(host.tables[0].rows) == {
+        "smt": "no", "turbo": "not known", "memory_bytes": "8 GiB", "isolated_cpus": "none",
+        "cpus_allowed": "2, 3", "cpus": "4; then 2",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("args", ["", "-Xmx1g"])
+def test_captures_are_found_by_what_executions_are_recorded_under(tmp_path, args):
+    config = make_config(table_of(["fib"]))
+    systems = {name: system.model_copy(update={"args": args}) for name, system in config.systems.items()}
+    config = config.model_copy(update={"systems": systems})
+    items = [
+        dataclasses.replace(e, capture=recorded_under(config, s, "1" * 64 if s == "a" else "2" * 64))
+        for s in "ab"
+        for e in measured(config, tmp_path, s, "fib", noise(1, 3))
+    ]
+    write(config, tmp_path, items)
+    cache = Cache(tmp_path / "cache")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    cache.commit_capture(scratch, dataclasses.replace(capture_of("a", source={}), id="1" * 64))
+
+    found = captures_of(config, tmp_path, selected(config, tmp_path), cache)
+
+    assert {name: capture.id for name, capture in found.items()} == {items[0].capture: "1" * 64}
+
+
+def test_prebuilt_systems_have_no_compiler_to_tell(tmp_path):
+    selection = recorded(tmp_path)
+    config = {"systems": {"a": {"prebuilt": "/jdk"}, "b": {"toolchain": "gcc", "cflags": "-O2 -g", "args": "-x"}}}
+    page = page_of(selection, known=[Context("0", config, "d", 1, {}, {})])
+    (host,) = [section for section in page.sections if section.anchor == "host"]
+    assert [table.caption for table in host.tables] == ["Systems"]
+    assert host.tables[0].rows == [("a", "", "prebuilt=/jdk"), ("b", "gcc", "cflags='-O2 -g' args=-x")]
+    assert host.paragraphs[0].startswith("Compiler, linker and source of b are not known")
+
+
+def test_a_warning_of_many_is_told_once(tmp_path):
+    names = [f"bench-{k}" for k in range(7)]
+    page = page_of(recorded(tmp_path, names=names, n=3))
+    (warnings,) = [section for section in page.sections if section.anchor == "warnings"]
+    (line,) = [line for line in warnings.sentences if "3 binaries hardly support an interval" in line]
+    assert line.startswith("bench-0 with a, bench-0 with b, bench-1 with a, bench-1 with b and 10 more: 3 binaries")
+
+
+def test_the_place_of_stock_has_an_interval(tmp_path):
+    selection = recorded(tmp_path, systems=("a",), names=("fib",), n=6)
+    (analysis,) = analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses
+    summary = next(section for section in page_of(selection).sections if section.anchor == "summary").tables[0]
+    row = dict(zip(summary.columns, summary.rows[0], strict=True))
+    stock, centre = analysis.stock, analysis.mean.centre
+    low, high = (100 * (1 / bound - 1) for bound in (stock.shift.high, stock.shift.low))
+    assert row["stock"] == f"{100 * (stock.mean / centre - 1):+.1f} % [{low:+.1f}, {high:+.1f}]"
+    assert low < 100 * (stock.mean / centre - 1) < high
+    assert (row["benchmark"], row["binaries"], row["executions"]) == ("fib", "6", "6")
+
+
+def test_small_differences_are_neither_nothing_nor_minus_nothing(tmp_path):
+    """Of one value in all layouts nothing is given in percent, and the same words are used in table and sentence."""
+    config = make_config(table_of(["fib", "flat"]), systems=("a",))
+    rows = measured(config, tmp_path, "a", "fib", {1: [[0.9998]], 2: [[1.02]], 3: [[0.9802]], "stock": [[0.99997]] * 2})
+    rows += measured(config, tmp_path, "a", "flat", {1: [[0.1]], 2: [[0.1]], 3: [[0.1]], "stock": [[0.1]] * 2})
+    write(config, tmp_path, rows)
+    page = page_of(selected(config, tmp_path))
+    summary = next(section for section in page.sections if section.anchor == "summary").tables[0]
+    fib, flat = (dict(zip(summary.columns, row, strict=True)) for row in summary.rows)
+
+    assert (fib["one binary could show"], fib["stock"].partition(" [")[0]) == ("-2.0 to +2.0 %", "-0.003 %")
+    assert (flat["one binary could show"], flat["stock"].partition(" [")[0]) == ("the same", "0.0 %")
+    sentence = next(line for line in page.findings if line.startswith("fib"))
+    assert "anything from -2.0 to +2.0 % of the mean over 3 layouts" in sentence
+    assert "your own build lies at -0.003 %, above" in sentence
+
+
+def test_executions_of_one_layout_are_not_passed_off_as_layouts(tmp_path):
+    text = (
+        '[project]\nname = "p"\n[build]\nartefacts = ["prog"]\n[systems.old]\nprebuilt = "old"\n'
+        '[systems.new]\nprebuilt = "new"\n[[benchmarks]]\nname = "fib"\ncommand = ["{artefact}"]\n'
+    )
+    config = parse(text, path="layoutrand.toml")
+    rows = [
+        row for s in ("old", "new") for row in measured(config, tmp_path, s, "fib", {"stock": [[1.0], [1.1], [1.3]]})
+    ]
+    write(config, tmp_path, rows)
+    page = page_of(selected(config, tmp_path), baseline="old")
+    summary = next(section for section in page.sections if section.anchor == "summary").tables[0]
+    row = dict(zip(summary.columns, summary.rows[0], strict=True))
+    (section,) = [section for section in page.sections if section.title == "fib"]
+
+    assert (row["binaries"], row["executions"], row["one binary could show"], row["sd"]) == ("1", "3", "-", "-")
+    assert row["for ± 1 %"] == "-"
+    (ratios,) = [section for section in page.sections if section.anchor == "overview"]
+    assert ratios.figures[0].caption.startswith(
+        "Means over layouts, or over executions where a system has one layout alone,"
+    )
+    assert [figure.heading for figure in section.figures] == ["Binaries", "Order of execution"]
+    assert section.figures[0].caption.startswith("Each mark is one execution: there is one layout alone.")
+    assert "There is one binary of each system here: how layouts differ cannot be seen." in section.paragraphs
+    assert dict(page.facts)["Seeds"] == "rounds 0..2 of one layout (3)"
+    (basis,) = [section for section in page.sections if section.anchor == "basis"]
+    assert [row[1] for row in basis.tables[0].rows] == ["one layout, rounds 0..2"] * 2
