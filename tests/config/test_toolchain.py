@@ -8,6 +8,7 @@ from layoutrand.config.config import Factor
 from layoutrand.config.toolchain import Toolchain, parse, require_factors, require_version
 from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound, UsageError
 from layoutrand.linkers import toolbox
+from layoutrand.linkers.known import names
 from layoutrand.platform.process import SubprocessRunner
 
 WHOLE = """
@@ -34,7 +35,7 @@ def no_parent(name):
 
 def read(text, **parents):
     """Parse a file; ``parents`` are the texts that ``extends`` may name."""
-    return parse(text, path="t.toml", parent=parents.__getitem__ if parents else no_parent)
+    return parse(text, path="t.toml", parent=parents.__getitem__ if parents else no_parent, linkers=names())
 
 
 def problems(text, **parents):
@@ -96,7 +97,7 @@ def test_all_problems_of_a_file_are_reported_at_once():
     assert problems(text) == [
         "name: this key is required",
         "tools.cc: must not be empty",
-        "link.linker: must be 'gnu', 'lld', 'gold' or 'mold' (given: 'bfd')",
+        "link.linker: must be 'gnu', 'gold', 'lld' or 'mold' (given: 'bfd')",
         "nam: unknown key; did you mean 'name'?",
     ]
 

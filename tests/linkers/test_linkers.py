@@ -5,7 +5,8 @@ import pytest
 from buildkit import section
 from layoutrand.config.toolchain import version_number
 from layoutrand.errors import FeatureUnsupported
-from layoutrand.linkers.linkers import Request, linker_pads, request, thread_limit
+from layoutrand.linkers.known import linker as known
+from layoutrand.linkers.linker import Request
 from layoutrand.model import IDENTITY, Layout
 
 SECTIONS = [
@@ -24,7 +25,7 @@ def layout(order=(1, 0, 2, 3, 4, 5), gaps=(), name=7, factors=("function-order",
 
 
 def asked(linker, version=OLD, script=SCRIPT, users_script=False, **changes):
-    return request(linker, version, script, SECTIONS, layout(**changes), users_script=users_script)
+    return known(linker).request(version, script, SECTIONS, layout(**changes), users_script=users_script)
 
 
 def test_gnu_ld_gets_its_script_with_exact_lines():
@@ -114,9 +115,9 @@ def test_lld_gets_symbols_and_its_own_padding():
     assert asked("lld") == Request(symbols, ("--symbol-ordering-file={}",))
     padded = asked("lld", gaps=(1, 2, 0, 0, 0, 0), factors=("padding",))
     assert padded == Request(symbols, ("--symbol-ordering-file={}", "--randomize-section-padding=278062242"))
-    assert linker_pads("lld", layout(gaps=(1, 1, 1, 1, 1, 1)))
-    assert not linker_pads("lld", layout())
-    assert not linker_pads("gnu", layout(gaps=(1, 1, 1, 1, 1, 1)))
+    assert known("lld").pads(layout(gaps=(1, 1, 1, 1, 1, 1)))
+    assert not known("lld").pads(layout())
+    assert not known("gnu").pads(layout(gaps=(1, 1, 1, 1, 1, 1)))
 
 
 def test_gold_gets_section_names():
@@ -172,9 +173,9 @@ def test_versions_in_the_words_of_linkers(said, number):
 
 def test_threads_are_limited_where_the_linker_takes_several_and_the_build_did_not_say():
     """A limit of the build's own stays, whichever way it is written."""
-    assert thread_limit("lld", ["-o", "x", "a.o"], 1) == ["--threads=1"]
+    assert known("lld").thread_limit(["-o", "x", "a.o"], 1) == ["--threads=1"]
     for own in ("--threads=3", "-threads=3", "--no-threads", "--threads"):
-        assert thread_limit("lld", ["a.o", own], 1) == []
-    assert {linker: thread_limit(linker, ["a.o"], 1) for linker in ("gnu", "gold", "mold")} == {
+        assert known("lld").thread_limit(["a.o", own], 1) == []
+    assert {linker: known(linker).thread_limit(["a.o"], 1) for linker in ("gnu", "gold", "mold")} == {
         "gnu": [], "gold": [], "mold": [],
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from layoutrand.linkers import linkmap
+from layoutrand.linkers.known import linker as known
 
 GNU = """Archive member included to satisfy reference by file (symbol)
 
@@ -51,12 +51,12 @@ def below(path: str) -> str | None:
 
 def test_gnu():
     """Discarded and empty sections, symbols, fill and other files are left out."""
-    assert linkmap.sections(GNU, "gnu", below) == PLACED
+    assert known("gnu").map.sections(GNU, below) == PLACED
 
 
 def test_lld():
     """Empty sections, symbols and what the linker makes are left out."""
-    assert linkmap.sections(LLD, "lld", below) == PLACED
+    assert known("lld").map.sections(LLD, below) == PLACED
 
 
 def words(path: str) -> str | None:
@@ -67,10 +67,10 @@ def words(path: str) -> str | None:
 @pytest.mark.parametrize(("text", "linker"), [(GNU, "gnu"), (LLD, "lld")])
 def test_members(text: str, linker: str):
     """Members of archives by the name that the archive has; none can be told where a file has no name."""
-    assert linkmap.members(text.replace("/elsewhere/y.o", "/r/_build/main.o"), linker, words) == {"a(x.o)"}
-    assert linkmap.members(text, linker, lambda path: None if path == "/r/_build/main.o" else "x") is None
+    assert known(linker).map.members(text.replace("/elsewhere/y.o", "/r/_build/main.o"), words) == {"a(x.o)"}
+    assert known(linker).map.members(text, lambda path: None if path == "/r/_build/main.o" else "x") is None
 
 
 def test_a_text_that_is_no_map():
     """Nothing is made up."""
-    assert linkmap.sections("", "gnu", below) == linkmap.sections("x\n", "lld", below) == []
+    assert known("gnu").map.sections("", below) == known("lld").map.sections("x\n", below) == []

@@ -17,7 +17,7 @@ from debian_sources import source_tree
 from layoutrand.cache.capture_record import ROOT
 from layoutrand.cache.store import Cache
 from layoutrand.layout.order import draw
-from layoutrand.linkers.linkers import request
+from layoutrand.linkers.known import linker
 
 pytestmark = pytest.mark.perf
 
@@ -66,8 +66,8 @@ def bare(root: Path, output: Path, count: int, *, ordered: bool) -> float:
     arguments = [word.replace(ROOT, str(tree)) for word in (link.argv if ordered else link.replay_argv)]
     if ordered:
         layout = draw(link.sections, link.identity, name=1, factors=("function-order",), classes="keep")
-        wanted = request(
-            link.linker, capture.tools["ld"]["version"], link.script, link.sections, layout,
+        wanted = linker(link.linker).request(
+            capture.tools["ld"]["version"], link.script, link.sections, layout,
             users_script=link.users_script,
         )  # fmt: skip
         (output / "order").write_text(wanted.text)

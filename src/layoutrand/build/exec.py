@@ -19,8 +19,9 @@ from layoutrand.capture.workspace import Workspace, build_environment, workspace
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.config.config import Config
 from layoutrand.errors import LayoutNotApplied, ToolNotFound, UsageError
-from layoutrand.linkers import linkline, linkmap
+from layoutrand.linkers import linkline
 from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.known import linker
 from layoutrand.model import STOCK, LayoutName
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.platform.process import Runner
@@ -72,7 +73,7 @@ def execute_wrapped(  # noqa: PLR0913 - the project, the command, where it happe
         place = Place(str(tree), str(space.temporary), str(space.wrappers))
         order = apply.Order(wish.layout, config.layout, wish.only, place, toolbox, wish.excepted, judged=False)
         written = order.write(space.base / "order.json")
-        maps = toolbox.toolchain.link.linker in linkmap.LINKERS
+        maps = linker(toolbox.toolchain.link.linker).map is not None
         write_wrappers(space, recipe, toolbox, tree=tree, relink=written, leave_foreign=True, maps=maps)
         environment = build_environment(os.environ, space, recipe, toolbox)
         _refuse_no_command(command[0], environment["PATH"], folder)

@@ -23,16 +23,15 @@ from layoutrand.config.toolchain import version_number
 from layoutrand.errors import CaptureFailed
 from layoutrand.link import lto
 from layoutrand.link.relink import link_captured, run_linker
-from layoutrand.linkers import ldscript, linkline, linkmap, user_script
-from layoutrand.linkers.linkers import thread_limit
+from layoutrand.linkers import ldscript, linkline, user_script
+from layoutrand.linkers.known import linker
+from layoutrand.linkers.linker import Linker, MapReader
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
 
 _MEMBER = re.compile(r"^\((?P<gnu>.+)\)(?P<gnu_member>[^()]+)$|^(?:trace: )?(?P<lld>.+)\((?P<lld_member>[^()]+)\)$")
-# What GNU ld --verbose says of a file that it reads, in every version; --dependency-file came with 2.35.
-_OPENED = re.compile(r"^(?:attempt to open (.+) succeeded|opened script file (.+)|found .+? at (.+))$", re.MULTILINE)
 _SCRIPT = re.compile(r"^opened script file (.+)$", re.MULTILINE)
 _EXTERNAL = "using external linker script:"
 
@@ -71,9 +70,15 @@ class Bench:
     kept: bool = True
 
     @property
-    def linker(self) -> str:
-        """The back end, one of `layoutrand.linkers.linkers.Linker`."""
-        return self.toolbox.toolchain.link.linker
+    def linker(self) -> Linker:
+        """The toolchain's linker."""
+        return linker(self.toolbox.toolchain.link.linker)
+
+    @property
+    def map(self) -> MapReader:
+        """How the linker's map is read; only where it can be."""
+        assert self.linker.map is not None
+        return self.linker.map
 
     @property
     def threads(self) -> int:
@@ -85,7 +90,7 @@ class Bench:
         folder = self.base / f"{tree}-output"
         ld = self.toolbox.tools["ld"].path
         limit = (
-            thread_limit(self.linker, link.replay_argv if replay else link.argv, self.threads) if self.threads else []
+            self.linker.thread_limit(link.replay_argv if replay else link.argv, self.threads) if self.threads else []
         )
         done, output = link_captured(
             self.runner, ld, link, root=self.base / tree, folder=folder, extra=limit, replay=replay
@@ -222,13 +227,13 @@ def drafted(  # noqa: PLR0913 - the parts of a draft
     """The draft of a link whose linker ``said`` this, of captured files that it calls by the paths in ``spoken``."""
     line = named.line
     files = {**files, **named.replayed.natives}
-    users_script = bench.linker == "gnu" and _EXTERNAL in said
+    users_script = bench.linker.by_script and _EXTERNAL in said
     scripts = linkline.user_scripts(line)
     opened_scripts = _SCRIPT.findall(said) if scripts else []  # also those that they INCLUDE, commonly near the top
     all_scripts = [*(path for path in opened_scripts if path not in scripts), *scripts]
     reserved = user_script.reserved(_joined(files, names, record.cwd, all_scripts))
     script = ""
-    if bench.linker == "gnu":
+    if bench.linker.by_script:
         script = _joined(files, names, record.cwd, scripts) if users_script else ldscript.default_script(said)
         if not users_script:
             bench.memory.learn_script(line, script)
@@ -259,7 +264,7 @@ def _replay(record: Record, line: Sequence[linkline.Word], bench: Bench) -> Repl
     native = record.native()
     if native is None:
         return as_recorded(record, line)
-    if bench.linker != "lld":
+    if not bench.linker.generates_code:
         return with_plugin(record, line, native)
     tools = bench.toolbox.tools
 
@@ -281,7 +286,7 @@ def _discover(
         raise CaptureFailed(f"{bench.artefact} was linked in {record.cwd}, which the build has removed since")
     reports = scratch / "dependencies"
     done = run_linker(  # GNU ld reads a script as soon as it meets its name, so what makes it talk comes first
-        bench.runner, bench.toolbox.tools["ld"].path, [*talkative(bench.linker, reports), *arguments],
+        bench.runner, bench.toolbox.tools["ld"].path, [*bench.linker.talkative(str(reports)), *arguments],
         cwd=Path(record.cwd),
         environment={**record.environment, "TMPDIR": str(scratch)}, output=str(scratch / "output"),
     )  # fmt: skip
@@ -292,18 +297,10 @@ def _discover(
     return heard(bench.linker, done, reports)
 
 
-def talkative(linker: str, reports: Path) -> list[str]:
-    """What makes a linker tell of the files that it reads, or write them to ``reports``."""
-    return ["-t", "-t", "--verbose"] if linker == "gnu" else ["--trace", f"--dependency-file={reports}"]
-
-
-def heard(linker: str, done: Completed, reports: Path) -> tuple[str, list[str]]:
-    """What a `talkative` linker said, and every file that it opened."""
+def heard(linker: Linker, done: Completed, reports: Path) -> tuple[str, list[str]]:
+    """What a talkative linker said, and every file that it opened."""
     said = done.stdout.decode("utf-8", "surrogateescape")
-    if linker == "gnu":
-        return said, list(dict.fromkeys("".join(match) for match in _OPENED.findall(said)))
-    told = reports.read_bytes()
-    return said, linkmap.phony_targets(told) if linker == "mold" else linkmap.dependencies(told)
+    return said, linker.opened(said, reports.read_bytes() if reports.exists() else None)
 
 
 def captured_name(path: str, place: Place, number: int) -> str:

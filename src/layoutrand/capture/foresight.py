@@ -24,7 +24,6 @@ from layoutrand.capture.collect import (
     drafted,
     heard,
     read_input,
-    talkative,
     whole_archive,
     write_tree,
 )
@@ -32,7 +31,7 @@ from layoutrand.capture.native_code import unit_names
 from layoutrand.capture.objects import Candidate, Object, candidates, renumber
 from layoutrand.capture.records import Record
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
-from layoutrand.linkers import linkline, linkmap
+from layoutrand.linkers import linkline
 from layoutrand.objects import archive
 from layoutrand.platform.disk import remove_tree
 
@@ -53,7 +52,7 @@ def foreseen(record: Record, bench: Bench, named: Named, describe: Callable[[Dra
         return None
     write_tree(bench.base / "root", guess.files, bench.memory)
     reports, placed = bench.base / "dependencies", bench.base / "map"
-    talk = talkative(bench.linker, reports)
+    talk = bench.linker.talkative(str(reports))
     if _small(named):
         talk.append(f"-Map={placed}")
     link = describe(guess)
@@ -76,11 +75,11 @@ def mapped(record: Record, bench: Bench, named: Named) -> Draft | None:
     if places_data(bench.factors) or not _small(named):  # merged constants are not as built once they are marked
         return None
     text = record.map()
-    script = bench.memory.script(named.line) if bench.linker == "gnu" else ""
+    script = bench.memory.script(named.line) if bench.linker.by_script else ""
     guess = _guess(record, bench, named) if text and script is not None else None
     if guess is None:
         return None
-    pulled = linkmap.members(text, bench.linker, partial(_captured, guess, record))
+    pulled = bench.map.members(text, partial(_captured, guess, record))
     if pulled is None or any(
         guess.files[name][:8] in _ARCHIVES
         for name in guess.files.keys() - named.files.keys()
@@ -135,7 +134,7 @@ def foretold(bench: Bench, draft: Draft, found: Sequence[Object]) -> tuple[tuple
     waiting: dict[tuple[int, str], list[Candidate]] = {}
     for candidate in named:
         waiting.setdefault((candidate.object, candidate.section.name), []).append(candidate)
-    rows = linkmap.sections(draft.map, bench.linker, draft.called)
+    rows = bench.map.sections(draft.map, draft.called)
     told = [(owners[owner], name) for owner, name in rows if owner in owners]
     counts = Counter(key for key in told if key in waiting)
     if any(count != len(waiting[key]) for key, count in counts.items()):  # one of two that have one name is gone
@@ -158,8 +157,8 @@ def _accounted(
         return False
     if any("\n" in path for path in draft.names):
         return False
-    if bench.linker == "gnu":
-        named = linkmap.mentioned(draft.map, draft.called)
+    named = bench.map.mentioned(draft.map, draft.called)
+    if named is not None:
         known = {(owners[owner], name) for owner, name in named if owner in owners}
         return all(key in known or not any(c.section.size for c in those) for key, those in absent)
     collected = any(word.option == "gc-sections" for word in draft.line)
@@ -174,7 +173,7 @@ def _below(root: str, path: str) -> str | None:
 def _plain(bench: Bench, named: Named) -> bool:
     """Whether the line's own words stand for files, whatever the directory, and no code is generated."""
     odd = linkline.user_scripts(named.line) or any(word.option in ("b", "format") for word in named.line)
-    return bench.linker in linkmap.LINKERS and not odd and not named.replayed.division
+    return bench.linker.map is not None and not odd and not named.replayed.division
 
 
 def _found(record: Record, named: Named) -> Iterator[str]:

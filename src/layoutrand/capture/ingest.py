@@ -42,7 +42,6 @@ from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.link import codecheck, lto
 from layoutrand.link.code import Code
 from layoutrand.linkers import linkline
-from layoutrand.linkers.linkers import RENAMING
 from layoutrand.objects import elf
 from layoutrand.objects.kinds import is_function_section
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
@@ -101,7 +100,7 @@ def _remove(bench: Bench, *names: str) -> None:
 
 
 def _objects(record: Record, bench: Bench, draft: Draft) -> list[objects.Object]:
-    claims = draft.lto == "" and bench.linker != "lld" and lto.uses_plugin(linkline.words(record.argv))
+    claims = draft.lto == "" and not bench.linker.generates_code and lto.uses_plugin(linkline.words(record.argv))
     found = objects.objects(draft.files, draft.pulled, draft.units, claims=claims)
     _refuse_linker_sets(bench, found)
     return found
@@ -132,7 +131,7 @@ def _refuse_unsupported(record: Record, bench: Bench) -> None:
             "toolchain of that linker"
         )
     scripts = linkline.user_scripts(line)
-    if scripts and bench.linker != "gnu":
+    if scripts and not bench.linker.by_script:
         raise FeatureUnsupported(
             f"{bench.artefact} is linked with a linker script of its own ({scripts[0]}); only with GNU ld can an order "
             "be put into it (toolchain 'gcc' or 'clang')"
@@ -175,7 +174,7 @@ def _describe(record: Record, bench: Bench, draft: Draft) -> CapturedLink:
         output = posixpath.basename(output)
     keeping = linkline.replayable(draft.line, keep_symbols=True, plugin=bool(draft.lto))
     return CapturedLink(
-        artefact=bench.artefact, linker=bench.linker, output=output,
+        artefact=bench.artefact, linker=bench.linker.name, output=output,
         argv=tuple(_relocated(record, bench, draft, keeping, anywhere=anywhere)),
         replay_argv=tuple(_relocated(record, bench, draft, list(draft.line), anywhere=anywhere)),
         cwd="" if anywhere else "_build" if inside is None else f"_build/{inside}",
@@ -191,7 +190,7 @@ def _describe(record: Record, bench: Bench, draft: Draft) -> CapturedLink:
 def _relocated(record: Record, bench: Bench, draft: Draft, line: list[linkline.Word], *, anywhere: bool) -> list[str]:
     """Arguments whose paths are those of the capture; unless ``anywhere``, relative ones in the build stay."""
     arguments: list[str] = [f"--sysroot={ROOT}"]
-    if bench.linker == "gnu":  # lld resolves symbols without the libraries that libraries need
+    if bench.linker.needs_needed:  # lld resolves symbols without the libraries that libraries need
         arguments += [f"-rpath-link={ROOT}/{folder}" for folder in draft.library_directories()]
     for word in line:
         if word.kind not in ("input", "file", "directory"):
@@ -235,7 +234,7 @@ def _prove_replay(bench: Bench, link: CapturedLink, draft: Draft) -> None:
     if done.returncode != 0:
         raise CaptureFailed(f"{link.artefact}: the captured link fails by itself: {done.text().strip()[-2000:]}")
     if replayed != bench.built and link.lto:
-        where = first_difference(bench.built, replayed, link.artefact) if bench.linker == "lld" else "the file"
+        where = first_difference(bench.built, replayed, link.artefact) if bench.linker.generates_code else "the file"
         if where:
             raise CaptureFailed(
                 f"{link.artefact}: with the code that link-time optimisation made kept, its link gives another file "
@@ -285,7 +284,7 @@ def _edit(
     bench: Bench, link: CapturedLink, draft: Draft, found: list[objects.Object], chosen: list[objects.Candidate]
 ) -> CapturedLink:
     """Write the tree that every layout links: sections named and marked."""
-    renames = link.linker in RENAMING and LINK_ORDER not in bench.factors
+    renames = bench.linker.renames and LINK_ORDER not in bench.factors
     changed = objects.edited_files(draft.files, found, chosen, rename=renames)
     edited = write_edited(bench.base / "edited", changed, bench.base / "root", draft.files)
     sections = tuple(candidate.section for candidate in chosen)

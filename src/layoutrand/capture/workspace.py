@@ -19,6 +19,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPOCH, SYSTEM_PREFIXES, Recipe
 from layoutrand.linkers import response_file
 from layoutrand.linkers.drivers import DRIVERS, POSIX, archiver, drivers, own_name, plain_tools, prefixes, search_path
+from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import LTO, Toolbox
 from layoutrand.platform import helper_client
 from layoutrand.platform.disk import cache_errors, remove_tree, write_atomically
@@ -191,6 +192,7 @@ def write_wrappers(  # noqa: PLR0913 - what is written, and the two ways in whic
                 leave_foreign=leave_foreign, **common,
             )  # fmt: skip
     programs = _programs("mkdir", "tar", *(("touch",) if relink else ()))
+    chosen = linker(recipe.toolchain.link.linker)
     for name, real_linker in _linkers(toolbox).items():
         scripts[name] = render.linker_wrapper(
             name=name, real=str(real_linker), records=str(space.records), build_root=build_root,
@@ -198,7 +200,7 @@ def write_wrappers(  # noqa: PLR0913 - what is written, and the two ways in whic
             expander=str(Path(response_file.__file__).absolute()), environment=LINKER_ENVIRONMENT,
             system_prefixes=SYSTEM_PREFIXES, relink=str(relink or ""),
             client=str(Path(helper_client.__file__).absolute()), **programs, **common,
-            lld=recipe.toolchain.link.linker == "lld" and real_linker == toolbox.tools["ld"].path,
+            generates_code=chosen.generates_code and real_linker == toolbox.tools["ld"].path,
             maps=_LONGEST_MAPPED if maps and real_linker == toolbox.tools["ld"].path else 0,
         )  # fmt: skip
     if LTO in toolbox.tools:  # found by the compiler driver through -B, like the linkers
@@ -226,8 +228,7 @@ def _linkers(toolbox: Toolbox) -> dict[str, Path]:
     linkers = {name: Path(path) for name in _LINKERS if (path := shutil.which(name))}
     machine = {f"{prefix}{name}": name for name in linkers for prefix in prefixes(linkers[name])}
     linkers["ld"] = chosen
-    linker = toolbox.toolchain.link.linker
-    linkers["ld.bfd" if linker == "gnu" else f"ld.{linker}"] = chosen
+    linkers[linker(toolbox.toolchain.link.linker).program] = chosen
     return linkers | {alias: linkers[name] for alias, name in machine.items()}
 
 

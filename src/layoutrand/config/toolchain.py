@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from layoutrand.config.config import Factor
 from layoutrand.config.problems import explain
 from layoutrand.errors import ConfigError, FeatureUnsupported
-
-Linker = Literal["gnu", "lld", "gold", "mold"]
 
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
 _BRACKETS: Final = re.compile(r"\([^)]*\)")
@@ -60,10 +58,19 @@ class Link(_Table):
     """``[link]``: how the linker is reached, and what it can do; ``since`` has first major versions for factors."""
 
     driver_flags: list[str]
-    linker: Linker
+    linker: str
     separates_classes: bool
     factors: list[Factor]
     since: dict[Factor, int] = {}
+
+    @field_validator("linker")
+    @classmethod
+    def _known(cls, linker: str, info: ValidationInfo) -> str:
+        known = info.context["linkers"] if info.context else [linker]  # what was written here was checked when read
+        if linker not in known:
+            *some, last = [repr(name) for name in known]
+            raise ValueError(f"must be {', '.join(some)} or {last}")
+        return linker
 
 
 class Toolchain(_Table):
@@ -76,13 +83,13 @@ class Toolchain(_Table):
     link: Link
 
 
-def parse(text: str, *, path: str, parent: Callable[[str], str]) -> Toolchain:
+def parse(text: str, *, path: str, parent: Callable[[str], str], linkers: Sequence[str]) -> Toolchain:
     """Check a toolchain file's text; ``parent`` gives the text of a shipped toolchain named by ``extends``.
 
-    Raises `ConfigError` with every problem.
+    ``linkers`` are those that can be named.  Raises `ConfigError` with every problem.
     """
     try:
-        return Toolchain.model_validate(_merged(text, path, parent, ()))
+        return Toolchain.model_validate(_merged(text, path, parent, ()), context={"linkers": linkers})
     except ValidationError as error:
         raise ConfigError(path, explain(error, Toolchain)) from error
 

@@ -15,7 +15,7 @@ from layoutrand.layout.distance import kendall_tau
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code
 from layoutrand.linkers import link_order
-from layoutrand.linkers.linkers import RENAMING
+from layoutrand.linkers.known import linker
 from layoutrand.model import IDENTITY, Layout, Verification
 from layoutrand.objects import elf
 
@@ -41,7 +41,7 @@ def verify_moved(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code
     if isinstance(layout.name, int):
         moved = link_order.move(link.argv, tuple(link.moves.values()), layout.name)
         owners = [link.moves.get(section.object, "") for section in link.sections]
-        link_order.check_order(link.sections, owners, achieved, moved, by_class=link.linker in RENAMING)
+        link_order.check_order(link.sections, owners, achieved, moved, by_class=linker(link.linker).renames)
     _check_bytes(link, code, found, codecheck.section_bytes(binary, where, code.stored[found]))
     for kind, rows in ((elf.STT_FUNC, code.functions), (elf.STT_OBJECT, code.variables)):
         _check_rows(rows, _rows(binary, found, where, code.size, kind), found, link.identity)

@@ -20,7 +20,7 @@ from layoutrand.link.blocks import first_change
 from layoutrand.link.code import Code
 from layoutrand.link.moved_objects import verify_moved
 from layoutrand.linkers import link_order
-from layoutrand.linkers.linkers import linker_pads, request, thread_limit
+from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Layout, Verification
 from layoutrand.objects import elf
@@ -81,14 +81,15 @@ def link_layout(  # noqa: PLR0913 - the parts of one link
     """
     if isinstance(layout.name, int):
         lto.require_factors(link.lto, layout.factors, link.artefact)
-    asked = request(link.linker, ld.version, link.script, link.sections, layout, users_script=link.users_script)
+    means = linker(link.linker)
+    asked = means.request(ld.version, link.script, link.sections, layout, users_script=link.users_script)
     if LINK_ORDER in layout.factors and isinstance(layout.name, int):
         link = replace(link, argv=link_order.move(link.argv, tuple(link.moves.values()), layout.name).argv)
     order_file = scratch / "layout"
     with cache_errors("write", order_file):
         order_file.unlink(missing_ok=True)  # a file written over, some file systems bring to the disk at once
         order_file.write_text(asked.text, "utf-8", "surrogateescape")
-    extra = asked.argv(str(order_file)) + (thread_limit(link.linker, link.argv, threads) if threads else [])
+    extra = asked.argv(str(order_file)) + (means.thread_limit(link.argv, threads) if threads else [])
     begin = time.perf_counter()
     done, output = link_captured(runner, ld.path, link, root=base / "edited", folder=scratch / "output", extra=extra)
     seconds = time.perf_counter() - begin
@@ -122,7 +123,7 @@ def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seco
         raise CodeChanged("the functions' sizes or places inside their sections differ from identity's")
     if not np.array_equal(codecheck.symbol_rows(binary, where, code.size, elf.STT_OBJECT), code.variables):
         raise CodeChanged("the variables' sizes or places inside their sections differ from identity's")
-    padded = own_shuffle or linker_pads(link.linker, layout)
+    padded = own_shuffle or linker(link.linker).pads(layout)
     wrong = codecheck.wrong_sizes(codecheck.other_sizes(binary, where.outputs()), link.other_sizes, padded=padded)
     if wrong:
         raise CodeChanged(f"output sections besides the placed ones have another size than in identity: {wrong[:4]}")
@@ -156,7 +157,7 @@ def _check_gaps(link: CapturedLink, layout: Layout, binary: elf.Elf, where: code
         return
     order = np.array(layout.order, np.int64)
     align = np.array([link.sections[i].align for i in layout.order], np.int64)
-    own_gaps = linker_pads(link.linker, layout)
+    own_gaps = linker(link.linker).pads(layout)
     gaps = np.array(layout.gaps, np.int64) * (not own_gaps)
     address = where.address[order]
     placed = codecheck.Placed(address, where.output[order])

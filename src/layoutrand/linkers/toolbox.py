@@ -14,6 +14,7 @@ from layoutrand.config import toolchain as toolchains
 from layoutrand.config.problems import suggest
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import UsageError
+from layoutrand.linkers import known
 from layoutrand.platform.disk import sha256_file
 from layoutrand.platform.process import Runner, find_tool
 
@@ -64,14 +65,16 @@ def load(name: str, project: Path) -> Toolchain:
             text = path.read_text("utf-8")
         except OSError as error:
             raise UsageError(f"toolchain file {path}: {error.strerror}") from error
-        return toolchains.parse(text, path=str(path), parent=_shipped_text)
-    return toolchains.parse(_shipped_text(name), path=f"toolchains/{name}.toml", parent=_shipped_text)
+        return toolchains.parse(text, path=str(path), parent=_shipped_text, linkers=known.names())
+    return toolchains.parse(
+        _shipped_text(name), path=f"toolchains/{name}.toml", parent=_shipped_text, linkers=known.names()
+    )
 
 
 def _shipped_text(name: str) -> str:
-    known = shipped()
-    if name not in known:
-        raise UsageError(f"no toolchain called {name!r}; there are {', '.join(known)}{suggest(name, known)}")
+    there = shipped()
+    if name not in there:
+        raise UsageError(f"no toolchain called {name!r}; there are {', '.join(there)}{suggest(name, there)}")
     return (files("layoutrand") / "toolchains" / f"{name}.toml").read_text("utf-8")
 
 

@@ -78,21 +78,21 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
 def linker_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
     *, name: str, real: str, system: str, toolchain: str, records: str, build_root: str, temporary: str, python: str,
     expander: str, mkdir: str, tar: str, environment: Sequence[str], system_prefixes: Sequence[str], relink: str = "",
-    touch: str = "", client: str = "", lld: bool = False, maps: int = 0,
+    touch: str = "", client: str = "", generates_code: bool = False, maps: int = 0,
 ) -> str:  # fmt: skip
     """The script that stands for a linker and records its links under ``records``.
 
     It keeps the named files that lie in ``build_root`` or ``temporary``, and all others not below ``system_prefixes``.
     With ``relink`` (the path of an order) each link is then laid out in place; ``touch`` and ``client``, the program
     that asks for it, are needed for that alone.
-    ``lld`` knows options of its own for keeping what link-time optimisation makes. A link of up to
+    What ``generates_code`` has options of its own for keeping what link-time optimisation makes. A link of up to
     ``maps`` words is asked for a map, too, for the record.
     """
     return render(
         "ld.sh.j2", title=f"{name}: linker", name=name, real=real, system=system, toolchain=toolchain,
         records=records, build_root=build_root, temporary=temporary, python=python, expander=expander, mkdir=mkdir,
         tar=tar, environment=environment, system_prefixes=system_prefixes, relink=relink, touch=touch,
-        client=client, lld=lld, maps=maps,
+        client=client, generates_code=generates_code, maps=maps,
     )  # fmt: skip
 
 
