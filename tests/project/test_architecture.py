@@ -1,0 +1,51 @@
+"""ARCHITECTURE.md: what it says of floors and files is so."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import layoutrand
+
+SOURCE = Path(layoutrand.__file__).parent
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "ARCHITECTURE.md").read_text()
+FLOORS = TEXT[TEXT.index("## The floors") : TEXT.index("## Three walks")]
+
+
+def enforced():
+    """The floors that import-linter enforces, from the top."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = [each["layers"] for each in contracts if each["type"] == "layers"]
+    return [name for layer in layers for name in layer.split(" | ")]
+
+
+def test_the_table_has_every_floor_from_the_ground_up():
+    rows = re.findall(r"^\| `(\w+)` \|", FLOORS, re.MULTILINE)
+    assert sorted(rows) == sorted(enforced())
+    # Neighbours of one floor may stand in any order.
+    ground = {"errors", "stats", "model"}
+    top = {"report", "interop", "explain"}
+    assert [row for row in rows if row not in ground | top] == [
+        name for name in reversed(enforced()) if name not in ground | top
+    ]
+
+
+def test_the_picture_has_every_floor():
+    """Names stand in the first 35 columns, what they are behind."""
+    named = {word for line in re.findall(r"^ {4}\S.*$", FLOORS, re.MULTILINE) for word in line[4:39].split()}
+    assert named == set(enforced())
+
+
+def test_every_file_that_it_names_is_there():
+    named = set(re.findall(r"`([\w./*-]+\.(?:py|j2|sh|md|toml)|[\w-]+(?:/[\w-]+)*/)`", TEXT))
+    assert len(named) > 80
+    missing = [name for name in named if not any([*SOURCE.glob(name.rstrip("/")), *ROOT.glob(name.rstrip("/"))])]
+    assert missing == []
+
+
+def test_recipes_name_files():
+    recipes = TEXT[TEXT.index("## How to add") : TEXT.index("## From source to binary")]
+    for name in ("linker", "factor", "importer", "suite", "instrument", "sentence"):
+        recipe = re.search(rf"^- \*\*an? {name}\*\*:((?:.|\n(?!-|\n))*)", recipes, re.MULTILINE)
+        assert recipe is not None, name
+        assert re.findall(r"`[\w/]+\.py`|`[\w/]+/`", recipe[1]), name
