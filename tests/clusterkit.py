@@ -18,8 +18,8 @@ from layoutrand.cluster.measuring import Nodes, execute_on_nodes
 from layoutrand.cluster.store import Staging
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import Config, parse
-from layoutrand.execute.run_plan import Request
-from layoutrand.execute.run_progress import Progress, Summary
+from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
@@ -99,7 +99,7 @@ class Site:
     shop: Workshop
     folder: Path
     said: list[str] = field(default_factory=list)
-    done: list[Progress] = field(default_factory=list)
+    done: list[RunProgress] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -115,7 +115,7 @@ class Site:
         )
         return parse(self.shop.toml([BUILD], **changes) + benchmarks + table, path="layoutrand.toml")
 
-    def request(self, config: Config, seeds: Sequence[int], *, controls: bool = True, **changes: Any) -> Request:
+    def request(self, config: Config, seeds: Sequence[int], *, controls: bool = True, **changes: Any) -> RunRequest:
         """Everything built here, and what is to be executed."""
         layouts = all_layouts(list(seeds), controls=controls)
         results: list[SystemBuild] = self.shop.build_all(config, layouts=layouts)
@@ -130,7 +130,7 @@ class Site:
         request = self.request(config, seeds, **changes)
         return self.execute(executor, request)
 
-    def execute(self, executor: Executor, request: Request, **changes: Any) -> Summary:
+    def execute(self, executor: Executor, request: RunRequest, **changes: Any) -> Summary:
         """Execute a request on these nodes."""
         cluster = request.config.cluster
         assert isinstance(cluster, Dask)

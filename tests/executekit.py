@@ -8,7 +8,7 @@ from pathlib import Path
 from fakes import FakeExecutor, captures, make_binary
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import current_experiment
-from layoutrand.execute.run_plan import Request
+from layoutrand.execute.run_plan import RunRequest
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 
 
@@ -30,7 +30,7 @@ class Project:
         ]
 
     def run(self, config, binaries, executor=None, watch=None, **changes):
-        request = Request(
+        request = RunRequest(
             config=config, project=self.path, binaries=binaries, build_failures=[],
             captures=captures(config.systems), benchmarks=[], retry_failed=False, wait_s=0,
         )  # fmt: skip

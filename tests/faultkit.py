@@ -8,7 +8,7 @@ from fakes import captures, make_config
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import current_experiment
 from layoutrand.execute.measure import measure
-from layoutrand.execute.run_plan import Request
+from layoutrand.execute.run_plan import RunRequest
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
@@ -23,7 +23,7 @@ class Project:
 
     def run(self, binaries, **changes):
         changes = {"progress": lambda _: None, "say": lambda _: None, "executor": measure} | changes
-        request = Request(
+        request = RunRequest(
             config=self.config, project=self.root, binaries=binaries, build_failures=[], captures=captures(("a",)),
             benchmarks=[], retry_failed=False, wait_s=0,
         )  # fmt: skip

@@ -16,7 +16,7 @@ from layoutrand.analysis.warmup_choice import Scope, choose_suggested
 from layoutrand.cli import warming
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_chosen_warmup
-from layoutrand.config.warmup import ChosenWarmup, InForce, Place, warmups_in_force
+from layoutrand.config.warmup import ChosenWarmup, InForce, WarmupScope, warmups_in_force
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.model import Measurement
@@ -65,19 +65,19 @@ EVERY = (entry(2), entry(3, host="h"), entry(4, system="s"), entry(5, host="h", 
 def test_the_most_specific_entry_holds_wherever_it_stands(system, host, expected, turned):
     entries = EVERY[::-1] if turned else EVERY
     (benchmark,) = config_with("").benchmarks
-    found = warmups_in_force(entries, benchmark.metric, Place("b", system, host))["time"]
+    found = warmups_in_force(entries, benchmark.metric, WarmupScope("b", system, host))["time"]
     assert found.iterations == expected.iterations
     assert turned or found == expected
 
 
 def test_a_system_counts_more_than_a_host():
     (benchmark,) = config_with("").benchmarks
-    found = warmups_in_force(EVERY[1:3], benchmark.metric, Place("b", "s", "h"))
+    found = warmups_in_force(EVERY[1:3], benchmark.metric, WarmupScope("b", "s", "h"))
     assert found == {"time": InForce(4, "warmup[1].iterations")}
 
 
 def test_without_an_entry_the_metric_says_it_or_the_default():
-    place = Place("b", "jvm-a", "h")
+    place = WarmupScope("b", "jvm-a", "h")
     (benchmark,) = config_with("").benchmarks
     assert warmups_in_force((), benchmark.metric, place) == {"time": InForce(1, "metric.warmup")}
     (benchmark,) = config_with("", HEAD.replace(", warmup = 1", "")).benchmarks
@@ -87,7 +87,7 @@ def test_without_an_entry_the_metric_says_it_or_the_default():
 def test_a_number_with_a_warm_up_of_its_own_keeps_it():
     head = HEAD.replace("warmup = 1", "printed = [{ name = 'total', regex = 'all (.*)', warmup = 0 }]")
     (benchmark,) = config_with("", head).benchmarks
-    assert warmups_in_force([entry(7)], benchmark.metric, Place("b", "jvm-a", "h")) == {
+    assert warmups_in_force([entry(7)], benchmark.metric, WarmupScope("b", "jvm-a", "h")) == {
         "time": InForce(7, "warmup[0].iterations"),
         "total": InForce(0, "metric.printed[0].warmup"),
     }

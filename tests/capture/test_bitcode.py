@@ -5,7 +5,7 @@ import pytest
 
 from buildkit import run
 from layoutrand.capture import bitcode
-from layoutrand.capture.bitcode import Extraction, Member, Module, Planner, Stub, Symbol
+from layoutrand.capture.bitcode import BitcodeMember, Extraction, Module, Planner, Stub, Symbol
 from layoutrand.objects import elf
 from workshop import require
 
@@ -86,7 +86,7 @@ def test_symbols_of_an_archive_come_as_lld_met_them(tmp_path):
     text = 'extern "C" { int u(); int v(); int a() { return u() + v(); } int b() { return 1; } int c() { return 2; } }'
     native = compiled(tmp_path, text)
     modules = [module("x(b)", defines=["b"], uses=["v"]), module("x(a)", defines=["a"], uses=["b", "u"])]
-    members = [Member("x(b)", ("b",), 0), Member("x(a)", ("a",), 1), Member("x(c)", ("c",), None)]
+    members = [BitcodeMember("x(b)", ("b",), 0), BitcodeMember("x(a)", ("a",), 1), BitcodeMember("x(c)", ("c",), None)]
     pulled = [Extraction("m.o", "x(a)", (Extraction("x(a)", "x(b)", ()),))]
     planner = Planner(modules, [native], (), defined_first=True)
 

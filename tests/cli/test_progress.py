@@ -21,7 +21,7 @@ from layoutrand.cli.terminal import Terminal, duration, time_left
 from layoutrand.execute.execute import execute
 from layoutrand.execute.live import Standing
 from layoutrand.execute.measure import measure
-from layoutrand.execute.run_plan import Request
+from layoutrand.execute.run_plan import RunRequest
 from layoutrand.results.file import open_for_writing, results_path
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
@@ -72,7 +72,7 @@ def _drain(master):
 
 
 def run(tmp_path, executor=measure, terminal=TERMINAL, layouts=(1, 2, 3, "stock"), on_progress=lambda _: None):
-    request = Request(
+    request = RunRequest(
         config=CONFIG, project=tmp_path, binaries=shell_binaries(tmp_path / "c", "sleep 0.1", systems=("a",), layouts=layouts),
         build_failures=[], captures=captures(("a",)), benchmarks=[], retry_failed=False, wait_s=0,
     )  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from layoutrand.cache.node_inputs import is_used, lock_beside, place_of, replicas
 from layoutrand.cache.store import Cache, collect, entries
-from layoutrand.cluster.carried_inputs import Entry, depth, described, restored, send, shortened
+from layoutrand.cluster.carried_inputs import InputEntry, depth, described, restored, send, shortened
 from layoutrand.cluster.store import Staging
 from layoutrand.errors import BundleError
 from layoutrand.results.file import exclusive_use
@@ -72,8 +72,8 @@ def test_what_lies_above_the_project_lies_above_its_replica(project, tmp_path):
 
 def test_how_far_names_lead_above():
     assert depth([]) == 0
-    assert depth([Entry("a/b", 0)]) == 0
-    assert depth([Entry("../a", 0), Entry("../../b/c", 0), Entry("x", 0)]) == 2
+    assert depth([InputEntry("a/b", 0)]) == 0
+    assert depth([InputEntry("../a", 0), InputEntry("../../b/c", 0), InputEntry("x", 0)]) == 2
 
 
 def test_it_is_made_once(project, tmp_path):

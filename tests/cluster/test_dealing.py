@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from layoutrand.cluster.dealing import Dealer, Problem
+from layoutrand.cluster.dealing import Dealer, TaskProblem
 from layoutrand.errors import ClusterError
 
 
@@ -55,7 +55,7 @@ class Home:
 
     def answered(self, answer):
         if isinstance(answer, str):
-            return Problem(f"{answer} refuses", "", answer)
+            return TaskProblem(f"{answer} refuses", "", answer)
         self.done |= set(answer)
         return None
 
@@ -177,4 +177,4 @@ def test_stopping_cancels_what_is_out():
     ],
 )  # fmt: skip
 def test_a_problem_in_one_line(words, brief):
-    assert Problem(words).brief == brief
+    assert TaskProblem(words).brief == brief

@@ -15,7 +15,7 @@ from fakes import captures, make_config, shell_binaries
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import current_experiment, slot_key
 from layoutrand.execute.measure import measure
-from layoutrand.execute.run_plan import Request
+from layoutrand.execute.run_plan import RunRequest
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', run="executions = 2")
@@ -26,7 +26,7 @@ SLOTS = 2 * 12 * 2 * 2  # systems x rounds x (seed, stock) x executions
 def run(directory, script="exit 0"):
     """What the child process does; the finished slots go to standard output, one line each."""
     binaries = shell_binaries(directory / "cache", script, layouts=LAYOUTS)
-    request = Request(
+    request = RunRequest(
         config=CONFIG, project=directory, binaries=binaries, build_failures=[], captures=captures(), benchmarks=[],
         retry_failed=False, wait_s=60,
     )  # fmt: skip

@@ -245,7 +245,9 @@ def test_what_a_killed_run_has_left_is_restored_by_the_next(machine, tmp_path, s
 
 def test_killed_when_all_was_restored_and_only_the_record_was_left(machine, said):
     changes = machine.tuning().offer().changes
-    undo_record.write_record(machine.place, undo_record.Record("boot-1", os.getpid(), -1, keep=False, changes=changes))
+    undo_record.write_record(
+        machine.place, undo_record.UndoRecord("boot-1", os.getpid(), -1, keep=False, changes=changes)
+    )
     settle(machine.tuning(), said.append)
     assert machine.settings() == BEFORE
     assert not machine.place.exists()
@@ -336,7 +338,7 @@ def test_everybody_may_read_the_record(machine, said):
 
 
 def test_two_at_the_same_moment(machine):
-    record = undo_record.Record("boot-1", 1, 1, keep=False, changes=())
+    record = undo_record.UndoRecord("boot-1", 1, 1, keep=False, changes=())
     undo_record.write_record(machine.place, record)
     with pytest.raises(HostError, match="same moment"):
         undo_record.write_record(machine.place, record)

@@ -33,7 +33,7 @@ from layoutrand.errors import AnalysisError, ClusterError, UsageError
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import slot_key
 from layoutrand.execute.measure import measure
-from layoutrand.execute.run_plan import Request, make_plan
+from layoutrand.execute.run_plan import RunRequest, make_plan
 from layoutrand.host.facts import processor
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
@@ -367,7 +367,7 @@ def test_unlike_processors_are_not_mixed(site: Site) -> None:
     assert site.executions() == []
 
 
-def _run_of(request: Request) -> str:
+def _run_of(request: RunRequest) -> str:
     return run_name(make_plan(request, here=False))
 
 

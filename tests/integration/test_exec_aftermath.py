@@ -15,7 +15,7 @@ import pytest
 
 from execkit import MAKEFILE, NAMES, direct
 from layoutrand.build import apply
-from layoutrand.capture.collect import Place
+from layoutrand.capture.collect import BuildPlace
 from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.errors import (
@@ -304,9 +304,9 @@ def recorded(tmp_path: Path) -> tuple[Path, Path, Path]:
     }
     for name, text in contents.items():
         (record / name).write_text(text)
-    place = Place(str(tmp_path), str(tmp_path), str(tmp_path))
+    place = BuildPlace(str(tmp_path), str(tmp_path), str(tmp_path))
     toolbox = toolboxes.prepare("gcc", tmp_path, ["function-order"], SubprocessRunner())
-    order = apply.Order(7, LayoutPolicy(), (), place, toolbox).write(tmp_path / "order.json")
+    order = apply.RelinkOrders(7, LayoutPolicy(), (), place, toolbox).write(tmp_path / "order.json")
     return record, order, output
 
 
@@ -323,7 +323,7 @@ def test_an_error_leaves_the_link_as_it_was(
     record, order, output = recorded
     before = output.read_bytes()
     monkeypatch.setattr(apply, "ingest", fails(error))
-    apply.relink_recorded(record, apply.Order.read(order), SubprocessRunner(), LinkMemory(), os.replace)
+    apply.relink_recorded(record, apply.RelinkOrders.read(order), SubprocessRunner(), LinkMemory(), os.replace)
     outcome = json.loads((record / "outcome.json").read_bytes())
     assert outcome["status"] == "failed"
     assert "planted" in outcome["reason"]
@@ -345,7 +345,7 @@ def test_a_lack_of_resources_is_an_error(
     record, order, _output = recorded
     monkeypatch.setattr(apply, "ingest", fails(error))
     with pytest.raises(type(error)):
-        apply.relink_recorded(record, apply.Order.read(order), SubprocessRunner(), LinkMemory(), os.replace)
+        apply.relink_recorded(record, apply.RelinkOrders.read(order), SubprocessRunner(), LinkMemory(), os.replace)
     assert not (record / "outcome.json").exists()
 
 

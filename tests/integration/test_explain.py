@@ -8,7 +8,7 @@ import pytest
 from gitkit import commit, git, make
 from layoutrand.build.build import all_layouts
 from layoutrand.build.reuse import explain, explain_document
-from layoutrand.build.site import Progress
+from layoutrand.build.site import BuildProgress
 from layoutrand.cache.store import Cache, collect
 from layoutrand.errors import BuildFailed
 from layoutrand.model import STOCK
@@ -58,7 +58,7 @@ def explained(shop, config, seeds=(1, 2)):
     before = builds(shop)
     found = explain(
         config, shop.project, Cache(shop.cache), NoBuilds(), systems=list(config.systems),
-        layouts=all_layouts(list(seeds), controls=True), progress=Progress(shop.said.append, lambda: None),
+        layouts=all_layouts(list(seeds), controls=True), progress=BuildProgress(shop.said.append, lambda: None),
     )  # fmt: skip
     assert builds(shop) == before
     assert json.loads(json.dumps(explain_document(found)))["schema"] == "layoutrand/explain/1"

@@ -17,7 +17,7 @@ import pytest
 from layoutrand.build.binaries import binary_key
 from layoutrand.build.build import SystemBuild, all_layouts, build
 from layoutrand.build.build_document import build_document
-from layoutrand.build.site import Progress
+from layoutrand.build.site import BuildProgress
 from layoutrand.cache.store import Cache
 from layoutrand.cluster import linking_node as nodes
 from layoutrand.cluster.linking import Farm, take_linked
@@ -55,7 +55,7 @@ class Home:
         )  # fmt: skip
         self.farm = Farm(executor, Staging(self.shared), settings, self.shop.said.append)
         config = self.shop.config(commands, **changes)
-        progress = Progress(self.shop.said.append, lambda: self.advanced.append(None))
+        progress = BuildProgress(self.shop.said.append, lambda: self.advanced.append(None))
         (result,) = build(
             config, self.shop.project, Cache(self.shop.cache), self.shop.runner, systems=list(config.systems),
             layouts=layouts, jobs=2, progress=progress, nodes=self.farm,

@@ -16,7 +16,7 @@ from layoutrand.interop import exports
 from layoutrand.interop.export import export
 from layoutrand.interop.formats import parse
 from layoutrand.interop.importing import ImportQuestion, import_selection
-from layoutrand.interop.rows import FailedRun, Imported, Row
+from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber
 from layoutrand.model import BuildFailure, Measurement
 
 CONFIG = make_config(
@@ -166,7 +166,7 @@ def test_what_pyperf_writes_is_read(tmp_path):
 
 def test_what_pyperf_cannot_hold_is_an_error(tmp_path):
     def text(value, unit="s"):
-        return exports.as_pyperf([Row("b", value, "m", unit, binary="1", system="a")])
+        return exports.as_pyperf([ImportedNumber("b", value, "m", unit, binary="1", system="a")])
 
     assert json.loads(text(3.0, "1"))["benchmarks"][0]["runs"][0]["values"] == [3]
     with pytest.raises(UsageError, match="whole numbers; m is 0.5 1/s"):
@@ -183,7 +183,7 @@ def test_controls_alone_are_nothing_to_export(tmp_path):
 
 NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
 ROWS = st.builds(
-    Row, NAMES, st.floats(allow_nan=False, allow_infinity=False), NAMES, st.sampled_from(["s", "B", "1", "1/s", ""]),
+    ImportedNumber, NAMES, st.floats(allow_nan=False, allow_infinity=False), NAMES, st.sampled_from(["s", "B", "1", "1/s", ""]),
     st.integers(0, 10**17), st.integers(0, 10**17), system=NAMES, binary=NAMES, instrument=NAMES,
     better=st.sampled_from(["less", "more"]), warmup=st.booleans(),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from layoutrand.errors import LayoutrandError, UnreadableResults
 from layoutrand.interop.formats import FORMATS, parse
-from layoutrand.interop.rows import Row, in_base_unit
+from layoutrand.interop.rows import ImportedNumber, in_base_unit
 from layoutrand.text.foreign_fields import plain
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples"
@@ -262,7 +262,7 @@ def test_units_of_pyperf():
 def test_columns_of_a_plain_table_stand_in_any_order():
     text = "iteration,value,unit,seed,execution,system,benchmark,metric,warmup,better\n1,250,ms,7,2,A,b,lat,1,more\n"
     (row,) = rows_of(text)
-    assert row == Row(
+    assert row == ImportedNumber(
         "b", 0.25, "lat", "s", execution=2, iteration=1, system="A", binary="7", warmup=True, better="more"
     )
 

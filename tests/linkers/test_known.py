@@ -9,7 +9,7 @@ from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.linkers.known import linker as known
 from layoutrand.linkers.known import names
-from layoutrand.linkers.linker import Request
+from layoutrand.linkers.linker import LayoutRequest
 from layoutrand.linkers.toolbox import load, shipped
 from layoutrand.model import IDENTITY, Layout
 
@@ -56,7 +56,7 @@ def test_two_orders_are_two_requests_and_the_same_order_is_the_same(linker, vers
 
 
 def test_where_the_link_line_moves_nothing_is_asked(linker):
-    assert asked(linker, 1, (2, 1, 0), factors=(LINK_ORDER,)) == Request("", ())
+    assert asked(linker, 1, (2, 1, 0), factors=(LINK_ORDER,)) == LayoutRequest("", ())
 
 
 def test_it_can_be_made_to_tell_what_it_reads(linker):

@@ -6,7 +6,7 @@ from buildkit import section
 from layoutrand.config.toolchain import version_number
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.linkers.known import linker as known
-from layoutrand.linkers.linker import Request
+from layoutrand.linkers.linker import LayoutRequest
 from layoutrand.model import IDENTITY, Layout
 
 SECTIONS = [
@@ -112,9 +112,9 @@ def test_lld_gets_symbols_and_its_own_padding():
     """One symbol a line; padding by a seed of lld's own that follows from ours, not for identity."""
     symbols = ".lr.0000001\n.lr.0000000\n.lr.0000002\n.lr.0000003\n.lr.0000004\n.lr.0000005\n"
 
-    assert asked("lld") == Request(symbols, ("--symbol-ordering-file={}",))
+    assert asked("lld") == LayoutRequest(symbols, ("--symbol-ordering-file={}",))
     padded = asked("lld", gaps=(1, 2, 0, 0, 0, 0), factors=("padding",))
-    assert padded == Request(symbols, ("--symbol-ordering-file={}", "--randomize-section-padding=278062242"))
+    assert padded == LayoutRequest(symbols, ("--symbol-ordering-file={}", "--randomize-section-padding=278062242"))
     assert known("lld").pads(layout(gaps=(1, 1, 1, 1, 1, 1)))
     assert not known("lld").pads(layout())
     assert not known("gnu").pads(layout(gaps=(1, 1, 1, 1, 1, 1)))
@@ -122,7 +122,7 @@ def test_lld_gets_symbols_and_its_own_padding():
 
 def test_gold_gets_section_names():
     """One name a line."""
-    assert asked("gold") == Request(
+    assert asked("gold") == LayoutRequest(
         ".text.lr.0000001\n.text.lr.0000000\n.rodata.lr.0000002\n.data.rel.ro.local.lr.0000003\n.data.lr.0000004\n.bss.lr.0000005\n",
         ("--section-ordering-file={}",),
     )
@@ -131,9 +131,9 @@ def test_gold_gets_section_names():
 def test_mold_shuffles_by_a_seed_that_follows_from_ours():
     """Never by 0 or -1; identity is its order without, and an order it cannot be told."""
     shuffled = asked("mold", factors=("linker-shuffle",))
-    assert shuffled == Request("", ("--shuffle-sections=2038875862",))
-    assert asked("mold", factors=("linker-shuffle",), name=IDENTITY) == Request("", ())
-    assert asked("mold", name=IDENTITY) == Request("", ())
+    assert shuffled == LayoutRequest("", ("--shuffle-sections=2038875862",))
+    assert asked("mold", factors=("linker-shuffle",), name=IDENTITY) == LayoutRequest("", ())
+    assert asked("mold", name=IDENTITY) == LayoutRequest("", ())
     with pytest.raises(FeatureUnsupported, match="mold cannot be told an order"):
         asked("mold")
 
@@ -148,12 +148,12 @@ def test_other_linkers_do_not_shuffle_by_themselves(linker):
 @pytest.mark.parametrize("linker", ["gnu", "lld", "gold", "mold"])
 def test_where_objects_move_no_linker_is_told_anything(linker):
     """The link line says it all."""
-    assert asked(linker, factors=("link-order",)) == Request("", ())
+    assert asked(linker, factors=("link-order",)) == LayoutRequest("", ())
 
 
 def test_the_path_is_filled_in_whatever_it_holds():
     """Only the marker is replaced, and a path with a marker of its own is not filled in again."""
-    assert Request("", ("--x={}", "-dT", "{}")).argv("/a {}/b") == ["--x=/a {}/b", "-dT", "/a {}/b"]
+    assert LayoutRequest("", ("--x={}", "-dT", "{}")).argv("/a {}/b") == ["--x=/a {}/b", "-dT", "/a {}/b"]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from layoutrand.cluster.task_inputs import run_name
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.config.schedule import Slot
-from layoutrand.execute.run_plan import Request, make_plan
+from layoutrand.execute.run_plan import RunRequest, make_plan
 from layoutrand.host.facts import host_facts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
@@ -145,7 +145,7 @@ def test_executions_per_second_that_a_home_takes_in(tmp_path: Path) -> None:
     ]  # fmt: skip
     for binary in binaries:
         binary.path.write_bytes(f"{binary.system} {binary.layout}".encode())
-    request = Request(
+    request = RunRequest(
         config=config, project=tmp_path, binaries=binaries, build_failures=(), captures=dict.fromkeys("ab", "c"),
         benchmarks=(), retry_failed=False, wait_s=0, rounds=seeds,
     )  # fmt: skip

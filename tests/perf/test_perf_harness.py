@@ -14,7 +14,7 @@ import pytest
 from fakes import captures, make_config, shell_binaries
 from layoutrand.execute.execute import execute
 from layoutrand.execute.measure import Command, Outcome, measure
-from layoutrand.execute.run_plan import Request
+from layoutrand.execute.run_plan import RunRequest
 from layoutrand.results.file import open_for_writing, results_path
 
 pytestmark = pytest.mark.perf
@@ -43,7 +43,7 @@ def test_overhead_per_execution(tmp_path: Path) -> None:
         ended[0] = now
         return outcome
 
-    request = Request(
+    request = RunRequest(
         config=config, project=tmp_path, binaries=binaries, build_failures=[], captures=captures(), benchmarks=[],
         retry_failed=False, wait_s=0,
     )  # fmt: skip

@@ -7,11 +7,11 @@ import math
 import pytest
 
 from layoutrand.report.braille import ASCII, BRAILLE, beside, style_for
-from layoutrand.report.svg import Panel, Shape
+from layoutrand.report.svg import Panel, PanelShape
 
 
 def panel(points, kind="points", **more):
-    return Panel("title", "x", "", [Shape(kind, points, "black")], **more)
+    return Panel("title", "x", "", [PanelShape(kind, points, "black")], **more)
 
 
 def drawn(*panels, style=ASCII, width=14, height=2):

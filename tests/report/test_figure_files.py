@@ -36,7 +36,7 @@ def files_of(tmp_path, formats=FORMATS, look=None, **options):
 
 
 def chart(name="a", value="1 [0, 2]", axis="ratio"):
-    shown = [rows.Row(name, value, 0, interval=(0.0, 1.0, 2.0)), rows.Row("b", "x", 1, bar=1.5)]
+    shown = [rows.FigureRow(name, value, 0, interval=(0.0, 1.0, 2.0)), rows.FigureRow("b", "x", 1, bar=1.5)]
     return rows.draw(rows.RowChart("the title", "the description", axis, shown, band=(0.9, 1.1), reference=1.0))
 
 

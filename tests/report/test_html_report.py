@@ -254,7 +254,7 @@ def test_how_to_make_it_again_is_told_as_recorded(tmp_path):
 )
 def test_any_values_can_be_drawn(values):
     chart = rows.RowChart(
-        "t", "d", "x", [rows.Row("r", "v", 0, points=values, interval=(float("-inf"), 1.0, float("inf")))]
+        "t", "d", "x", [rows.FigureRow("r", "v", 0, points=values, interval=(float("-inf"), 1.0, float("inf")))]
     )
     points = [(v, v) for v in values if v != float("inf")]
     drawn = [rows.draw(chart), plot.draw(plot.Plot("t", "d", "x", "y", [plot.Series("s", 1, "points", points)]))]
@@ -454,7 +454,7 @@ def test_a_layout_far_from_the_others_is_marked_and_kept(tmp_path):
 def test_letters_of_controls_that_are_alike_stand_apart():
     for values in ([1.0, 1.0], [0.0, 1e-9], [2.0, 2.0], [0.5, 1.5]):
         flags = list(zip(values, "SI", strict=True))
-        chart = rows.RowChart("t", "d", "x", [rows.Row("r", "v", 0, points=[0.0, 2.0], flags=flags)])
+        chart = rows.RowChart("t", "d", "x", [rows.FigureRow("r", "v", 0, points=[0.0, 2.0], flags=flags)])
         letters = [t for t in ET.fromstring(rows.draw(chart)).findall("s:text", SVG) if t.text in {"S", "I"}]
         places = sorted(float(t.get("x")) for t in letters)
         assert places[1] - places[0] >= 9.9

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.report.svg import HEIGHT, WIDTH, Panel, Shape, page, ticks
+from layoutrand.report.svg import HEIGHT, WIDTH, Panel, PanelShape, page, ticks
 
 NAMES = {"s": "http://www.w3.org/2000/svg"}
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)
 
 
 def panel(kind="points", points=((1.0, 2.0), (3.0, 4.0)), **fields):
-    return Panel("title", "x", "y", [Shape(kind, points, "#112233")], **fields)
+    return Panel("title", "x", "y", [PanelShape(kind, points, "#112233")], **fields)
 
 
 def drawn(*panels, title="heading", notes=()):

@@ -17,7 +17,7 @@ from layoutrand import stats
 
 CONTRACT = {
     "Interval",
-    "Plan",
+    "RepetitionPlan",
     "TestResult",
     "VarianceComponents",
     "adjust",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from layoutrand.config.readings import DacapoReading
 from layoutrand.suites.dacapo_output import judge
-from layoutrand.suites.verdict import Ended, Verdict
+from layoutrand.suites.verdict import HarnessOutput, Verdict
 
 SAMPLES = Path(__file__).parents[3] / "shared/samples/dacapo"
 needs_samples = pytest.mark.skipif(
@@ -24,7 +24,7 @@ def reading(benchmark="fop", iterations=3):
 
 def read(text, benchmark="fop", iterations=3, *, returncode=0) -> Verdict:
     status, reason = ("ok", "") if returncode == 0 else ("exit", f"exit status {returncode}")
-    return judge(reading(benchmark, iterations), Ended(status, reason, returncode, text, "", {}))
+    return judge(reading(benchmark, iterations), HarnessOutput(status, reason, returncode, text, "", {}))
 
 
 def lines(version="9.12", benchmark="fop", times=(829, 336, 221), *, numbered=True, before="", after=""):
@@ -80,7 +80,7 @@ def test_a_line_of_the_harness_counts_also_where_the_benchmark_left_its_own_line
 
 
 def test_lines_on_either_stream_are_read_where_they_were_not_merged():
-    ended = Ended("ok", "", 0, "a banner\n", "".join(lines()), {})
+    ended = HarnessOutput("ok", "", 0, "a banner\n", "".join(lines()), {})
     assert judge(reading(), ended).values == (0.829, 0.336, 0.221)
 
 
@@ -268,12 +268,12 @@ def test_every_way_to_fail_is_told_with_what_to_do(returncode, text, reason):
 
 @pytest.mark.parametrize("status", ["timeout", "signal", "output-limit"])
 def test_how_far_it_had_come_is_told_of_an_execution_that_was_ended(status):
-    ended = Ended(status, "so it was", None, "".join(lines()[:3]), "", {})
+    ended = HarnessOutput(status, "so it was", None, "".join(lines()[:3]), "", {})
     assert judge(reading(), ended) == Verdict(status, "so it was; it happened in iteration 2 of 3", ())
 
 
 def test_an_execution_that_never_began_is_told_as_it_is():
-    assert judge(reading(), Ended("start", "cannot start it", None, "", "", {})) == Verdict(
+    assert judge(reading(), HarnessOutput("start", "cannot start it", None, "", "", {})) == Verdict(
         "start", "cannot start it", ()
     )
 

@@ -8,7 +8,7 @@ import pytest
 
 from layoutrand.config.readings import SpecReading
 from layoutrand.suites.spec_output import build_problems, judge, stored_exehashes
-from layoutrand.suites.verdict import Ended
+from layoutrand.suites.verdict import HarnessOutput
 
 SAMPLES = Path(__file__).parents[3] / "shared/samples/spec"
 EXE = "benchspec/CPU/505.mcf_r/exe/mcf_r_base.layoutrand"
@@ -34,7 +34,7 @@ def ended(raw=None, *, log=FINISHED, output="", messages="", status="ok", reason
     if raw is not None:
         found["result/CPU2017.001.intrate.test.rsf"] = raw
     proof = {"expected": {EXE: OURS}, "digests": {EXE: OURS, COPY: OURS}} | changes
-    return Ended(status, reason, 0, output, messages, found, **proof)
+    return HarnessOutput(status, reason, 0, output, messages, found, **proof)
 
 
 def outcome(*arguments, **changes):
@@ -194,7 +194,7 @@ def sample(name):
 def real(benchmark, log, raw=None):
     """The verdict on a real run of one benchmark, its binary taken on trust."""
     files = {f"result/{log}": sample(log)} | ({f"result/{raw}": sample(raw)} if raw else {})
-    return judge(SpecReading(kind="spec-rsf", benchmark=benchmark), Ended("ok", "", 0, "", "", files))
+    return judge(SpecReading(kind="spec-rsf", benchmark=benchmark), HarnessOutput("ok", "", 0, "", "", files))
 
 
 def test_real_results_of_cpu2017_are_read():

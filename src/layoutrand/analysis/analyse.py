@@ -35,7 +35,7 @@ class LevelVariance:
 
 
 @dataclass(frozen=True)
-class LayoutEffect:
+class LayoutSpread:
     """What layout alone adds: the unbiased variance over binaries, and its root over the mean.
 
     ``method`` is "levels" where binaries were executed repeatedly, or "stock": the variance over binaries minus the
@@ -86,7 +86,7 @@ class Analysis:
     binary_means: tuple[tuple[BinaryName, float], ...]
     levels: tuple[LevelVariance, ...]
     collapsed: tuple[str, ...]
-    layout: LayoutEffect | None
+    layout: LayoutSpread | None
     stock: Control | None
     identity: Control | None
     warnings: tuple[str, ...]
@@ -226,19 +226,19 @@ def _node_level(nodes: SampleNodes | None, mean: float) -> LevelVariance | None:
     return LevelVariance("node", len(nodes.nodes), None, sd * sd, _relative_sd(sd * sd, mean))
 
 
-def _layout_effect(levels: tuple[LevelVariance, ...], own: Freed, mean: float) -> LayoutEffect | None:
+def _layout_effect(levels: tuple[LevelVariance, ...], own: Freed, mean: float) -> LayoutSpread | None:
     """None with a single binary, or where nothing shows the execution noise."""
     top, sample = levels[0], own.sample
     if top.unbiased_variance is None or sample.one_layout:
         return None
     repeated = [level.level for level in levels[1:] if level.level == "execution"]
     if repeated:
-        return LayoutEffect(top.unbiased_variance, _relative_sd(top.unbiased_variance, mean), "levels")
+        return LayoutSpread(top.unbiased_variance, _relative_sd(top.unbiased_variance, mean), "levels")
     noise = _variance([_average(iterations) for iterations in sample.controls.get("stock", ())])
     if noise is None or top.biased_variance is None or not own.has_noise("stock"):
         return None
     variance = top.biased_variance - noise * own.noise
-    return LayoutEffect(variance, _relative_sd(variance, mean), "stock")
+    return LayoutSpread(variance, _relative_sd(variance, mean), "stock")
 
 
 def _control(sample: Freed, name: LayoutName, data: Any, means: list[float], confidence: float) -> Control | None:

@@ -6,7 +6,7 @@ import math
 
 from layoutrand.analysis.node_table import NodeRow, NodeTable
 from layoutrand.stats import Interval
-from layoutrand.text.document import Section, Table
+from layoutrand.text.document import Chapter, Table
 from layoutrand.text.quantities import NO_BOUNDS, changes, percent, telling
 
 MOST_SENTENCES = 8
@@ -62,7 +62,7 @@ def title(table: NodeTable) -> str:
     )
 
 
-def section(table: NodeTable) -> Section:
+def section(table: NodeTable) -> Chapter:
     """Of the report."""
     how = (
         "Executions were dealt to these nodes; both systems of a seed are executed on one node. Node is a blocking "
@@ -71,7 +71,7 @@ def section(table: NodeTable) -> Section:
     )
     said = [f"{sentence}." for sentence in sentences(table)]
     rows = [cells(row) for row in table.rows]
-    return Section("nodes", "Nodes", [how], said, tables=[Table(title(table), columns(table), rows)])
+    return Chapter("nodes", "Nodes", [how], said, tables=[Table(title(table), columns(table), rows)])
 
 
 def _of_row(row: NodeRow, table: NodeTable) -> str:

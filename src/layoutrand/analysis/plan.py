@@ -27,7 +27,7 @@ _FEWEST_OF_STOCK: Final = 3
 
 
 @dataclass(frozen=True)
-class Forecast:
+class WidthForecast:
     """Binaries that are expected to give ``half_width`` (relative to the mean), and the seconds they take.
 
     ``binaries`` is None where not even `MOST_BINARIES` would do.
@@ -56,8 +56,8 @@ class BenchmarkPlan:
     relative_sds: Mapping[str, float]
     costs_s: Mapping[str, float]
     counts: Mapping[str, int]
-    for_mean: tuple[Forecast, ...]
-    for_ratio: Forecast
+    for_mean: tuple[WidthForecast, ...]
+    for_ratio: WidthForecast
     warnings: tuple[str, ...]
 
 
@@ -130,7 +130,7 @@ def _plan(  # noqa: PLR0913 - the parts of one question
         costs_s={called.get(level, level): cost for level, cost in costs.items()},
         counts=dict(zip(reversed(levels[1:]), lower, strict=True)),
         for_mean=tuple(shape.forecast(width) for width in half_widths),
-        for_ratio=Forecast(threshold, ratio.binaries, 2 * ratio.seconds), warnings=tuple(warnings),
+        for_ratio=WidthForecast(threshold, ratio.binaries, 2 * ratio.seconds), warnings=tuple(warnings),
     )  # fmt: skip
 
 
@@ -183,7 +183,7 @@ class _Shape:
     mean: float
     confidence: float
 
-    def forecast(self, half_width: float) -> Forecast:
+    def forecast(self, half_width: float) -> WidthForecast:
         """The smallest number of binaries that is expected to give the relative half-width."""
 
         def predicted(binaries: int) -> Any:
@@ -192,14 +192,14 @@ class _Shape:
             )
 
         if predicted(MOST_BINARIES).relative_half_width > half_width:
-            return Forecast(half_width, None, math.inf)
+            return WidthForecast(half_width, None, math.inf)
         low, high = 1, 2
         while predicted(high).relative_half_width > half_width:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if predicted(middle).relative_half_width <= half_width else (middle, high)
-        return Forecast(half_width, high, float(predicted(high).cost))
+        return WidthForecast(half_width, high, float(predicted(high).cost))
 
 
 def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[str, Any]:
@@ -219,6 +219,6 @@ def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[
     }  # fmt: skip
 
 
-def _forecast(forecast: Forecast) -> dict[str, Any]:
+def _forecast(forecast: WidthForecast) -> dict[str, Any]:
     seconds = None if math.isinf(forecast.seconds) else forecast.seconds
     return {"half_width": forecast.half_width, "binaries": forecast.binaries, "seconds": seconds}

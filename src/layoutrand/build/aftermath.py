@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.build import descent
-from layoutrand.build.apply import Outcome
+from layoutrand.build.apply import LinkOutcome
 from layoutrand.build.descent import Marks
 from layoutrand.build.programs import installed, programs_in
-from layoutrand.capture.records import Record
+from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects import elf
@@ -34,12 +34,14 @@ class Aftermath:
     recorded link, nor from a file that was there before.
     """
 
-    present: tuple[tuple[Outcome, str], ...]
-    gone: tuple[Outcome, ...]
+    present: tuple[tuple[LinkOutcome, str], ...]
+    gone: tuple[LinkOutcome, ...]
     unseen: tuple[str, ...]
 
 
-def look(folder: Path, tree: str, since_ns: int, records: Sequence[Record], outcomes: Sequence[Outcome]) -> Aftermath:
+def look(
+    folder: Path, tree: str, since_ns: int, records: Sequence[LinkRecord], outcomes: Sequence[LinkOutcome]
+) -> Aftermath:
     """Look at what a command left below ``folder``; ``tree`` is the build's, ``outcomes`` those of the ``records``."""
     new, old = programs_in(folder, since_ns)
     news = {path: _marks(path) for path in new if not is_of_a_trial(str(path), tree)}
@@ -53,12 +55,12 @@ def look(folder: Path, tree: str, since_ns: int, records: Sequence[Record], outc
 
 
 def _found(
-    outcomes: Sequence[Outcome], news: dict[Path, Marks]
-) -> tuple[tuple[tuple[Outcome, str], ...], tuple[Outcome, ...]]:
+    outcomes: Sequence[LinkOutcome], news: dict[Path, Marks]
+) -> tuple[tuple[tuple[LinkOutcome, str], ...], tuple[LinkOutcome, ...]]:
     """Where each output is now: at its place, unless a later link wrote there, or where its descendants are."""
     taken: set[str] = set()
-    present: list[tuple[Outcome, str]] = []
-    gone: list[Outcome] = []
+    present: list[tuple[LinkOutcome, str]] = []
+    gone: list[LinkOutcome] = []
     for outcome in reversed(outcomes):
         place = os.path.realpath(outcome.output)
         if place not in taken and os.path.isfile(place):

@@ -6,7 +6,7 @@ Same capture, same order, same checks as by relinking: so the same seed gives th
 
 A link that cannot be laid out is left as it was and noted, and the build goes on: it may be a configure script's trial,
 whose success decides what is built.  Nothing is printed, since builds compare what their tools say.  Whoever started
-the build judges afterwards by the `Outcome` of each link.
+the build judges afterwards by the `LinkOutcome` of each link.
 What a link writes besides its output (a map) stays that of the link as asked.
 """
 
@@ -27,10 +27,10 @@ import numpy as np
 from layoutrand.build import descent
 from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture, CapturedLink
-from layoutrand.capture.collect import Bench, Place
+from layoutrand.capture.collect import Bench, BuildPlace
 from layoutrand.capture.ingest import ingest
 from layoutrand.capture.link_memory import LinkMemory
-from layoutrand.capture.records import Record, read_record, read_records
+from layoutrand.capture.records import LinkRecord, read_record, read_records
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.config import LayoutPolicy, as_dict
 from layoutrand.config.toolchain import Toolchain
@@ -59,7 +59,7 @@ _RESOURCES = frozenset({
 
 
 @dataclass(frozen=True)
-class Order:
+class RelinkOrders:
     """What every link of one build is to become.
 
     ``only`` names the outputs to lay out, by their paths or the ends of these; empty for all. Those that ``excepted``
@@ -70,7 +70,7 @@ class Order:
     layout: LayoutName
     policy: LayoutPolicy
     only: tuple[str, ...]
-    place: Place
+    place: BuildPlace
     toolbox: Toolbox
     excepted: tuple[str, ...] = ()
     judged: bool = True
@@ -90,16 +90,16 @@ class Order:
         return path
 
     @staticmethod
-    def read(path: Path) -> Order:
+    def read(path: Path) -> RelinkOrders:
         """The order that `write` wrote."""
         values = json.loads(path.read_bytes())
         tools = {
             role: Tool(Path(facts["path"]), facts["version"], facts["sha256"])
             for role, facts in values["tools"].items()
         }
-        return Order(
+        return RelinkOrders(
             layout=values["layout"], policy=LayoutPolicy.model_validate(values["policy"]),
-            only=tuple(values["only"]), place=Place(**values["place"]),
+            only=tuple(values["only"]), place=BuildPlace(**values["place"]),
             toolbox=Toolbox(Toolchain.model_validate(values["toolchain"]), tools), excepted=tuple(values["excepted"]),
             judged=values["judged"],
         )  # fmt: skip
@@ -127,7 +127,7 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LinkOutcome:
     """What became of one recorded link; ``reason`` says why it was not laid out, ``proof`` what it is if it was."""
 
     output: str
@@ -166,7 +166,7 @@ Put = Callable[[Path, Path], object]
 """Renames a file to where another was."""
 
 
-def relink_recorded(record_path: Path, order: Order, runner: Runner, memory: LinkMemory, put: Put) -> None:
+def relink_recorded(record_path: Path, order: RelinkOrders, runner: Runner, memory: LinkMemory, put: Put) -> None:
     """Lay out one recorded link in place, or leave it and note why.
 
     ``memory`` is of the build; ``put`` brings the result into its place. Raises what is no property of the link: a full
@@ -179,7 +179,7 @@ def relink_recorded(record_path: Path, order: Order, runner: Runner, memory: Lin
         record.forget_map()
 
 
-def _relink(record: Record, order: Order, runner: Runner, memory: LinkMemory, put: Put) -> None:
+def _relink(record: LinkRecord, order: RelinkOrders, runner: Runner, memory: LinkMemory, put: Put) -> None:
     output = Path(record.output())
     if not output.is_file():  # -o /dev/null
         return
@@ -197,7 +197,7 @@ def _relink(record: Record, order: Order, runner: Runner, memory: LinkMemory, pu
 
 
 def _judged(  # noqa: PLR0913 - one link and what it takes
-    record: Record, order: Order, output: Path, runner: Runner, memory: LinkMemory, put: Put
+    record: LinkRecord, order: RelinkOrders, output: Path, runner: Runner, memory: LinkMemory, put: Put
 ) -> tuple[Status, str, Proof | None]:
     """Lay out the link if that can be done: what became of it, why it was not laid out, and the proof if it was.
 
@@ -230,7 +230,7 @@ def by_nature(built: bytes) -> str:
     return ""
 
 
-def _mark(record: Record, output: Path) -> None:
+def _mark(record: LinkRecord, output: Path) -> None:
     """Keep with the record by what descendants of its output, which is final now, are known."""
     try:
         marks = descent.marks(elf.read(output.read_bytes(), name=str(output)))
@@ -240,7 +240,7 @@ def _mark(record: Record, output: Path) -> None:
 
 
 def _lay_out(  # noqa: PLR0913 - one link and what it takes
-    record: Record, order: Order, output: Path, built: bytes, runner: Runner, memory: LinkMemory, put: Put
+    record: LinkRecord, order: RelinkOrders, output: Path, built: bytes, runner: Runner, memory: LinkMemory, put: Put
 ) -> tuple[str, Proof | None]:
     """Replace the output by the same link in the layout asked for; or why there is nothing to lay out in it."""
     with tempfile.TemporaryDirectory(prefix="layoutrand-", dir=order.place.temporary) as scratch:
@@ -304,7 +304,7 @@ def program_digest(link: CapturedLink, code: Code) -> str:
     return sha256_bytes(canonical_json(facts))
 
 
-def read_outcomes(space: Workspace) -> list[Outcome]:
+def read_outcomes(space: Workspace) -> list[LinkOutcome]:
     """What became of every link of a build that was to be laid out, oldest first."""
     found = []
     for record in read_records(space.records):
@@ -318,11 +318,11 @@ def read_outcomes(space: Workspace) -> list[Outcome]:
             verification = Verification(**proof["verification"])
             addresses = tuple(proof["addresses"])
             proof = Proof(**{**proof, "loaded": loaded, "verification": verification, "addresses": addresses})
-        found.append(Outcome(values["output"], values["status"], values["reason"], proof, record.path))
+        found.append(LinkOutcome(values["output"], values["status"], values["reason"], proof, record.path))
     return found
 
 
-def listed(outcomes: Sequence[Outcome], tree: str) -> str:
+def listed(outcomes: Sequence[LinkOutcome], tree: str) -> str:
     """The outcomes for a message: each output relative to the tree, with what became of it."""
     rows = [f"{os.path.relpath(each.output, tree)} ({each.reason or each.status})" for each in outcomes[:6]]
     return "; ".join(rows) + (f"; and {len(outcomes) - 6} more" if len(outcomes) > 6 else "")

@@ -13,10 +13,10 @@ from layoutrand.build.earlier_builds import recall_capture, remember_build
 from layoutrand.build.jdk_layouts import make_jdk_layouts
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.build.rebuild import Rebuilt, rebuild
-from layoutrand.build.site import LinkingNodes, Progress, Site, refuse_twins, threads
+from layoutrand.build.site import BuildProgress, LinkingNodes, Site, refuse_twins, threads
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
-from layoutrand.capture.instrument import Order, build_stock, capture, make_order
+from layoutrand.capture.instrument import BuildOrder, build_stock, capture, make_order
 from layoutrand.capture.libraries import companions
 from layoutrand.capture.origin import Origins
 from layoutrand.capture.workspace import end_abandoned_builds
@@ -49,7 +49,7 @@ class SystemBuild:
 
 def build(  # noqa: PLR0913 - one argument for each choice of the user
     config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str],
-    layouts: Sequence[LayoutName], jobs: int, progress: Progress,
+    layouts: Sequence[LayoutName], jobs: int, progress: BuildProgress,
     nodes: LinkingNodes | None = None,
 ) -> list[SystemBuild]:  # fmt: skip
     """Build the layouts of the systems; failures are returned, not raised, and never stop the others.
@@ -114,7 +114,7 @@ class _Base:
     """A capture ready to link from, or the error why there is none."""
 
     capture: Capture | None
-    order: Order | None
+    order: BuildOrder | None
     cached: bool
     error: LayoutrandError | None
     notes: tuple[str, ...]
@@ -128,7 +128,7 @@ class _Stock:
     notes: list[str]
 
 
-def find_order(site: Site, name: str, variant: Variant) -> Order:
+def find_order(site: Site, name: str, variant: Variant) -> BuildOrder:
     """What building the system in this variant takes; raises if source, toolchain or a tool is not there."""
     options: System = site.config.systems[name]
     factors = tuple(site.config.layout.factors)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from layoutrand.build import apply, descent
-from layoutrand.build.apply import Outcome, Proof
+from layoutrand.build.apply import LinkOutcome, Proof
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.instrument import artefact_of, other_names
 from layoutrand.errors import CaptureFailed, LayoutNotApplied
@@ -20,10 +20,10 @@ from layoutrand.model import Section
 
 
 @dataclass(frozen=True)
-class Build:
+class FinishedBuild:
     """A build that succeeded, while its tree is still there, and what became of each of its links."""
 
-    outcomes: list[Outcome]
+    outcomes: list[LinkOutcome]
     tree: Path
     log: Path
     build_s: float
@@ -35,7 +35,7 @@ class Descendant:
 
     artefact: str
     data: bytes
-    outcome: Outcome
+    outcome: LinkOutcome
     claim: str
 
     @property
@@ -45,7 +45,7 @@ class Descendant:
         return self.outcome.proof
 
 
-def descend(build: Build, artefact: str) -> Descendant:
+def descend(build: FinishedBuild, artefact: str) -> Descendant:
     """The artefact and the link it comes from: by its content, else by its name.
 
     Raises `CaptureFailed` or `LayoutNotApplied` if there is no such link, or if that link was not laid out.
@@ -90,7 +90,7 @@ def _called(section: Section) -> str:
     return f"{section.name} of {section.object} ({section.size} bytes)"
 
 
-def difference(reference: CapturedLink, code: Path, outcome: Outcome) -> str:
+def difference(reference: CapturedLink, code: Path, outcome: LinkOutcome) -> str:
     """Where the program of a build differs from the reference's, whose ``code`` is in that file; for a message."""
     ours, theirs = outcome.link().sections, reference.sections
     for one, other in zip(ours, theirs, strict=False):

@@ -14,7 +14,7 @@ from typing import Any, Final
 from layoutrand.build.site import Site
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
-from layoutrand.capture.instrument import Order
+from layoutrand.capture.instrument import BuildOrder
 from layoutrand.config.build_recipe import Variant
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 
@@ -37,7 +37,7 @@ class Remembered:
     directory: str
 
 
-def recall_capture(cache: Cache, order: Order) -> tuple[Capture | None, bool]:
+def recall_capture(cache: Cache, order: BuildOrder) -> tuple[Capture | None, bool]:
     """The capture that the order's key gave, as if made for this system, and whether there should be one.
 
     Builds with different keys can give one capture; what it says of source and tools is this order's.
@@ -53,7 +53,7 @@ def recall_capture(cache: Cache, order: Order) -> tuple[Capture | None, bool]:
     ), True  # fmt: skip
 
 
-def remember_build(site: Site, order: Order) -> None:
+def remember_build(site: Site, order: BuildOrder) -> None:
     """Make this the latest build of its system."""
     origin = order.origin
     digest = order.facts["source"].get("digest")

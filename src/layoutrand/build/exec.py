@@ -10,10 +10,10 @@ from pathlib import Path
 
 from layoutrand.build import apply
 from layoutrand.build.aftermath import Aftermath, look
-from layoutrand.build.apply import Outcome
+from layoutrand.build.apply import LinkOutcome
 from layoutrand.build.link_helper import relinking
 from layoutrand.cache.store import Cache
-from layoutrand.capture.collect import Place
+from layoutrand.capture.collect import BuildPlace
 from layoutrand.capture.records import read_records
 from layoutrand.capture.workspace import Workspace, build_environment, workspace, write_wrappers
 from layoutrand.config.build_recipe import Recipe
@@ -70,8 +70,8 @@ def execute_wrapped(  # noqa: PLR0913 - the project, the command, where it happe
     tree = (project / config.build.source).resolve()  # the wrappers see physical paths
     key = sha256_bytes(canonical_json([str(tree), system, wish.layout]))
     with workspace(cache, key) as space:
-        place = Place(str(tree), str(space.temporary), str(space.wrappers))
-        order = apply.Order(wish.layout, config.layout, wish.only, place, toolbox, wish.excepted, judged=False)
+        place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
+        order = apply.RelinkOrders(wish.layout, config.layout, wish.only, place, toolbox, wish.excepted, judged=False)
         written = order.write(space.base / "order.json")
         maps = linker(toolbox.toolchain.link.linker).map is not None
         write_wrappers(space, recipe, toolbox, tree=tree, relink=written, leave_foreign=True, maps=maps)
@@ -191,10 +191,10 @@ class _Told:
         wish = self.wish
         return [path for path in self.after.unseen if apply.wanted(path, wish.only, wish.excepted)]
 
-    def _named(self, outcome: Outcome) -> bool:
+    def _named(self, outcome: LinkOutcome) -> bool:
         return any(apply.named(outcome.output, name) for name in self.wish.only)
 
-    def _asked_in_vain(self, outcome: Outcome) -> bool:
+    def _asked_in_vain(self, outcome: LinkOutcome) -> bool:
         """Whether a program that can have no layout is one of those that were named."""
         return outcome.status == "left alone" and self._named(outcome)
 
@@ -204,7 +204,7 @@ class _Told:
         return f". It lies outside the project, {self.tree}, of which objects are placed: -C names another"
 
 
-def _line(outcome: Outcome, where: str, layout: LayoutName) -> str:
+def _line(outcome: LinkOutcome, where: str, layout: LayoutName) -> str:
     assert outcome.proof is not None
     proof = outcome.proof
     how = f"Kendall tau to identity {proof.tau:+.3f}"

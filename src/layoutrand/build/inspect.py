@@ -22,7 +22,7 @@ from layoutrand.objects import elf
 
 
 @dataclass(frozen=True)
-class Placed:
+class InspectedSection:
     """One section of a binary: its slot, where it lies, and what it is."""
 
     slot: int
@@ -60,7 +60,7 @@ class Inspection:
     classes: str
     wrong_slots: int
     post_processed: str
-    placed: tuple[Placed, ...]
+    placed: tuple[InspectedSection, ...]
     distances: tuple[Distance, ...]
 
 
@@ -117,9 +117,9 @@ def _distance(other: LayoutName, order: Sequence[int], achieved: Sequence[int]) 
     return Distance(other, kendall_tau(first, second), adjacent_kept(first, second))
 
 
-def _placed(link: CapturedLink, slot: int, index: int, address: int) -> Placed:
+def _placed(link: CapturedLink, slot: int, index: int, address: int) -> InspectedSection:
     section = link.sections[index]
-    return Placed(slot, address, section.size, section.object, section.name, section.kind, section.pinned)
+    return InspectedSection(slot, address, section.size, section.object, section.name, section.kind, section.pinned)
 
 
 def inspect_document(result: Inspection) -> dict[str, Any]:

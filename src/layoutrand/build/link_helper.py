@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from layoutrand.build.apply import Order, relink_recorded
+from layoutrand.build.apply import RelinkOrders, relink_recorded
 from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.platform.helper import Client, helper
 from layoutrand.platform.process import SubprocessRunner
@@ -18,7 +18,7 @@ def relinking(order: Path | None) -> Iterator[None]:
     if order is None:
         yield
         return
-    with helper(order.parent, ["relink-helper", str(order)], Order.read(order).place.temporary):
+    with helper(order.parent, ["relink-helper", str(order)], RelinkOrders.read(order).place.temporary):
         yield
 
 
@@ -27,7 +27,7 @@ class RelinkService:
 
     def __init__(self, order: Path) -> None:
         """Lay out by the order that was written to this path."""
-        self._order = Order.read(order)
+        self._order = RelinkOrders.read(order)
         self._memory = LinkMemory(order.parent / "known")
         self._runner = SubprocessRunner()
 

@@ -18,13 +18,13 @@ from pathlib import Path
 
 from layoutrand.build import apply, descent
 from layoutrand.build.binaries import as_failure, binary_key, cached_binary, store_linked
-from layoutrand.build.descend import Build, Descendant, descend, difference
+from layoutrand.build.descend import Descendant, FinishedBuild, descend, difference
 from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.link_helper import relinking
 from layoutrand.build.site import Site, refuse_twins, threads
 from layoutrand.cache.capture_record import Capture, CapturedLink
-from layoutrand.capture.collect import Place
-from layoutrand.capture.instrument import Order, built, suite_facts
+from layoutrand.capture.collect import BuildPlace
+from layoutrand.capture.instrument import BuildOrder, built, suite_facts
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.workspace import Workspace
 from layoutrand.config.config import LayoutPolicy
@@ -49,7 +49,7 @@ class Rebuilt:
     notes: list[str]
 
 
-def rebuild(site: Site, system: str, find: Callable[[], Order], layouts: Sequence[LayoutName]) -> Rebuilt:
+def rebuild(site: Site, system: str, find: Callable[[], BuildOrder], layouts: Sequence[LayoutName]) -> Rebuilt:
     """Every layout of one system, from the cache or built now; ``find`` gives the instrumented build's order."""
     artefacts = site.config.build.artefacts
     notes: list[str] = []
@@ -77,7 +77,7 @@ def rebuild(site: Site, system: str, find: Callable[[], Order], layouts: Sequenc
     return Rebuilt(reference, cached, results, notes)
 
 
-def reference_key(order: Order) -> str:
+def reference_key(order: BuildOrder) -> str:
     """What identity's build is remembered by, which all others are compared with."""
     return sha256_bytes(canonical_json({"mode": "rebuild", "build": order.key}))
 
@@ -93,9 +93,11 @@ class _Relinking:
 
     def written(self, space: Workspace, tree: Path) -> Path:
         """See `Relinking.written`."""
-        place = Place(str(tree), str(space.temporary), str(space.wrappers))
+        place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
         wanted = tuple(linkline.absolute(name, str(tree)) for name in self.only)
-        return apply.Order(self.layout, self.policy, wanted, place, self.toolbox).write(space.base / "order.json")
+        return apply.RelinkOrders(self.layout, self.policy, wanted, place, self.toolbox).write(
+            space.base / "order.json"
+        )
 
     def serving(self, orders: Path) -> AbstractContextManager[None]:
         """See `Relinking.serving`."""
@@ -108,7 +110,7 @@ class _Job:
 
     site: Site
     system: str
-    order: Order
+    order: BuildOrder
 
     @property
     def key(self) -> str:
@@ -199,7 +201,7 @@ class _Job:
             return {artefact: self._made(reference, build, artefact, layout) for artefact in self.artefacts}
 
     @contextmanager
-    def _building(self, layout: LayoutName, only: Sequence[str]) -> Iterator[Build]:
+    def _building(self, layout: LayoutName, only: Sequence[str]) -> Iterator[FinishedBuild]:
         """A build in which the layout is applied to links that write ``only`` (paths in the tree; empty for all)."""
         site = self.site
         relinks = _Relinking(layout, site.config.layout, tuple(only), self.order.toolbox)
@@ -207,9 +209,11 @@ class _Job:
             self.order, site.cache, site.runner, jobs=site.jobs, say=site.progress.say, layout=layout,
             relinking=relinks,
         ) as (space, tree, log, build_s):  # fmt: skip
-            yield Build(apply.read_outcomes(space), tree, log, build_s)
+            yield FinishedBuild(apply.read_outcomes(space), tree, log, build_s)
 
-    def _made(self, reference: Capture, build: Build, artefact: str, layout: LayoutName) -> Binary | BuildFailure:
+    def _made(
+        self, reference: Capture, build: FinishedBuild, artefact: str, layout: LayoutName
+    ) -> Binary | BuildFailure:
         try:
             child = descend(build, artefact)
             self._check_program(reference, child, build.log)
@@ -239,7 +243,7 @@ class _Job:
                 log=log,
             )
 
-    def _recorded(self, build: Build, children: Sequence[Descendant]) -> Capture:
+    def _recorded(self, build: FinishedBuild, children: Sequence[Descendant]) -> Capture:
         """Identity's build as a capture, so that everything downstream finds what it finds in one."""
         outputs = [linkline.inside(child.outcome.output, str(build.tree)) for child in children]
         programs = [child.proof.program for child in children]
@@ -269,7 +273,7 @@ class _Job:
             cache.commit_capture(scratch, capture)
         return capture
 
-    def _warned(self, build: Build, child: Descendant) -> CapturedLink:
+    def _warned(self, build: FinishedBuild, child: Descendant) -> CapturedLink:
         """The artefact's link, with a warning for each library of the build that it needs and that is no artefact."""
         link = child.outcome.link()
         with self.site.cache.scratch("tree") as view:  # where captured files of the build are in their places

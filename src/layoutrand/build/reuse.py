@@ -16,11 +16,11 @@ from layoutrand.build.binaries import binary_key, cached_binary, stock_key
 from layoutrand.build.build import find_order
 from layoutrand.build.earlier_builds import Remembered, latest_build, recall_capture
 from layoutrand.build.rebuild import reference_key
-from layoutrand.build.site import Progress, Site
+from layoutrand.build.site import BuildProgress, Site
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
 from layoutrand.cache.store import Cache
-from layoutrand.capture.instrument import Order
+from layoutrand.capture.instrument import BuildOrder
 from layoutrand.capture.origin import Origins
 from layoutrand.config.config import Config
 from layoutrand.errors import LayoutrandError
@@ -32,7 +32,7 @@ State = Literal["reused", "to build", "error"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReuseVerdict:
     """What becomes of one build of a system, and why.
 
     ``parts`` compares the key's parts with those of ``compared_with``; ``files`` does so with the source's, None where
@@ -62,45 +62,45 @@ class Binaries:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class ReuseExplanation:
     """One system; ``stock`` is None where it was not asked for."""
 
     system: str
-    capture: Verdict
-    stock: Verdict | None
+    capture: ReuseVerdict
+    stock: ReuseVerdict | None
     binaries: tuple[Binaries, ...]
 
 
 def explain(  # noqa: PLR0913 - one argument for each choice of the user
     config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str],
-    layouts: Sequence[LayoutName], progress: Progress,
-) -> list[Explanation]:  # fmt: skip
+    layouts: Sequence[LayoutName], progress: BuildProgress,
+) -> list[ReuseExplanation]:  # fmt: skip
     """What `build` would do with these arguments; an error of one system is its verdict and stops no other."""
     site = Site(config, project, cache, runner, 1, progress, Origins(project, cache, progress.say))
     found = [_explain(site, name, layouts) for name in systems]
     return [replace(one, capture=_with_twins(one, found)) for one in found]
 
 
-def _with_twins(one: Explanation, every: Sequence[Explanation]) -> Verdict:
+def _with_twins(one: ReuseExplanation, every: Sequence[ReuseExplanation]) -> ReuseVerdict:
     twins = [o.system for o in every if o is not one and o.capture.key and o.capture.key == one.capture.key]
     return replace(one.capture, shared_with=tuple(twins))
 
 
-def _explain(site: Site, system: str, layouts: Sequence[LayoutName]) -> Explanation:
+def _explain(site: Site, system: str, layouts: Sequence[LayoutName]) -> ReuseExplanation:
     try:
         order = find_order(site, system, "capture")
         stock = find_order(site, system, "stock") if STOCK in layouts else None
     except LayoutrandError as error:
-        return Explanation(system, Verdict("error", str(error), "", None, None, (), None, ()), None, ())
+        return ReuseExplanation(system, ReuseVerdict("error", str(error), "", None, None, (), None, ()), None, ())
     latest = latest_build(site, system, "capture")
     verdict = _capture(site, order, latest)
-    return Explanation(
+    return ReuseExplanation(
         system, verdict, None if stock is None else _stock(site, stock, latest_build(site, system, "stock")),
         tuple(_binaries(site, verdict, latest, artefact, layouts) for artefact in site.config.build.artefacts),
     )  # fmt: skip
 
 
-def _capture(site: Site, order: Order, latest: Remembered | None) -> Verdict:
+def _capture(site: Site, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
     if site.config.build.mode == "rebuild":  # there the capture is the record of the first build
         order = replace(order, key=reference_key(order))
     capture, known = recall_capture(site.cache, order)
@@ -115,7 +115,7 @@ def _capture(site: Site, order: Order, latest: Remembered | None) -> Verdict:
     return verdict
 
 
-def _stock(site: Site, order: Order, latest: Remembered | None) -> Verdict:
+def _stock(site: Site, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
     verdict = _verdict(site, order, latest)
     states = {_state(site, order.recipe.system, name, STOCK, stock_key(order.key, name)) for name in _artefacts(site)}
     if states == {"cached"}:
@@ -131,7 +131,7 @@ def _artefacts(site: Site) -> list[str]:
     return site.config.build.artefacts
 
 
-def _verdict(site: Site, order: Order, latest: Remembered | None) -> Verdict:
+def _verdict(site: Site, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
     """That it must be built, with the reason so far as the key tells it."""
     now = json.loads(json.dumps(order.facts))  # as they are remembered: a tuple there is a list
     parts = compare(None if latest is None else latest.facts, now)
@@ -143,16 +143,16 @@ def _verdict(site: Site, order: Order, latest: Remembered | None) -> Verdict:
     else:
         reason = "nothing changed, but the record of its key is gone or damaged"
     files = None if latest is None else _files(site, order, latest)
-    return Verdict("to build", reason, order.key, None, latest, tuple(parts), files, ())
+    return ReuseVerdict("to build", reason, order.key, None, latest, tuple(parts), files, ())
 
 
-def _why_reused(verdict: Verdict) -> str:
+def _why_reused(verdict: ReuseVerdict) -> str:
     if verdict.compared_with is None or any(part.change != "same" for part in verdict.parts):
         return "an earlier build had exactly this key"
     return "nothing it depends on changed since the latest build of this system"
 
 
-def _files(site: Site, order: Order, latest: Remembered) -> FileChanges | None:
+def _files(site: Site, order: BuildOrder, latest: Remembered) -> FileChanges | None:
     """Files of the source that changed since, as far as it can be known."""
     was, now = latest.facts["source"], order.facts["source"]
     if was == now:
@@ -175,7 +175,7 @@ def _state(site: Site, system: str, artefact: str, layout: LayoutName, key: str)
 
 
 def _binaries(
-    site: Site, verdict: Verdict, latest: Remembered | None, artefact: str, layouts: Sequence[LayoutName]
+    site: Site, verdict: ReuseVerdict, latest: Remembered | None, artefact: str, layouts: Sequence[LayoutName]
 ) -> Binaries:
     wanted = [layout for layout in layouts if layout != STOCK]
     if verdict.capture is None:
@@ -201,7 +201,7 @@ def _why_missing(latest: Remembered | None, policy: Mapping[str, Any], missing: 
     return "never made from this capture, or evicted"
 
 
-def explain_document(explanations: Sequence[Explanation]) -> dict[str, Any]:
+def explain_document(explanations: Sequence[ReuseExplanation]) -> dict[str, Any]:
     """``layoutrand/explain/1``."""
     return {
         "schema": "layoutrand/explain/1",
@@ -217,7 +217,7 @@ def explain_document(explanations: Sequence[Explanation]) -> dict[str, Any]:
     }
 
 
-def _verdict_json(verdict: Verdict) -> dict[str, Any]:
+def _verdict_json(verdict: ReuseVerdict) -> dict[str, Any]:
     latest = verdict.compared_with
     files = verdict.files
     return {

@@ -21,7 +21,7 @@ from layoutrand.platform.process import Runner
 
 
 @dataclass(frozen=True)
-class Progress:
+class BuildProgress:
     """How `build` reports while it works: ``say`` takes a line, ``advance`` is called after each layout."""
 
     say: Say
@@ -49,7 +49,7 @@ class Site:
     cache: Cache
     runner: Runner
     jobs: int
-    progress: Progress
+    progress: BuildProgress
     origins: Origins
     nodes: LinkingNodes | None = None
 

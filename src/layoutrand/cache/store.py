@@ -245,7 +245,7 @@ def captured_contents(cache: Cache) -> Iterator[tuple[str, Path]]:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """One thing in the cache: a "capture", "binary", "repository" or "inputs", its bytes, and when it was last used."""
 
     kind: str
@@ -256,7 +256,7 @@ class Entry:
     label: str
 
 
-def entries(cache: Cache) -> list[Entry]:
+def entries(cache: Cache) -> list[CacheEntry]:
     """Everything in the cache, least recently used first."""
     found = []
     for kind, folder, record in (("capture", "captures", "capture.json"), ("binary", "binaries", "meta.json")):
@@ -267,15 +267,17 @@ def entries(cache: Cache) -> list[Entry]:
                 label = f"{table.get('system', '?')} {table.get('artefact', '')} {table.get('layout', '')}".strip()
             except (OSError, ValueError):
                 used_at, label = 0.0, "damaged"
-            found.append(Entry(kind, path.name, path, _size(path), used_at, label))
+            found.append(CacheEntry(kind, path.name, path, _size(path), used_at, label))
     found += [
-        Entry("inputs", f"{path.parent.name}/{path.name}", path, _size(path), path.lstat().st_mtime, "of a project")
+        CacheEntry(
+            "inputs", f"{path.parent.name}/{path.name}", path, _size(path), path.lstat().st_mtime, "of a project"
+        )
         for path in replicas(cache.root)
     ]
     return sorted(found + _mirrors(cache), key=lambda entry: entry.used_at)
 
 
-def _mirrors(cache: Cache) -> list[Entry]:
+def _mirrors(cache: Cache) -> list[CacheEntry]:
     """Mirrors of repositories; git notices damage in them by itself, and what is gone is fetched again."""
     root = cache.root / "repos"
     found = []
@@ -284,11 +286,11 @@ def _mirrors(cache: Cache) -> list[Entry]:
             used_at = (path / "HEAD").stat().st_mtime
         except OSError:  # being fetched, or left behind while it was
             used_at = path.lstat().st_mtime
-        found.append(Entry("repository", path.name, path, _size(path), used_at, "mirror of a repository"))
+        found.append(CacheEntry("repository", path.name, path, _size(path), used_at, "mirror of a repository"))
     return found
 
 
-def collect(cache: Cache, max_size: int) -> list[Entry]:
+def collect(cache: Cache, max_size: int) -> list[CacheEntry]:
     """Evict least recently used entries until at most ``max_size`` bytes remain; what was evicted.
 
     Unfinished work of processes that are gone is cleared first; it is not counted as an entry.
@@ -312,7 +314,7 @@ def collect(cache: Cache, max_size: int) -> list[Entry]:
     return evicted
 
 
-def verify(cache: Cache) -> list[tuple[Entry, str]]:
+def verify(cache: Cache) -> list[tuple[CacheEntry, str]]:
     """Entries that are damaged, with what is wrong with them."""
     problems = []
     for entry in entries(cache):

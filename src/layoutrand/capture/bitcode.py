@@ -90,7 +90,7 @@ def read_symbols(listing: str) -> tuple[Symbol, ...]:
 
 
 @dataclass(frozen=True)
-class Member:
+class BitcodeMember:
     """A member of an archive: what the link calls it, the symbols it defines, and its number among the modules."""
 
     name: str
@@ -146,7 +146,7 @@ class Planner:
             self._mention(symbol, mentions)
         return Stub(tuple(mentions.items()), tuple(self._claims.get(number, ())))
 
-    def ahead(self, members: Sequence[Member], pulled: Sequence[Extraction]) -> Stub:
+    def ahead(self, members: Sequence[BitcodeMember], pulled: Sequence[Extraction]) -> Stub:
         """The stub that stands ahead of an archive: its members' symbols as lld met them.
 
         lld looks at one member after the other, and at all of one that somebody needs as soon as it is needed.
@@ -164,7 +164,7 @@ class Planner:
         return Stub(tuple(mentions.items()), tuple(groups))
 
     def _pull(
-        self, what: Extraction, known: Mapping[str, Member], mentions: dict[str, bool], groups: list[str]
+        self, what: Extraction, known: Mapping[str, BitcodeMember], mentions: dict[str, bool], groups: list[str]
     ) -> None:
         others = list(what.others)
         member = known.get(what.name)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layoutrand.capture import bitcode
-from layoutrand.capture.bitcode import Member, Module, Planner, Stub
+from layoutrand.capture.bitcode import BitcodeMember, Module, Planner, Stub
 from layoutrand.capture.native_code import Replay
-from layoutrand.capture.records import Record
+from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.link import lto
 from layoutrand.linkers import linkline
@@ -62,7 +62,7 @@ def find_nm(compiler: Path, given: Path | None) -> Path:
     return find_tool(names, path=beside, purpose="the lister of bitcode's symbols")
 
 
-def with_stubs(record: Record, line: Sequence[Word], native: lto.Native, reader: Reader) -> Replay:
+def with_stubs(record: LinkRecord, line: Sequence[Word], native: lto.Native, reader: Reader) -> Replay:
     """The recorded line with stubs in place of bitcode, and the native objects behind everything else."""
     if any(word.option in _OBJECT_PATH and "obj-path" in word.before + word.text for word in line):
         raise FeatureUnsupported(
@@ -120,7 +120,7 @@ class _Link:
     """The files of a link: ``contents`` by absolute path, and which archive members it used."""
 
     def __init__(
-        self, record: Record, extracted: Sequence[tuple[str, str]], words: Sequence[Word],
+        self, record: LinkRecord, extracted: Sequence[tuple[str, str]], words: Sequence[Word],
         content: Callable[[str], bytes | None],
     ) -> None:  # fmt: skip
         """Read every file that is named, and archives found by ``-l`` of which members were used."""
@@ -177,7 +177,7 @@ class _Link:
                     offers = tuple(symbol.name for symbol in modules[number].symbols if symbol.defined)
                 elif display in self._used and elf.is_elf(part):
                     offers = tuple(bitcode.global_names(elf.read(part, name=display), defined=True))
-                members.append(Member(display, offers, number))
+                members.append(BitcodeMember(display, offers, number))
             made[path] = planner.ahead(members, pulled)
         return made
 
@@ -244,7 +244,7 @@ def _parts(path: str, data: bytes, *, fat: bool) -> Iterator[_Part]:
             yield _Part(path, number, display, code)
 
 
-def _symbols(record: Record, parts: Sequence[_Part], reader: Reader) -> list[str]:
+def _symbols(record: LinkRecord, parts: Sequence[_Part], reader: Reader) -> list[str]:
     """What llvm-nm prints of each piece."""
     folder = record.path / "lto"
     files = [folder / f"{number:05d}.bc" for number in range(len(parts))]

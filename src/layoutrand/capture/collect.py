@@ -18,7 +18,7 @@ from layoutrand.capture import bitcode_link, objects
 from layoutrand.capture.bitcode_link import Reader, find_nm, with_stubs
 from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.capture.native_code import Replay, as_recorded, unit_names, with_plugin
-from layoutrand.capture.records import Record
+from layoutrand.capture.records import LinkRecord
 from layoutrand.config.toolchain import version_number
 from layoutrand.errors import CaptureFailed
 from layoutrand.link import lto
@@ -44,7 +44,7 @@ _SMALL = 1 << 20
 
 
 @dataclass(frozen=True)
-class Place:
+class BuildPlace:
     """Where the build lay, so that its paths can be told from the system's: absolute, lexically normal."""
 
     tree: str
@@ -61,7 +61,7 @@ class Bench:
 
     artefact: str
     built: bytes
-    place: Place
+    place: BuildPlace
     base: Path
     toolbox: Toolbox
     runner: Runner
@@ -159,7 +159,7 @@ class Named:
         return self.replayed.line
 
 
-def read_named(record: Record, bench: Bench) -> Named:
+def read_named(record: LinkRecord, bench: Bench) -> Named:
     """The link line as it is replayed, and every file that it names."""
     place = bench.place
     recorded = [
@@ -190,7 +190,7 @@ def read_named(record: Record, bench: Bench) -> Named:
     return named
 
 
-def collect(record: Record, bench: Bench, named: Named) -> Draft:
+def collect(record: LinkRecord, bench: Bench, named: Named) -> Draft:
     """Every file that the link reads."""
     arguments: list[str] = []
     with cache_errors("write", named.scratch):
@@ -221,7 +221,7 @@ def collect(record: Record, bench: Bench, named: Named) -> Draft:
 
 
 def drafted(  # noqa: PLR0913 - the parts of a draft
-    record: Record, bench: Bench, named: Named, said: str, files: Mapping[str, bytes], names: Mapping[str, str],
+    record: LinkRecord, bench: Bench, named: Named, said: str, files: Mapping[str, bytes], names: Mapping[str, str],
     spoken: Mapping[str, str],
 ) -> Draft:  # fmt: skip
     """The draft of a link whose linker ``said`` this, of captured files that it calls by the paths in ``spoken``."""
@@ -259,7 +259,7 @@ def read_input(path: str, folder: str, bench: Bench) -> bytes | None:
     return bench.memory.read(where)
 
 
-def _replay(record: Record, line: Sequence[linkline.Word], bench: Bench) -> Replay:
+def _replay(record: LinkRecord, line: Sequence[linkline.Word], bench: Bench) -> Replay:
     """The link line without what has no effect, and without the generation of code."""
     native = record.native()
     if native is None:
@@ -279,7 +279,7 @@ def _replay(record: Record, line: Sequence[linkline.Word], bench: Bench) -> Repl
 
 
 def _discover(
-    record: Record, bench: Bench, arguments: list[str], files: Mapping[str, bytes], scratch: Path
+    record: LinkRecord, bench: Bench, arguments: list[str], files: Mapping[str, bytes], scratch: Path
 ) -> tuple[str, list[str]]:
     """Repeat the link where the build was: what the linker says, and every file it opened."""
     if not os.path.isdir(record.cwd):
@@ -303,7 +303,7 @@ def heard(linker: Linker, done: Completed, reports: Path) -> tuple[str, list[str
     return said, linker.opened(said, reports.read_bytes() if reports.exists() else None)
 
 
-def captured_name(path: str, place: Place, number: int) -> str:
+def captured_name(path: str, place: BuildPlace, number: int) -> str:
     """Where a file goes in the capture, by where it was: built, temporary, or the system's."""
     inside_tree = linkline.inside(path, place.tree)
     if inside_tree is not None:

@@ -29,7 +29,7 @@ from layoutrand.capture.collect import (
 )
 from layoutrand.capture.native_code import unit_names
 from layoutrand.capture.objects import Candidate, Object, candidates, renumber
-from layoutrand.capture.records import Record
+from layoutrand.capture.records import LinkRecord
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.linkers import linkline
 from layoutrand.objects import archive
@@ -42,7 +42,7 @@ _ARCHIVES = (archive.MAGIC, archive.THIN_MAGIC)
 _STATIC = ("static", "Bstatic", "dn", "non_shared")
 
 
-def foreseen(record: Record, bench: Bench, named: Named, describe: Callable[[Draft], CapturedLink]) -> Draft | None:
+def foreseen(record: LinkRecord, bench: Bench, named: Named, describe: Callable[[Draft], CapturedLink]) -> Draft | None:
     """The draft of the link, its files written below the root and its replay proved; None if that did not work out.
 
     ``describe`` makes the captured link of a draft.
@@ -67,7 +67,7 @@ def foreseen(record: Record, bench: Bench, named: Named, describe: Callable[[Dra
     return None
 
 
-def mapped(record: Record, bench: Bench, named: Named) -> Draft | None:
+def mapped(record: LinkRecord, bench: Bench, named: Named) -> Draft | None:
     """The draft of a link as the map of the build's own link tells it, its files written; None if it does not tell.
 
     Nothing is proved yet: a link of identity has to load what the artefact loads.
@@ -96,12 +96,12 @@ def _small(named: Named) -> bool:
     return sum(len(data) for data in named.files.values()) <= MAP_BELOW
 
 
-def _captured(guess: Draft, record: Record, path: str) -> str | None:
+def _captured(guess: Draft, record: LinkRecord, path: str) -> str | None:
     """What a file of the map of the build's own link is called in the capture; None if it is not there."""
     return guess.names.get(linkline.absolute(path, record.cwd))
 
 
-def _guess(record: Record, bench: Bench, named: Named) -> Draft | None:
+def _guess(record: LinkRecord, bench: Bench, named: Named) -> Draft | None:
     """The files that the link has probably read; None where that cannot be said."""
     expected = bench.memory.foresee(named.line)
     if expected is None or not _plain(bench, named):
@@ -176,7 +176,7 @@ def _plain(bench: Bench, named: Named) -> bool:
     return bench.linker.map is not None and not odd and not named.replayed.division
 
 
-def _found(record: Record, named: Named) -> Iterator[str]:
+def _found(record: LinkRecord, named: Named) -> Iterator[str]:
     """The files of the line's own directories that the linker would take for libraries of the line."""
     folders = dict.fromkeys(word.text for word in named.line if word.option in ("L", "library-path"))
     there = [folder for folder in folders if os.path.isdir(os.path.join(record.cwd, folder))]
@@ -189,7 +189,7 @@ def _found(record: Record, named: Named) -> Iterator[str]:
 
 
 def _draft(  # noqa: PLR0913 - two drafts and what was said between them
-    record: Record, bench: Bench, named: Named, guess: Draft, said: str, opened: Iterable[str]
+    record: LinkRecord, bench: Bench, named: Named, guess: Draft, said: str, opened: Iterable[str]
 ) -> Draft | None:
     """The draft with those files alone that the replay opened; None if it opened one from elsewhere."""
     root = str(bench.base / "root")

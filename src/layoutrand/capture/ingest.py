@@ -36,7 +36,7 @@ from layoutrand.capture.collect import (
 )
 from layoutrand.capture.foresight import foreseen, foretold, mapped
 from layoutrand.capture.identity import NOT_LOADED_CODE, first_difference, prove_identity, refuse_spread
-from layoutrand.capture.records import Record
+from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.link import codecheck, lto
@@ -47,7 +47,7 @@ from layoutrand.objects.kinds import is_function_section
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 
 
-def ingest(record: Record, bench: Bench) -> tuple[CapturedLink, Code]:
+def ingest(record: LinkRecord, bench: Bench) -> tuple[CapturedLink, Code]:
     """Capture one recorded link into the bench's directory and prove it; also its code, which is written there, too."""
     _refuse_unsupported(record, bench)
     named = read_named(record, bench)
@@ -74,7 +74,7 @@ def ingest(record: Record, bench: Bench) -> tuple[CapturedLink, Code]:
     return prove_identity(bench, link, masks.pop)
 
 
-def _at_once(record: Record, bench: Bench, named: Named) -> tuple[CapturedLink, Code] | None:
+def _at_once(record: LinkRecord, bench: Bench, named: Named) -> tuple[CapturedLink, Code] | None:
     """The capture if identity alone proves it: by loading what the build's own link loads. None if that fails.
 
     No replay shows here that also what is not loaded, such as symbols and debugging information, would come out the
@@ -99,7 +99,7 @@ def _remove(bench: Bench, *names: str) -> None:
         remove_tree(bench.base / name)
 
 
-def _objects(record: Record, bench: Bench, draft: Draft) -> list[objects.Object]:
+def _objects(record: LinkRecord, bench: Bench, draft: Draft) -> list[objects.Object]:
     claims = draft.lto == "" and not bench.linker.generates_code and lto.uses_plugin(linkline.words(record.argv))
     found = objects.objects(draft.files, draft.pulled, draft.units, claims=claims)
     _refuse_linker_sets(bench, found)
@@ -121,7 +121,7 @@ def _masks(found: Sequence[objects.Object], chosen: Sequence[objects.Candidate])
     return codecheck.masks([(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen])
 
 
-def _refuse_unsupported(record: Record, bench: Bench) -> None:
+def _refuse_unsupported(record: LinkRecord, bench: Bench) -> None:
     line = linkline.words(record.argv)
     chosen = str(bench.toolbox.tools["ld"].path)
     if record.linker != chosen:
@@ -162,7 +162,7 @@ def _refuse_linker_sets(bench: Bench, found: list[objects.Object]) -> None:
         )
 
 
-def _describe(record: Record, bench: Bench, draft: Draft) -> CapturedLink:
+def _describe(record: LinkRecord, bench: Bench, draft: Draft) -> CapturedLink:
     """The link line in terms of the captured files."""
     # -b binary makes symbols of the words by which files are named, and linker scripts place files by these words:
     # then the words must stay, and the directory too.
@@ -187,7 +187,9 @@ def _describe(record: Record, bench: Bench, draft: Draft) -> CapturedLink:
     )  # fmt: skip
 
 
-def _relocated(record: Record, bench: Bench, draft: Draft, line: list[linkline.Word], *, anywhere: bool) -> list[str]:
+def _relocated(
+    record: LinkRecord, bench: Bench, draft: Draft, line: list[linkline.Word], *, anywhere: bool
+) -> list[str]:
     """Arguments whose paths are those of the capture; unless ``anywhere``, relative ones in the build stay."""
     arguments: list[str] = [f"--sysroot={ROOT}"]
     if bench.linker.needs_needed:  # lld resolves symbols without the libraries that libraries need

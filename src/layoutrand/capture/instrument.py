@@ -15,11 +15,11 @@ from typing import Any, Protocol
 from layoutrand.cache.capture_record import Capture, CapturedLink, identity_facts
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
-from layoutrand.capture.collect import Bench, Place
+from layoutrand.capture.collect import Bench, BuildPlace
 from layoutrand.capture.ingest import ingest
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.origin import Origin, Say
-from layoutrand.capture.records import Record, read_records
+from layoutrand.capture.records import LinkRecord, read_records
 from layoutrand.capture.workspace import Workspace, build_environment, workspace, write_wrappers
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
@@ -59,7 +59,7 @@ class Relinking(Protocol):
 
 
 @dataclass(frozen=True)
-class Order:
+class BuildOrder:
     """One build to do: its recipe, its source, the tools, and the key under which the result is remembered.
 
     ``facts`` is what the key is the digest of; ``tools`` are a suite's, where these do the build.
@@ -73,17 +73,17 @@ class Order:
     tools: SuiteTools | None = None
 
 
-def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox, tools: SuiteTools | None = None) -> Order:
+def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox, tools: SuiteTools | None = None) -> BuildOrder:
     """The order with its key."""
     facts = recipe.key_facts(origin.facts, toolbox.facts(), os.environ)
-    return Order(recipe, origin, toolbox, sha256_bytes(canonical_json(facts)), facts, tools)
+    return BuildOrder(recipe, origin, toolbox, sha256_bytes(canonical_json(facts)), facts, tools)
 
 
-def capture(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> Capture:
+def capture(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> Capture:
     """Do the instrumented build, capture every artefact's link, prove each, and put the capture into the cache."""
     with built(order, cache, runner, jobs=jobs, say=say) as (space, tree, log, build_s):
         records = read_records(space.records)
-        place = Place(str(tree), str(space.temporary), str(space.wrappers))
+        place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
         links = []
         with cache.scratch("capture") as scratch:
             for number, artefact in enumerate(order.recipe.build.artefacts):
@@ -104,7 +104,7 @@ def capture(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) 
     return result
 
 
-def build_stock(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> dict[str, bytes]:
+def build_stock(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> dict[str, bytes]:
     """Do the user's own build, without section flags; the artefacts by name."""
     build = order.recipe.build
     whatever = build.mode == "rebuild"
@@ -114,7 +114,7 @@ def build_stock(order: Order, cache: Cache, runner: Runner, *, jobs: int, say: S
 
 @contextmanager
 def built(  # noqa: PLR0913 - what to build, with what, and how it is told
-    order: Order,
+    order: BuildOrder,
     cache: Cache,
     runner: Runner,
     *,
@@ -164,7 +164,7 @@ def built(  # noqa: PLR0913 - what to build, with what, and how it is told
         yield space, tree, log, build_s
 
 
-def _check_c_library(order: Order, runner: Runner, log: Path) -> None:
+def _check_c_library(order: BuildOrder, runner: Runner, log: Path) -> None:
     """Raise `BuildFailed` in one line where the build failed for want of the C library, as any program would."""
     if lacks_c_library(tail(log, _LINES)) and lacks_c_library(what_stops(order.toolbox.tools["cc"].path, runner)):
         raise BuildFailed(
@@ -174,13 +174,13 @@ def _check_c_library(order: Order, runner: Runner, log: Path) -> None:
         )
 
 
-def _tree_lock(order: Order, cache: Cache) -> AbstractContextManager[None]:
+def _tree_lock(order: BuildOrder, cache: Cache) -> AbstractContextManager[None]:
     """Builds in one tree, such as a system's stock and instrumented ones, happen one after the other."""
     place = order.origin.in_place
     return nullcontext() if place is None else cache.lock(f"tree-{sha256_bytes(os.fsencode(place))[:32]}")
 
 
-def _changed(order: Order) -> bool:
+def _changed(order: BuildOrder) -> bool:
     assert order.origin.in_place is not None
     return bool(source.digest(order.origin.in_place, order.recipe.build.exclude) != order.origin.facts["digest"])
 
@@ -203,7 +203,7 @@ def artefact_of(tree: Path, artefact: str, log: Path, *, whatever: bool = False)
     return data
 
 
-def _named(records: Sequence[Record], tree: Path, artefact: str) -> list[Record]:
+def _named(records: Sequence[LinkRecord], tree: Path, artefact: str) -> list[LinkRecord]:
     """Links that should have made the artefact: written to its path, then those under its name, newest first."""
     real = os.path.realpath(tree / artefact)
     wanted = {linkline.absolute(artefact, str(tree)), real}
@@ -219,7 +219,7 @@ def other_names(artefact: str) -> set[str]:
     return {name, f"lt-{name}", f"{name}T", f"{name}.tmp", f"{name}.new", re.sub(r"\.so[.0-9]*$", ".so", name), spec}
 
 
-def _guessed(records: Sequence[Record], built: bytes) -> list[Record]:
+def _guessed(records: Sequence[LinkRecord], built: bytes) -> list[LinkRecord]:
     """Links whose output was copied or moved to where the artefact is, likeliest first."""
     copied, gone = [], []
     for record in reversed(records):
@@ -231,7 +231,7 @@ def _guessed(records: Sequence[Record], built: bytes) -> list[Record]:
     return (copied + gone)[:_MOST_GUESSES]
 
 
-def _first_that_replays(records: Sequence[Record], bench: Bench, prefix: str, log: Path) -> CapturedLink:
+def _first_that_replays(records: Sequence[LinkRecord], bench: Bench, prefix: str, log: Path) -> CapturedLink:
     """Capture the link whose replay gives the artefact; if none does, the likeliest one's error stands."""
     if not records:
         raise CaptureFailed(
@@ -263,7 +263,7 @@ def _first_that_replays(records: Sequence[Record], bench: Bench, prefix: str, lo
     )
 
 
-def suite_facts(order: Order, tree: Path, say: Say) -> dict[str, str]:
+def suite_facts(order: BuildOrder, tree: Path, say: Say) -> dict[str, str]:
     """What was learned of the suite whose tools built the tree."""
     if order.tools is None:
         return {}
@@ -277,7 +277,7 @@ def suite_facts(order: Order, tree: Path, say: Say) -> dict[str, str]:
 
 
 def _finish(
-    order: Order, links: list[CapturedLink], build_s: float, n_links: int, learned: Mapping[str, str]
+    order: BuildOrder, links: list[CapturedLink], build_s: float, n_links: int, learned: Mapping[str, str]
 ) -> Capture:
     facts = order.toolbox.facts()
     return Capture(

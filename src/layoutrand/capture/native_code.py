@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from layoutrand.capture.records import Record
+from layoutrand.capture.records import LinkRecord
 from layoutrand.link import lto
 from layoutrand.linkers import linkline
 from layoutrand.linkers.linkline import Word
@@ -32,12 +32,12 @@ class Replay:
     owners: Mapping[str, str]
 
 
-def as_recorded(record: Record, line: Sequence[Word]) -> Replay:
+def as_recorded(record: LinkRecord, line: Sequence[Word]) -> Replay:
     """The recorded line of a link that generated nothing."""
     return Replay(tuple(linkline.replayable(line, keep_symbols=False)), record.inputs(), {}, "", {}, {})
 
 
-def with_plugin(record: Record, line: Sequence[Word], native: lto.Native) -> Replay:
+def with_plugin(record: LinkRecord, line: Sequence[Word], native: lto.Native) -> Replay:
     """The recorded line with the plugin's question answered by a script; see `layoutrand.link.lto`."""
     script = record.path / "lto" / "lto-wrapper"
     with cache_errors("write", script):

@@ -18,7 +18,7 @@ _COLUMNS = 3  # lld --why-extract: reference, extracted, symbol
 
 
 @dataclass(frozen=True)
-class Record:
+class LinkRecord:
     """One recorded link; paths in ``argv`` are as the linker saw them, relative to ``cwd``."""
 
     path: Path
@@ -78,16 +78,16 @@ class Record:
         return Native(objects, lto.THIN if len(found) > 1 else lto.FULL, extracted)
 
 
-def read_records(folder: Path) -> list[Record]:
+def read_records(folder: Path) -> list[LinkRecord]:
     """All completed records, oldest first; one that is not complete belongs to a link that was killed half-way."""
     complete = [path for path in folder.iterdir() if (path / "complete").exists()]
     return sorted((read_record(path) for path in complete), key=lambda record: record.at_ns)
 
 
-def read_record(path: Path) -> Record:
+def read_record(path: Path) -> LinkRecord:
     """One completed record."""
     pairs = [pair.partition("=") for pair in _strings(path / "environment") if "=" in pair]
-    return Record(
+    return LinkRecord(
         path=path,
         linker=os.fsdecode((path / "linker").read_bytes()),
         argv=tuple(_strings(path / "argv")),

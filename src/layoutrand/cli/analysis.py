@@ -66,7 +66,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
 
     terminal = formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     every = all_metrics or bool(metric)
-    foreign = importing.Request(imports, format_name, names_are, warmup)
+    foreign = importing.ImportOptions(imports, format_name, names_are, warmup)
     if imports:
         selection = foreign.select(system or [], benchmark or [], host, directory)
     else:
@@ -154,7 +154,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     limit = parse_threshold(threshold)
     _check_comparison(base, candidates, fail_if, holm=holm)
     names = list(dict.fromkeys([base, *candidates]))
-    foreign = importing.Request(imports, format_name, names_are, warmup)
+    foreign = importing.ImportOptions(imports, format_name, names_are, warmup)
     if imports:
         selection = foreign.select(names, benchmark or [], host, directory)
     else:

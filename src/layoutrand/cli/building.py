@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import explaining, options
-from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK
 
@@ -74,7 +74,7 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
 ) -> list[SystemBuild]:
     """Build, with a progress bar."""
     from layoutrand.build.build import build as build_systems
-    from layoutrand.build.site import Progress
+    from layoutrand.build.site import BuildProgress
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cluster.open import farm_of
     from layoutrand.platform.process import SubprocessRunner
@@ -84,7 +84,7 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
     with terminal.progress("binaries") as update, farm_of(config, directory, terminal.say) as nodes:
         return build_systems(
             config, directory, Cache(default_root()), SubprocessRunner(), systems=systems, layouts=layouts, jobs=jobs,
-            progress=Progress(terminal.say, _counter(update, total)), nodes=nodes,
+            progress=BuildProgress(terminal.say, _counter(update, total)), nodes=nodes,
         )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def _counter(update: Callable[[int, int], None], total: int) -> Callable[[], Non
     return advance
 
 
-def show_build(results: Sequence[SystemBuild], page: Page) -> None:
+def show_build(results: Sequence[SystemBuild], page: Display) -> None:
     """What was built, as a table, then notes and failures."""
     rows = []
     for result in results:
@@ -136,7 +136,7 @@ def _verified(result: SystemBuild) -> str:
     return f"{count} + {STOCK}" if stock == 1 else f"{count} + {stock} {STOCK}"
 
 
-def show_failures(failures: Sequence[BuildFailure], page: Page) -> None:
+def show_failures(failures: Sequence[BuildFailure], page: Display) -> None:
     """Failures, those with one cause together."""
     causes: dict[tuple[str, str, str], list[str]] = {}
     for failure in failures:
@@ -148,11 +148,11 @@ def show_failures(failures: Sequence[BuildFailure], page: Page) -> None:
 
 def relink_record(record: Path, order: Path) -> int:
     """Lay out one recorded link in place; what the helper has a client do that does not see the same files."""
-    from layoutrand.build.apply import Order, relink_recorded
+    from layoutrand.build.apply import RelinkOrders, relink_recorded
     from layoutrand.capture.link_memory import LinkMemory
     from layoutrand.platform.process import SubprocessRunner
 
-    relink_recorded(record, Order.read(order), SubprocessRunner(), LinkMemory(), os.replace)
+    relink_recorded(record, RelinkOrders.read(order), SubprocessRunner(), LinkMemory(), os.replace)
     return 0
 
 
@@ -161,7 +161,7 @@ def relink_helper(order: Path, descriptor: int) -> int:
     from layoutrand.build.link_helper import RelinkService
     from layoutrand.platform.helper import Client, serve
 
-    class Service(RelinkService):
+    class HelperService(RelinkService):
         """Tells of errors as the command line does: standard error is the client's."""
 
         def answer(self, request: str, client: Client) -> int:
@@ -172,5 +172,5 @@ def relink_helper(order: Path, descriptor: int) -> int:
                 return error.exit_status
             return 0
 
-    serve(descriptor, Service(order))
+    serve(descriptor, HelperService(order))
     return 0

@@ -1,4 +1,4 @@
-"""The tables and sentences of `compare`, on any `Page`."""
+"""The tables and sentences of `compare`, on any `Display`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layoutrand.cli import importing
 from layoutrand.cli.tables import interval, show, show_grouped, show_nodes
-from layoutrand.cli.terminal import Page
+from layoutrand.cli.terminal import Display
 from layoutrand.text.quantities import percent, quantity
 
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 
 
-def show_comparison(result: Comparison, page: Page) -> None:
+def show_comparison(result: Comparison, page: Display) -> None:
     """Ratios and verdicts, how sure they are, what pairing won, the suite; sentences that can be quoted."""
     show_comparisons([result], page)
 
 
-def show_comparisons(results: Sequence[Comparison], page: Page) -> None:
+def show_comparisons(results: Sequence[Comparison], page: Display) -> None:
     """One comparison after the other, then what all of them rest on."""
     from layoutrand.analysis.basis import sentences
 
@@ -41,7 +41,7 @@ def show_comparisons(results: Sequence[Comparison], page: Page) -> None:
         page.line(sentence)
 
 
-def show_halves(halves: Halves, page: Page) -> None:
+def show_halves(halves: Halves, page: Display) -> None:
     """A system against itself: the comparison of two halves of its seeds, and the noise floor over many divisions."""
     from layoutrand.analysis.basis import seed_words
     from layoutrand.cli.running import show_aa
@@ -56,7 +56,7 @@ def show_halves(halves: Halves, page: Page) -> None:
     show_aa(halves.noise, halves.comparison.confidence, page)
 
 
-def _show_ratios(result: Comparison, page: Page) -> None:
+def _show_ratios(result: Comparison, page: Display) -> None:
     suite = result.suite
     rows = [
         (
@@ -97,7 +97,7 @@ def _beside_others(pair: BenchmarkRatio) -> str:
     return "stands" if pair.sureness.verdict == pair.verdict else "undecided"
 
 
-def _show_sureness(result: Comparison, page: Page) -> None:
+def _show_sureness(result: Comparison, page: Display) -> None:
     from layoutrand.analysis.sentences import p_value
 
     rows = []
@@ -119,7 +119,7 @@ def _show_sureness(result: Comparison, page: Page) -> None:
     )  # fmt: skip
 
 
-def _show_pairing(result: Comparison, page: Page) -> None:
+def _show_pairing(result: Comparison, page: Display) -> None:
     rows = [
         (
             pair.benchmark, pair.metric, str(pair.n_pairs), f"{pair.paired.centre:.4f}", interval(pair.paired),
@@ -135,7 +135,7 @@ def _show_pairing(result: Comparison, page: Page) -> None:
     )  # fmt: skip
 
 
-def _show_suite(result: Comparison, page: Page) -> None:
+def _show_suite(result: Comparison, page: Display) -> None:
     suite = result.suite
     if suite is None or suite.distributions is None:
         return
@@ -149,7 +149,7 @@ def _show_suite(result: Comparison, page: Page) -> None:
     )  # fmt: skip
 
 
-def _show_sentences(result: Comparison, page: Page) -> None:
+def _show_sentences(result: Comparison, page: Display) -> None:
     from layoutrand.analysis.sentences import of_ratio, of_suite
 
     for sentence in [*(of_ratio(result, pair) for pair in result.benchmarks), of_suite(result)]:

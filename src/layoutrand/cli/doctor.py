@@ -13,7 +13,7 @@ from layoutrand.cache.store import Cache, default_root
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import HostError, StoreError
 from layoutrand.host.facts import host_facts, host_settings, host_state
-from layoutrand.host.problems import Problem, Severity, host_problems
+from layoutrand.host.problems import HostProblem, Severity, host_problems
 from layoutrand.host.tune import changes_document, standing
 from layoutrand.host.tuning import UNDO, Tuning
 from layoutrand.host.watch import HostWatch
@@ -45,7 +45,7 @@ class Diagnosis:
     settings: dict[str, Any]
     state: dict[str, Any]
     changed: dict[str, Any] | None
-    problems: tuple[Problem, ...]
+    problems: tuple[HostProblem, ...]
 
 
 def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, root: Path = Path("/")) -> Diagnosis:
@@ -70,16 +70,16 @@ def _look(root: Path) -> dict[str, Any]:
     return host_state(root) | watch.state(before) | watch.culprits()
 
 
-def _changed(tuning: Tuning) -> tuple[dict[str, Any] | None, list[Problem]]:
+def _changed(tuning: Tuning) -> tuple[dict[str, Any] | None, list[HostProblem]]:
     """Settings that layoutrand has changed, and whether someone has to do something about them."""
     try:
         found = standing(tuning)
     except HostError as error:
-        return None, [Problem("error", str(error), "see there")]
+        return None, [HostProblem("error", str(error), "see there")]
     if found is None:
         return None, []
     record, what = found
-    return changes_document(record, what), [Problem("warning" if record.is_orphaned() else "note", what, UNDO)]
+    return changes_document(record, what), [HostProblem("warning" if record.is_orphaned() else "note", what, UNDO)]
 
 
 def _ability(chain: Toolchain, runner: Runner) -> Ability:
@@ -91,32 +91,36 @@ def _ability(chain: Toolchain, runner: Runner) -> Ability:
     return Ability(chain.name, usable=True, factors=tuple(chain.link.factors), detail=detail)
 
 
-def _toolchain_problems(abilities: tuple[Ability, ...], missing: Mapping[str, Sequence[str]]) -> list[Problem]:
+def _toolchain_problems(abilities: tuple[Ability, ...], missing: Mapping[str, Sequence[str]]) -> list[HostProblem]:
     severity: Severity = "note" if any(ability.usable for ability in abilities) else "error"
     return [
-        Problem(severity, f"toolchain {a.toolchain} is not usable: {a.detail}", install(missing[a.toolchain]))
+        HostProblem(severity, f"toolchain {a.toolchain} is not usable: {a.detail}", install(missing[a.toolchain]))
         for a in abilities
         if not a.usable
     ]
 
 
-def _instrument_problems(instruments: dict[str, str | None]) -> list[Problem]:
+def _instrument_problems(instruments: dict[str, str | None]) -> list[HostProblem]:
     if instruments["valgrind"] is None:
-        return [Problem("note", "valgrind is absent: no metric = { cachegrind = true }", install(["valgrind"]))]
+        return [HostProblem("note", "valgrind is absent: no metric = { cachegrind = true }", install(["valgrind"]))]
     return []
 
 
-def _cache_problems() -> list[Problem]:
+def _cache_problems() -> list[HostProblem]:
     root = default_root()
     try:
         cache = Cache(root)
         with cache.scratch("doctor") as scratch:
             (scratch / "probe").write_bytes(b"x")
     except (StoreError, OSError) as error:
-        return [Problem("error", f"the cache cannot be used: {error}", "export LAYOUTRAND_CACHE=/a/writable/directory")]
+        return [
+            HostProblem("error", f"the cache cannot be used: {error}", "export LAYOUTRAND_CACHE=/a/writable/directory")
+        ]
     free = shutil.disk_usage(root).free
     if free < 2 << 30:
-        return [Problem("warning", f"only {free >> 20} MiB are free in {root}", "layoutrand cache gc --max-size 1G")]
+        return [
+            HostProblem("warning", f"only {free >> 20} MiB are free in {root}", "layoutrand cache gc --max-size 1G")
+        ]
     return []
 
 

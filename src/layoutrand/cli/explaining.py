@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.cli.terminal import Display, Terminal
 
 if TYPE_CHECKING:
-    from layoutrand.build.reuse import Binaries, Explanation, Verdict
+    from layoutrand.build.reuse import Binaries, ReuseExplanation, ReuseVerdict
     from layoutrand.cache.difference import FileChanges, Part
     from layoutrand.config.config import Config
     from layoutrand.model import LayoutName
@@ -26,7 +26,7 @@ def explain_build(
 ) -> int:
     """Show what a build would reuse and make, and why; exit status 1 if a system could not be judged."""
     from layoutrand.build.reuse import explain, explain_document
-    from layoutrand.build.site import Progress
+    from layoutrand.build.site import BuildProgress
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.platform.process import SubprocessRunner
 
@@ -37,7 +37,7 @@ def explain_build(
             terminal.say(f"{name}: prebuilt, so there is nothing to build{own}")
     found = explain(
         config, directory, Cache(default_root()), SubprocessRunner(), systems=built, layouts=layouts,
-        progress=Progress(terminal.say, lambda: None),
+        progress=BuildProgress(terminal.say, lambda: None),
     )  # fmt: skip
     if terminal.json:
         terminal.document(explain_document(found))
@@ -72,7 +72,7 @@ def _cell(value: Any) -> str:
     return " ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, dict) else value or "-"
 
 
-def _show(one: Explanation, page: Page) -> None:
+def _show(one: ReuseExplanation, page: Display) -> None:
     if one.capture.state == "error":
         page.fail(f"{one.system}: {one.capture.reason}")
         return
@@ -84,7 +84,7 @@ def _show(one: Explanation, page: Page) -> None:
     page.line()
 
 
-def _show_verdict(what: str, verdict: Verdict, page: Page, *, known: Verdict | None = None) -> None:
+def _show_verdict(what: str, verdict: ReuseVerdict, page: Display, *, known: ReuseVerdict | None = None) -> None:
     """One verdict with the parts of its key; those that ``known`` has shown already are not shown again."""
     from layoutrand.cache.difference import unchanged
 

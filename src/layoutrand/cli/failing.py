@@ -1,4 +1,4 @@
-"""Failed executions on a `Page`: a few of each kind as they happen, and at the end how many more, and of which seeds.
+"""Failed executions on a `Display`: a few of each kind as they happen, and in the end how many more, of which seeds.
 
 A program that is wrong is wrong in every layout: the tenth line that says so hides what else went wrong.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from layoutrand.instruments.program_output import without_last_words
 
 if TYPE_CHECKING:
-    from layoutrand.cli.terminal import Page
+    from layoutrand.cli.terminal import Display
     from layoutrand.model import Execution, LayoutName
 
 MOST_OF_A_KIND: Final = 3
@@ -31,7 +31,7 @@ class Failures:
         self._said: dict[_Kind, list[_Place]] = {}
         self._held_back = False
 
-    def happened(self, execution: Execution, page: Page) -> None:
+    def happened(self, execution: Execution, page: Display) -> None:
         """One more failed; it is told, unless others like it were."""
         if self._tell(execution, page):
             return
@@ -39,7 +39,7 @@ class Failures:
             self._held_back = True
             page.fail("further failures like these are counted at the end")
 
-    def conclude(self, failures: Sequence[Execution], page: Page) -> None:
+    def conclude(self, failures: Sequence[Execution], page: Display) -> None:
         """All that failed: the first of each kind that were not told yet, then how many more, and their layouts."""
         kinds: dict[_Kind, list[Execution]] = {}
         for execution in failures:
@@ -56,7 +56,7 @@ class Failures:
         if untold:
             page.fail(f"{sum(map(len, untold))} more executions, for {len(untold)} other reasons; --json lists all")
 
-    def _tell(self, execution: Execution, page: Page) -> bool:
+    def _tell(self, execution: Execution, page: Display) -> bool:
         """Say it, unless enough was said; whether it has been said."""
         own = self._said.get(_kind(execution), [])
         if _place(execution) in own:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from layoutrand.cli.terminal import Page
+from layoutrand.cli.terminal import Display
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ Warmup = Annotated[
 
 
 @dataclass(frozen=True)
-class Request:
+class ImportOptions:
     """The options as given, None or empty where not."""
 
     files: Sequence[str] | None
@@ -75,7 +75,7 @@ class Request:
         return import_selection(question)
 
 
-def show_sources(sources: Sequence[Source], page: Page) -> None:
+def show_sources(sources: Sequence[Source], page: Display) -> None:
     """One line for each format and its systems, with its files where they are few."""
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for source in sources:

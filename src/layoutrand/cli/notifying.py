@@ -22,7 +22,7 @@ Notify = Annotated[
 
 
 @dataclass
-class Ending:
+class JobEnding:
     """How the job ended: "ok", "failed" or "interrupted", and a sentence about it."""
 
     status: str = "failed"
@@ -30,12 +30,12 @@ class Ending:
 
 
 @contextmanager
-def notifying(command: str | None, directory: Path, terminal: Terminal) -> Iterator[Ending]:
+def notifying(command: str | None, directory: Path, terminal: Terminal) -> Iterator[JobEnding]:
     """Execute ``command`` when the block is left; its failure is told and changes nothing.
 
-    The block fills in the `Ending`; where it is left by an exception, that says how it ended.
+    The block fills in the `JobEnding`; where it is left by an exception, that says how it ended.
     """
-    ending = Ending()
+    ending = JobEnding()
     try:
         yield ending
     except KeyboardInterrupt:
@@ -49,7 +49,7 @@ def notifying(command: str | None, directory: Path, terminal: Terminal) -> Itera
             _notify(command, ending, directory, terminal)
 
 
-def _notify(command: str, ending: Ending, directory: Path, terminal: Terminal) -> None:
+def _notify(command: str, ending: JobEnding, directory: Path, terminal: Terminal) -> None:
     from layoutrand.platform.notify import notify
     from layoutrand.results.file import results_path
 

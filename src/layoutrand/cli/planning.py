@@ -12,11 +12,11 @@ import typer
 from layoutrand.cli import options
 from layoutrand.cli.analysis import Host, load_selection, show_selection_problems
 from layoutrand.cli.running import Benchmarks
-from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.plan import BenchmarkPlan, Forecast
+    from layoutrand.analysis.plan import BenchmarkPlan, WidthForecast
 
 HalfWidth = Annotated[
     list[str] | None, typer.Option("--half-width", help="Relative half-width wanted, such as 1%; may be repeated.")
@@ -62,7 +62,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     return 0
 
 
-def show_plans(plans: Sequence[BenchmarkPlan], page: Page) -> None:
+def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
     """What varies and what it costs, then what to do."""
     page.table(
         "The pilot: variation and cost of each level",
@@ -99,7 +99,7 @@ def _level_rows(plan: BenchmarkPlan) -> list[tuple[str, ...]]:
     return rows
 
 
-def _forecast(forecast: Forecast, suffix: str = "") -> str:
+def _forecast(forecast: WidthForecast, suffix: str = "") -> str:
     if forecast.binaries is None:
         return "out of reach"
     return f"{forecast.binaries:,}{' ' + suffix if suffix else ''}, {duration(forecast.seconds)}"

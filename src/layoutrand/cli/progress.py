@@ -19,7 +19,7 @@ from layoutrand.text.quantities import percent, quantity
 
 if TYPE_CHECKING:
     from layoutrand.execute.live import Standing
-    from layoutrand.execute.run_progress import Progress
+    from layoutrand.execute.run_progress import RunProgress
 
 _DRAW_S: Final = 0.25
 """Executions may be shorter than drawing takes, so not each of them is drawn."""
@@ -28,7 +28,7 @@ _LINE_S: Final = 10.0
 _AROUND: Final = 4
 """Lines of the terminal that are not for benchmarks: the bar, the heading, what is left out, the prompt."""
 
-Advance = Callable[["Progress"], None]
+Advance = Callable[["RunProgress"], None]
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def _drawn(terminal: Terminal, confidence: float) -> Iterator[Advance]:
     last = -_DRAW_S
     with Screen(bar, console=console, transient=True, auto_refresh=False) as screen:
 
-        def advance(progress: Progress) -> None:
+        def advance(progress: RunProgress) -> None:
             nonlocal last
             now = time.monotonic()
             if now - last < _DRAW_S and progress.done < progress.total:
@@ -75,7 +75,7 @@ def _drawn(terminal: Terminal, confidence: float) -> Iterator[Advance]:
 def _plain(confidence: float) -> Advance:
     last = time.monotonic()
 
-    def advance(progress: Progress) -> None:
+    def advance(progress: RunProgress) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last < _LINE_S or progress.done == progress.total:
@@ -106,7 +106,7 @@ def _standing(standing: Standing) -> str:
     return f"{standing.benchmark}, {standing.system}: {quantity(standing.mean, standing.unit)}{width} ({binaries})"
 
 
-def _left(progress: Progress) -> str:
+def _left(progress: RunProgress) -> str:
     return time_left(progress.live.remaining_s() if progress.done < progress.total else None)
 
 

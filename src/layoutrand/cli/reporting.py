@@ -45,7 +45,7 @@ class _Question:
     confidence: float
     host: str | None
     directory: Path
-    foreign: importing.Request
+    foreign: importing.ImportOptions
 
 
 def report(  # noqa: PLR0913 - one parameter for each option
@@ -71,7 +71,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.report.html import render
 
     terminal = options.terminal(json=False, quiet=quiet)
-    foreign = importing.Request(imports, format_name, names_are, warmup)
+    foreign = importing.ImportOptions(imports, format_name, names_are, warmup)
     page = _page(
         _Question(
             system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign
@@ -91,7 +91,7 @@ def write_report(directory: Path) -> Path:
     from layoutrand.report.html import render
 
     target = directory / ".layoutrand" / _NAME
-    foreign = importing.Request(None, None, None, None)
+    foreign = importing.ImportOptions(None, None, None, None)
     write_text(target, render(_page(_Question([], [], None, None, "1%", 0.95, None, directory, foreign))))
     return target
 
@@ -136,7 +136,7 @@ def figures(  # noqa: PLR0913 - one parameter for each option
     wanted = _formats(formats)
     if import_format is not None and not imports:
         raise UsageError("--import-format is about files to import; name them with --import")
-    foreign = importing.Request(imports, import_format, names_are, warmup)
+    foreign = importing.ImportOptions(imports, import_format, names_are, warmup)
     page = _page(
         _Question(
             system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign

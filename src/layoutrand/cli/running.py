@@ -14,14 +14,14 @@ import typer
 from layoutrand.cli import building, options
 from layoutrand.cli.failing import Failures
 from layoutrand.cli.notifying import Notify, notifying
-from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.text.quantities import NO_BOUNDS, percent
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
-    from layoutrand.execute.run_progress import Progress, Summary
+    from layoutrand.execute.run_progress import RunProgress, Summary
 
 Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
 
@@ -173,7 +173,7 @@ def _with_itself(  # noqa: PLR0913 - the parts of one question
     return compare_with_itself(of_seeds(selection, seeds), confidence=confidence)
 
 
-def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Page, *, seeds: Sequence[int] = ()) -> None:
+def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *, seeds: Sequence[int] = ()) -> None:
     """Half of each system's binaries against the other half; ``seeds`` where not all that are recorded are judged."""
     from layoutrand.config.seeds import format_seeds
 
@@ -230,7 +230,7 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     )  # fmt: skip
     with open_for_writing(results_path(directory)) as store, show_progress(terminal, confidence) as update:
 
-        def advance(progress: Progress) -> None:
+        def advance(progress: RunProgress) -> None:
             update(progress)
             if progress.execution.status != "ok":
                 failures.happened(progress.execution, terminal)
@@ -258,7 +258,7 @@ def run_message(summary: Summary) -> str:
     )
 
 
-def show_run(summary: Summary, page: Page, told: Failures | None = None) -> None:
+def show_run(summary: Summary, page: Display, told: Failures | None = None) -> None:
     """What was executed; ``told`` knows which failures were shown before."""
     from layoutrand.config.disturbance import explanations
 

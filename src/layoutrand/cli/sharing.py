@@ -11,7 +11,7 @@ import typer
 
 from layoutrand.cli import options
 from layoutrand.cli.showing import in_mib
-from layoutrand.cli.terminal import Page
+from layoutrand.cli.terminal import Display
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def bundle_export(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Put a system's capture from the cache into a directory, and print the digest that names it."""
-    from layoutrand.build.site import Progress
+    from layoutrand.build.site import BuildProgress
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cluster.bundle_command import export_system
     from layoutrand.platform.process import SubprocessRunner
@@ -108,7 +108,7 @@ def bundle_export(  # noqa: PLR0913 - one parameter for each option
     options.must_be_built(config, system)
     done = export_system(
         config, directory, Cache(default_root()), SubprocessRunner(), system=system, folder=folder,
-        jobs=options.count_jobs(jobs), progress=Progress(terminal.say, lambda: None),
+        jobs=options.count_jobs(jobs), progress=BuildProgress(terminal.say, lambda: None),
     )  # fmt: skip
     if json:
         terminal.document(_carried("layoutrand/bundle-export/1", done))
@@ -184,7 +184,7 @@ def _problems(found: Inventory) -> list[dict[str, str]]:
     return [{"path": str(path), "problem": what} for path, what in found.problems]
 
 
-def _warn_of(found: Inventory, page: Page) -> None:
+def _warn_of(found: Inventory, page: Display) -> None:
     for path, what in found.problems[:20]:
         page.warn(f"{path} is left alone: {what}")
     if len(found.problems) > 20:

@@ -13,7 +13,7 @@ from layoutrand.cli import building, options
 from layoutrand.errors import BuildFailed, UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.cache.store import Entry
+    from layoutrand.cache.store import CacheEntry
 
 cache_app = typer.Typer(help="The cache of captures and binaries.", no_args_is_help=True)
 
@@ -168,7 +168,7 @@ def in_mib(size: int) -> str:
     return f"{size / 2**30:.2f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
 
 
-def _ago(entry: Entry) -> str:
+def _ago(entry: CacheEntry) -> str:
     if not entry.used_at:
         return "-"
     minutes = (time.time() - entry.used_at) / 60

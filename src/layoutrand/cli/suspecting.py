@@ -11,14 +11,14 @@ import typer
 from layoutrand.cli import building, options
 from layoutrand.cli.analysis import interval, load_selection, show_selection_problems
 from layoutrand.cli.running import Benchmarks, run_message
-from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
-    from layoutrand.execute.run_progress import Progress
+    from layoutrand.execute.run_progress import RunProgress
     from layoutrand.explain.explain import Confirmed, Laboratory, Unexplained
     from layoutrand.explain.suspects import Explanation
     from layoutrand.model import LayoutName
@@ -142,7 +142,7 @@ def _confirm(  # noqa: PLR0913 - what to confirm, with how much, and where to re
     terminal.say(f"confirming: new layouts from seed {first} on")
     with show_progress(terminal, confidence) as update:
 
-        def advance(progress: Progress) -> None:
+        def advance(progress: RunProgress) -> None:
             update(progress)
             if progress.execution.status != "ok":
                 terminal.fail(f"seed {progress.execution.layout}: {progress.execution.reason}")
@@ -155,7 +155,7 @@ def _confirm(  # noqa: PLR0913 - what to confirm, with how much, and where to re
     return made
 
 
-def show_explanation(found: Explanation | Unexplained, page: Page, *, hint: bool) -> None:
+def show_explanation(found: Explanation | Unexplained, page: Display, *, hint: bool) -> None:
     """What was looked at, the hottest functions, and the suspects, or that there are none; ``hint`` at --confirm."""
     from layoutrand.explain import words
     from layoutrand.explain.explain import Unexplained
@@ -182,7 +182,7 @@ def show_explanation(found: Explanation | Unexplained, page: Page, *, hint: bool
         page.warn(f"{words.title(found)}: {warning}")
 
 
-def _show_suspects(found: Explanation, page: Page, *, hint: bool) -> None:
+def _show_suspects(found: Explanation, page: Display, *, hint: bool) -> None:
     from layoutrand.explain import words
 
     page.table(
@@ -211,7 +211,7 @@ def _show_suspects(found: Explanation, page: Page, *, hint: bool) -> None:
     )
 
 
-def show_confirmations(found: Explanation, confirmed: Confirmed, page: Page) -> None:
+def show_confirmations(found: Explanation, confirmed: Confirmed, page: Display) -> None:
     """What became of the suspects in new layouts."""
     from layoutrand.explain.words import of_confirmation
 

@@ -1,4 +1,4 @@
-"""The tables and sentences of `analyse` and `compare`, on any `Page`."""
+"""The tables and sentences of `analyse` and `compare`, on any `Display`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from layoutrand.cli import importing
-from layoutrand.cli.terminal import Page
+from layoutrand.cli.terminal import Display
 from layoutrand.text.quantities import NO_BOUNDS, changes, ends, percent, quantity
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ KEYS: Final = ("benchmark", "system", "metric")
 Rows = Sequence[tuple[str, ...]]
 
 
-def show_analysis(report: AnalysisReport, page: Page, *, every: bool) -> None:
+def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None:
     """Four tables: means, variation by level, single binaries, controls; then one sentence for each benchmark."""
     from layoutrand.analysis.basis import basis
     from layoutrand.analysis.beside import simulated_beside
@@ -92,7 +92,7 @@ def _over(shown: Sequence[Analysis]) -> _Over:
     return _Over("layouts", "binaries", "What one binary would have shown, and layouts")
 
 
-def show(page: Page, title: str, columns: Sequence[str], rows: Rows) -> None:
+def show(page: Display, title: str, columns: Sequence[str], rows: Rows) -> None:
     """A table without the columns that say nothing: a metric that is always the same goes into the title.
 
     One that would say nothing but whose rows they are is left out.
@@ -110,7 +110,7 @@ def show(page: Page, title: str, columns: Sequence[str], rows: Rows) -> None:
     page.line()
 
 
-def show_nodes(table: NodeTable | None, page: Page) -> None:
+def show_nodes(table: NodeTable | None, page: Display) -> None:
     """What each node did, and a sentence on each that stands out."""
     from layoutrand.analysis import node_words
 
@@ -124,7 +124,7 @@ def show_nodes(table: NodeTable | None, page: Page) -> None:
     page.line()
 
 
-def show_basis(of: Basis | None, page: Page) -> None:
+def show_basis(of: Basis | None, page: Display) -> None:
     """Seeds, counts, layout policy, failures and what was left out."""
     from layoutrand.analysis.basis import sentences
 
@@ -132,7 +132,7 @@ def show_basis(of: Basis | None, page: Page) -> None:
         page.line(sentence)
 
 
-def show_grouped(several: Sequence[tuple[str, str]], page: Page) -> None:
+def show_grouped(several: Sequence[tuple[str, str]], page: Display) -> None:
     """Warnings about samples, each sentence once, with the names of those it is about."""
     groups: dict[str, list[str]] = {}
     for name, warning in several:
@@ -239,7 +239,7 @@ def interval(value: Interval, unit: str | None = None) -> str:
     return ends(value.low, value.high, unit)
 
 
-def show_selection_problems(selection: Selection, warnings: Sequence[str], page: Page) -> None:
+def show_selection_problems(selection: Selection, warnings: Sequence[str], page: Display) -> None:
     """What was left out, and what failed."""
     for warning in dict.fromkeys(warnings):
         page.warn(warning)

@@ -28,7 +28,7 @@ _KEYS = frozenset({"benchmark", "system", "metric", "control"})
 """Columns of names, which every part of a table that is too wide repeats."""
 
 
-class Page(Protocol):
+class Display(Protocol):
     """Something that results can be shown on: the terminal, or a written report."""
 
     def line(self, text: str = "") -> None:
@@ -46,7 +46,7 @@ class Page(Protocol):
 
 @dataclass(frozen=True)
 class Terminal:
-    """A `Page`: ``json`` makes stdout one document, ``quiet`` leaves out everything but results and errors."""
+    """A `Display`: ``json`` makes stdout one document, ``quiet`` leaves out everything but results and errors."""
 
     json: bool
     quiet: bool

@@ -13,7 +13,7 @@ import typer
 from layoutrand.cli import options
 from layoutrand.cli.analysis import Host, load_selection
 from layoutrand.cli.running import Benchmarks
-from layoutrand.cli.terminal import Page, Terminal
+from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _figure(folder: Path, benchmark: str) -> Path:
     return folder / f"{benchmark}.svg"
 
 
-def show_warmup(found: Sequence[Warmup], page: Page) -> None:
+def show_warmup(found: Sequence[Warmup], page: Display) -> None:
     """One row for each benchmark and system, then what it means."""
     from layoutrand.report.braille import style_for
 
@@ -119,7 +119,7 @@ def show_warmup(found: Sequence[Warmup], page: Page) -> None:
             page.warn(f"{name}: {warning}")
 
 
-def show_plots(found: Sequence[Warmup], page: Page, *, width: int) -> None:
+def show_plots(found: Sequence[Warmup], page: Display, *, width: int) -> None:
     """Run sequence, lag plot and autocorrelations of each, beside those of the iterations reordered."""
     from layoutrand.report.braille import beside, style_for
     from layoutrand.report.warmup_figure import pairs

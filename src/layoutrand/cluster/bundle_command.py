@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from layoutrand.build.build import find_order
 from layoutrand.build.earlier_builds import recall_capture
-from layoutrand.build.site import Progress, Site
+from layoutrand.build.site import BuildProgress, Site
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Origins
 from layoutrand.cluster.bundle import Travelled, export_capture, import_capture
@@ -39,7 +39,7 @@ class Carried:
 
 def export_system(  # noqa: PLR0913 - where, with what, and what
     config: Config, project: Path, cache: Cache, runner: Runner, *, system: str, folder: Path, jobs: int,
-    progress: Progress,
+    progress: BuildProgress,
 ) -> Carried:  # fmt: skip
     """Put the capture that a build of the system would use now into the directory.
 

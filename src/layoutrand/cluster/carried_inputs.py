@@ -16,7 +16,7 @@ from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, sh
 
 
 @dataclass(frozen=True)
-class Entry:
+class InputEntry:
     """A file (with ``sha256``), a symbolic link (with ``target``) or a directory (with neither).
 
     ``path`` is relative to the project and may lead above it by leading ".."; ``size`` is in bytes.
@@ -29,25 +29,25 @@ class Entry:
     target: str = ""
 
 
-def described(project: Path, names: Iterable[str]) -> tuple[Entry, ...]:
+def described(project: Path, names: Iterable[str]) -> tuple[InputEntry, ...]:
     """What these relative names are, directories with everything below them; raises `BundleError`."""
-    found: dict[str, Entry] = {}
+    found: dict[str, InputEntry] = {}
     for name in dict.fromkeys(os.path.normpath(name) for name in names):
         with staging_errors("read", project / name):
             path = project / name
             if path.is_dir():
                 # A name that is a link to a directory is carried as the directory, as executions get a copy of it.
-                found[name] = Entry(name, path.stat().st_mode & 0o777)
+                found[name] = InputEntry(name, path.stat().st_mode & 0o777)
                 for below in sorted(path.rglob("*")):
                     entry = _entry(below, os.path.join(name, below.relative_to(path)))
                     found[entry.path] = entry
             else:
-                found[name] = Entry(name, path.stat().st_mode & 0o777, sha256_file(path), path.stat().st_size)
+                found[name] = InputEntry(name, path.stat().st_mode & 0o777, sha256_file(path), path.stat().st_size)
     _check_links(found, project)
     return tuple(found[name] for name in sorted(found))
 
 
-def _check_links(found: Mapping[str, Entry], project: Path) -> None:
+def _check_links(found: Mapping[str, InputEntry], project: Path) -> None:
     """Raise `BundleError` for what would be made through a link on a node: it may lead to files that are not ours."""
     links = {name for name, entry in found.items() if entry.target}
     for name in found if links else ():
@@ -58,18 +58,18 @@ def _check_links(found: Mapping[str, Entry], project: Path) -> None:
             )
 
 
-def _entry(path: Path, name: str) -> Entry:
+def _entry(path: Path, name: str) -> InputEntry:
     name, mode = os.path.normpath(name), path.lstat().st_mode
     if stat.S_ISLNK(mode):
-        return Entry(name, 0o777, target=os.readlink(path))
+        return InputEntry(name, 0o777, target=os.readlink(path))
     if stat.S_ISDIR(mode):
-        return Entry(name, mode & 0o777)
+        return InputEntry(name, mode & 0o777)
     if not stat.S_ISREG(mode):
         raise BundleError(f"{path} is neither a file nor a directory, so it cannot be carried to nodes")
-    return Entry(name, mode & 0o777, sha256_file(path), path.stat().st_size)
+    return InputEntry(name, mode & 0o777, sha256_file(path), path.stat().st_size)
 
 
-def send(entries: Sequence[Entry], project: Path, staging: Staging, *, jobs: int = 1) -> int:
+def send(entries: Sequence[InputEntry], project: Path, staging: Staging, *, jobs: int = 1) -> int:
     """Put the contents into the staging directory, as far as they are not there; how many bytes were written."""
     first = {entry.sha256: entry.path for entry in reversed(entries) if entry.sha256}
 
@@ -85,7 +85,7 @@ def send(entries: Sequence[Entry], project: Path, staging: Staging, *, jobs: int
         return sum(pool.map(put, first))
 
 
-def depth(entries: Iterable[Entry]) -> int:
+def depth(entries: Iterable[InputEntry]) -> int:
     """How many directories above the project the entries lead."""
     return max((_ups(entry.path) for entry in entries), default=0)
 
@@ -94,7 +94,7 @@ def _ups(path: str) -> int:
     return next((n for n, part in enumerate(Path(path).parts) if part != ".."), len(Path(path).parts))
 
 
-def restored(entries: Sequence[Entry], staging: Staging, folder: Path) -> Path:
+def restored(entries: Sequence[InputEntry], staging: Staging, folder: Path) -> Path:
     """The project below ``folder`` with these entries, made whole unless it is there; raises `BundleError`.
 
     Raises `CacheError` where the folder cannot be written.
@@ -124,7 +124,7 @@ def restored(entries: Sequence[Entry], staging: Staging, folder: Path) -> Path:
     return project
 
 
-def _make(entries: Sequence[Entry], staging: Staging, project: Path) -> None:
+def _make(entries: Sequence[InputEntry], staging: Staging, project: Path) -> None:
     for entry in entries:
         path = Path(os.path.normpath(project / entry.path))
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def _make(entries: Sequence[Entry], staging: Staging, project: Path) -> None:
         Path(os.path.normpath(project / entry.path)).chmod(entry.mode)
 
 
-def _directories(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _directories(entries: Iterable[InputEntry]) -> Iterator[InputEntry]:
     return (entry for entry in entries if not entry.sha256 and not entry.target)
 
 

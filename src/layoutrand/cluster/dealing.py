@@ -33,7 +33,7 @@ Heard_contra = TypeVar("Heard_contra", contravariant=True)
 
 
 @dataclass(frozen=True)
-class Problem:
+class TaskProblem:
     """What is wrong with a task: in words, with a log or "".
 
     ``node`` is the one that says it cannot do it, or "".  ``gone`` if the executor takes no task at all any more.
@@ -57,16 +57,16 @@ class Hands(Protocol[P, Heard_contra]):
     def take(self) -> None:
         """Take home what has arrived by now; called again and again while tasks are out."""
 
-    def answered(self, answer: Heard_contra) -> Problem | None:
+    def answered(self, answer: Heard_contra) -> TaskProblem | None:
         """Take home what the task has brought; what is wrong with it, if anything is."""
 
     def left(self, payload: P) -> P | None:
         """The same without what has arrived; None where nothing is left of it."""
 
-    def again(self, payload: P, problem: Problem) -> None:
+    def again(self, payload: P, problem: TaskProblem) -> None:
         """It is given out again."""
 
-    def failed(self, payload: P, attempts: int, problem: Problem) -> None:
+    def failed(self, payload: P, attempts: int, problem: TaskProblem) -> None:
         """It is not given out any more."""
 
 
@@ -118,19 +118,19 @@ class Dealer(Generic[P, A]):
         if left is not None:
             self._again(_Task(left, self._next_attempt(task, left, problem), task.refusers), problem)
 
-    def _outcome(self, future: Future[A]) -> Problem:
+    def _outcome(self, future: Future[A]) -> TaskProblem:
         """Take home what a task has brought; what is wrong with it."""
-        missing = Problem("its task ended, and what it made did not arrive")
+        missing = TaskProblem("its task ended, and what it made did not arrive")
         try:
             answer = future.result()
         except CancelledError:
-            return Problem("its task was cancelled")
+            return TaskProblem("its task was cancelled")
         except Exception as error:  # noqa: BLE001 - a lost worker is another exception with every executor
             self._hands.take()  # a node may be lost when all was done
-            return Problem(f"its task was lost: {_named(error)}", "".join(traceback.format_exception(error)))
+            return TaskProblem(f"its task was lost: {_named(error)}", "".join(traceback.format_exception(error)))
         return self._hands.answered(answer) or missing
 
-    def _next_attempt(self, task: _Task[P], left: P, problem: Problem) -> int:
+    def _next_attempt(self, task: _Task[P], left: P, problem: TaskProblem) -> int:
         if left.size < task.payload.size:
             return 1
         if problem.node and problem.node not in task.refusers:
@@ -140,7 +140,7 @@ class Dealer(Generic[P, A]):
                 return task.attempt
         return task.attempt + 1
 
-    def _again(self, task: _Task[P], problem: Problem) -> None:
+    def _again(self, task: _Task[P], problem: TaskProblem) -> None:
         if task.attempt > self._retries + 1:
             self._hands.failed(task.payload, task.attempt - 1, problem)
             return
@@ -152,7 +152,7 @@ class Dealer(Generic[P, A]):
             future = self._executor.submit(self._function, task.payload)
         except Exception as error:  # noqa: BLE001 - executors raise what they like when they are broken or gone
             words = f"the executor takes nothing any more: {_named(error)}"
-            self._hands.failed(task.payload, task.attempt, Problem(words, traceback.format_exc(), gone=True))
+            self._hands.failed(task.payload, task.attempt, TaskProblem(words, traceback.format_exc(), gone=True))
             return
         self._out[future] = task
         future.add_done_callback(self._ended.put)

@@ -20,7 +20,7 @@ _Kind = Literal["file", "template", "jar", "spec"]
 
 
 @dataclass(frozen=True)
-class Place:
+class InstalledPath:
     """A path that has the same content on every node: ``digest`` says which; ``key`` is what names it to the user.
 
     Of a template the files that match ``exclude`` do not count.
@@ -33,7 +33,7 @@ class Place:
     exclude: tuple[str, ...] = ()
 
 
-def places_of(config: Config, project: Path, systems: Sequence[str]) -> tuple[Place, ...]:
+def places_of(config: Config, project: Path, systems: Sequence[str]) -> tuple[InstalledPath, ...]:
     """The places that executions of these systems need; raises `HostError` or `ConfigError` where one cannot be read.
 
     They are given by absolute paths; what lies within the project is carried instead.
@@ -41,7 +41,7 @@ def places_of(config: Config, project: Path, systems: Sequence[str]) -> tuple[Pl
     return tuple(_with_digest(place) for place in _needed(config, project.resolve(), systems))
 
 
-def check_places(places: Sequence[Place], node: str) -> None:
+def check_places(places: Sequence[InstalledPath], node: str) -> None:
     """Raise `ClusterError` where one is not on this node, or has another content there."""
     for place in places:
         try:
@@ -56,23 +56,23 @@ def check_places(places: Sequence[Place], node: str) -> None:
             )
 
 
-def _needed(config: Config, project: Path, systems: Sequence[str]) -> Iterator[Place]:
+def _needed(config: Config, project: Path, systems: Sequence[str]) -> Iterator[InstalledPath]:
     image, suite = config.build.image, config.suite
     if image is not None and os.path.isabs(image.template):
-        yield Place("template", image.template, "build.image.template", "", tuple(image.exclude))
+        yield InstalledPath("template", image.template, "build.image.template", "", tuple(image.exclude))
     for name in systems:
         folder = config.systems[name].prebuilt
         if folder is not None and os.path.isabs(folder):
             for artefact in config.build.artefacts:
-                yield Place("file", os.path.join(folder, artefact), f"systems.{name}.prebuilt", "")
+                yield InstalledPath("file", os.path.join(folder, artefact), f"systems.{name}.prebuilt", "")
     if suite is not None:
         where = suite.jar if isinstance(suite, DacapoSuite) else str(Path(suite.root).expanduser())
         path = os.path.abspath(project / where)
         kind: _Kind = "jar" if isinstance(suite, DacapoSuite) else "spec"
-        yield Place(kind, path, "suite.jar" if kind == "jar" else "suite.root", "")
+        yield InstalledPath(kind, path, "suite.jar" if kind == "jar" else "suite.root", "")
 
 
-def _with_digest(place: Place) -> Place:
+def _with_digest(place: InstalledPath) -> InstalledPath:
     path = Path(place.path)
     if place.kind == "template":
         digest = images.template_digest(path, place.exclude)
@@ -86,4 +86,4 @@ def _with_digest(place: Place) -> Place:
             digest = sha256_file(path)
         except OSError as error:
             raise HostError(f"cannot read {path}: {error.strerror}") from error
-    return Place(place.kind, place.path, place.key, digest, place.exclude)
+    return InstalledPath(place.kind, place.path, place.key, digest, place.exclude)

@@ -20,7 +20,7 @@ from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
 from layoutrand.cluster.bundle import export_capture
-from layoutrand.cluster.dealing import Dealer, Problem
+from layoutrand.cluster.dealing import Dealer, TaskProblem
 from layoutrand.cluster.linking_node import VERSION, Answer, Chunk, link_chunk
 from layoutrand.cluster.store import Staging
 from layoutrand.config.cluster import Remote
@@ -152,19 +152,19 @@ class _Batch:
     def take(self) -> None:
         """Nothing: binaries are taken home task by task, because to look for each one is a question to a server."""
 
-    def answered(self, answer: Answer) -> Problem | None:
+    def answered(self, answer: Answer) -> TaskProblem | None:
         """Settle what a task has brought."""
         if answer.refused:
-            return Problem(f"node {answer.node} cannot link it: {answer.refused}", answer.refused, answer.node)
+            return TaskProblem(f"node {answer.node} cannot link it: {answer.refused}", answer.refused, answer.node)
         for failed in answer.failed:
             log = self._log(failed.layout, failed.log) if failed.log else None
             message = failed.error.split("\nFull log: ")[0]
             whole = f"on node {answer.node}: {message}" + (f"\nFull log: {log}" if log else "")
             self._settle(failed.layout, self._failure(failed.layout, whole, log))
         left = self.take_home(layout for layout in answer.made if layout not in self.results)
-        return Problem(f"node {answer.node} linked it, but it is not in the staging directory") if left else None
+        return TaskProblem(f"node {answer.node} linked it, but it is not in the staging directory") if left else None
 
-    def again(self, payload: Chunk, problem: Problem) -> None:
+    def again(self, payload: Chunk, problem: TaskProblem) -> None:
         """Say that layouts are given out again, and why."""
         named = ", ".join(str(layout) for layout in payload.layouts)
         artefact = self._linking.link.artefact
@@ -172,7 +172,7 @@ class _Batch:
             f"{self._linking.capture.system}: {artefact}, layout {named}: {problem.brief}; it is given out again"
         )
 
-    def failed(self, payload: Chunk, attempts: int, problem: Problem) -> None:
+    def failed(self, payload: Chunk, attempts: int, problem: TaskProblem) -> None:
         """Record the layouts as failed: they were given out as often as they may be.
 
         One log takes all of a batch, so that failures with one cause are told as one.

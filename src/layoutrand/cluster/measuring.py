@@ -14,7 +14,7 @@ from functools import reduce
 
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
-from layoutrand.cluster.dealing import Dealer, Problem
+from layoutrand.cluster.dealing import Dealer, TaskProblem
 from layoutrand.cluster.measuring_node import execute_bout
 from layoutrand.cluster.pools import Pools
 from layoutrand.cluster.returned import Shelf
@@ -26,8 +26,8 @@ from layoutrand.config.cluster import Engine
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
 from layoutrand.execute.live import Live
-from layoutrand.execute.run_plan import Plan, Request, make_plan
-from layoutrand.execute.run_progress import Known, Progress, Summary, summarised
+from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
+from layoutrand.execute.run_progress import Known, RunProgress, Summary, summarised
 from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.model import Execution, SlotKey
 from layoutrand.results.file import exclusive_use
@@ -47,7 +47,7 @@ class Nodes:
 
 
 def execute_on_nodes(
-    request: Request, *, store: ResultsStore, nodes: Nodes, progress: Callable[[Progress], None], say: Say
+    request: RunRequest, *, store: ResultsStore, nodes: Nodes, progress: Callable[[RunProgress], None], say: Say
 ) -> Summary:
     """Bring the results up to the schedule; ``progress`` is called for each execution that comes home.
 
@@ -83,7 +83,7 @@ class _Home:
     """The submitting side of one call."""
 
     def __init__(  # noqa: PLR0913 - the parts of one call
-        self, plan: Plan, pools: Pools, shelf: Shelf, nodes: Nodes, progress: Callable[[Progress], None], say: Say
+        self, plan: RunPlan, pools: Pools, shelf: Shelf, nodes: Nodes, progress: Callable[[RunProgress], None], say: Say
     ) -> None:  # fmt: skip
         self._plan, self._pools, self._shelf, self._nodes = plan, pools, shelf, nodes
         self._progress, self._say = progress, say
@@ -128,7 +128,7 @@ class _Home:
         if everything:
             self._drop(list(self._seen))
 
-    def answered(self, answer: Ended) -> Problem | None:
+    def answered(self, answer: Ended) -> TaskProblem | None:
         """Record what a bout has left, and tell what its node had to say."""
         self.take()
         for note in answer.notes:
@@ -136,7 +136,7 @@ class _Home:
                 self._told.add((answer.node, note))
                 self._say(f"node {answer.node}: {note}")
         if answer.refused:
-            return Problem(f"node {answer.node} cannot execute it: {answer.refused}", answer.refused, answer.node)
+            return TaskProblem(f"node {answer.node} cannot execute it: {answer.refused}", answer.refused, answer.node)
         return None
 
     def left(self, payload: Bout) -> Bout | None:
@@ -160,11 +160,11 @@ class _Home:
                     break
                 self._arrived(arrival)
 
-    def again(self, payload: Bout, problem: Problem) -> None:
+    def again(self, payload: Bout, problem: TaskProblem) -> None:
         """Say that a bout is given out again, and why."""
         self._say(f"{_named(payload)}: {problem.brief}; given out again")
 
-    def failed(self, payload: Bout, attempts: int, problem: Problem) -> None:
+    def failed(self, payload: Bout, attempts: int, problem: TaskProblem) -> None:
         """Record the executions as lost; where nodes refused, nothing was executed and nothing is recorded.
 
         Raises `ClusterError` where the executor is gone: that says nothing of the executions.
@@ -221,7 +221,7 @@ class _Home:
         del self._open[key], self._came[key]
         self._live.add(execution)
         total = len(self._plan.slots)
-        self._progress(Progress(total - len(self._open), total, execution, self._live))
+        self._progress(RunProgress(total - len(self._open), total, execution, self._live))
 
     def _attempts(self, key: SlotKey) -> Attempts:
         """The attempts at an open slot by now, in their order, whatever the order in which they came home."""

@@ -28,7 +28,7 @@ from layoutrand.errors import ClusterError, DamagedRecord, LayoutrandError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.execute import execute
 from layoutrand.execute.measure import measure
-from layoutrand.execute.run_plan import Place, Request
+from layoutrand.execute.run_plan import NodeOfPool, RunRequest
 from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.host.facts import host_facts, node_name, processor
 from layoutrand.model import Binary, SlotKey
@@ -74,7 +74,7 @@ def _execute(bout: Bout, node: str, say: Callable[[str], None]) -> None:
     # Nothing is executed on a node of another kind than those that were first.
     facts = host_facts()
     shelf = Shelf(staging.root, orders.run)
-    place = Place(node, _same_processor(orders.config, shelf, facts, node))
+    place = NodeOfPool(node, _same_processor(orders.config, shelf, facts, node))
     # What an earlier life of this bout has left on the shelf is not executed again.
     keys = slot_keys(orders, bout)
     attempts = {key: _with_shelved(key, history, shelf) for key, (_, history) in zip(keys, bout.slots, strict=True)}
@@ -177,8 +177,10 @@ def _linked(bout: Bout, orders: Orders, cache: Cache, staging: Staging) -> list[
     return found
 
 
-def _request(orders: Orders, project: Path, binaries: Sequence[Binary], slots: Sequence[Slot], place: Place) -> Request:
-    return Request(
+def _request(
+    orders: Orders, project: Path, binaries: Sequence[Binary], slots: Sequence[Slot], place: NodeOfPool
+) -> RunRequest:
+    return RunRequest(
         config=orders.config, project=project, binaries=binaries, build_failures=(), captures=orders.captures,
         benchmarks=list(dict.fromkeys(slot.benchmark for slot in slots)), retry_failed=orders.retry_failed,
         wait_s=orders.wait_s, share_machine=orders.share_machine, origins=orders.origins,
@@ -186,7 +188,7 @@ def _request(orders: Orders, project: Path, binaries: Sequence[Binary], slots: S
     )  # fmt: skip
 
 
-def _check_definitions(request: Request, orders: Orders, node: str) -> None:
+def _check_definitions(request: RunRequest, orders: Orders, node: str) -> None:
     """Inputs outside the project do not travel: what the node has must be what the home has."""
     chosen = [benchmark for benchmark in request.config.benchmarks if benchmark.name in request.benchmarks]
     found = experiments.definitions(request.config, chosen, request.project)

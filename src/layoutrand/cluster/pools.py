@@ -21,7 +21,7 @@ from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.kept_output import keep_files
-from layoutrand.execute.run_plan import Plan
+from layoutrand.execute.run_plan import RunPlan
 from layoutrand.execute.run_progress import Known, known
 from layoutrand.host.facts import host_facts, processor
 from layoutrand.model import Context, Execution, Experiment, Node, SlotKey
@@ -34,7 +34,7 @@ LOST: Final = "lost"
 class Pools:
     """The experiments of one configuration on nodes, in the results file."""
 
-    def __init__(self, plan: Plan, store: ResultsStore, shelf: Shelf) -> None:
+    def __init__(self, plan: RunPlan, store: ResultsStore, shelf: Shelf) -> None:
         """Record into the store; nothing is read or written yet."""
         self._plan, self._store, self._shelf = plan, store, shelf
         self._config = plan.request.config

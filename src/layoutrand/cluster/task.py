@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from layoutrand.cluster.carried_inputs import Entry
-from layoutrand.cluster.installed import Place
+from layoutrand.cluster.carried_inputs import InputEntry
+from layoutrand.cluster.installed import InstalledPath
 from layoutrand.cluster.store import Staging
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
@@ -42,8 +42,8 @@ class Orders:
 
     run: str
     config: Config
-    inputs: tuple[Entry, ...]
-    places: tuple[Place, ...]
+    inputs: tuple[InputEntry, ...]
+    places: tuple[InstalledPath, ...]
     definitions: Mapping[tuple[str, str], str]
     bundles: Mapping[str, Bundled]
     captures: Mapping[str, str]

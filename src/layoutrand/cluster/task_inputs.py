@@ -23,7 +23,7 @@ from layoutrand.config.cluster import Engine
 from layoutrand.config.config import as_dict
 from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
-from layoutrand.execute.run_plan import Plan
+from layoutrand.execute.run_plan import RunPlan
 from layoutrand.execute.run_progress import Known
 from layoutrand.host.attempts import Attempts
 from layoutrand.linkers.toolbox import Tool
@@ -35,7 +35,7 @@ RUN_DIGITS: Final = 32
 """With how many digits the name of a run begins each of its tokens."""
 
 
-def run_name(plan: Plan) -> str:
+def run_name(plan: RunPlan) -> str:
     """What tells this project's experiment from all others that use the same staging directory."""
     question = replace(experiments.current_experiment(plan.request.config), host="", hostname="")
     place = os.fsencode(plan.request.project.resolve()).hex()
@@ -55,7 +55,7 @@ class Sent:
     bundled: frozenset[str]
     sizes: Mapping[str, int]
 
-    def bouts(self, plan: Plan, pending: Sequence[Slot], known: Known, settings: Engine) -> Iterator[Bout]:
+    def bouts(self, plan: RunPlan, pending: Sequence[Slot], known: Known, settings: Engine) -> Iterator[Bout]:
         """The pending slots for nodes to take, in the order in which they are given out."""
         run, repeat = plan.request.config.run, plan.request.config.run.disturbance.repeat
         due = set(pending)
@@ -84,7 +84,7 @@ class Sent:
 
 
 def send_orders(  # noqa: PLR0913 - what to send, from where, and where to
-    plan: Plan, pending: Sequence[Slot], *, staging: Staging, cache: Cache, jobs: int, node_cache: str, say: Say
+    plan: RunPlan, pending: Sequence[Slot], *, staging: Staging, cache: Cache, jobs: int, node_cache: str, say: Say
 ) -> Sent:
     """Put inputs, captures, binaries that travel and the orders into the staging directory.
 
@@ -132,7 +132,7 @@ def _travels(binary: Binary, bundled: frozenset[str]) -> bool:
 
 
 def _send_binaries(
-    plan: Plan, pending: Sequence[Slot], bundled: frozenset[str], staging: Staging
+    plan: RunPlan, pending: Sequence[Slot], bundled: frozenset[str], staging: Staging
 ) -> tuple[dict[str, int], int]:
     """Sizes of the binaries that travel, by SHA-256, and how many bytes were written for them."""
     sizes: dict[str, int] = {}

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from layoutrand.config.tables import Table
+from layoutrand.config.tables import StrictTable
 
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -27,13 +27,13 @@ def _ours(options: dict[str, str | int | bool]) -> dict[str, str | int | bool]:
 Options = Annotated[dict[str, str | int | bool], AfterValidator(_ours)]
 
 
-class Local(Table):
+class Local(StrictTable):
     """No machine but this one."""
 
     kind: Literal["local"] = "local"
 
 
-class Measure(Table):
+class Measure(StrictTable):
     """How executions are given to nodes.
 
     A task executes ``rounds`` rounds.  All nodes have the processor ``cpu`` (as /proc/cpuinfo calls it), by default
@@ -60,7 +60,7 @@ class DaskMeasure(Measure):
     resource: Text = "measure"
 
 
-class Remote(Table):
+class Remote(StrictTable):
     """What every engine needs.
 
     ``shared`` is a directory that all nodes see under one path; ``cache`` is where each keeps its captures and

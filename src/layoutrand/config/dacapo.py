@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from layoutrand.config.metric import Warmup
-from layoutrand.config.tables import Name, Table
+from layoutrand.config.tables import Name, StrictTable
 
 ALL: Final = "all"
 
@@ -40,7 +40,7 @@ def _listed(value: Any) -> Any:
     return [ALL] if value == ALL else value
 
 
-class DacapoSuite(Table):
+class DacapoSuite(StrictTable):
     """A DaCapo jar, or a harness that takes the same options and prints alike.
 
     ``iterations`` are made in each JVM, of which the first ``warmup`` are warm-up (by default all but the last, as

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from layoutrand.config.schedule import SIMULATED
-from layoutrand.config.tables import Table
+from layoutrand.config.tables import StrictTable
 from layoutrand.model import Execution
 
 TICK_S: Final = 0.01
@@ -33,7 +33,7 @@ _BUSY_SLACK_SHARE: Final = 0.01  # of our own CPU time, which is known exactly a
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class Disturbance(Table):
+class Disturbance(StrictTable):
     """``[run.disturbance]``: from where on an execution counts as disturbed, and how often it is repeated then."""
 
     repeat: Annotated[int, Field(ge=0, le=10)] = 0

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from layoutrand.config.tables import Table
+from layoutrand.config.tables import StrictTable
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
 
@@ -18,7 +18,7 @@ def _below(path: str) -> str:
     return path
 
 
-class Image(Table):
+class Image(StrictTable):
     """What every execution gets a directory of: the files of ``template``, one of them replaced by the layout's own.
 
     ``path`` is where the artefact goes, and ``artefact`` which one, the first by default.  ``exclude`` are patterns of

@@ -6,10 +6,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from layoutrand.config.tables import Table
+from layoutrand.config.tables import StrictTable
 
 
-class DacapoReading(Table):
+class DacapoReading(StrictTable):
     """Lines of DaCapo's harness: ``iterations`` of ``benchmark`` in one JVM, each of them validated.
 
     None lets the harness go on until they converge; then only the last one, which it measures, is a number.
@@ -22,7 +22,7 @@ class DacapoReading(Table):
     harness: str = ""
 
 
-class SpecReading(Table):
+class SpecReading(StrictTable):
     """SPEC CPU's raw results of one benchmark."""
 
     kind: Literal["spec-rsf"]

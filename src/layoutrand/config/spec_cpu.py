@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, field_validator
 
 from layoutrand.config.problems import suggest
-from layoutrand.config.tables import Name, Table
+from layoutrand.config.tables import Name, StrictTable
 
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 Tool = Literal["runcpu", "runspec"]
@@ -24,7 +24,7 @@ output root of its own.
 """
 
 
-class SpecSuite(Table):
+class SpecSuite(StrictTable):
     """An installation of SPEC CPU."""
 
     kind: Literal["spec-cpu"]

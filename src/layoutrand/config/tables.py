@@ -11,7 +11,7 @@ STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 
 
-class Table(BaseModel):
+class StrictTable(BaseModel):
     """A table of layoutrand.toml."""
 
     model_config = STRICT

@@ -15,12 +15,12 @@ from pydantic import Field
 
 from layoutrand.config.metric import Metric, Warmup
 from layoutrand.config.problems import suggest
-from layoutrand.config.tables import Name, Table
+from layoutrand.config.tables import Name, StrictTable
 
 DEFAULT: Final = "default"
 
 
-class ChosenWarmup(Table):
+class ChosenWarmup(StrictTable):
     """One of ``[[warmup]]``: the choice for a benchmark, on one host and of one system where these are given.
 
     ``host`` is the name of the machine as it is recorded with the results.
@@ -31,14 +31,14 @@ class ChosenWarmup(Table):
     host: Annotated[str, Field(min_length=1)] | None = None
     system: Name | None = None
 
-    def is_for(self, place: Place) -> bool:
+    def is_for(self, place: WarmupScope) -> bool:
         """Whether the choice holds for these executions."""
         named = (self.system in {None, place.system}, self.host in {None, place.host})
         return self.benchmark == place.benchmark and all(named)
 
 
 @dataclass(frozen=True)
-class Place:
+class WarmupScope:
     """Which executions are meant: of a benchmark, with a system, on the host of that name."""
 
     benchmark: str
@@ -54,7 +54,7 @@ class InForce:
     setting: str
 
 
-def warmups_in_force(chosen: Sequence[ChosenWarmup], metric: Metric, place: Place) -> dict[str, InForce]:
+def warmups_in_force(chosen: Sequence[ChosenWarmup], metric: Metric, place: WarmupScope) -> dict[str, InForce]:
     """Metric -> what holds for it at this place, for each number that the program prints.
 
     A number with a ``warmup`` of its own keeps it.  For the others the most specific entry of ``chosen`` holds: one for

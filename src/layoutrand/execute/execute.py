@@ -21,8 +21,8 @@ from layoutrand.execute.judge import in_its_words, judge, of_the_program
 from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Outcome
 from layoutrand.execute.observe import Observed, Observer
-from layoutrand.execute.run_plan import Plan, Request, make_plan
-from layoutrand.execute.run_progress import Progress, Summary, known, summarised
+from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
+from layoutrand.execute.run_progress import RunProgress, Summary, known, summarised
 from layoutrand.execute.stage import Stage, command_of, make_room
 from layoutrand.execute.workplace import Workplace, end_leftovers
 from layoutrand.host.attempts import Attempts, is_to_be_repeated, that_count
@@ -43,11 +43,11 @@ class Executor(Protocol):
 
 
 def execute(  # noqa: PLR0913 - what to do, and what to do it with
-    request: Request,
+    request: RunRequest,
     *,
     store: Records,
     executor: Executor,
-    progress: Callable[[Progress], None],
+    progress: Callable[[RunProgress], None],
     say: Callable[[str], None],
     watch: HostWatch | None = None,
     prepare: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
@@ -92,12 +92,12 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
                 history = before.attempts.get(plan.key(slot), Attempts())
                 recorded += _attempts(plan, slot, history, stage, observe, lambda e: store.record(ids, e))
                 live.add(recorded[-1])
-                progress(Progress(done, len(plan.slots), recorded[-1], live))
+                progress(RunProgress(done, len(plan.slots), recorded[-1], live))
     return summarised(plan, store.path, before, recorded, pending=len(pending), executed=len(pending))
 
 
 def _attempts(  # noqa: PLR0913 - the parts of one step
-    plan: Plan, slot: Slot, history: Attempts, stage: Stage,
+    plan: RunPlan, slot: Slot, history: Attempts, stage: Stage,
     observe: Callable[[Command, Slot], Observed], record: Callable[[Execution], None],
 ) -> Iterator[Execution]:  # fmt: skip
     """Execute a slot once, and again as long as it is disturbed and may be repeated; each is recorded, then yielded."""
@@ -115,7 +115,7 @@ def _attempts(  # noqa: PLR0913 - the parts of one step
 
 
 def _machine(
-    request: Request, pending: Sequence[Slot], say: Callable[[str], None]
+    request: RunRequest, pending: Sequence[Slot], say: Callable[[str], None]
 ) -> contextlib.AbstractContextManager[None]:
     """The machine to ourselves, as far as other layoutrands go, where there is anything to measure on it."""
     if request.share_machine or not pending:
@@ -130,7 +130,7 @@ def _observe(observer: Observer, executor: Executor, command: Command, slot: Slo
 
 
 def _execute_slot(
-    plan: Plan, slot: Slot, attempt: int, stage: Stage, observe: Callable[[Command, Slot], Observed]
+    plan: RunPlan, slot: Slot, attempt: int, stage: Stage, observe: Callable[[Command, Slot], Observed]
 ) -> Execution:
     project, workplace = plan.request.project, stage.workplace
     benchmark = plan.benchmarks[slot.benchmark]

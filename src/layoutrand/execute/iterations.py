@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.schedule import NATIVE
-from layoutrand.config.warmup import InForce, Place, warmups_in_force
+from layoutrand.config.warmup import InForce, WarmupScope, warmups_in_force
 from layoutrand.model import Execution, Measurement, SlotKey
 
 
@@ -32,7 +32,7 @@ def key_now(key: SlotKey, former: Mapping[str, str]) -> SlotKey:
 
 def warmups_of(config: Config, benchmark: Benchmark, system: str, host: str) -> dict[str, InForce]:
     """Metric -> iterations that are warm-up, for the numbers that the program prints."""
-    return warmups_in_force(config.warmup, benchmark.metric, Place(benchmark.name, system, host))
+    return warmups_in_force(config.warmup, benchmark.metric, WarmupScope(benchmark.name, system, host))
 
 
 def all_warmup(executions: Sequence[Execution], config: Config, host: str) -> list[str]:

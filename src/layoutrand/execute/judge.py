@@ -21,7 +21,7 @@ from layoutrand.instruments.program_output import first_difference, read_iterati
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
 from layoutrand.suites.expand import judge_suite
 from layoutrand.suites.spec_root import digests_of, text_files
-from layoutrand.suites.verdict import Ended, Verdict
+from layoutrand.suites.verdict import HarnessOutput, Verdict
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
     """Check one finished execution; ``reference`` is the expected standard output, or None for any.
 
     ``warmups`` says for each number that the program prints how many iterations must be exceeded.  A suite's tools are
-    to have executed the artefacts ``given``, of these SHA-256; ``hash_is_sha256`` as in `Ended`.
+    to have executed the artefacts ``given``, of these SHA-256; ``hash_is_sha256`` as in `HarnessOutput`.
     """
     verdict = None
     if benchmark.metric.suite is not None:  # read whatever became of it: the harness knows best why it failed
@@ -115,9 +115,9 @@ def _counted(text: str | None, benchmark: Benchmark) -> tuple[Measurement, ...]:
     return tuple(Measurement(metric, unit, 0, count, warmup=False) for metric, (count, unit) in counts.items())
 
 
-def _ended(outcome: Outcome, workplace: Workplace) -> Ended:
+def _ended(outcome: Outcome, workplace: Workplace) -> HarnessOutput:
     output, messages = (data.decode("utf-8", "backslashreplace") for data in (workplace.stdout(), workplace.stderr()))
-    return Ended(outcome.status, outcome.reason, outcome.returncode, output, messages, files={})
+    return HarnessOutput(outcome.status, outcome.reason, outcome.returncode, output, messages, files={})
 
 
 def _native(outcome: Outcome, metric: Metric) -> list[Measurement]:

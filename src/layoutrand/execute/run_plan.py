@@ -27,7 +27,7 @@ from layoutrand.model import STOCK, Binary, BuildFailure, Execution, Experiment,
 
 
 @dataclass(frozen=True)
-class Place:
+class NodeOfPool:
     """A node of a cluster, by name, and its `layoutrand.host.facts.processor`, which all nodes of its pool have."""
 
     node: str
@@ -35,7 +35,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """What to execute.
 
     ``project`` is the directory of layoutrand.toml; ``captures`` maps each system to the id of its capture;
@@ -66,7 +66,7 @@ class Request:
     jvms: Mapping[tuple[str, LayoutName], JvmFacts] = field(default_factory=dict)
     linked: Mapping[str, Capture] = field(default_factory=dict)
     tools: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    place: Place | None = None
+    place: NodeOfPool | None = None
     slots: Sequence[Slot] | None = None
 
     def experiment(self) -> Experiment:
@@ -86,14 +86,14 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """The request, resolved: every slot that has a binary, and what is needed to execute it.
 
     ``libraries`` are the directories of artefacts that other artefacts need, relative to where all are placed;
     ``hostname`` is the name of this machine.
     """
 
-    request: Request
+    request: RunRequest
     slots: tuple[Slot, ...]
     unbuilt: int
     binaries: Mapping[tuple[str, LayoutName], Mapping[str, Binary]]
@@ -146,7 +146,7 @@ class Plan:
         )  # fmt: skip
 
 
-def make_plan(request: Request, *, here: bool = True) -> Plan:
+def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
     """Resolve the request; raises `UsageError`, `ConfigError` or `HostError`, and executes nothing of the project.
 
     ``here`` is False where other machines execute it, which then check for themselves what only they can know.
@@ -169,7 +169,7 @@ def make_plan(request: Request, *, here: bool = True) -> Plan:
             request.config, benchmarks.values(), {binary.artefact: binary.path for binary in request.binaries},
             Workplace(request.project.resolve() / ".layoutrand" / "work").room.bin,
         )  # fmt: skip
-    return Plan(
+    return RunPlan(
         request=request, slots=startable, unbuilt=len(slots) - len(startable), binaries=binaries,
         benchmarks=benchmarks, definitions=definitions,
         references={
@@ -208,7 +208,7 @@ def _one_layout_each(
     return chosen.values()
 
 
-def _design(request: Request, benchmarks: Mapping[str, Benchmark]) -> Design:
+def _design(request: RunRequest, benchmarks: Mapping[str, Benchmark]) -> Design:
     asked: list[Binary | BuildFailure] = [*request.binaries, *request.build_failures]
     layouts = {item.layout for item in asked}
     systems = {item.system for item in asked}

@@ -10,14 +10,14 @@ from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import key_now, read_now
 from layoutrand.execute.live import Live
-from layoutrand.execute.run_plan import Plan, Request
+from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.host.attempts import Attempts, is_due, that_count
 from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.results.store import Records
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """One execution is done: ``done`` of ``total`` slots are, those recorded by earlier calls included.
 
     ``live`` knows how long the rest will take, and how well each mean is known so far.
@@ -61,13 +61,13 @@ class Known:
     attempts: Mapping[SlotKey, Attempts]
     executions: Sequence[Execution]
 
-    def is_due(self, key: SlotKey, request: Request) -> bool:
+    def is_due(self, key: SlotKey, request: RunRequest) -> bool:
         """Whether the slot is to be executed now."""
         repeat = request.config.run.disturbance.repeat
         return is_due(self.attempts.get(key, Attempts()), repeat=repeat, retry_failed=request.retry_failed)
 
 
-def known(store: Records, experiment: Experiment, plan: Plan) -> Known:
+def known(store: Records, experiment: Experiment, plan: RunPlan) -> Known:
     """Read under today's definitions of the benchmarks, which may be worded otherwise than when it was recorded."""
     request, benchmarks = plan.request, list(plan.benchmarks.values())
     former = experiments.former_definitions(request.config, benchmarks, request.project)
@@ -79,7 +79,7 @@ def known(store: Records, experiment: Experiment, plan: Plan) -> Known:
 
 
 def summarised(  # noqa: PLR0913 - the parts of one record
-    plan: Plan, results: Path, before: Known, recorded: Sequence[Execution], *, pending: int, executed: int,
+    plan: RunPlan, results: Path, before: Known, recorded: Sequence[Execution], *, pending: int, executed: int,
     waiting: int = 0, refusals: Sequence[str] = (),
 ) -> Summary:  # fmt: skip
     """What a call did that found ``before`` and left ``recorded``; of ``pending`` slots ``executed`` are done."""

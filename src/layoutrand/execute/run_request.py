@@ -10,19 +10,19 @@ from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.capture.tools import tools_of
 from layoutrand.config.config import Config
 from layoutrand.execute.images import image_key
-from layoutrand.execute.run_plan import Request
+from layoutrand.execute.run_plan import RunRequest
 
 
 def make_request(  # noqa: PLR0913 - one argument for each choice of the user
     config: Config, project: Path, results: Sequence[SystemBuild], *, benchmarks: Sequence[str], rounds: Sequence[int],
     retry_failed: bool, wait_s: float, share_machine: bool,
-) -> Request:  # fmt: skip
-    """The request to execute what ``results`` built; the arguments are fields of `Request`."""
+) -> RunRequest:  # fmt: skip
+    """The request to execute what ``results`` built; the arguments are fields of `RunRequest`."""
     image = image_key(config, project)
     origins = {
         r.system: origin_of(config, r.system, r.capture.id if r.capture else "", r.binaries, image) for r in results
     }
-    return Request(
+    return RunRequest(
         config=config, project=project, binaries=[binary for result in results for binary in result.binaries],
         build_failures=[failure for result in results for failure in result.failures],
         captures={system: recorded_under(config, system, origin) for system, origin in origins.items()},

@@ -13,7 +13,7 @@ from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF, Slot
 from layoutrand.config.suite_build import SuiteBenchmark
 from layoutrand.execute.images import Images
 from layoutrand.execute.measure import Command
-from layoutrand.execute.run_plan import Plan, Request
+from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.working_conditions import conditions_of
 from layoutrand.execute.workplace import Room, Workplace
 from layoutrand.instruments import perf_stat
@@ -35,13 +35,13 @@ class Stage:
     jdks: JdkProofs
 
     @classmethod
-    def of(cls, request: Request, workplace: Workplace, say: Callable[[str], None]) -> Stage:
+    def of(cls, request: RunRequest, workplace: Workplace, say: Callable[[str], None]) -> Stage:
         """The stage of one call: nothing is made or proved yet."""
         images = Images(request.config, request.project, request.origins, say)
         return cls(workplace, images, JdkProofs(request.config, request.project, request.jvms))
 
 
-def command_of(plan: Plan, slot: Slot, room: Room, padding: int | None) -> Command:
+def command_of(plan: RunPlan, slot: Slot, room: Room, padding: int | None) -> Command:
     """What starts the slot's program in the room; ``padding`` is the size of an environment variable, None for none."""
     benchmark = plan.benchmarks[slot.benchmark]
     places = _places(plan, slot, room)
@@ -64,7 +64,7 @@ def command_of(plan: Plan, slot: Slot, room: Room, padding: int | None) -> Comma
     )  # fmt: skip
 
 
-def make_room(plan: Plan, slot: Slot, stage: Stage) -> Room:
+def make_room(plan: RunPlan, slot: Slot, stage: Stage) -> Room:
     """A new room for one execution, with the image of its layout where there is one."""
     artefacts, benchmark = plan.placed(slot), plan.benchmarks[slot.benchmark]
     files = [plan.request.project / name for name in benchmark.files]
@@ -80,7 +80,7 @@ def make_room(plan: Plan, slot: Slot, stage: Stage) -> Room:
             return room
 
 
-def _places(plan: Plan, slot: Slot, room: Room) -> commands.Places:
+def _places(plan: RunPlan, slot: Slot, room: Room) -> commands.Places:
     artefact = room.bin / plan.binary(slot).artefact
     return commands.Places(
         artefact=str(artefact), artefact_dir=str(artefact.parent), project=str(plan.request.project.resolve()),
@@ -89,14 +89,14 @@ def _places(plan: Plan, slot: Slot, room: Room) -> commands.Places:
     )  # fmt: skip
 
 
-def _home(plan: Plan, slot: Slot, room: Room) -> str:
+def _home(plan: RunPlan, slot: Slot, room: Room) -> str:
     if plan.request.config.build.image is not None:
         return str(room.home)
     folder = plan.request.config.systems[slot.system].prebuilt
     return "" if folder is None else str((plan.request.project / folder).resolve())
 
 
-def _loader(plan: Plan, room: Room) -> dict[str, str]:
+def _loader(plan: RunPlan, room: Room) -> dict[str, str]:
     """How the dynamic linker finds artefacts that others need: the build's tree, where they were linked, is gone."""
     folders = [str(room.bin / folder) for folder in plan.libraries]
     return {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}

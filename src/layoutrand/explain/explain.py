@@ -17,8 +17,8 @@ from layoutrand.config.config import Config
 from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.execute import execute
-from layoutrand.execute.run_plan import Request
-from layoutrand.execute.run_progress import Progress, Summary
+from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
 from layoutrand.explain.hot_functions import Studio, profile_of
@@ -134,7 +134,7 @@ def _measured(sample: Sample, selection: Selection, binaries: dict[LayoutName, B
 
 def _request(
     laboratory: Laboratory, config: Config, built: SystemBuild, benchmark: str, rounds: Sequence[int]
-) -> Request:
+) -> RunRequest:
     return make_request(
         config, laboratory.project, [built], benchmarks=[benchmark], rounds=rounds, retry_failed=False,
         wait_s=laboratory.wait_s, share_machine=laboratory.share_machine,
@@ -143,7 +143,7 @@ def _request(
 
 def confirm(  # noqa: PLR0913 - what to confirm, with how much, and who is told
     explanation: Explanation, laboratory: Laboratory, *, count: int, first: int,
-    confidence: float, progress: Callable[[Progress], None],
+    confidence: float, progress: Callable[[RunProgress], None],
 ) -> Confirmed:  # fmt: skip
     """Execute ``count`` new layouts on each side of each suspect, from seed ``first`` on, and compare.
 

@@ -15,7 +15,7 @@ from layoutrand.config.schedule import CALLGRIND, PERF_RECORD, Slot
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
 from layoutrand.execute.execute import Executor
 from layoutrand.execute.measure import Outcome
-from layoutrand.execute.run_plan import Plan, Request, make_plan
+from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
 from layoutrand.execute.stage import Stage, command_of, make_room
 from layoutrand.execute.workplace import Room, Workplace, end_leftovers
 from layoutrand.explain.hotness import segments
@@ -57,7 +57,7 @@ class Studio:
         return dict(zip(symbols, lines, strict=True)) if len(lines) == len(symbols) else {}
 
 
-def profile_of(request: Request, system: str, benchmark: str, studio: Studio) -> Profile:
+def profile_of(request: RunRequest, system: str, benchmark: str, studio: Studio) -> Profile:
     """The profile of the identity binary of one system on one benchmark, from an earlier call or made now.
 
     ``request`` has that binary and those of everything that is executed with it.  Raises `AnalysisError` where the
@@ -100,7 +100,7 @@ def _results(project: Path) -> Path:
     return path
 
 
-def _key(plan: Plan, slot: Slot, profiler: Profiler) -> str:
+def _key(plan: RunPlan, slot: Slot, profiler: Profiler) -> str:
     placed = sorted((artefact, binary.sha256) for artefact, binary in plan.placed(slot).items())
     definition = sorted(
         digest for (benchmark, _instrument), digest in plan.definitions.items() if benchmark == slot.benchmark
@@ -111,7 +111,7 @@ def _key(plan: Plan, slot: Slot, profiler: Profiler) -> str:
     )
 
 
-def _profile(plan: Plan, slot: Slot, workplace: Workplace, studio: Studio) -> Profile:
+def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, studio: Studio) -> Profile:
     binary = plan.binary(slot)
     stage = Stage.of(plan.request, workplace, studio.say)
     room = make_room(plan, slot, stage)
@@ -147,7 +147,7 @@ def _profile(plan: Plan, slot: Slot, workplace: Workplace, studio: Studio) -> Pr
     return made
 
 
-def _check(outcome: Outcome, plan: Plan, slot: Slot, workplace: Workplace, profiler: Profiler) -> None:
+def _check(outcome: Outcome, plan: RunPlan, slot: Slot, workplace: Workplace, profiler: Profiler) -> None:
     reason = outcome.reason
     reference = plan.references.get(slot.benchmark)
     if outcome.status == "ok" and reference is not None:
@@ -159,7 +159,7 @@ def _check(outcome: Outcome, plan: Plan, slot: Slot, workplace: Workplace, profi
         )
 
 
-def _places(plan: Plan, room: Room, binary: Binary) -> tuple[str, ...]:
+def _places(plan: RunPlan, room: Room, binary: Binary) -> tuple[str, ...]:
     """Under which names the artefact may be executed."""
     image = plan.request.config.build.image
     inside = () if image is None else (str(room.home / image.path),)

@@ -20,7 +20,7 @@ _MUCH_STEAL: Final = 0.005
 
 
 @dataclass(frozen=True)
-class Problem:
+class HostProblem:
     """Something in the way: how much, what, and the command (or step) that mends it."""
 
     severity: Severity
@@ -28,7 +28,9 @@ class Problem:
     mend: str
 
 
-def host_problems(facts: Mapping[str, Any], settings: Mapping[str, Any], state: Mapping[str, Any]) -> Iterator[Problem]:
+def host_problems(
+    facts: Mapping[str, Any], settings: Mapping[str, Any], state: Mapping[str, Any]
+) -> Iterator[HostProblem]:
     """The worst first; ``facts``, ``settings`` and ``state`` are those of `layoutrand.host.facts` and `host_watch`.
 
     What the machine does not tell is no problem.
@@ -41,10 +43,10 @@ def host_problems(facts: Mapping[str, Any], settings: Mapping[str, Any], state: 
 _Values = Mapping[str, Any]
 
 
-def _clock(facts: _Values, settings: _Values, _state: _Values) -> Iterator[Problem]:
+def _clock(facts: _Values, settings: _Values, _state: _Values) -> Iterator[HostProblem]:
     governors = settings.get("governors") or [g for g in [facts.get("governor")] if g]
     if slow := [name for name in governors if name != "performance"]:
-        yield Problem(
+        yield HostProblem(
             "warning", f"the CPU frequency governor is {', '.join(slow)}: clocks change while you measure",
             f"echo performance | sudo tee {_CPUS}/cpufreq/policy*/scaling_governor; {TUNE}",
         )  # fmt: skip
@@ -53,104 +55,104 @@ def _clock(facts: _Values, settings: _Values, _state: _Values) -> Iterator[Probl
         command = (
             f"echo 1 | sudo tee {_CPUS}/intel_pstate/no_turbo" if intel else f"echo 0 | sudo tee {_CPUS}/cpufreq/boost"
         )
-        yield Problem(
+        yield HostProblem(
             "note", "turbo is on: clocks depend on temperature and on what other cores do", f"{command}; {TUNE}"
         )
     if facts.get("frequency_driver") is None and not settings.get("virtual"):
-        yield Problem(
+        yield HostProblem(
             "note", "no frequency driver is loaded: clocks can neither be fixed nor recorded",
             "switch frequency scaling on in the firmware's setup, or measure outside the container",
         )  # fmt: skip
     if (source := facts.get("clocksource")) in _SLOW_CLOCKS:
-        yield Problem(
+        yield HostProblem(
             "warning", f"the clock is {source}, which takes microseconds to read: programs that read it often suffer",
             "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource "
             "(where the kernel found tsc unstable, it has its reasons: see dmesg)",
         )  # fmt: skip
     if settings.get("on_battery"):
-        yield Problem("warning", "the machine runs on battery, so its clocks are limited", "plug it in")
+        yield HostProblem("warning", "the machine runs on battery, so its clocks are limited", "plug it in")
 
 
-def _work(_facts: _Values, settings: _Values, state: _Values) -> Iterator[Problem]:
+def _work(_facts: _Values, settings: _Values, state: _Values) -> Iterator[HostProblem]:
     cpus = _facts.get("cpus_allowed") or 1
     load = state.get("load1")
     found = disturbances(state, Disturbance())
     if "busy" in found:
         pids = " ".join(str(process["pid"]) for process in state.get("processes", ()))
         whose = f": `systemctl status {pids}` says which it is" if pids else ""
-        yield Problem("warning", sentence("busy", state), f"{_WAIT}, or stop the service that it is of{whose}")
+        yield HostProblem("warning", sentence("busy", state), f"{_WAIT}, or stop the service that it is of{whose}")
     elif load is not None and load > 0.5 * cpus:
-        yield Problem("warning", f"the load is {load:.1f} on {cpus} cores", _WAIT)
+        yield HostProblem("warning", f"the load is {load:.1f} on {cpus} cores", _WAIT)
     if settings.get("swap_used_bytes"):
         mib = settings["swap_used_bytes"] >> 20
-        yield Problem(
+        yield HostProblem(
             "warning", f"{mib} MiB of memory are swapped out: executions may wait for the disk",
             "sudo swapoff -a && sudo swapon -a (where free memory holds it)",
         )  # fmt: skip
 
 
-def _virtual(_facts: _Values, settings: _Values, state: _Values) -> Iterator[Problem]:
+def _virtual(_facts: _Values, settings: _Values, state: _Values) -> Iterator[HostProblem]:
     share = settings.get("steal_share") or 0.0
     now = "steal" in disturbances(state, Disturbance())
     if now or share > _MUCH_STEAL:
         what = sentence("steal", state) if now else f"the hypervisor took {share:.1%} of the CPU time since the start"
-        yield Problem(
+        yield HostProblem(
             "warning", f"{what}: wall times contain the neighbours' work",
             "measure while they are quiet, or on bare metal; metric = { cachegrind = true } is immune",
         )  # fmt: skip
     elif settings.get("virtual"):
-        yield Problem(
+        yield HostProblem(
             "note", "a virtual machine: neighbours disturb wall times; metric = { cachegrind = true } is immune",
             "measure on bare metal where wall time is what matters",
         )  # fmt: skip
 
 
-def _memory(facts: _Values, _settings: _Values, _state: _Values) -> Iterator[Problem]:
+def _memory(facts: _Values, _settings: _Values, _state: _Values) -> Iterator[HostProblem]:
     if (aslr := facts.get("aslr")) in {0, 1}:
         what = "off" if aslr == 0 else "on in part only (no random heap)"
-        yield Problem(
+        yield HostProblem(
             "warning", f"address-space randomisation is {what} on the whole machine: executions repeat one placement "
             "of stack, heap and libraries, and its luck counts as the program's",
             "echo 2 | sudo tee /proc/sys/kernel/randomize_va_space (run.aslr switches it off for executions alone)",
         )  # fmt: skip
     if "[always]" in (facts.get("transparent_hugepages") or ""):
-        yield Problem(
+        yield HostProblem(
             "note", "transparent huge pages are always on: whether an execution gets some depends on free memory",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
         )  # fmt: skip
 
 
-def _cores(facts: _Values, _settings: _Values, _state: _Values) -> Iterator[Problem]:
+def _cores(facts: _Values, _settings: _Values, _state: _Values) -> Iterator[HostProblem]:
     if facts.get("smt"):
-        yield Problem(
+        yield HostProblem(
             "note", "SMT is on: two CPUs share one core, and slow each other down",
             'cpu = "auto" under [run] takes a core by itself, and others are kept off it by '
             f"echo off | sudo tee {_CPUS}/smt/control",
         )  # fmt: skip
     if (facts.get("cpus") or 0) >= _WORTH_ISOLATING and not facts.get("isolated_cpus"):
         last = facts["cpus"] - 1
-        yield Problem(
+        yield HostProblem(
             "note", "no CPU is isolated: the scheduler may put other work on any of them",
             f"add isolcpus={last} nohz_full={last} to the kernel's command line, and cpu = [{last}] under [run]",
         )  # fmt: skip
 
 
-def _counters(_facts: _Values, settings: _Values, _state: _Values) -> Iterator[Problem]:
+def _counters(_facts: _Values, settings: _Values, _state: _Values) -> Iterator[HostProblem]:
     if not settings.get("hardware_counters"):
         return
     paranoid = settings.get("perf_event_paranoid")
     if paranoid is not None and paranoid > 2:
-        yield Problem(
+        yield HostProblem(
             "note", f"hardware counters are closed to ordinary users (perf_event_paranoid is {paranoid})",
             f"echo 2 | sudo tee /proc/sys/kernel/perf_event_paranoid; {TUNE}",
         )  # fmt: skip
     if settings.get("nmi_watchdog"):
-        yield Problem(
+        yield HostProblem(
             "note", "the NMI watchdog occupies a hardware counter and interrupts every CPU",
             f"echo 0 | sudo tee /proc/sys/kernel/nmi_watchdog; {TUNE}",
         )  # fmt: skip
 
 
-_CHECKS: Final[tuple[Callable[[_Values, _Values, _Values], Iterator[Problem]], ...]] = (
+_CHECKS: Final[tuple[Callable[[_Values, _Values, _Values], Iterator[HostProblem]], ...]] = (
     _clock, _work, _virtual, _memory, _cores, _counters,
 )  # fmt: skip

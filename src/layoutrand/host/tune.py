@@ -12,7 +12,7 @@ from typing import Any
 
 from layoutrand.errors import HostError
 from layoutrand.host.tuning import UNDO, Restored, Tuning
-from layoutrand.host.undo_record import Change, Record
+from layoutrand.host.undo_record import Change, UndoRecord
 from layoutrand.platform.interrupts import noted_interrupts
 
 Say = Callable[[str], None]
@@ -72,7 +72,7 @@ def settle(tuning: Tuning, warn: Say) -> None:
         warn(f"{error}; settings are still changed, and `{UNDO}` restores them")
 
 
-def standing(tuning: Tuning) -> tuple[Record, str] | None:
+def standing(tuning: Tuning) -> tuple[UndoRecord, str] | None:
     """The record of what is changed now, and a sentence about it; None where nothing is."""
     record = tuning.record()
     if record is None:
@@ -87,7 +87,7 @@ def standing(tuning: Tuning) -> tuple[Record, str] | None:
     return record, f"`run --tune` (process {record.pid}) has changed settings while it measures ({changed})"
 
 
-def changes_document(record: Record, sentence: str) -> dict[str, Any]:
+def changes_document(record: UndoRecord, sentence: str) -> dict[str, Any]:
     """What is changed now, for `doctor --json`."""
     return {"pid": record.pid, "keep": record.keep, "what": sentence, "changes": [vars(c) for c in record.changes]}
 

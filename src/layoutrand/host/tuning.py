@@ -16,7 +16,7 @@ from typing import Final
 from layoutrand.errors import HostError
 from layoutrand.host.undo_record import (
     Change,
-    Record,
+    UndoRecord,
     boot_id,
     find_record,
     process_started,
@@ -79,21 +79,21 @@ class Tuning:
         ours = [change for change in wanted if os.access(self._root / change.path, os.W_OK)]
         return Offer(tuple(ours), tuple(change for change in wanted if change not in ours))
 
-    def record(self) -> Record | None:
+    def record(self) -> UndoRecord | None:
         """What is changed now; raises `HostError` where the record cannot be read."""
         found = find_record(self._places)
         return None if found is None else found[1]
 
-    def is_of_this_boot(self, record: Record) -> bool:
+    def is_of_this_boot(self, record: UndoRecord) -> bool:
         """Whether the machine runs since before the record was written: a restart undoes all changes."""
         return record.boot_id == boot_id(self._root)
 
-    def apply(self, changes: Sequence[Change], *, keep: bool) -> Record:
+    def apply(self, changes: Sequence[Change], *, keep: bool) -> UndoRecord:
         """Make the changes, all or none; raises `HostError` where one fails, or where there is a record already."""
         if find_record(self._places) is not None:
             raise HostError(f"settings are changed already; `{UNDO}` restores them")
         pid = os.getpid()
-        record = Record(boot_id(self._root), pid, process_started(pid) or 0, keep, tuple(changes))
+        record = UndoRecord(boot_id(self._root), pid, process_started(pid) or 0, keep, tuple(changes))
         write_record(self._places[0], record)
         for change in changes:
             try:

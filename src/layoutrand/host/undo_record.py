@@ -35,7 +35,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Record:
+class UndoRecord:
     """What was changed, in this order, since which start of the machine and by which process.
 
     ``started`` is when that process was started, in ticks since the machine's start: numbers of processes come again.
@@ -66,7 +66,7 @@ def record_places() -> list[Path]:
     return [place / _NAME for place in places]
 
 
-def find_record(places: Sequence[Path]) -> tuple[Path, Record] | None:
+def find_record(places: Sequence[Path]) -> tuple[Path, UndoRecord] | None:
     """The record and where it is; raises `HostError` for one that cannot be read."""
     for path in places:
         try:
@@ -85,13 +85,13 @@ def find_record(places: Sequence[Path]) -> tuple[Path, Record] | None:
     return None
 
 
-def _decoded(value: dict[str, Any]) -> Record:
+def _decoded(value: dict[str, Any]) -> UndoRecord:
     if value.pop("schema") != _SCHEMA:
         raise ValueError(value)
-    return Record(**value | {"changes": tuple(Change(**change) for change in value["changes"])})
+    return UndoRecord(**value | {"changes": tuple(Change(**change) for change in value["changes"])})
 
 
-def write_record(path: Path, record: Record) -> None:
+def write_record(path: Path, record: UndoRecord) -> None:
     """Put the record in its place and on the disk; raises `HostError` where there is one already, or none can be."""
     value = {"schema": _SCHEMA, **asdict(record)}
     try:

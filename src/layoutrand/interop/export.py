@@ -11,7 +11,7 @@ from layoutrand.analysis.selection import Sample, Selection
 from layoutrand.build.build_document import build_failure_json
 from layoutrand.errors import AnalysisError
 from layoutrand.interop import exports
-from layoutrand.interop.rows import FailedRun, Imported, Row
+from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber
 from layoutrand.model import IDENTITY, STOCK, Execution
 from layoutrand.text.foreign_fields import plain
 
@@ -54,7 +54,7 @@ def export(selection: Selection, format_name: str, metrics: Sequence[str]) -> Ex
 def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
     """Every number of these samples' metrics, warm-up too, in the order of the samples; and the failed executions."""
     numbers: dict[tuple[str, str, str, str], int] = {}
-    measured: dict[tuple[str, str, str, str], list[Row]] = {}
+    measured: dict[tuple[str, str, str, str], list[ImportedNumber]] = {}
     wanted = {(s.system, s.benchmark, s.instrument, s.metric): s for s in samples}
     failures = []
     for execution in sorted(selection.executions, key=lambda e: (e.round, e.repetition)):
@@ -67,7 +67,7 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
             key = (*slot[:3], m.metric)
             if key in wanted:
                 measured.setdefault(key, []).append(
-                    Row(
+                    ImportedNumber(
                         system=execution.system, benchmark=execution.benchmark, instrument=execution.instrument,
                         binary=str(execution.layout), execution=number, iteration=m.iteration, value=m.value,
                         metric=m.metric, unit=m.unit, better=wanted[key].better, warmup=m.warmup, node=execution.node,

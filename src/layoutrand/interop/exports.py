@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from layoutrand.errors import UsageError
 from layoutrand.interop.pyperf import SEED_KEY
-from layoutrand.interop.rows import Imported, Row
+from layoutrand.interop.rows import Imported, ImportedNumber
 from layoutrand.interop.table import COLUMNS, OK, SCHEMA
 from layoutrand.model import IDENTITY, STOCK, WALL_METRIC
 
@@ -67,7 +67,7 @@ def as_json(content: Imported, facts: Mapping[str, Any]) -> str:
     return json.dumps({"schema": SCHEMA, **facts, "rows": records(content)}, indent=1, allow_nan=False) + "\n"
 
 
-def as_benchstat(rows: Iterable[Row], facts: Mapping[str, str]) -> str:
+def as_benchstat(rows: Iterable[ImportedNumber], facts: Mapping[str, str]) -> str:
     """Go's benchmark format, for benchstat: systems are told apart by the configuration key ``system``."""
     binaries: dict[str, dict[tuple[str, str], dict[str, dict[int, list[float]]]]] = {}
     directions: dict[str, str] = {}
@@ -100,19 +100,19 @@ def _go_name(benchmark: str) -> str:
     return "Benchmark" + (name[0].upper() if name[0].isalpha() else f"_{name[0]}") + name[1:]
 
 
-def _go_unit(row: Row) -> str:
+def _go_unit(row: ImportedNumber) -> str:
     name = re.sub(r"\s", "_", row.metric)
     if row.unit == "s":
         return "sec/op" if row.metric == WALL_METRIC else f"{name.removesuffix('_s')}-sec/op"
     return f"{name.removesuffix('_bytes')}-bytes/op" if row.unit == "B" else name
 
 
-def as_pyperf(rows: Sequence[Row]) -> str:
+def as_pyperf(rows: Sequence[ImportedNumber]) -> str:
     """pyperf's JSON of one system; raises `UsageError` for several, and for what pyperf cannot hold."""
     systems = list(dict.fromkeys(row.system for row in rows))
     if len(systems) > 1:
         raise UsageError(f"pyperf tells systems apart by files: choose one of {', '.join(systems)} with --system")
-    benchmarks: dict[tuple[str, str], dict[tuple[str, int], list[Row]]] = {}
+    benchmarks: dict[tuple[str, str], dict[tuple[str, int], list[ImportedNumber]]] = {}
     for row in rows:
         if row.binary not in {STOCK, IDENTITY}:
             runs = benchmarks.setdefault((row.benchmark, row.metric), {})
@@ -131,7 +131,7 @@ def as_pyperf(rows: Sequence[Row]) -> str:
     return json.dumps({"version": "1.0", "benchmarks": document}, allow_nan=False) + "\n"
 
 
-def _pyperf_run(run: Sequence[Row]) -> dict[str, Any]:
+def _pyperf_run(run: Sequence[ImportedNumber]) -> dict[str, Any]:
     for row in run:
         if row.unit not in _PYPERF_UNITS and not row.value.is_integer():
             raise UsageError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutrand.interop.rows import FailedRun, Imported, Row, json_number, member, once
+from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber, json_number, member, once
 from layoutrand.model import WALL_METRIC
 from layoutrand.text.foreign_fields import plain, unreadable
 
@@ -25,7 +25,7 @@ def recognise(document: Any) -> bool:
 
 def parse(document: Any, source: str) -> Imported:
     """Rows of all commands, each a benchmark; raises `UnreadableResults`."""
-    rows: list[Row] = []
+    rows: list[ImportedNumber] = []
     failures: list[FailedRun] = []
     seen: set[str] = set()
     for place, result in enumerate(member(document, "results", list, source, "the document")):
@@ -44,10 +44,10 @@ def parse(document: Any, source: str) -> Imported:
                 failures.append(FailedRun(name, "signal" if code is None else "exit", reason, run))
                 continue
             value = json_number(time, source, f"{where}, time {run}")
-            rows.append(Row(name, value, WALL_METRIC, "s", run))
+            rows.append(ImportedNumber(name, value, WALL_METRIC, "s", run))
             if memory:
                 size = json_number(memory[run], source, f"{where}, memory_usage_byte {run}")
-                rows.append(Row(name, size, "max_rss_bytes", "B", run))
+                rows.append(ImportedNumber(name, size, "max_rss_bytes", "B", run))
     return Imported(tuple(rows), tuple(failures))
 
 

@@ -11,7 +11,7 @@ from layoutrand.analysis.selection import Executions, Sample
 from layoutrand.config.metric import Better
 from layoutrand.errors import UsageError
 from layoutrand.interop.import_spec import layout_of
-from layoutrand.interop.rows import Row
+from layoutrand.interop.rows import ImportedNumber
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
 
 UNNAMED: Final = "unnamed"
@@ -23,11 +23,11 @@ class FileRow:
     """A row, and the number of the file it is from: executions of two files are different ones."""
 
     file: int
-    row: Row
+    row: ImportedNumber
 
 
 _Key = tuple[str, str, str, str]
-_Places = dict[tuple[int, int], list[tuple[int, Row]]]
+_Places = dict[tuple[int, int], list[tuple[int, ImportedNumber]]]
 _Unit = tuple[str, Better]
 
 
@@ -102,7 +102,7 @@ def _sample(key: _Key, table: Mapping[str, _Places], unit: _Unit, warmup: int, *
     )  # fmt: skip
 
 
-def _iterations(run: Sequence[tuple[int, Row]], warmup: int) -> tuple[float, ...]:
+def _iterations(run: Sequence[tuple[int, ImportedNumber]], warmup: int) -> tuple[float, ...]:
     ordered = sorted(run, key=lambda pair: pair[0])
     return tuple(row.value for _, row in ordered[warmup:] if not row.warmup)
 

@@ -18,7 +18,7 @@ from layoutrand.errors import UsageError
 from layoutrand.interop.formats import parse
 from layoutrand.interop.import_spec import EVERY, Wanted, layout_of, parse_import
 from layoutrand.interop.imported_samples import UNNAMED, FileRow, samples
-from layoutrand.interop.rows import FailedRun, Imported, Row
+from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.text.foreign_fields import plain
@@ -60,7 +60,7 @@ def import_selection(question: ImportQuestion) -> Selection:
     _check_binaries(files)
     rows = [FileRow(number, row) for number, file in enumerate(files) for row in file.content.rows]
     failures = [(file, failure) for file in files for failure in file.content.failures]
-    everything: list[Row | FailedRun] = [*(item.row for item in rows), *(failure for _, failure in failures)]
+    everything: list[ImportedNumber | FailedRun] = [*(item.row for item in rows), *(failure for _, failure in failures)]
     known = list(dict.fromkeys(item.system for item in everything))
     systems = choose("system", match_names("system", list(question.systems), known), known)
     benchmarks = choose(
@@ -121,7 +121,7 @@ def _read(wanted: Wanted, question: ImportQuestion) -> _File:
 
 def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -> Imported:
     """Systems and binaries under their final names."""
-    everything: list[Row | FailedRun] = [*content.rows, *content.failures]
+    everything: list[ImportedNumber | FailedRun] = [*content.rows, *content.failures]
     own = sorted({item.system for item in everything if item.system})
     if names_are == "systems" and own:
         raise UsageError(f"{shown} names its systems itself ({', '.join(own)}); leave out --names-are")
@@ -131,13 +131,13 @@ def _named(content: Imported, wanted: Wanted, shown: str, names_are: NamesAre) -
         raise UsageError(f"{shown} says itself which seed each number is of; give it none")
     given = wanted.name if wanted.name is not None else _stem(shown)
 
-    def final(item: Row | FailedRun) -> tuple[str, str, str]:
+    def final(item: ImportedNumber | FailedRun) -> tuple[str, str, str]:
         system = given if wanted.name is not None else item.system or given
         benchmark = item.benchmark
         if names_are == "systems":
             system, benchmark = item.benchmark, given
         system = f"{system}-{item.variant}" if item.variant else system
-        fingerprint = item.fingerprint[:16] if isinstance(item, Row) else ""
+        fingerprint = item.fingerprint[:16] if isinstance(item, ImportedNumber) else ""
         binary = wanted.seed if wanted.seed is not None else item.binary or fingerprint
         return plain(system), plain(benchmark), plain(binary)
 
@@ -177,7 +177,7 @@ def _check_binaries(files: Sequence[_File]) -> None:
 
 def _copies(files: Sequence[_File]) -> list[str]:
     """A warning where files hold the same numbers: right for counts that never vary, wrong for times."""
-    contents: dict[tuple[Row, ...], _File] = {}
+    contents: dict[tuple[ImportedNumber, ...], _File] = {}
     for file in files:
         measured = tuple(replace(row, system="", binary="") for row in file.content.rows)
         if measured and (other := contents.setdefault(measured, file)) is not file:
@@ -188,7 +188,7 @@ def _copies(files: Sequence[_File]) -> list[str]:
     return []
 
 
-def _check_fingerprints(rows: Iterable[Row]) -> None:
+def _check_fingerprints(rows: Iterable[ImportedNumber]) -> None:
     """A harness that did not notice the seed executes the first binary again and again: its digest tells."""
     seen: dict[tuple[str, str, str], str] = {}
     for row in rows:
@@ -201,7 +201,7 @@ def _check_fingerprints(rows: Iterable[Row]) -> None:
 
 
 def _source(file: _File) -> Source:
-    everything: list[Row | FailedRun] = [*file.content.rows, *file.content.failures]
+    everything: list[ImportedNumber | FailedRun] = [*file.content.rows, *file.content.failures]
     systems = dict.fromkeys(item.system for item in everything)
     binary = None if file.wanted.seed is None else layout_of(file.wanted.seed)
     return Source(file.shown, file.format, tuple(systems), binary)

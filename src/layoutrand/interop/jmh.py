@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from layoutrand.config.metric import Better
-from layoutrand.interop.rows import Imported, Row, in_base_unit, json_number, member, once, shown
+from layoutrand.interop.rows import Imported, ImportedNumber, in_base_unit, json_number, member, once, shown
 from layoutrand.text.foreign_fields import plain, unreadable
 
 _METRICS: Final = {"thrpt": "throughput", "avgt": "time_per_op", "sample": "sampled_time_per_op", "ss": "single_shot"}
@@ -28,7 +28,7 @@ def parse(document: Any, source: str) -> Imported:
     """Rows of all results; raises `UnreadableResults`."""
     if not isinstance(document, list) or not document:
         raise unreadable(source, f"the document is {shown(document)}; expected JMH's array of results")
-    rows: list[Row] = []
+    rows: list[ImportedNumber] = []
     remarks: list[str] = []
     seen: set[str] = set()
     for place, result in enumerate(document):
@@ -57,7 +57,7 @@ def _name(result: Any, source: str, where: str) -> str:
     return name + "".join(f",{plain(str(key))}={plain(str(value))}" for key, value in params.items())
 
 
-def _rows(metric: Any, benchmark: str, name: str, source: str, where: str) -> list[Row]:
+def _rows(metric: Any, benchmark: str, name: str, source: str, where: str) -> list[ImportedNumber]:
     unit, factor, better = _unit(member(metric, "scoreUnit", str, source, where))
     histogram = "rawDataHistogram" in metric
     raw = member(metric, "rawDataHistogram" if histogram else "rawData", list, source, where)
@@ -69,7 +69,7 @@ def _rows(metric: Any, benchmark: str, name: str, source: str, where: str) -> li
             place = f"{where}, fork {fork}, iteration {iteration}"
             number = _histogram_mean(score, source, place) if histogram else json_number(score, source, place)
             value = number * factor if factor >= 1 else number / round(1 / factor)
-            rows.append(Row(benchmark, value, name, unit, fork, iteration, better=better))
+            rows.append(ImportedNumber(benchmark, value, name, unit, fork, iteration, better=better))
     if not rows:
         raise unreadable(source, f"{where} holds no fork")
     return rows

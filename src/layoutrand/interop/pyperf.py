@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from layoutrand.interop.rows import Imported, Row, json_number, member, once, shown
+from layoutrand.interop.rows import Imported, ImportedNumber, json_number, member, once, shown
 from layoutrand.text.foreign_fields import plain, unreadable
 
 SEED_KEY: Final = "layoutrand_seed"
@@ -32,7 +32,7 @@ def parse(document: Any, source: str) -> Imported:
     if version != "1.0":
         raise unreadable(source, f"version {version!r} of pyperf's format; expected '1.0'")
     common = document.get("metadata") or {}
-    rows: list[Row] = []
+    rows: list[ImportedNumber] = []
     seen: set[str] = set()
     for place, benchmark in enumerate(member(document, "benchmarks", list, source, "the document")):
         where = f"benchmark {place}"
@@ -50,7 +50,7 @@ def parse(document: Any, source: str) -> Imported:
     return Imported(tuple(rows))
 
 
-def _run_rows(run: Any, number: int, name: str, unit: str, source: str, where: str) -> list[Row]:  # noqa: PLR0913
+def _run_rows(run: Any, number: int, name: str, unit: str, source: str, where: str) -> list[ImportedNumber]:  # noqa: PLR0913
     if not isinstance(run, dict):
         raise unreadable(source, f"{where} is {shown(run)}; expected an object")
     metric, base = _UNITS[unit]
@@ -65,8 +65,8 @@ def _run_rows(run: Any, number: int, name: str, unit: str, source: str, where: s
         if not isinstance(pair, list) or len(pair) != 2:
             raise unreadable(source, f"{where}, warmup {iteration} is {shown(pair)}; expected [loops, value]")
         value = json_number(pair[1], source, f"{where}, warmup {iteration}")
-        rows.append(Row(name, value, metric, base, number, iteration, binary=seed, warmup=True))
+        rows.append(ImportedNumber(name, value, metric, base, number, iteration, binary=seed, warmup=True))
     for iteration, raw in enumerate(values):
         value = json_number(raw, source, f"{where}, value {iteration}")
-        rows.append(Row(name, value, metric, base, number, len(warmups) + iteration, binary=seed))
+        rows.append(ImportedNumber(name, value, metric, base, number, len(warmups) + iteration, binary=seed))
     return rows

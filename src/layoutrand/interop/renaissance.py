@@ -10,7 +10,7 @@ import csv
 import io
 from typing import Any, Final
 
-from layoutrand.interop.rows import FailedRun, Imported, Row, json_number, member, shown
+from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber, json_number, member, shown
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 
 DURATION: Final = "duration_ns"
@@ -32,7 +32,7 @@ def recognise_csv(text: str) -> bool:
 def parse(document: Any, source: str) -> Imported:
     """Rows of all benchmarks; raises `UnreadableResults`."""
     data = member(document, "data", dict, source, "the document")
-    rows: list[Row] = []
+    rows: list[ImportedNumber] = []
     failures: list[FailedRun] = []
     vm = _termination(document.get("environment"), "vm")
     for name, entry in data.items():
@@ -97,7 +97,9 @@ def parse_csv(text: str, source: str) -> Imported:
     return Imported(tuple(rows), remarks=(_NO_WARMUP,))
 
 
-def _row(benchmark: str, iteration: int, column: str, value: float) -> Row:
+def _row(benchmark: str, iteration: int, column: str, value: float) -> ImportedNumber:
     if column.endswith("_ns"):
-        return Row(plain(benchmark), value / 10**9, plain(column.removesuffix("_ns")) + "_s", "s", 0, iteration)
-    return Row(plain(benchmark), value, plain(column), "", 0, iteration)
+        return ImportedNumber(
+            plain(benchmark), value / 10**9, plain(column.removesuffix("_ns")) + "_s", "s", 0, iteration
+        )
+    return ImportedNumber(plain(benchmark), value, plain(column), "", 0, iteration)

@@ -25,7 +25,7 @@ _UNITS: Final[Mapping[str, Mapping[str, float]]] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ImportedNumber:
     """One number of one iteration, in base units (s, B).
 
     ``system`` and ``binary`` are "" where the file does not say; ``variant`` tells apart systems of one file that has
@@ -69,7 +69,7 @@ class FailedRun:
 class Imported:
     """All that a file holds; ``remarks`` say what of it was left out or has to be known about it."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ImportedNumber, ...]
     failures: tuple[FailedRun, ...] = ()
     remarks: tuple[str, ...] = ()
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from layoutrand.interop.rows import FailedRun, Imported, Row
+from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 from layoutrand.text.spec_rsf import SUCCESS, failure_of, rsf_results
 
@@ -35,7 +35,7 @@ def recognise_csv(text: str) -> bool:
 
 def parse_rsf(text: str, source: str) -> Imported:
     """Rows of all results; raises `UnreadableResults`."""
-    rows: list[Row] = []
+    rows: list[ImportedNumber] = []
     failures: list[FailedRun] = []
     copied: set[str] = set()
     for result in rsf_results(text, source):
@@ -45,7 +45,7 @@ def parse_rsf(text: str, source: str) -> Imported:
         elif result.reported_s is None:
             failures.append(_failed(result.benchmark, result.valid, result.errors, result.index, variant))
         else:
-            row = Row(result.benchmark, result.reported_s, METRIC, "s", result.index)
+            row = ImportedNumber(result.benchmark, result.reported_s, METRIC, "s", result.index)
             rows.append(replace(row, variant=variant, fingerprint=result.exehash))
     return Imported(tuple(rows), tuple(failures), _copies(copied))
 
@@ -120,7 +120,7 @@ def _take(record: Mapping[str, str], found: _Found, source: str, line: int) -> N
 
 
 def _assemble(found: _Found, source: str) -> Imported:
-    rows: list[Row] = []
+    rows: list[ImportedNumber] = []
     failures: list[FailedRun] = []
     copied: set[str] = set()
     for benchmark, entries in found.items():
@@ -134,7 +134,7 @@ def _assemble(found: _Found, source: str) -> Imported:
                 if status != SUCCESS:
                     failures.append(_failed(benchmark, status, "", iteration, variant))
                 else:
-                    rows.append(Row(benchmark, float(time), METRIC, "s", iteration, variant=variant))
+                    rows.append(ImportedNumber(benchmark, float(time), METRIC, "s", iteration, variant=variant))
     if not rows and not failures:
         raise unreadable(source, "nothing was run: its table of results holds no time")
     return Imported(tuple(rows), tuple(failures), _copies(copied))

@@ -16,7 +16,7 @@ from typing import Any, Final, get_args
 
 from layoutrand.config.metric import Better
 from layoutrand.config.schedule import NATIVE
-from layoutrand.interop.rows import FailedRun, Imported, Row, in_base_unit, member, shown
+from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber, in_base_unit, member, shown
 from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
 
 COLUMNS: Final = (
@@ -106,7 +106,7 @@ def _records(text: str, header: list[str], source: str) -> Iterator[Record]:
 
 def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place: str) -> Imported:
     known = set(columns)
-    rows: list[Row] = []
+    rows: list[ImportedNumber] = []
     failures: list[FailedRun] = []
     seen: dict[tuple[object, ...], int] = {}
     counts: dict[tuple[object, ...], int] = {}
@@ -138,7 +138,7 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
         if not math.isfinite(value):
             raise unreadable(where, "value is too large in its base unit", line=line)
         rows.append(
-            Row(
+            ImportedNumber(
                 value=value,
                 metric=metric,
                 unit=unit,

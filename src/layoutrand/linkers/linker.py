@@ -20,7 +20,7 @@ Called = Callable[[str], str | None]
 
 
 @dataclass(frozen=True)
-class Request:
+class LayoutRequest:
     """What asks a linker for a layout: ``text`` goes into a file, ``arguments`` take its path for ``{}``."""
 
     text: str
@@ -79,13 +79,13 @@ class Linker(ABC):
 
     def request(
         self, version: str, script: str, sections: Sequence[Section], layout: Layout, *, users_script: bool
-    ) -> Request:
+    ) -> LayoutRequest:
         """What asks for ``layout``; ``script`` is the linker's own or, with ``users_script``, the build's.
 
         ``version`` is what the linker says of itself.  Raises `FeatureUnsupported` for what it cannot do.
         """
         if LINK_ORDER in layout.factors:
-            return Request("", ())  # the link line itself is in another order
+            return LayoutRequest("", ())  # the link line itself is in another order
         if LINKER_SHUFFLE in layout.factors:
             return self.shuffled(layout)
         return self.ordered(version, script, sections, layout, users_script=users_script)
@@ -93,10 +93,10 @@ class Linker(ABC):
     @abstractmethod
     def ordered(
         self, version: str, script: str, sections: Sequence[Section], layout: Layout, *, users_script: bool
-    ) -> Request:
+    ) -> LayoutRequest:
         """What asks for the layout's order and gaps, as `request` does."""
 
-    def shuffled(self, layout: Layout) -> Request:
+    def shuffled(self, layout: Layout) -> LayoutRequest:
         """What has the linker shuffle by itself, where it cannot be told an order; raises `FeatureUnsupported`."""
         del layout
         raise FeatureUnsupported(f"{LINKER_SHUFFLE!r} is for linkers that cannot be told an order; {self.name} can")

@@ -13,7 +13,7 @@ from layoutrand.analysis.findings import Outlier
 from layoutrand.analysis.selection import Selection
 from layoutrand.report import plot, rows
 from layoutrand.report.course import convergence, dependence, run_order
-from layoutrand.report.members import Axis, Member, axis_of, remarks_of
+from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.quantities import percent, quantity
 
@@ -24,7 +24,9 @@ _LEVEL_NAMES: Final = {
 }
 
 
-def of_benchmark(members: Sequence[Member], selection: Selection, confidence: float) -> tuple[list[Figure], list[str]]:
+def of_benchmark(
+    members: Sequence[SuiteMember], selection: Selection, confidence: float
+) -> tuple[list[Figure], list[str]]:
     """The figures, and sentences that say why some are not there."""
     axis = axis_of(members)
     figures = [_strip(members, axis)]
@@ -42,7 +44,7 @@ def of_benchmark(members: Sequence[Member], selection: Selection, confidence: fl
     return figures, notes
 
 
-def _strip(members: Sequence[Member], axis: Axis) -> Figure:
+def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
     drawn = []
     for number, member in enumerate(members):
         analysis = member.analysis
@@ -50,7 +52,7 @@ def _strip(members: Sequence[Member], axis: Axis) -> Figure:
         low, centre, high = (value / axis.factor for value in (middle.low, middle.centre, middle.high))
         controls = (("S", analysis.stock), ("I", analysis.identity))
         drawn.append(
-            rows.Row(
+            rows.FigureRow(
                 name=analysis.system, series=number,
                 value=_with_width(analysis) if analysis.n_binaries > 1 else quantity(middle.centre, analysis.unit),
                 points=[mean / axis.factor for _, mean in analysis.binary_means],
@@ -86,7 +88,7 @@ def _strip(members: Sequence[Member], axis: Axis) -> Figure:
     return Figure("Binaries", rows.draw(chart), caption, _binaries(f"{benchmark}: binaries", cells, far))
 
 
-def _what_marks_are(members: Sequence[Member]) -> str:
+def _what_marks_are(members: Sequence[SuiteMember]) -> str:
     fixed = [member.analysis.system for member in members if member.sample.one_layout]
     if len(fixed) == len(members):
         return "Each mark is one execution: there is one layout alone."
@@ -112,7 +114,7 @@ def _with_width(analysis: Analysis) -> str:
     return f"{quantity(middle.centre, analysis.unit)}{width}"
 
 
-def _ecdf(members: Sequence[Member], axis: Axis) -> Figure:
+def _ecdf(members: Sequence[SuiteMember], axis: Axis) -> Figure:
     series = []
     for number, member in enumerate(members):
         if member.sample.one_layout:
@@ -140,13 +142,13 @@ def _ecdf(members: Sequence[Member], axis: Axis) -> Figure:
     )
 
 
-def _five(member: Member) -> list[float]:
+def _five(member: SuiteMember) -> list[float]:
     """Lowest, quartiles (Hyndman and Fan's type 7, as numpy has them) and highest of the binaries' means."""
     means = [mean for _, mean in member.analysis.binary_means]
     return [float(value) for value in np.quantile(means, (0, 0.25, 0.5, 0.75, 1))]
 
 
-def _levels(members: Sequence[Member], confidence: float) -> list[Figure]:
+def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
     drawn, cells = [], []
     unknown: list[str] = []
     remarks: list[str] = []
@@ -163,7 +165,7 @@ def _levels(members: Sequence[Member], confidence: float) -> list[Figure]:
             shown = f"{percent(level.relative_sd)} [{100 * bounds[0]:.2f}, {100 * bounds[1]:.2f}]"
             name = _LEVEL_NAMES[level.level]
             drawn.append(
-                rows.Row(
+                rows.FigureRow(
                     f"{name}, {analysis.system}", shown, number, bar=100 * level.relative_sd,
                     interval=(100 * bounds[0], 100 * level.relative_sd, 100 * bounds[1]),
                 )

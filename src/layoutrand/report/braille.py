@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from layoutrand.report.svg import Panel, Point, Shape
+from layoutrand.report.svg import Panel, PanelShape, Point
 
 HEIGHT: Final = 8
 FEWEST_COLUMNS: Final = 28
@@ -102,7 +102,7 @@ def _axis(values: Sequence[float]) -> _Axis:
     return _Axis(low - margin, high + margin)
 
 
-def _finite(shape: Shape) -> list[Point]:
+def _finite(shape: PanelShape) -> list[Point]:
     return [(x, y) for x, y in shape.points if math.isfinite(x) and math.isfinite(y)]
 
 
@@ -162,7 +162,7 @@ def _block(panel: Panel, axes: tuple[_Axis, _Axis], *, width: int, height: int, 
     ]  # fmt: skip
 
 
-def _dots(shape: Shape, x: _Axis, y: _Axis, size: tuple[int, int]) -> Iterator[tuple[int, int]]:
+def _dots(shape: PanelShape, x: _Axis, y: _Axis, size: tuple[int, int]) -> Iterator[tuple[int, int]]:
     places = [(x.place(a, size[0]), y.place(b, size[1])) for a, b in _finite(shape)]
     if shape.kind == "bars":
         zero = y.place(0.0, size[1])

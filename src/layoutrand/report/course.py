@@ -12,7 +12,7 @@ from layoutrand.config.schedule import SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.model import Execution
 from layoutrand.report import plot
-from layoutrand.report.members import Axis, Member, remarks_of
+from layoutrand.report.members import Axis, SuiteMember, remarks_of
 from layoutrand.stats import autocorrelation, mean_interval
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.quantities import percent, quantity
@@ -23,7 +23,7 @@ _FEWEST_ITERATIONS: Final = 10
 _PARTS: Final = 6
 
 
-def run_order(members: Sequence[Member], selection: Selection, axis: Axis) -> tuple[list[Figure], str]:
+def run_order(members: Sequence[SuiteMember], selection: Selection, axis: Axis) -> tuple[list[Figure], str]:
     """Value against the order of execution; or why there is no such plot."""
     first = members[0].analysis
     if first.instrument in SIMULATED:
@@ -75,7 +75,7 @@ def _value(execution: Execution, metric: str) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def convergence(members: Sequence[Member], confidence: float) -> list[Figure]:
+def convergence(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
     """Half-width of the mean with the number of binaries; none where no system has enough of them."""
     series: list[plot.Series] = []
     cells = []
@@ -125,7 +125,7 @@ def _some(first: int, last: int) -> list[int]:
     return sorted({round(first * (last / first) ** (k / steps)) for k in range(steps + 1)})
 
 
-def dependence(member: Member, number: int) -> list[Figure]:
+def dependence(member: SuiteMember, number: int) -> list[Figure]:
     """Autocorrelations of the first binary's first execution; none where it has too few iterations."""
     seed, executions = member.sample.binaries[0]
     iterations = executions[0]

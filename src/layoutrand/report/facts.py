@@ -21,7 +21,7 @@ from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import explanations, summary, whereabouts
 from layoutrand.model import BinaryName, Context
-from layoutrand.text.document import Section, Table
+from layoutrand.text.document import Chapter, Table
 
 _MOST_LISTED: Final = 200
 _MOST_NAMED: Final = 4
@@ -106,7 +106,7 @@ def _listing(names: Sequence[str]) -> str:
     return f"{', '.join(names)}: " if more <= 1 else f"{', '.join(names[:_MOST_NAMED])} and {more} more: "
 
 
-def problems(selection: Selection, lines: Sequence[str]) -> list[Section]:
+def problems(selection: Selection, lines: Sequence[str]) -> list[Chapter]:
     """Failures where there are some, then warnings and what disturbed executions were like."""
     tables = []
     if selection.failures:
@@ -128,12 +128,12 @@ def problems(selection: Selection, lines: Sequence[str]) -> list[Section]:
         unfailing = ["The imported files record no failed execution."]
     return [
         _rests_on(selection),
-        Section("failures", "Failures", paragraphs=unfailing, tables=tables),
-        Section("warnings", "Warnings and exclusions", paragraphs=none, sentences=sentences),
+        Chapter("failures", "Failures", paragraphs=unfailing, tables=tables),
+        Chapter("warnings", "Warnings and exclusions", paragraphs=none, sentences=sentences),
     ]
 
 
-def _rests_on(selection: Selection) -> Section:
+def _rests_on(selection: Selection) -> Chapter:
     """Counts of each system, and what was left out."""
     found = basis(selection)
     rows = [
@@ -145,7 +145,7 @@ def _rests_on(selection: Selection) -> Section:
     ]  # fmt: skip
     columns = ("system", "seeds or binaries", "executions", "failed", "binaries not built", "capture")
     left = [f"Left out: {left_out_words(found)}."]
-    return Section(
+    return Chapter(
         "basis",
         "What the numbers rest on",
         left,

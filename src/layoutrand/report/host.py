@@ -21,7 +21,7 @@ from layoutrand.errors import LayoutrandError
 from layoutrand.execute.experiment import is_pool
 from layoutrand.execute.images import image_key
 from layoutrand.model import Context
-from layoutrand.text.document import Section, Table
+from layoutrand.text.document import Chapter, Table
 from layoutrand.text.quantities import quantity
 
 _FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "args", "prebuilt", "rev")
@@ -59,11 +59,11 @@ def captures_of(config: Config, project: Path, selection: Selection, cache: Cach
 
 def environment(
     selection: Selection, contexts: Sequence[Context], captures: Mapping[str, Capture], asked: Asked
-) -> list[Section]:
+) -> list[Chapter]:
     """Host and configuration as recorded, and the commands; nothing of this is known of imported results."""
     if selection.sources:
         files = [(source.file, source.format, ", ".join(source.systems)) for source in selection.sources]
-        return [Section(
+        return [Chapter(
             "source", "Imported files", tables=[Table("Files", ("file", "format", "systems"), files, is_text=True)],
             paragraphs=["The files do not say on which host and with which toolchain the binaries were made."],
         )]  # fmt: skip
@@ -79,7 +79,7 @@ def environment(
     tools = _merged([context.instruments for context in contexts])
     tables.append(Table("Instruments", ("instrument", "how"), tools, is_text=True))
     return [
-        Section("host", "Host and configuration", unknown, tables=[table for table in tables if table.rows]),
+        Chapter("host", "Host and configuration", unknown, tables=[table for table in tables if table.rows]),
         _again(selection, contexts, asked),
     ]
 
@@ -130,7 +130,7 @@ def _tools(
     )
 
 
-def _again(selection: Selection, contexts: Sequence[Context], asked: Asked) -> Section:
+def _again(selection: Selection, contexts: Sequence[Context], asked: Asked) -> Chapter:
     seeds = [e.layout for e in selection.executions if isinstance(e.layout, int)]
     digests = ", ".join(dict.fromkeys(context.config_digest[:12] for context in contexts))
     schedules = ", ".join(dict.fromkeys(str(context.schedule_seed) for context in contexts))
@@ -147,7 +147,7 @@ def _again(selection: Selection, contexts: Sequence[Context], asked: Asked) -> S
         ["layoutrand", "build", *seed_option], ["layoutrand", "run", *seed_option],
         ["layoutrand", "report", *options],
     ]  # fmt: skip
-    return Section("again", "Making these numbers again", [text], commands=[shlex.join(line) for line in lines])
+    return Chapter("again", "Making these numbers again", [text], commands=[shlex.join(line) for line in lines])
 
 
 def _merged(several: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:

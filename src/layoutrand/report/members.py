@@ -14,7 +14,7 @@ _COUNTS: Final = ((1e9, "10⁹"), (1e6, "10⁶"), (1.0, ""))
 
 
 @dataclass(frozen=True)
-class Member:
+class SuiteMember:
     """One system on the benchmark: its analysis and the sample that this is of."""
 
     analysis: Analysis
@@ -29,7 +29,7 @@ class Axis:
     label: str
 
 
-def axis_of(members: Sequence[Member]) -> Axis:
+def axis_of(members: Sequence[SuiteMember]) -> Axis:
     """The unit in which the largest mean is a number between 1 and 1000, or nearly."""
     metric, unit = members[0].analysis.metric, members[0].analysis.unit
     largest = max(abs(mean) for member in members for _, mean in member.analysis.binary_means)

@@ -13,7 +13,7 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.report import rows
 from layoutrand.stats import Interval
-from layoutrand.text.document import Figure, Section, Table, cut
+from layoutrand.text.document import Chapter, Figure, Table, cut
 from layoutrand.text.quantities import NO_BOUNDS, change, quantity
 
 _MOST_IN_FINDINGS: Final = 8
@@ -81,7 +81,7 @@ def _named(pair: BenchmarkRatio) -> str:
     return f"{cut(pair.benchmark, _LONGEST_NAME)}{size}"
 
 
-def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Section:
+def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Chapter:
     """Forest plots with their numbers, and which benchmarks only one system has."""
     only = [
         f"Only {system} has results of {', '.join(names)}: not compared."
@@ -95,7 +95,7 @@ def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Secti
         f"that stands when this is allowed for (Holm), with its p-value of no difference at all."
     )
     tables = [*map(_ratios, comparisons), *_suites(comparisons)]
-    return Section(
+    return Chapter(
         "overview", "Ratios", [text] if judged > 1 else [], [*missing, *only],
         figures=[_forest(each) for each in comparisons], tables=tables,
     )  # fmt: skip
@@ -106,7 +106,9 @@ def _forest(result: Comparison) -> Figure:
     suite = result.suite
     if suite is not None and suite.n_benchmarks > 1:
         bounds = (suite.ratio.low, suite.ratio.centre, suite.ratio.high)
-        drawn.append(rows.Row("geometric mean", _short(suite.ratio, suite.verdict), 1, interval=bounds, strong=True))
+        drawn.append(
+            rows.FigureRow("geometric mean", _short(suite.ratio, suite.verdict), 1, interval=bounds, strong=True)
+        )
     directions = {pair.better for pair in result.benchmarks}
     meaning = {"less": ", below 1 is better", "more": ", above 1 is better"}
     name = f"{result.candidate} / {result.baseline}"
@@ -125,10 +127,10 @@ def _forest(result: Comparison) -> Figure:
     return Figure(name, rows.draw(chart), caption)
 
 
-def _row(pair: BenchmarkRatio) -> rows.Row:
+def _row(pair: BenchmarkRatio) -> rows.FigureRow:
     assert pair.ratio is not None
     bounds = (pair.ratio.low, pair.ratio.centre, pair.ratio.high)
-    return rows.Row(pair.benchmark, _short(pair.ratio, pair.verdict), 0, interval=bounds)
+    return rows.FigureRow(pair.benchmark, _short(pair.ratio, pair.verdict), 0, interval=bounds)
 
 
 def _short(ratio: Interval, verdict: str) -> str:

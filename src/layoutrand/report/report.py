@@ -13,8 +13,8 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.cache.capture_record import Capture
 from layoutrand.model import Context
 from layoutrand.report import benchmarks, facts, host, ratios
-from layoutrand.report.members import Member
-from layoutrand.text.document import Page, Section, Table
+from layoutrand.report.members import SuiteMember
+from layoutrand.text.document import Chapter, Page, Table
 from layoutrand.text.quantities import change, changes, percent, quantity
 
 _MOST_IN_FINDINGS = 8
@@ -83,7 +83,7 @@ def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[
     return lines or ["No seed was executed successfully, so nothing can be said about layouts; the failures say why."]
 
 
-def _summary(found: AnalysisReport) -> Section:
+def _summary(found: AnalysisReport) -> Chapter:
     """One row for each benchmark and system: what a paper would print."""
     columns = (
         "benchmark", "system", "mean", "half-width", "sd", "one binary could show", "stock", "layout matters?",
@@ -95,7 +95,7 @@ def _summary(found: AnalysisReport) -> Section:
         "have shown, and where stock lies, with the interval; the p-value of the test that layout does not matter; how "
         "many binaries give a mean within 1 %."
     )
-    return Section("summary", "All benchmarks", [text], tables=[
+    return Chapter("summary", "All benchmarks", [text], tables=[
         Table("Means over layouts", columns, [_summary_row(analysis) for analysis in found.analyses])
     ])  # fmt: skip
 
@@ -127,12 +127,12 @@ def _place_of(control: Control, centre: float) -> str:
     return f"{place} % [{low}, {high}]"
 
 
-def _benchmarks(selection: Selection, found: AnalysisReport, comparisons: Sequence[Comparison]) -> list[Section]:
-    sections: list[Section] = []
+def _benchmarks(selection: Selection, found: AnalysisReport, comparisons: Sequence[Comparison]) -> list[Chapter]:
+    sections: list[Chapter] = []
     samples = {(s.system, s.benchmark, s.instrument, s.metric): s for s in selection.samples}
     for number, name in enumerate(dict.fromkeys(analysis.benchmark for analysis in found.analyses), 1):
         members = [
-            Member(analysis, samples[analysis.system, name, analysis.instrument, analysis.metric])
+            SuiteMember(analysis, samples[analysis.system, name, analysis.instrument, analysis.metric])
             for analysis in found.analyses
             if analysis.benchmark == name
         ]
@@ -145,5 +145,5 @@ def _benchmarks(selection: Selection, found: AnalysisReport, comparisons: Sequen
         said += [sentences.of_analysis(member.analysis) for member in members]
         figures, notes = benchmarks.of_benchmark(members, selection, found.confidence)
         ending = [f"{sentence}." for sentence in said]
-        sections.append(Section(f"benchmark-{number}", name, paragraphs=notes, sentences=ending, figures=figures))
+        sections.append(Chapter(f"benchmark-{number}", name, paragraphs=notes, sentences=ending, figures=figures))
     return sections

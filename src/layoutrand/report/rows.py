@@ -14,7 +14,7 @@ _LETTER = 10.0
 
 
 @dataclass(frozen=True)
-class Row:
+class FigureRow:
     """One row: its name, what is written at its right end, its series (colour and mark), and what is drawn.
 
     ``points`` are single values, ``bar`` a bar from the left edge, ``interval`` (low, centre, high) with bounds that
@@ -40,7 +40,7 @@ class RowChart:
     title: str
     description: str
     axis: str
-    rows: Sequence[Row]
+    rows: Sequence[FigureRow]
     band: tuple[float, float] | None = None
     reference: float | None = None
 
@@ -83,7 +83,7 @@ def _span(chart: RowChart) -> tuple[float, float]:
     return canvas.span(values)
 
 
-def _row(row: Row, top: float, scale: Scale) -> list[str]:
+def _row(row: FigureRow, top: float, scale: Scale) -> list[str]:
     style = "strong" if row.strong else ""
     room = int((WIDTH - 2 * _LEFT) / (7.4 if row.strong else 6.4)) - len(row.value) - 1
     parts = [canvas.text(_LEFT, top + 12, row.name, style=style, most=max(room, 6))]
@@ -118,7 +118,7 @@ def _apart(letters: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
     return [(x - shift, letter) for x, letter in placed]
 
 
-def _interval(row: Row, middle: float, scale: Scale) -> list[str]:
+def _interval(row: FigureRow, middle: float, scale: Scale) -> list[str]:
     assert row.interval is not None
     low, centre, high = row.interval
     over = "axis" if row.bar is not None or row.points else f"whisker {canvas.colour(row.series)}"

@@ -23,7 +23,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Shape:
+class PanelShape:
     """Things drawn alike: ``kind`` is "line", "points" or "bars" (from 0 to each point)."""
 
     kind: str
@@ -41,7 +41,7 @@ class Panel:
     title: str
     x_label: str
     y_label: str
-    shapes: Sequence[Shape]
+    shapes: Sequence[PanelShape]
     horizontals: Sequence[float] = ()
     verticals: Sequence[tuple[float, str, str]] = ()
 
@@ -119,7 +119,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _shape(shape: Shape, x: _Scale, y: _Scale) -> list[str]:
+def _shape(shape: PanelShape, x: _Scale, y: _Scale) -> list[str]:
     places = [(x(a), y(b)) for a, b in shape.points]
     if shape.kind == "line":
         path = " ".join(f"{a:.2f},{b:.2f}" for a, b in places)

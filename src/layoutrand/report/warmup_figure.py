@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.analysis.warmup import FEWEST_ITERATIONS, Warmup
-from layoutrand.report.svg import COLOURS, PALE, Panel, Point, Shape, page
+from layoutrand.report.svg import COLOURS, PALE, Panel, PanelShape, Point, page
 from layoutrand.stats import autocorrelation, lag_points, reordered
 
 SHOWN: Final = len(COLOURS)
@@ -35,7 +35,7 @@ def _row(each: Warmup) -> list[Panel]:
         if each.suggested != each.in_force:
             marks.append((float(each.in_force), "#777777", ""))
     lines = [
-        Shape("line", [(float(k), value) for k, value in enumerate(values)], COLOURS[number])
+        PanelShape("line", [(float(k), value) for k, value in enumerate(values)], COLOURS[number])
         for number, values in reversed(list(enumerate(each.series[:SHOWN])))
     ]
     sequence = Panel(f"{each.system}: run sequence", "iteration", label, lines, verticals=marks)
@@ -46,7 +46,7 @@ def _row(each: Warmup) -> list[Panel]:
     chance = reordered(rest).tolist()
     lag = Panel(
         f"{each.system}: lag 1, from iteration {dropped} on", f"earlier {label}", f"later {label}",
-        [Shape("points", _pairs(chance), PALE), Shape("points", _pairs(rest), COLOURS[0])],
+        [PanelShape("points", _pairs(chance), PALE), PanelShape("points", _pairs(rest), COLOURS[0])],
     )  # fmt: skip
     found = autocorrelation(rest)
     own, other = (
@@ -55,7 +55,7 @@ def _row(each: Warmup) -> list[Panel]:
     )
     bars = Panel(
         f"{each.system}: autocorrelation, from iteration {dropped} on", "lag", "correlation",
-        [Shape("bars", other, PALE), Shape("bars", own, COLOURS[0])], horizontals=(-found.band, found.band),
+        [PanelShape("bars", other, PALE), PanelShape("bars", own, COLOURS[0])], horizontals=(-found.band, found.band),
     )  # fmt: skip
     return [sequence, lag, bars]
 
@@ -86,16 +86,16 @@ def pairs(each: Warmup) -> list[tuple[Panel, Panel]]:
 
 def _sequence(title: str, values: Sequence[float], marks: Sequence[tuple[float, str, str]]) -> Panel:
     points = [(float(k), value) for k, value in enumerate(values)]
-    return Panel(title, "iteration", "", [Shape("points", points, COLOURS[0])], verticals=marks)
+    return Panel(title, "iteration", "", [PanelShape("points", points, COLOURS[0])], verticals=marks)
 
 
 def _lag(title: str, values: Sequence[float]) -> Panel:
-    return Panel(title, "earlier iteration", "", [Shape("points", _pairs(values), COLOURS[0])])
+    return Panel(title, "earlier iteration", "", [PanelShape("points", _pairs(values), COLOURS[0])])
 
 
 def _bars(title: str, values: Sequence[float], band: float) -> Panel:
     points = [(float(k), value) for k, value in enumerate(values) if k]
-    return Panel(title, "lag", "", [Shape("bars", points, COLOURS[0])], horizontals=(-band, 0.0, band))
+    return Panel(title, "lag", "", [PanelShape("bars", points, COLOURS[0])], horizontals=(-band, 0.0, band))
 
 
 def _dropped(each: Warmup) -> int:

@@ -37,7 +37,7 @@ from layoutrand.stats.modality import dip_test
 from layoutrand.stats.multiple import adjust
 from layoutrand.stats.outliers import Outliers, outliers
 from layoutrand.stats.paired import Pairing, pairing
-from layoutrand.stats.planning import Plan, Prediction, optimal_counts, plan, predict
+from layoutrand.stats.planning import Prediction, RepetitionPlan, optimal_counts, plan, predict
 from layoutrand.stats.power import PowerRow, power_study
 from layoutrand.stats.randomization import TestResult, randomization_test
 from layoutrand.stats.ratio import ratio_half_width, ratio_interval
@@ -75,10 +75,10 @@ __all__ = [
     "LayoutEffect",
     "Outliers",
     "Pairing",
-    "Plan",
     "PowerRow",
     "Prediction",
     "Rate",
+    "RepetitionPlan",
     "SampleSize",
     "Screening",
     "ScreeningStep",

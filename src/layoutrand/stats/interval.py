@@ -13,7 +13,7 @@ from layoutrand.stats.bootstrap import Bounds, bca_bounds, check_resamples, perc
 from layoutrand.stats.checks import check_choice, check_confidence, check_seed
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.quantiles import normal_quantile, t_quantile
-from layoutrand.stats.resample import Plan, replicate_means, resampling_plan, slot_means, sorted_draws
+from layoutrand.stats.resample import ResamplingPlan, replicate_means, resampling_plan, slot_means, sorted_draws
 from layoutrand.stats.statistic import Statistic, parse_statistic
 
 MEAN_METHODS = ("t", "normal", "bootstrap", "bca", "bootstrap-t")
@@ -176,7 +176,9 @@ def _asymptotic_bounds(sample: Nested, statistic: Statistic, *, confidence: floa
     return Bounds(low=sample.mean - half, high=sample.mean + half, warnings=())
 
 
-def _bootstrap_bounds(sample: Nested, statistic: Statistic, *, plan: Plan, confidence: float, method: str) -> Bounds:
+def _bootstrap_bounds(
+    sample: Nested, statistic: Statistic, *, plan: ResamplingPlan, confidence: float, method: str
+) -> Bounds:
     if method == "bootstrap-t":
         _need_mean(statistic, method)
         means, errors = means_and_errors(sample, plan)
@@ -192,7 +194,7 @@ def _bootstrap_bounds(sample: Nested, statistic: Statistic, *, plan: Plan, confi
     return bca_bounds(replicates, (jackknife,), estimate=statistic.of(sample), confidence=confidence)
 
 
-def means_and_errors(sample: Nested, plan: Plan) -> tuple[FloatArray, FloatArray]:
+def means_and_errors(sample: Nested, plan: ResamplingPlan) -> tuple[FloatArray, FloatArray]:
     """Grand mean of each replicate, and the standard error that its binaries give it."""
     if plan.resampling == "FLAT":
         raise AnalysisError("bootstrap-t needs the binaries of each replicate, which FLAT forgets; use RRR")

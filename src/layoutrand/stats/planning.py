@@ -48,7 +48,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class RepetitionPlan:
     """Repetition counts for the next experiment.
 
     Attributes
@@ -177,7 +177,7 @@ def plan(
     half_width: float | None = None,
     budget: float | None = None,
     confidence: float = 0.95,
-) -> Plan:
+) -> RepetitionPlan:
     """Plan an experiment from the measurements of a first one.
 
     Parameters
@@ -227,7 +227,7 @@ def plan(
     counts = tuple(reversed(sample.shape))
     warnings += tuple(advice.unplanned_level(i) for i, count in enumerate(counts[:-1], start=1) if count == 1)
     preview = sorted({*PREVIEW, chosen.counts[-1]})
-    return Plan(
+    return RepetitionPlan(
         chosen=chosen,
         predicted=tuple(setting.predict(chosen.counts[:-1], binaries) for binaries in preview),
         unbiased=variances,

@@ -19,7 +19,7 @@ from layoutrand.stats.checks import check_choice, check_confidence, check_seed
 from layoutrand.stats.interval import Interval, means_and_errors, sample_variance, sample_warnings
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.quantiles import first_count, t_quantile
-from layoutrand.stats.resample import Plan, level_pattern, replicate_means, resampling_plan
+from layoutrand.stats.resample import ResamplingPlan, level_pattern, replicate_means, resampling_plan
 
 FIELLER_METHODS = ("fieller", "fieller-welch", "fieller-normal")
 PAIRED_METHODS = ("paired-log-t", "paired-bootstrap")
@@ -232,7 +232,7 @@ def exponential(value: float) -> float:
     return math.exp(value) if value < 709 else math.inf
 
 
-def _bootstrap_bounds(old: Nested, new: Nested, *, plan: Plan, confidence: float, method: str) -> Bounds:
+def _bootstrap_bounds(old: Nested, new: Nested, *, plan: ResamplingPlan, confidence: float, method: str) -> Bounds:
     is_paired = method == "paired-bootstrap"
     if is_paired and not level_pattern(plan.resampling, old.n_levels).startswith("R"):
         raise AnalysisError(
@@ -260,7 +260,9 @@ def _without_each(means: FloatArray) -> FloatArray:
     return np.asarray((means.sum() - means) / (means.size - 1))
 
 
-def _studentised(old: Nested, new: Nested, *, plans: tuple[Plan, Plan], confidence: float) -> Bounds:
+def _studentised(
+    old: Nested, new: Nested, *, plans: tuple[ResamplingPlan, ResamplingPlan], confidence: float
+) -> Bounds:
     bottom, bottom_errors = means_and_errors(old, plans[0])
     top, top_errors = means_and_errors(new, plans[1])
     if min(old.mean, new.mean, float(bottom.min()), float(top.min())) <= 0:

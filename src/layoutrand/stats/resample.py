@@ -26,7 +26,7 @@ CHUNK = 1 << 17
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ResamplingPlan:
     """What to resample, how often, and from which random streams.
 
     Attributes
@@ -51,9 +51,11 @@ class Plan:
     chunk: int
 
 
-def resampling_plan(resampling: str, n_resamples: int, *, seed: int, label: str) -> Plan:
+def resampling_plan(resampling: str, n_resamples: int, *, seed: int, label: str) -> ResamplingPlan:
     """A plan in which the system draws its own binaries, with the usual chunk size."""
-    return Plan(resampling=resampling, n_resamples=n_resamples, seed=seed, label=label, top_label=label, chunk=CHUNK)
+    return ResamplingPlan(
+        resampling=resampling, n_resamples=n_resamples, seed=seed, label=label, top_label=label, chunk=CHUNK
+    )
 
 
 def level_pattern(resampling: str, n_levels: int) -> str:
@@ -68,13 +70,13 @@ def level_pattern(resampling: str, n_levels: int) -> str:
     return resampling[:n_levels].ljust(n_levels, resampling[-1])
 
 
-def replicate_means(sample: Nested, plan: Plan) -> FloatArray:
+def replicate_means(sample: Nested, plan: ResamplingPlan) -> FloatArray:
     """Grand mean of each replicate, shape ``(n_resamples,)``, within the measurements' range despite rounding."""
     means: FloatArray = np.concatenate([slots.mean(axis=1) for slots in slot_means(sample, plan)])
     return means.clip(sample.values.min(), sample.values.max())
 
 
-def slot_means(sample: Nested, plan: Plan) -> Iterator[FloatArray]:
+def slot_means(sample: Nested, plan: ResamplingPlan) -> Iterator[FloatArray]:
     """Means of the drawn binaries of each replicate, in chunks of shape ``(rows, n_binaries)``.
 
     With FLAT the slots are single measurements.
@@ -88,7 +90,7 @@ def slot_means(sample: Nested, plan: Plan) -> Iterator[FloatArray]:
         yield _averaged(drawn, sizes) if sample.n_levels > 1 and pattern != "FLAT" else drawn.copy()
 
 
-def sorted_draws(sample: Nested, plan: Plan) -> Iterator[tuple[FloatArray, IntArray]]:
+def sorted_draws(sample: Nested, plan: ResamplingPlan) -> Iterator[tuple[FloatArray, IntArray]]:
     """All measurements of each replicate in rising order, and how many they are; padding sorts last."""
     for drawn, sizes in _draws(sample, level_pattern(plan.resampling, sample.n_levels), plan):
         rows = drawn.shape[0]
@@ -114,7 +116,7 @@ def _averaged(drawn: FloatArray, sizes: Sizes) -> FloatArray:
     return drawn.reshape(rows, -1)
 
 
-def _draws(sample: Nested, pattern: str, plan: Plan) -> Iterator[tuple[FloatArray, Sizes]]:
+def _draws(sample: Nested, pattern: str, plan: ResamplingPlan) -> Iterator[tuple[FloatArray, Sizes]]:
     """Drawn measurements in chunks of shape ``(rows, r_1, ..., r_n)``, padded when unbalanced, and their sizes.
 
     The lowest level comes first, so that averaging it adds long contiguous vectors.  A chunk lasts until the next.

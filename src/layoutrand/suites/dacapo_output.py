@@ -17,7 +17,7 @@ from typing import Final
 
 from layoutrand.config.readings import DacapoReading
 from layoutrand.suites.dacapo_messages import explanation
-from layoutrand.suites.verdict import Ended, Verdict
+from layoutrand.suites.verdict import HarnessOutput, Verdict
 
 # Not anchored at the start: the benchmark may have written the beginning of a line just before.
 _LINE: Final = re.compile(
@@ -46,7 +46,7 @@ class _Event:
     line: str
 
 
-def judge(reading: DacapoReading, ended: Ended) -> Verdict:
+def judge(reading: DacapoReading, ended: HarnessOutput) -> Verdict:
     """Seconds of every iteration of an execution that counts, or why it does not count.
 
     A status other than "ok" and "exit" stays as it is; its reason then tells how far the harness had come.

@@ -13,7 +13,7 @@ from layoutrand.config.suite_build import SuiteBuild
 from layoutrand.config.warmup import wrong_choices
 from layoutrand.errors import ConfigError
 from layoutrand.suites import dacapo_output, dacapo_suite, spec_output, spec_suite
-from layoutrand.suites.verdict import Ended, Verdict
+from layoutrand.suites.verdict import HarnessOutput, Verdict
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def build_tools(build: Build) -> spec_suite.SpecTools | None:
     return spec_suite.SpecTools(build) if isinstance(build, SuiteBuild) else None
 
 
-def judge_suite(reading: Reading, ended: Ended) -> Verdict:
+def judge_suite(reading: Reading, ended: HarnessOutput) -> Verdict:
     """What the harness's output says of the execution."""
     if isinstance(reading, DacapoReading):
         return dacapo_output.judge(reading, ended)

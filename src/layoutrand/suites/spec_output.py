@@ -12,7 +12,7 @@ from typing import Final
 
 from layoutrand.config.readings import SpecReading
 from layoutrand.errors import UnreadableResults
-from layoutrand.suites.verdict import Ended, Verdict
+from layoutrand.suites.verdict import HarnessOutput, Verdict
 from layoutrand.text.spec_rsf import failure_of, rsf_results
 
 _FINISHED: Final = re.compile(r"^run(?:spec|cpu) finished at .+; \d+ total seconds elapsed", re.MULTILINE)
@@ -35,7 +35,7 @@ _STOPS: Final = (
 """What stops runcpu before it builds or runs anything; the last is of the script that starts it."""
 
 
-def judge(reading: SpecReading, ended: Ended) -> Verdict:
+def judge(reading: SpecReading, ended: HarnessOutput) -> Verdict:
     """What became of the one iteration of the benchmark: its time, or why there is none."""
     log = _text_of(ended.files, ".log")
     told = f"{ended.output}\n{ended.messages}\n{log}"
@@ -68,7 +68,7 @@ def judge(reading: SpecReading, ended: Ended) -> Verdict:
     return Verdict("ok", "", (times[0],))
 
 
-def _other_binary(ended: Ended, fingerprints: list[str]) -> str:
+def _other_binary(ended: HarnessOutput, fingerprints: list[str]) -> str:
     """What shows that another binary was executed than the one of this layout, or "".
 
     The file that is executed is a copy in the run directory.  Where that is gone, the hash in the raw results must be
@@ -93,7 +93,7 @@ def _other_binary(ended: Ended, fingerprints: list[str]) -> str:
     return ""
 
 
-def _of_failure(status: str, reason: str, ended: Ended, log: str) -> Verdict:
+def _of_failure(status: str, reason: str, ended: HarnessOutput, log: str) -> Verdict:
     """A failure that the raw results report, with what the log knows of it."""
     if code := _RETURN_CODE.search(reason):
         if code[2] != "0":
@@ -107,7 +107,7 @@ def _of_failure(status: str, reason: str, ended: Ended, log: str) -> Verdict:
     return _failed(status, reason, ended)
 
 
-def _without_results(ended: Ended, log: str, told: str) -> Verdict:
+def _without_results(ended: HarnessOutput, log: str, told: str) -> Verdict:
     """Why there are no raw results."""
     if ended.status in {"timeout", "signal", "output-limit"}:
         where = _last_step(log or ended.output)
@@ -147,7 +147,7 @@ def _last_step(text: str) -> str:
     return f"the last step was {steps[-1].strip()!r}" if steps else ""
 
 
-def _failed(status: str, reason: str, ended: Ended) -> Verdict:
+def _failed(status: str, reason: str, ended: HarnessOutput) -> Verdict:
     logs = [name.rsplit("/", 1)[-1] for name in ended.files if name.endswith(".log")]
     return Verdict(status, f"{reason} (log: {', '.join(logs)})" if logs else reason, ())
 

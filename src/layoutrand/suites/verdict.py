@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Ended:
+class HarnessOutput:
     """How the harness ended and what it left: ``status`` and ``reason`` as in `Execution`, before its output is read.
 
     ``output`` and ``messages`` are its standard output and standard error, the former holding both where they were

@@ -27,7 +27,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Section:
+class Chapter:
     """A part of the page: paragraphs, listed sentences, commands, figures, tables, in this order."""
 
     anchor: str
@@ -48,7 +48,7 @@ class Page:
     findings: Sequence[str]
     alerts: Sequence[str]
     facts: Sequence[tuple[str, str]]
-    sections: Sequence[Section]
+    sections: Sequence[Chapter]
 
 
 def plain(words: str) -> str:

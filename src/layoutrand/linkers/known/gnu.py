@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from layoutrand.config.toolchain import version_number
 from layoutrand.linkers import ldscript, user_script
-from layoutrand.linkers.linker import Called, Linker, MapReader, Request
+from layoutrand.linkers.linker import Called, LayoutRequest, Linker, MapReader
 from layoutrand.linkers.linkmap import members_of, owner_of, placed
 from layoutrand.model import Layout, Section
 from layoutrand.objects.edit import section_name
@@ -58,15 +58,15 @@ class _Gnu(Linker):
 
     def ordered(
         self, version: str, script: str, sections: Sequence[Section], layout: Layout, *, users_script: bool
-    ) -> Request:
+    ) -> LayoutRequest:
         """See `Linker`."""
         lines = _lines(sections, layout)
         if users_script:
-            return Request(user_script.ordered_user_script(script, lines), ("-T", "{}"))
+            return LayoutRequest(user_script.ordered_user_script(script, lines), ("-T", "{}"))
         if version_number(version) >= _ORDERING_FILE_SINCE and not layout.gaps:  # it may place, not assign
-            return Request(ldscript.ordering_file(lines), ("--section-ordering-file={}",))
+            return LayoutRequest(ldscript.ordering_file(lines), ("--section-ordering-file={}",))
         # In the default script's stead (-dT): a script of the build's that only adds to it (INSERT) still does.
-        return Request(ldscript.ordered_script(script, lines), ("-dT", "{}"))
+        return LayoutRequest(ldscript.ordered_script(script, lines), ("-dT", "{}"))
 
     def talkative(self, reports: str) -> list[str]:
         """See `Linker`; everything is said."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.linkers.linker import Linker, Request
+from layoutrand.linkers.linker import LayoutRequest, Linker
 from layoutrand.linkers.linkmap import dependencies
 from layoutrand.model import Layout, Section
 from layoutrand.objects.edit import section_name
@@ -18,11 +18,11 @@ class _Gold(Linker):
 
     def ordered(
         self, version: str, script: str, sections: Sequence[Section], layout: Layout, *, users_script: bool
-    ) -> Request:
+    ) -> LayoutRequest:
         """See `Linker`."""
         del version, script, users_script
         names = "".join(f"{section_name(i, sections[i].kind)}\n" for i in layout.order)
-        return Request(names, ("--section-ordering-file={}",))
+        return LayoutRequest(names, ("--section-ordering-file={}",))
 
     def opened(self, said: str, reports: bytes | None) -> list[str]:
         """See `Linker`."""

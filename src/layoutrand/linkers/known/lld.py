@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from layoutrand.layout.order import PADDING, linker_seed
 from layoutrand.linkers import ldscript
-from layoutrand.linkers.linker import Called, Linker, MapReader, Request
+from layoutrand.linkers.linker import Called, LayoutRequest, Linker, MapReader
 from layoutrand.linkers.linkmap import dependencies, members_of, placed
 from layoutrand.model import Layout, Section
 
@@ -41,14 +41,14 @@ class _Lld(Linker):
 
     def ordered(
         self, version: str, script: str, sections: Sequence[Section], layout: Layout, *, users_script: bool
-    ) -> Request:
+    ) -> LayoutRequest:
         """See `Linker`."""
         del version, script, sections, users_script
         padding: tuple[str, ...] = ()
         if layout.gaps:
             assert isinstance(layout.name, int)
             padding = (f"--randomize-section-padding={linker_seed(layout.name, PADDING)}",)
-        return Request(ldscript.symbol_order(layout.order), ("--symbol-ordering-file={}", *padding))
+        return LayoutRequest(ldscript.symbol_order(layout.order), ("--symbol-ordering-file={}", *padding))
 
     def thread_limit(self, argv: Sequence[str], threads: int) -> list[str]:
         """See `Linker`.

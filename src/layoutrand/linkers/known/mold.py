@@ -7,7 +7,7 @@ from typing import Final
 
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.order import LINKER_SHUFFLE, linker_seed
-from layoutrand.linkers.linker import Linker, Request
+from layoutrand.linkers.linker import LayoutRequest, Linker
 from layoutrand.linkers.linkmap import phony_targets
 from layoutrand.model import Layout, Section
 
@@ -18,18 +18,18 @@ class _Mold(Linker):
 
     def ordered(
         self, version: str, script: str, sections: Sequence[Section], layout: Layout, *, users_script: bool
-    ) -> Request:
+    ) -> LayoutRequest:
         """See `Linker`; the order of the link line is mold's own."""
         del version, script, sections, users_script
         if isinstance(layout.name, int):
             raise FeatureUnsupported(f"mold cannot be told an order, only shuffle by itself ({LINKER_SHUFFLE!r})")
-        return Request("", ())
+        return LayoutRequest("", ())
 
-    def shuffled(self, layout: Layout) -> Request:
+    def shuffled(self, layout: Layout) -> LayoutRequest:
         """See `Linker`; identity is mold's order without."""
         if not isinstance(layout.name, int):
-            return Request("", ())
-        return Request("", (f"--shuffle-sections={linker_seed(layout.name, LINKER_SHUFFLE)}",))
+            return LayoutRequest("", ())
+        return LayoutRequest("", (f"--shuffle-sections={linker_seed(layout.name, LINKER_SHUFFLE)}",))
 
     def opened(self, said: str, reports: bytes | None) -> list[str]:
         """See `Linker`."""
