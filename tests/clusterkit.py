@@ -15,7 +15,7 @@ from typing import Any
 from layoutrand.build.build import SystemBuild, all_layouts
 from layoutrand.cache.store import Cache
 from layoutrand.cluster.measuring import Nodes, execute_on_nodes
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import Config, parse
 from layoutrand.execute.run_plan import RunRequest

@@ -7,7 +7,7 @@ import random
 
 from experiments import measured, selected, write
 from fakes import make_config
-from layoutrand.report.report import report
+from layoutrand.report.whole_page import report
 from layoutrand.results.file import open_for_reading, results_path
 
 SVG = {"s": "http://www.w3.org/2000/svg"}

@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from layoutrand.build.build import Progress, SystemBuild, all_layouts, build
+from layoutrand.build.build import SystemBuild, all_layouts, build
+from layoutrand.build.site import BuildProgress
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config, parse
 from layoutrand.errors import ToolNotFound
@@ -162,7 +163,7 @@ class Workshop:
         config = commands if isinstance(commands, Config) else self.config(commands, **changes)
         return build(
             config, self.project, Cache(self.cache), self.runner, systems=list(config.systems), layouts=layouts,
-            jobs=jobs, progress=Progress(self.said.append, lambda: None),
+            jobs=jobs, progress=BuildProgress(self.said.append, lambda: None),
         )  # fmt: skip
 
     def built(self, commands: str | Sequence[str] | Config, **options: Any) -> Built:

@@ -18,8 +18,8 @@ from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.basis import basis, policy_words, sentences
 from layoutrand.analysis.documents import analyse_document
 from layoutrand.analysis.sentences import of_analysis
-from layoutrand.cli.formats import MarkdownPage
-from layoutrand.cli.tables import show_analysis
+from layoutrand.cli.output_formats import MarkdownPage
+from layoutrand.cli.terminal_tables import show_analysis
 from layoutrand.model import BuildFailure, Measurement
 from layoutrand.text.flat import analysis_rows
 

@@ -18,7 +18,7 @@ from layoutrand.analysis.documents import analyse_document, compare_document
 from layoutrand.analysis.plan import make_plans, plan_document
 from layoutrand.analysis.stopping import widths
 from layoutrand.cli.analysis import show_analysis, show_comparison
-from layoutrand.cli.planning import show_plans
+from layoutrand.cli.plan_command import show_plans
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import AnalysisError
 

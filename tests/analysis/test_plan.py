@@ -14,7 +14,7 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.analysis.plan import make_plans, plan_document, unplanned
 from layoutrand.cli.options import share
-from layoutrand.cli.planning import duration
+from layoutrand.cli.plan_command import duration
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_executions
 from layoutrand.errors import AnalysisError, UsageError

@@ -11,12 +11,12 @@ import pytest
 from executekit import Project
 from experiments import execution, selected, write
 from fakes import make_binary, make_config
-from layoutrand.analysis.warmup import Warmup
 from layoutrand.analysis.warmup_choice import Scope, choose_suggested
+from layoutrand.analysis.warmup_command import Warmup
 from layoutrand.cli import warming
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_chosen_warmup
-from layoutrand.config.warmup import ChosenWarmup, InForce, WarmupScope, warmups_in_force
+from layoutrand.config.warmup_choices import ChosenWarmup, InForce, WarmupScope, warmups_in_force
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.model import Measurement

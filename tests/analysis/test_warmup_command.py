@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from experiments import execution, selected, write
-from layoutrand.analysis.warmup import MOST_EXECUTIONS, examine, for_benchmarks, warmup_document
+from layoutrand.analysis.warmup_command import MOST_EXECUTIONS, examine, for_benchmarks, warmup_document
 from layoutrand.cli import warming
 from layoutrand.cli.warming import sparkline
 from layoutrand.config.config import parse

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from layoutrand.cli import importing
+from layoutrand.cli import import_options
 from layoutrand.interop import formats
 
 
@@ -75,7 +75,7 @@ def test_what_makes_no_sense_is_said(layoutrand, table, arguments, message):
 
 
 def test_the_help_lists_every_format():
-    assert set(importing.FORMATS.split(", ")) == set(formats.FORMATS)
+    assert set(import_options.FORMATS.split(", ")) == set(formats.FORMATS)
 
 
 def test_a_system_compared_with_itself_is_divided_into_halves(layoutrand, table):

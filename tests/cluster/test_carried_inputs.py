@@ -9,7 +9,7 @@ import pytest
 from layoutrand.cache.node_inputs import is_used, lock_beside, place_of, replicas
 from layoutrand.cache.store import Cache, collect, entries
 from layoutrand.cluster.carried_inputs import InputEntry, depth, described, restored, send, shortened
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.errors import BundleError
 from layoutrand.results.file import exclusive_use
 

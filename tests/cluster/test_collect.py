@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from layoutrand.cluster import manifest
-from layoutrand.cluster.collect import DAY_S, collect, inventory
 from layoutrand.cluster.manifest import BundledFile, Manifest
 from layoutrand.cluster.returned import Shelf
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.unneeded import DAY_S, collect, inventory
 from layoutrand.errors import BundleError
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 

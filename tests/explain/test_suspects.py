@@ -21,11 +21,11 @@ from layoutrand.explain.confirming import (
     in_random_order,
     verdict,
 )
-from layoutrand.explain.document import explain_document
 from layoutrand.explain.explain import Confirmed, Laboratory, Unexplained, explain_selection
 from layoutrand.explain.features import Feature, all_features, design
 from layoutrand.explain.hotness import HotFunction, Hotness
 from layoutrand.explain.suspects import Explanation, Subject, Suspect, enough_means, means_of, suspects_of
+from layoutrand.explain.suspects_document import explain_document
 from layoutrand.explain.words import could_be_found, nothing_found, of_confirmation, predicted, worse_where
 from layoutrand.model import Experiment
 from layoutrand.stats import Interval, screen_features, split_factor

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from fakehost import BOOT, CPUS, FakeHost
-from layoutrand.cli.doctor import diagnose, doctor_document
+from layoutrand.cli.doctor_checks import diagnose, doctor_document
 from layoutrand.config.disturbance import MEND
 from layoutrand.host.facts import host_facts, host_settings
-from layoutrand.host.problems import host_problems
+from layoutrand.host.host_problems import host_problems
 from layoutrand.host.tuning import Tuning
 from layoutrand.platform.process import SubprocessRunner
 

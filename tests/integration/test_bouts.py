@@ -25,7 +25,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.cluster import measuring_node, pools
 from layoutrand.cluster.measuring import Nodes, execute_on_nodes
 from layoutrand.cluster.returned import Shelf
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.cluster.task import Bout, Ended, read_record, record_key, record_of
 from layoutrand.cluster.task_inputs import run_name
 from layoutrand.config.cluster import Dask

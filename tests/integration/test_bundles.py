@@ -14,7 +14,7 @@ import pytest
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
 from layoutrand.cluster.bundle import Exported, export_capture, import_capture
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.errors import BundleError, CacheError, StoreError
 from layoutrand.platform.disk import sha256_bytes
 from workshop import Workshop, main_calling, many_functions

@@ -20,9 +20,9 @@ from layoutrand.build.build_document import build_document
 from layoutrand.build.site import BuildProgress
 from layoutrand.cache.store import Cache
 from layoutrand.cluster import linking_node as nodes
-from layoutrand.cluster.linking import Farm, take_linked
 from layoutrand.cluster.linking_node import Answer, Chunk, link_chunk
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.linking_tasks import Farm, take_linked
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.config.cluster import Dask
 from layoutrand.errors import ClusterError
 from layoutrand.model import IDENTITY, STOCK, LayoutName

@@ -15,8 +15,8 @@ from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.interop import exports
 from layoutrand.interop.export import export
 from layoutrand.interop.formats import parse
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.importing import ImportQuestion, import_selection
-from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber
 from layoutrand.model import BuildFailure, Measurement
 
 CONFIG = make_config(

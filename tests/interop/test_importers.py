@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from layoutrand.errors import LayoutrandError, UnreadableResults
 from layoutrand.interop.formats import FORMATS, parse
-from layoutrand.interop.rows import ImportedNumber, in_base_unit
+from layoutrand.interop.imported import ImportedNumber, in_base_unit
 from layoutrand.text.foreign_fields import plain
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples"

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from layoutrand.link import blocks
+from layoutrand.link import code_blocks
 from layoutrand.link.codecheck import Placed
 
 SIZES = np.array([0, 1, 127, 128, 129, 5000, 16, 256])
@@ -32,7 +32,7 @@ class Program:
         self.where = Placed(address, np.ones(len(SIZES), np.int64))
         homes = np.array([(0, 0), (0x1000, HEADER)], [("addr", "<u8"), ("offset", "<u8")])
         self.binary = SimpleNamespace(sections=homes, data=bytes(HEADER) + b"".join(parts) + bytes(behind))
-        self.blocks = blocks.cut(SIZES, self.content, self.fixed)
+        self.blocks = code_blocks.cut(SIZES, self.content, self.fixed)
 
     def place(self, index, offset):
         """Where a byte of a section is in the file."""
@@ -52,7 +52,7 @@ ORDERS = [range(len(SIZES)), [5, 3, 1, 7, 0, 2, 6, 4], [7, 6, 5, 4, 3, 2, 1, 0]]
 @pytest.mark.parametrize("behind", [0, 1, 300])
 def test_the_same_code_in_another_order_is_the_same(order, behind):
     program = Program(order, behind=behind)
-    assert blocks.first_change(program.blocks, program.binary, program.where) is None
+    assert code_blocks.first_change(program.blocks, program.binary, program.where) is None
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -61,7 +61,9 @@ def test_every_fixed_byte_counts_and_no_other(order):
     found = {}
     for index, size in enumerate(SIZES.tolist()):
         for offset in {0, size // 2, size - 1, *range(min(size, 140))} & set(range(size)):
-            found[index, offset] = blocks.first_change(program.blocks, program.with_byte(index, offset), program.where)
+            found[index, offset] = code_blocks.first_change(
+                program.blocks, program.with_byte(index, offset), program.where
+            )
     wanted = {place: place if program.fixed[program.begins[place[0]] + place[1]] else None for place in found}
     assert found == wanted
     assert None in wanted.values() and len(found) > 500
@@ -69,26 +71,26 @@ def test_every_fixed_byte_counts_and_no_other(order):
 
 def test_the_first_of_several_changes_is_named():
     program = Program(range(len(SIZES)))
-    program.blocks = blocks.cut(SIZES, program.content, np.ones_like(program.fixed))
+    program.blocks = code_blocks.cut(SIZES, program.content, np.ones_like(program.fixed))
     late = program.with_byte(7, 200)
     both = bytearray(late.data)
     both[program.place(5, 4000)] ^= 1
     late.data = bytes(both)
-    assert blocks.first_change(program.blocks, late, program.where) == (5, 4000)
+    assert code_blocks.first_change(program.blocks, late, program.where) == (5, 4000)
 
 
 def test_a_program_without_code_has_no_change():
-    empty = blocks.cut(np.zeros(3, np.int64), np.empty(0, np.uint8), np.empty(0, bool))
+    empty = code_blocks.cut(np.zeros(3, np.int64), np.empty(0, np.uint8), np.empty(0, bool))
     program = Program(range(len(SIZES)))
     where = Placed(np.full(3, 0x1000), np.ones(3, np.int64))
-    assert blocks.first_change(empty, program.binary, where) is None
+    assert code_blocks.first_change(empty, program.binary, where) is None
 
 
 def test_more_blocks_than_are_compared_at_once(monkeypatch):
-    monkeypatch.setattr(blocks, "_AT_ONCE", 3)
+    monkeypatch.setattr(code_blocks, "_AT_ONCE", 3)
     program = Program(ORDERS[1])
-    assert blocks.first_change(program.blocks, program.binary, program.where) is None
+    assert code_blocks.first_change(program.blocks, program.binary, program.where) is None
     program.blocks = replace(program.blocks, mask=np.full_like(program.blocks.mask, 0))
-    assert blocks.first_change(program.blocks, program.with_byte(5, 4999), program.where) is None
-    program.blocks = blocks.cut(SIZES, program.content, np.ones_like(program.fixed))
-    assert blocks.first_change(program.blocks, program.with_byte(5, 4999), program.where) == (5, 4999)
+    assert code_blocks.first_change(program.blocks, program.with_byte(5, 4999), program.where) is None
+    program.blocks = code_blocks.cut(SIZES, program.content, np.ones_like(program.fixed))
+    assert code_blocks.first_change(program.blocks, program.with_byte(5, 4999), program.where) == (5, 4999)

@@ -23,11 +23,11 @@ import pytest
 from fakes import make_config
 from layoutrand.build.linking import Linking
 from layoutrand.cache.store import Cache
-from layoutrand.cluster.linking import Farm
 from layoutrand.cluster.linking_node import Answer, Reference
+from layoutrand.cluster.linking_tasks import Farm
 from layoutrand.cluster.measuring import Nodes, execute_on_nodes
 from layoutrand.cluster.returned import Shelf
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.cluster.task import Ended, record_key, record_of
 from layoutrand.cluster.task_inputs import run_name
 from layoutrand.config.cluster import Dask

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from layoutrand.cli.doctor import diagnose
+from layoutrand.cli.doctor_checks import diagnose
 from layoutrand.errors import ToolNotFound
 from layoutrand.host.tuning import Tuning
 from layoutrand.linkers import toolbox

@@ -79,3 +79,16 @@ def test_templates_are_read_where_it_says():
     """So that the exceptions above are none too many."""
     for path in READ_THEIR_TEMPLATES:
         assert "read_text" in {getattr(call.func, "attr", "") for call in _calls(TREES[path])}
+
+
+def test_no_name_stands_twice():
+    """Of a module or of a public class: who searches for one finds it."""
+    modules, classes = {}, {}
+    for path, tree in TREES.items():
+        if not path.endswith("__init__.py"):
+            modules.setdefault(Path(path).stem, []).append(path)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes.setdefault(node.name, []).append(path)
+    assert [places for places in modules.values() if len(places) > 1] == []
+    assert {name: places for name, places in classes.items() if len(places) > 1} == {}

@@ -21,7 +21,7 @@ from experiments import measured, write
 from layoutrand.cli import run as layoutrand
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, FeatureUnsupported, ToolNotFound, UsageError
-from layoutrand.report import canvas, pdf, plot, rows, style
+from layoutrand.report import canvas, pdf, plot, row_figures, style
 from layoutrand.report.figure_files import FORMATS, Look, figure_files
 from layoutrand.text.document import Table
 from layoutrand.text.latex import escape, tabular
@@ -36,8 +36,13 @@ def files_of(tmp_path, formats=FORMATS, look=None, **options):
 
 
 def chart(name="a", value="1 [0, 2]", axis="ratio"):
-    shown = [rows.FigureRow(name, value, 0, interval=(0.0, 1.0, 2.0)), rows.FigureRow("b", "x", 1, bar=1.5)]
-    return rows.draw(rows.RowChart("the title", "the description", axis, shown, band=(0.9, 1.1), reference=1.0))
+    shown = [
+        row_figures.FigureRow(name, value, 0, interval=(0.0, 1.0, 2.0)),
+        row_figures.FigureRow("b", "x", 1, bar=1.5),
+    ]
+    return row_figures.draw(
+        row_figures.RowChart("the title", "the description", axis, shown, band=(0.9, 1.1), reference=1.0)
+    )
 
 
 def every_mark():

@@ -26,10 +26,11 @@ from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.execute.experiment import current_context
 from layoutrand.interop.importing import ImportQuestion, import_selection
 from layoutrand.model import BuildFailure, Context, Measurement
-from layoutrand.report import canvas, course, plot, rows
-from layoutrand.report.host import captures_of
+from layoutrand.report import canvas, course, plot
+from layoutrand.report import row_figures as rows
 from layoutrand.report.html import render
-from layoutrand.report.report import report
+from layoutrand.report.machine_section import captures_of
+from layoutrand.report.whole_page import report
 from layoutrand.text.quantities import quantity
 from reportkit import HOSTILE, SVG, contexts, noise, page_of, recorded, table_of
 

@@ -15,7 +15,7 @@ from fakes import make_config, shell_binaries
 from layoutrand.execute.measure import measure
 from layoutrand.model import BuildFailure
 from layoutrand.report.html import render
-from layoutrand.report.report import report
+from layoutrand.report.whole_page import report
 from reportkit import HOSTILE, contexts, recorded
 
 WIDTHS = (360, 768, 1280)  # a phone, a tablet, a desk

@@ -11,8 +11,8 @@ from layoutrand.analysis.basis import Basis, basis
 from layoutrand.analysis.blocking import APART, Freed, apart, freed_together, left_out_of_pairs, without
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.selection import Executions, Sample, Selection, Source
-from layoutrand.analysis.suite import bootstrap, by_binary, distributions, p_value, paired_suite
 from layoutrand.analysis.sureness import Sureness, stands, sureness, together
+from layoutrand.analysis.whole_suite import bootstrap, by_binary, distributions, p_value, paired_suite
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError

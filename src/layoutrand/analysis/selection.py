@@ -32,7 +32,7 @@ from layoutrand.model import (
     LayoutName,
     Node,
 )
-from layoutrand.results.store import ResultsStore
+from layoutrand.results.experiments import ResultsStore
 
 Executions = tuple[tuple[float, ...], ...]
 """Measurements of one binary: (execution, iteration), warm-up left out."""

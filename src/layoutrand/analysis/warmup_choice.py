@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from layoutrand.analysis.warmup import Warmup
+from layoutrand.analysis.warmup_command import Warmup
 from layoutrand.config.config import Config, parse
 from layoutrand.config.settings import with_chosen_warmup, with_warmup
 from layoutrand.execute.iterations import warmups_of

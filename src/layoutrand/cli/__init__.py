@@ -24,9 +24,9 @@ def make_app() -> typer.Typer:
     from layoutrand.cli import (
         analysis,
         building,
+        doctor_command,
         exporting,
-        host,
-        planning,
+        plan_command,
         project,
         reporting,
         running,
@@ -47,7 +47,7 @@ def make_app() -> typer.Typer:
     )
     app.callback()(project.common)
     app.command()(project.init)
-    app.command()(host.doctor)
+    app.command()(doctor_command.doctor)
     app.command()(building.build)
     app.command("exec", context_settings={"allow_interspersed_args": False})(wrapping.exec_)
     app.command()(running.run)
@@ -58,14 +58,14 @@ def make_app() -> typer.Typer:
     app.command()(reporting.figures)
     app.command()(exporting.export)
     app.command()(suspecting.explain)
-    app.command()(planning.plan)
+    app.command()(plan_command.plan)
     app.command()(warming.warmup)
     app.command()(showing.inspect)
     app.add_typer(simulating.simulate_app, name="simulate")
     app.add_typer(showing.cache_app, name="cache")
     app.add_typer(sharing.staging_app, name="staging")
     app.add_typer(sharing.bundle_app, name="bundle")
-    app.command()(host.demo)
+    app.command()(doctor_command.demo)
     app.command("relink-record", hidden=True)(building.relink_record)
     app.command("relink-helper", hidden=True)(building.relink_helper)
     return app

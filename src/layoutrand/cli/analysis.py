@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from layoutrand.cli import formats, importing, options
+from layoutrand.cli import import_options, options, output_formats
 from layoutrand.cli.comparing import show_comparison, show_comparisons, show_halves
 from layoutrand.cli.running import Benchmarks
-from layoutrand.cli.tables import interval, show_analysis, show_selection_problems
 from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.terminal_tables import interval, show_analysis, show_selection_problems
 from layoutrand.errors import UsageError
 from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
 
@@ -48,15 +48,15 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     metric: Annotated[list[str] | None, typer.Option("--metric", help="Only this metric; may be repeated.")] = None,
     all_metrics: AllMetrics = False,
     confidence: options.Confidence = 0.95,
-    imports: importing.Imports = None,
-    format_name: importing.Format = None,
-    names_are: importing.NamesAre = None,
-    warmup: importing.Warmup = None,
+    imports: import_options.Imports = None,
+    format_name: import_options.Format = None,
+    names_are: import_options.NamesAre = None,
+    warmup: import_options.Warmup = None,
     host: Host = None,
     directory: options.Directory = Path(),
     json: options.Json = False,
-    csv: formats.Csv = False,
-    markdown: formats.Markdown = False,
+    csv: output_formats.Csv = False,
+    markdown: output_formats.Markdown = False,
     quiet: options.Quiet = False,
 ) -> int:
     """Variance at each level, layout against execution noise, and where stock lies among the layouts."""
@@ -64,9 +64,9 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.basis import basis
     from layoutrand.analysis.documents import analyse_document
 
-    terminal = formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
+    terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     every = all_metrics or bool(metric)
-    foreign = importing.ImportOptions(imports, format_name, names_are, warmup)
+    foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
     if imports:
         selection = foreign.select(system or [], benchmark or [], host, directory)
     else:
@@ -132,15 +132,15 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         bool, typer.Option("--holm", help="--fail-if looks at the verdicts that stand beside all others.")
     ] = False,
     confidence: options.Confidence = 0.95,
-    imports: importing.Imports = None,
-    format_name: importing.Format = None,
-    names_are: importing.NamesAre = None,
-    warmup: importing.Warmup = None,
+    imports: import_options.Imports = None,
+    format_name: import_options.Format = None,
+    names_are: import_options.NamesAre = None,
+    warmup: import_options.Warmup = None,
     host: Host = None,
     directory: options.Directory = Path(),
     json: options.Json = False,
-    csv: formats.Csv = False,
-    markdown: formats.Markdown = False,
+    csv: output_formats.Csv = False,
+    markdown: output_formats.Markdown = False,
     quiet: options.Quiet = False,
 ) -> int:
     """The ratio of each candidate to the baseline with its interval, for each benchmark and for the suite."""
@@ -150,11 +150,11 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.compare import compare_several
     from layoutrand.analysis.documents import comparisons_document, halves_document
 
-    terminal = formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
+    terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     limit = parse_threshold(threshold)
     _check_comparison(base, candidates, fail_if, holm=holm)
     names = list(dict.fromkeys([base, *candidates]))
-    foreign = importing.ImportOptions(imports, format_name, names_are, warmup)
+    foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
     if imports:
         selection = foreign.select(names, benchmark or [], host, directory)
     else:
@@ -212,5 +212,5 @@ def _say_basis(of: Basis, terminal: Terminal) -> None:
 
 
 def _finish(terminal: Terminal) -> None:
-    if isinstance(terminal, formats.MarkdownPage):
+    if isinstance(terminal, output_formats.MarkdownPage):
         terminal.finish()

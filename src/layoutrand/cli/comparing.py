@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from layoutrand.cli import importing
-from layoutrand.cli.tables import interval, show, show_grouped, show_nodes
+from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
+from layoutrand.cli.terminal_tables import interval, show, show_grouped, show_nodes
 from layoutrand.text.quantities import percent, quantity
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def show_comparisons(results: Sequence[Comparison], page: Display) -> None:
     """One comparison after the other, then what all of them rest on."""
     from layoutrand.analysis.basis import sentences
 
-    importing.show_sources(results[0].sources, page)
+    import_options.show_sources(results[0].sources, page)
     for result in results:
         _show_ratios(result, page)
         _show_sureness(result, page)

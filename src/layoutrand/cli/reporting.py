@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from layoutrand.cli import importing, options
+from layoutrand.cli import import_options, options
 from layoutrand.cli.analysis import Host, load_selection, parse_threshold
 from layoutrand.cli.running import Benchmarks
 from layoutrand.errors import UsageError
@@ -29,7 +29,10 @@ Metric = Annotated[str | None, typer.Option(help="Report on this metric; default
 Threshold = Annotated[str, typer.Option(help="Differences within this count as equivalent.")]
 ImportFormat = Annotated[
     str | None,
-    typer.Option("--import-format", help=f"Format of the files to import: {importing.FORMATS}. Default: by content."),
+    typer.Option(
+        "--import-format",
+        help=f"Format of the files to import: {import_options.FORMATS}. Default: by content.",
+    ),
 ]
 
 
@@ -45,7 +48,7 @@ class _Question:
     confidence: float
     host: str | None
     directory: Path
-    foreign: importing.ImportOptions
+    foreign: import_options.ImportOptions
 
 
 def report(  # noqa: PLR0913 - one parameter for each option
@@ -58,10 +61,10 @@ def report(  # noqa: PLR0913 - one parameter for each option
     metric: Metric = None,
     threshold: Threshold = "1%",
     confidence: options.Confidence = 0.95,
-    imports: importing.Imports = None,
-    format_name: importing.Format = None,
-    names_are: importing.NamesAre = None,
-    warmup: importing.Warmup = None,
+    imports: import_options.Imports = None,
+    format_name: import_options.Format = None,
+    names_are: import_options.NamesAre = None,
+    warmup: import_options.Warmup = None,
     host: Host = None,
     directory: options.Directory = Path(),
     quiet: options.Quiet = False,
@@ -71,7 +74,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.report.html import render
 
     terminal = options.terminal(json=False, quiet=quiet)
-    foreign = importing.ImportOptions(imports, format_name, names_are, warmup)
+    foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
     page = _page(
         _Question(
             system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign
@@ -91,7 +94,7 @@ def write_report(directory: Path) -> Path:
     from layoutrand.report.html import render
 
     target = directory / ".layoutrand" / _NAME
-    foreign = importing.ImportOptions(None, None, None, None)
+    foreign = import_options.ImportOptions(None, None, None, None)
     write_text(target, render(_page(_Question([], [], None, None, "1%", 0.95, None, directory, foreign))))
     return target
 
@@ -120,10 +123,10 @@ def figures(  # noqa: PLR0913 - one parameter for each option
     metric: Metric = None,
     threshold: Threshold = "1%",
     confidence: options.Confidence = 0.95,
-    imports: importing.Imports = None,
+    imports: import_options.Imports = None,
     import_format: ImportFormat = None,
-    names_are: importing.NamesAre = None,
-    warmup: importing.Warmup = None,
+    names_are: import_options.NamesAre = None,
+    warmup: import_options.Warmup = None,
     host: Host = None,
     directory: options.Directory = Path(),
     quiet: options.Quiet = False,
@@ -136,7 +139,7 @@ def figures(  # noqa: PLR0913 - one parameter for each option
     wanted = _formats(formats)
     if import_format is not None and not imports:
         raise UsageError("--import-format is about files to import; name them with --import")
-    foreign = importing.ImportOptions(imports, import_format, names_are, warmup)
+    foreign = import_options.ImportOptions(imports, import_format, names_are, warmup)
     page = _page(
         _Question(
             system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign
@@ -166,7 +169,7 @@ def _formats(given: Sequence[str] | None) -> list[str]:
 def _page(question: _Question) -> Page:
     """The results in question as a page; raises what reading and analysing them does."""
     from layoutrand.config.config import choose
-    from layoutrand.report.report import report as make_report
+    from layoutrand.report.whole_page import report as make_report
 
     limit = parse_threshold(question.threshold)
     foreign, directory = question.foreign, question.directory
@@ -200,7 +203,7 @@ def _contexts(directory: Path, selection: Selection) -> list[Context]:
 def _captures(config: Config, directory: Path, selection: Selection) -> Mapping[str, Capture]:
     """Those of the executions that are still in the cache: they say which tools made the binaries."""
     from layoutrand.cache.store import Cache, default_root
-    from layoutrand.report.host import captures_of
+    from layoutrand.report.machine_section import captures_of
 
     if not default_root().is_dir():
         return {}

@@ -16,7 +16,7 @@ from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutrand.cluster.bundle_command import Carried
-    from layoutrand.cluster.collect import Inventory, Staged
+    from layoutrand.cluster.unneeded import Inventory, Staged
 
 staging_app = typer.Typer(help="The directory that the nodes of a cluster share.", no_args_is_help=True)
 bundle_app = typer.Typer(help="Captures to and from machines that share no directory.", no_args_is_help=True)
@@ -30,7 +30,7 @@ _SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400}
 @staging_app.command("ls")
 def staging_ls(shared: Shared = None, directory: options.Directory = Path(), json: options.Json = False) -> int:
     """List what is in the shared directory, least recently used first."""
-    from layoutrand.cluster.collect import KINDS, inventory
+    from layoutrand.cluster.unneeded import KINDS, inventory
 
     terminal = options.terminal(json=json, quiet=False)
     root = _shared(shared, directory)
@@ -62,8 +62,8 @@ def staging_gc(
     json: options.Json = False,
 ) -> int:
     """Delete captures, binaries and job files that were not used for long; all of it can be made again."""
-    from layoutrand.cluster.collect import KINDS, collect
     from layoutrand.cluster.slurm import active_jobs
+    from layoutrand.cluster.unneeded import KINDS, collect
 
     terminal = options.terminal(json=json, quiet=False)
     root = _shared(shared, directory)
@@ -163,7 +163,7 @@ def _shared(given: Path | None, directory: Path) -> Path:
 
 
 def _document(found: Inventory) -> dict[str, Any]:
-    from layoutrand.cluster.collect import KINDS
+    from layoutrand.cluster.unneeded import KINDS
 
     totals = {kind: {"number": len(found.of(kind)), "size": sum(e.size for e in found.of(kind))} for kind in KINDS}
     return {

@@ -58,9 +58,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     """Which functions' placement goes with the slow layouts, and whether that stands in new layouts."""
     from layoutrand.analysis.basis import basis, sentences
     from layoutrand.errors import UsageError
-    from layoutrand.explain.document import explain_document
     from layoutrand.explain.explain import explain_selection
     from layoutrand.explain.suspects import Explanation
+    from layoutrand.explain.suspects_document import explain_document
 
     terminal = options.terminal(json=json, quiet=quiet)
     if first_seed is not None and confirm is None:

@@ -17,8 +17,8 @@ from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.warmup import Warmup
     from layoutrand.analysis.warmup_choice import Scope
+    from layoutrand.analysis.warmup_command import Warmup
     from layoutrand.config.config import Config
 
 Metric = Annotated[str | None, typer.Option(help="Look at this number; default: the main one that is printed.")]
@@ -49,8 +49,8 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Plots of recorded iterations, and how many to drop as warm-up; the suggestion is yours to judge."""
-    from layoutrand.analysis.warmup import examine, warmup_document
     from layoutrand.analysis.warmup_choice import Scope
+    from layoutrand.analysis.warmup_command import examine, warmup_document
     from layoutrand.platform.disk import write_atomically
     from layoutrand.report.warmup_figure import draw
 

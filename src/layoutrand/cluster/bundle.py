@@ -17,7 +17,7 @@ from layoutrand.cache.capture_record import Capture, identity_facts
 from layoutrand.cache.store import Cache, captured_contents
 from layoutrand.cluster import manifest as bundle
 from layoutrand.cluster.manifest import BundledFile, Manifest
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.errors import BundleError, CacheError
 from layoutrand.platform.disk import cache_errors, canonical_json, link_or_copy, sha256_bytes, sha256_file
 

@@ -18,7 +18,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Origins
 from layoutrand.cluster.bundle import Travelled, export_capture, import_capture
 from layoutrand.cluster.manifest import is_digest
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.config.config import Config
 from layoutrand.errors import BundleError, CacheError, UsageError
 from layoutrand.platform.disk import canonical_json

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from layoutrand.cluster.store import Staging, staging_errors
+from layoutrand.cluster.shared_directory import Staging, staging_errors
 from layoutrand.errors import BundleError
 from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, sha256_file
 

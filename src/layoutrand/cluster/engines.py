@@ -15,8 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from layoutrand.cluster.shared_directory import staging_errors
 from layoutrand.cluster.slurm_tokens import TokenJournal
-from layoutrand.cluster.store import staging_errors
 from layoutrand.config.cluster import Dask, Slurm
 from layoutrand.errors import ClusterError
 from layoutrand.host.facts import node_name

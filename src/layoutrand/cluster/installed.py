@@ -11,7 +11,7 @@ from typing import Literal
 from layoutrand.config.config import Config
 from layoutrand.config.dacapo import DacapoSuite
 from layoutrand.errors import ClusterError, ConfigError, HostError
-from layoutrand.jvm import image as images
+from layoutrand.jvm import home_image as images
 from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
 from layoutrand.suites.dacapo_jar import jar_facts
 from layoutrand.suites.spec_root import read_root

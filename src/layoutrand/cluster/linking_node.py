@@ -21,7 +21,7 @@ from layoutrand.build.linking import Linking, Reference
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.cluster.bundle import import_capture
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.config.build_recipe import BUILD_VERSION
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.errors import ClusterError, LayoutrandError

@@ -18,8 +18,8 @@ from layoutrand.cluster.dealing import Dealer, TaskProblem
 from layoutrand.cluster.measuring_node import execute_bout
 from layoutrand.cluster.pools import Pools
 from layoutrand.cluster.returned import Shelf
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.cluster.shelved import Arrival, take_record, take_records
-from layoutrand.cluster.store import Staging
 from layoutrand.cluster.task import Bout, Ended, record_key
 from layoutrand.cluster.task_inputs import RUN_DIGITS, run_name, send_orders
 from layoutrand.config.cluster import Engine
@@ -30,8 +30,8 @@ from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
 from layoutrand.execute.run_progress import Known, RunProgress, Summary, summarised
 from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.model import Execution, SlotKey
+from layoutrand.results.experiments import ResultsStore
 from layoutrand.results.file import exclusive_use
-from layoutrand.results.store import ResultsStore
 
 
 @dataclass(frozen=True)

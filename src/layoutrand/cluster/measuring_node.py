@@ -19,7 +19,7 @@ from layoutrand.cluster.carried_inputs import restored
 from layoutrand.cluster.installed import check_places
 from layoutrand.cluster.linking_node import VERSION, linked_here
 from layoutrand.cluster.returned import Shelf
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.cluster.task import Bout, Ended, Orders, pool_name, read_record, record_key, slot_keys
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config

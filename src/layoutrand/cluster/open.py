@@ -9,9 +9,9 @@ from pathlib import Path
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.capture.origin import Say
 from layoutrand.cluster.engines import opened
-from layoutrand.cluster.linking import Farm
+from layoutrand.cluster.linking_tasks import Farm
 from layoutrand.cluster.measuring import Nodes
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.errors import UsageError

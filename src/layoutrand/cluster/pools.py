@@ -25,7 +25,7 @@ from layoutrand.execute.run_plan import RunPlan
 from layoutrand.execute.run_progress import Known, known
 from layoutrand.host.facts import host_facts, processor
 from layoutrand.model import Context, Execution, Experiment, Node, SlotKey
-from layoutrand.results.store import ResultsStore
+from layoutrand.results.experiments import ResultsStore
 
 LOST: Final = "lost"
 """The status of an execution that no node brought to an end."""

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.cluster.store import staging_errors
+from layoutrand.cluster.shared_directory import staging_errors
 from layoutrand.errors import BundleError, DamagedRecord
 from layoutrand.platform.disk import canonical_json, remove_tree, sha256_bytes, write_atomically
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from layoutrand.cluster.store import staging_errors
+from layoutrand.cluster.shared_directory import staging_errors
 from layoutrand.platform.disk import write_atomically
 
 _TOKEN = re.compile(r"[0-9a-f]{1,200}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from layoutrand.cluster.carried_inputs import InputEntry
 from layoutrand.cluster.installed import InstalledPath
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.config.jdk import JvmFacts

@@ -17,7 +17,7 @@ from layoutrand.cluster.inputs import inputs_of
 from layoutrand.cluster.installed import places_of
 from layoutrand.cluster.linking_node import VERSION
 from layoutrand.cluster.rounds import bouts
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.cluster.task import Bout, Bundled, Orders
 from layoutrand.config.cluster import Engine
 from layoutrand.config.config import as_dict

@@ -35,9 +35,9 @@ from layoutrand.config.problems import explain, key_path, suggest
 from layoutrand.config.schedule import Order
 from layoutrand.config.sizes import size_in_bytes
 from layoutrand.config.spec_cpu import SpecSuite
-from layoutrand.config.tables import STRICT, Name
+from layoutrand.config.strict_table import STRICT, Name
 from layoutrand.config.topology import CpuWish, checked_wish
-from layoutrand.config.warmup import ChosenWarmup, wrong_choices
+from layoutrand.config.warmup_choices import ChosenWarmup, wrong_choices
 from layoutrand.errors import ConfigError, UsageError
 
 Factor = Literal[

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from layoutrand.config.schedule import SIMULATED
-from layoutrand.config.tables import StrictTable
+from layoutrand.config.strict_table import StrictTable
 from layoutrand.model import Execution
 
 TICK_S: Final = 0.01

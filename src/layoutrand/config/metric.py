@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from layoutrand.config.counter_names import checked_events, metric_of
 from layoutrand.config.readings import NUMBERS, Reading
-from layoutrand.config.tables import STRICT, Name
+from layoutrand.config.strict_table import STRICT, Name
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
 
 Better = Literal["less", "more"]

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from layoutrand.config.tables import StrictTable
+from layoutrand.config.strict_table import StrictTable
 
 
 class DacapoReading(StrictTable):

@@ -30,8 +30,8 @@ from layoutrand.host.machine_lock import machine_lock_path, only_one_measures
 from layoutrand.host.watch import HostWatch
 from layoutrand.model import Execution
 from layoutrand.platform.interrupts import noted_interrupts
+from layoutrand.results.experiments import Records
 from layoutrand.results.file import exclusive_use
-from layoutrand.results.store import Records
 from layoutrand.suites.spec_root import results_to_keep
 
 

@@ -10,7 +10,7 @@ from layoutrand.config.config import Config
 from layoutrand.config.image import Image
 from layoutrand.errors import BuildError, HostError
 from layoutrand.execute.workplace import Room, Workplace
-from layoutrand.jvm import image as images
+from layoutrand.jvm import home_image as images
 from layoutrand.model import Binary, LayoutName
 from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
 from layoutrand.platform.loaded import loaded_files

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.schedule import NATIVE
-from layoutrand.config.warmup import InForce, WarmupScope, warmups_in_force
+from layoutrand.config.warmup_choices import InForce, WarmupScope, warmups_in_force
 from layoutrand.model import Execution, Measurement, SlotKey
 
 

@@ -10,7 +10,7 @@ from layoutrand.config.config import Benchmark
 from layoutrand.config.metric import Metric
 from layoutrand.config.readings import SpecReading
 from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
-from layoutrand.config.warmup import InForce
+from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import NoMeasurement
 from layoutrand.execute.measure import Command, Outcome, signal_name
 from layoutrand.execute.workplace import Workplace

@@ -15,7 +15,7 @@ from layoutrand.config.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
 from layoutrand.config.schedule import CACHEGRIND, PERF, Design, Slot, schedule
 from layoutrand.config.suite_build import artefacts_of
 from layoutrand.config.topology import Placement
-from layoutrand.config.warmup import InForce
+from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import warmups_of

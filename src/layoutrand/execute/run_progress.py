@@ -13,7 +13,7 @@ from layoutrand.execute.live import Live
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.host.attempts import Attempts, is_due, that_count
 from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
-from layoutrand.results.store import Records
+from layoutrand.results.experiments import Records
 
 
 @dataclass(frozen=True)

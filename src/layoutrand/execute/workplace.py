@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import CacheError, ResultsError
-from layoutrand.jvm.image import link_tree
+from layoutrand.jvm.home_image import link_tree
 from layoutrand.platform.orphans import end_processes
 
 _ROOM: Final = "x"

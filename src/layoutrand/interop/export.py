@@ -11,7 +11,7 @@ from layoutrand.analysis.selection import Sample, Selection
 from layoutrand.build.build_document import build_failure_json
 from layoutrand.errors import AnalysisError
 from layoutrand.interop import exports
-from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.model import IDENTITY, STOCK, Execution
 from layoutrand.text.foreign_fields import plain
 

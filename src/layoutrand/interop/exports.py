@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from layoutrand.errors import UsageError
+from layoutrand.interop.imported import Imported, ImportedNumber
 from layoutrand.interop.pyperf import SEED_KEY
-from layoutrand.interop.rows import Imported, ImportedNumber
 from layoutrand.interop.table import COLUMNS, OK, SCHEMA
 from layoutrand.model import IDENTITY, STOCK, WALL_METRIC
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from layoutrand.interop import hyperfine, jmh, pyperf, renaissance, spec, table
-from layoutrand.interop.rows import Imported, read_json
+from layoutrand.interop.imported import Imported, read_json
 from layoutrand.text.foreign_fields import unreadable
 
 _Of = tuple[Callable[[Any], bool], Callable[[Any, str], Imported]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber, json_number, member, once
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, json_number, member, once
 from layoutrand.model import WALL_METRIC
 from layoutrand.text.foreign_fields import plain, unreadable
 

@@ -11,7 +11,7 @@ from layoutrand.analysis.selection import Executions, Sample
 from layoutrand.config.metric import Better
 from layoutrand.errors import UsageError
 from layoutrand.interop.import_spec import layout_of
-from layoutrand.interop.rows import ImportedNumber
+from layoutrand.interop.imported import ImportedNumber
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
 
 UNNAMED: Final = "unnamed"

@@ -17,8 +17,8 @@ from layoutrand.config.matrix import matching as match_names
 from layoutrand.errors import UsageError
 from layoutrand.interop.formats import parse
 from layoutrand.interop.import_spec import EVERY, Wanted, layout_of, parse_import
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.imported_samples import UNNAMED, FileRow, samples
-from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.text.foreign_fields import plain

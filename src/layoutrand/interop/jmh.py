@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from layoutrand.config.metric import Better
-from layoutrand.interop.rows import Imported, ImportedNumber, in_base_unit, json_number, member, once, shown
+from layoutrand.interop.imported import Imported, ImportedNumber, in_base_unit, json_number, member, once, shown
 from layoutrand.text.foreign_fields import plain, unreadable
 
 _METRICS: Final = {"thrpt": "throughput", "avgt": "time_per_op", "sample": "sampled_time_per_op", "ss": "single_shot"}

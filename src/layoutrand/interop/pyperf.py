@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from layoutrand.interop.rows import Imported, ImportedNumber, json_number, member, once, shown
+from layoutrand.interop.imported import Imported, ImportedNumber, json_number, member, once, shown
 from layoutrand.text.foreign_fields import plain, unreadable
 
 SEED_KEY: Final = "layoutrand_seed"

@@ -10,7 +10,7 @@ import csv
 import io
 from typing import Any, Final
 
-from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber, json_number, member, shown
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, json_number, member, shown
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 
 DURATION: Final = "duration_ns"

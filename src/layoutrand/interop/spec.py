@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 from layoutrand.text.spec_rsf import SUCCESS, failure_of, rsf_results
 

@@ -16,7 +16,7 @@ from typing import Any, Final, get_args
 
 from layoutrand.config.metric import Better
 from layoutrand.config.schedule import NATIVE
-from layoutrand.interop.rows import FailedRun, Imported, ImportedNumber, in_base_unit, member, shown
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, in_base_unit, member, shown
 from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
 
 COLUMNS: Final = (

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.link import blocks
-from layoutrand.link.blocks import Blocks
+from layoutrand.link import code_blocks as blocks
+from layoutrand.link.code_blocks import Blocks
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
 from layoutrand.link import codecheck, lto
-from layoutrand.link.blocks import first_change
 from layoutrand.link.code import Code
+from layoutrand.link.code_blocks import first_change
 from layoutrand.link.moved_objects import verify_moved
 from layoutrand.linkers import link_order
 from layoutrand.linkers.known import linker

@@ -11,7 +11,7 @@ import numpy as np
 from layoutrand.analysis.analyse import LEVELS, Analysis
 from layoutrand.analysis.findings import Outlier
 from layoutrand.analysis.selection import Selection
-from layoutrand.report import plot, rows
+from layoutrand.report import plot, row_figures
 from layoutrand.report.course import convergence, dependence, run_order
 from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
 from layoutrand.text.document import Figure, Table
@@ -52,7 +52,7 @@ def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
         low, centre, high = (value / axis.factor for value in (middle.low, middle.centre, middle.high))
         controls = (("S", analysis.stock), ("I", analysis.identity))
         drawn.append(
-            rows.FigureRow(
+            row_figures.FigureRow(
                 name=analysis.system, series=number,
                 value=_with_width(analysis) if analysis.n_binaries > 1 else quantity(middle.centre, analysis.unit),
                 points=[mean / axis.factor for _, mean in analysis.binary_means],
@@ -73,7 +73,7 @@ def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
         if control is not None
     ]
     benchmark = members[0].analysis.benchmark
-    chart = rows.RowChart(
+    chart = row_figures.RowChart(
         title=f"{benchmark}: mean of each binary",
         description=f"{len(cells)} means by system; the numbers are in the table.", axis=axis.label, rows=drawn,
     )  # fmt: skip
@@ -85,7 +85,7 @@ def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
     far = [(member.analysis.system, str(each.binary)) for member in members for each in _far(member.analysis)]
     if far:
         caption += " In a diamond: far from the others by a robust rule; it is in the numbers all the same."
-    return Figure("Binaries", rows.draw(chart), caption, _binaries(f"{benchmark}: binaries", cells, far))
+    return Figure("Binaries", row_figures.draw(chart), caption, _binaries(f"{benchmark}: binaries", cells, far))
 
 
 def _what_marks_are(members: Sequence[SuiteMember]) -> str:
@@ -165,7 +165,7 @@ def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
             shown = f"{percent(level.relative_sd)} [{100 * bounds[0]:.2f}, {100 * bounds[1]:.2f}]"
             name = _LEVEL_NAMES[level.level]
             drawn.append(
-                rows.FigureRow(
+                row_figures.FigureRow(
                     f"{name}, {analysis.system}", shown, number, bar=100 * level.relative_sd,
                     interval=(100 * bounds[0], 100 * level.relative_sd, 100 * bounds[1]),
                 )
@@ -177,7 +177,7 @@ def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
     single = ", ".join(dict.fromkeys(unknown))
     missing = f" What has no bar was not repeated and is part of the level above: {single}." if single else ""
     benchmark = members[0].analysis.benchmark
-    chart = rows.RowChart(
+    chart = row_figures.RowChart(
         title=f"{benchmark}: what varies", axis="relative standard deviation that the level adds [%]", rows=drawn,
         description=f"{len(drawn)} relative standard deviations; the numbers are in the table.",
     )  # fmt: skip
@@ -186,4 +186,4 @@ def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
         f"{missing}{remarks_of(remarks)}"
     )
     table = Table(f"{benchmark}: variation", ("system", "level", "repetitions", "relative sd and interval"), cells)
-    return [Figure("What varies", rows.draw(chart), caption, table)]
+    return [Figure("What varies", row_figures.draw(chart), caption, table)]

@@ -11,7 +11,7 @@ from layoutrand.analysis import sentences
 from layoutrand.analysis.compare import UNDECIDED, BenchmarkRatio, Comparison, adjusted, compare
 from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
-from layoutrand.report import rows
+from layoutrand.report import row_figures
 from layoutrand.stats import Interval
 from layoutrand.text.document import Chapter, Figure, Table, cut
 from layoutrand.text.quantities import NO_BOUNDS, change, quantity
@@ -107,12 +107,12 @@ def _forest(result: Comparison) -> Figure:
     if suite is not None and suite.n_benchmarks > 1:
         bounds = (suite.ratio.low, suite.ratio.centre, suite.ratio.high)
         drawn.append(
-            rows.FigureRow("geometric mean", _short(suite.ratio, suite.verdict), 1, interval=bounds, strong=True)
+            row_figures.FigureRow("geometric mean", _short(suite.ratio, suite.verdict), 1, interval=bounds, strong=True)
         )
     directions = {pair.better for pair in result.benchmarks}
     meaning = {"less": ", below 1 is better", "more": ", above 1 is better"}
     name = f"{result.candidate} / {result.baseline}"
-    chart = rows.RowChart(
+    chart = row_figures.RowChart(
         title=f"Ratios {name}",
         description=f"{len(drawn)} ratios with {100 * result.confidence:g} % intervals; the numbers are in the table.",
         axis=f"ratio {name}{meaning[directions.pop()] if len(directions) == 1 else ''}",
@@ -124,13 +124,13 @@ def _forest(result: Comparison) -> Figure:
         f"Means over {of}, with {100 * result.confidence:g} % intervals. Shaded: within the threshold of "
         f"{100 * result.threshold:g} %, where two systems count as equivalent."
     )
-    return Figure(name, rows.draw(chart), caption)
+    return Figure(name, row_figures.draw(chart), caption)
 
 
-def _row(pair: BenchmarkRatio) -> rows.FigureRow:
+def _row(pair: BenchmarkRatio) -> row_figures.FigureRow:
     assert pair.ratio is not None
     bounds = (pair.ratio.low, pair.ratio.centre, pair.ratio.high)
-    return rows.FigureRow(pair.benchmark, _short(pair.ratio, pair.verdict), 0, interval=bounds)
+    return row_figures.FigureRow(pair.benchmark, _short(pair.ratio, pair.verdict), 0, interval=bounds)
 
 
 def _short(ratio: Interval, verdict: str) -> str:

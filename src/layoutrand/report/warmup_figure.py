@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.analysis.warmup import FEWEST_ITERATIONS, Warmup
+from layoutrand.analysis.warmup_command import FEWEST_ITERATIONS, Warmup
 from layoutrand.report.svg import COLOURS, PALE, Panel, PanelShape, Point, page
 from layoutrand.stats import autocorrelation, lag_points, reordered
 

@@ -14,8 +14,8 @@ from typing import Final
 from urllib.parse import quote
 
 from layoutrand.errors import ResultsError
+from layoutrand.results.experiments import ResultsStore, trouble
 from layoutrand.results.rows import APPLICATION_ID, BUSY_S, SCHEMA, SCHEMA_VERSION, UPGRADE
-from layoutrand.results.store import ResultsStore, trouble
 
 RESULTS_NAME: Final = "results.sqlite"
 _LOCK_POLL_S: Final = 0.2

@@ -10,7 +10,7 @@ from layoutrand.config.dacapo import DacapoSuite
 from layoutrand.config.readings import DacapoReading, Reading
 from layoutrand.config.spec_cpu import SpecSuite
 from layoutrand.config.suite_build import SuiteBuild
-from layoutrand.config.warmup import wrong_choices
+from layoutrand.config.warmup_choices import wrong_choices
 from layoutrand.errors import ConfigError
 from layoutrand.suites import dacapo_output, dacapo_suite, spec_output, spec_suite
 from layoutrand.suites.verdict import HarnessOutput, Verdict

@@ -14,7 +14,7 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Printed
 from layoutrand.config.schedule import NATIVE
-from layoutrand.config.warmup import InForce
+from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import AnalysisError
 from layoutrand.execute.iterations import warmups_of
 from layoutrand.model import Execution

@@ -22,7 +22,7 @@ from layoutrand.capture.origin import Say
 from layoutrand.cluster.bundle import export_capture
 from layoutrand.cluster.dealing import Dealer, TaskProblem
 from layoutrand.cluster.linking_node import VERSION, Answer, Chunk, link_chunk
-from layoutrand.cluster.store import Staging
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.config.cluster import Remote
 from layoutrand.errors import BundleError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName

@@ -11,7 +11,7 @@ from layoutrand.cli import options
 from layoutrand.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from layoutrand.cli.doctor import Diagnosis
+    from layoutrand.cli.doctor_checks import Diagnosis
 
 
 def doctor(
@@ -25,7 +25,7 @@ def doctor(
     json: options.Json = False,
 ) -> int:
     """What this machine can do; each problem with the command that mends it. Nothing is changed without --tune."""
-    from layoutrand.cli.doctor import diagnose, doctor_document
+    from layoutrand.cli.doctor_checks import diagnose, doctor_document
     from layoutrand.errors import UsageError
     from layoutrand.host import tune as tuning
     from layoutrand.host.tuning import Tuning
@@ -78,7 +78,7 @@ def demo(
     from layoutrand.build.demo_needs import check_needs, left_out
     from layoutrand.capture.example import copy_example
     from layoutrand.cli import analysis, building, failing, reporting, running
-    from layoutrand.cli.report import write_report
+    from layoutrand.cli.markdown_report import write_report
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.platform.packages import install
     from layoutrand.platform.process import SubprocessRunner

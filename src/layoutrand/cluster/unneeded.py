@@ -28,7 +28,7 @@ from typing import Final, Literal
 
 from layoutrand.cluster import manifest as bundle
 from layoutrand.cluster.manifest import Manifest
-from layoutrand.cluster.store import Staging, staging_errors
+from layoutrand.cluster.shared_directory import Staging, staging_errors
 from layoutrand.errors import BundleError
 
 DAY_S: Final = 86400.0

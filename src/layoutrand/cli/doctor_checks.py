@@ -13,7 +13,7 @@ from layoutrand.cache.store import Cache, default_root
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import HostError, StoreError
 from layoutrand.host.facts import host_facts, host_settings, host_state
-from layoutrand.host.problems import HostProblem, Severity, host_problems
+from layoutrand.host.host_problems import HostProblem, Severity, host_problems
 from layoutrand.host.tune import changes_document, standing
 from layoutrand.host.tuning import UNDO, Tuning
 from layoutrand.host.watch import HostWatch

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from layoutrand.cli import importing
+from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
 from layoutrand.text.quantities import NO_BOUNDS, changes, ends, percent, quantity
 
@@ -32,7 +32,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     from layoutrand.analysis.beside import simulated_beside
     from layoutrand.analysis.sentences import of_analysis
 
-    importing.show_sources(report.selection.sources, page)
+    import_options.show_sources(report.selection.sources, page)
     shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
     names = [(each.benchmark, each.system, each.metric) for each in shown]
     confidence, over = f"{100 * report.confidence:g} %", _over(shown)
