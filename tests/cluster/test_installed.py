@@ -34,7 +34,7 @@ def test_a_plain_project_needs_nothing_else(tmp_path):
 def test_a_jar_and_a_jdk_are_compared_by_content(tmp_path):
     config = dacapo(tmp_path / "p", tmp_path)
     places = places_of(config, tmp_path / "p", ["a"])
-    assert [(place.kind, place.key) for place in places] == [("file", "systems.a.prebuilt"), ("jar", "suite.jar")]
+    assert [(place.kind, place.key) for place in places] == [("file", "systems.a.prebuilt"), ("dacapo", "suite.jar")]
     check_places(places, "n1")
 
     make_jar(tmp_path / "d.jar", names=("fop",))
@@ -62,7 +62,7 @@ def test_what_lies_within_the_project_is_carried_instead(tmp_path):
         {"a": {"prebuilt": "jdk"}},
     )
     config = expanded(parse((tmp_path / "layoutrand.toml").read_text(), path="layoutrand.toml"), tmp_path)
-    assert [place.kind for place in places_of(config, tmp_path, ["a"])] == ["jar"]
+    assert [place.kind for place in places_of(config, tmp_path, ["a"])] == ["dacapo"]
 
 
 def test_the_template_of_an_image_without_what_is_excluded(tmp_path):

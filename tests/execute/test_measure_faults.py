@@ -251,7 +251,8 @@ def test_a_full_disk_stops_the_run_and_the_same_call_goes_on(tmp_path):
 import sys, resource, signal
 sys.path[:0] = {sys.path!r}
 from pathlib import Path
-from faultkit import Project, shell_binaries
+from fakes import shell_binaries
+from faultkit import Project
 from layoutrand.errors import ResultsError
 from layoutrand.results.file import results_path
 project = Project(Path({str(tmp_path)!r}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import signal
 import subprocess
@@ -243,7 +244,7 @@ def killed_run(directory, kill_at):
 @pytest.mark.parametrize("kill_at", range(1, 10))
 def test_killed_between_repetitions_nothing_is_lost_and_nothing_doubled(tmp_path, kill_at):
     """kill -9 in the middle of every attempt in turn; the same command then makes the attempts that are left."""
-    script = f"import sys; sys.path[:0] = {sys.path!r}\nfrom pathlib import Path\nimport test_repetition\n"
+    script = f"import sys; sys.path[:0] = {[os.path.dirname(__file__), *sys.path]!r}\nfrom pathlib import Path\nimport test_repetition\n"
     call = f"test_repetition.killed_run(Path({str(tmp_path)!r}), {kill_at})"
     assert subprocess.run([sys.executable, "-c", script + call]).returncode == -signal.SIGKILL
     project = Project(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -39,7 +40,7 @@ def run(directory, script="exit 0"):
 
 def start(directory, script="exit 0"):
     script = (
-        f"import sys; sys.path[:0] = {sys.path!r}\n"
+        f"import sys; sys.path[:0] = {[os.path.dirname(__file__), *sys.path]!r}\n"
         f"from pathlib import Path\nimport test_resume\ntest_resume.run(Path({str(directory)!r}), {script!r})"
     )
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)

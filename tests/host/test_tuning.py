@@ -227,7 +227,7 @@ def killed(directory, after, action):
 
 
 def kill(tmp_path, after, action):
-    script = f"import sys; sys.path[:0] = {sys.path!r}\nfrom pathlib import Path\nimport test_tuning\n"
+    script = f"import sys; sys.path[:0] = {[os.path.dirname(__file__), *sys.path]!r}\nfrom pathlib import Path\nimport test_tuning\n"
     call = f"test_tuning.killed(Path({str(tmp_path)!r}), {after}, {action!r})"
     assert subprocess.run([sys.executable, "-c", script + call]).returncode == -signal.SIGKILL
 

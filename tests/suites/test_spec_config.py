@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from layoutrand.config.spec_cpu import SpecSuite
+from layoutrand.config.spec_settings import SpecSuite
 from layoutrand.errors import ConfigError
 from layoutrand.suites.spec_config import base_problems, config_file, label_of, start_script
 from layoutrand.suites.spec_root import read_base_config, read_root

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from layoutrand.config.config import parse
-from layoutrand.config.spec_cpu import SpecSuite, chosen_benchmarks, executables_of, members_of
+from layoutrand.config.spec_settings import SpecSuite, chosen_benchmarks, executables_of, members_of
 from layoutrand.errors import ConfigError
 from layoutrand.suites.expand import expanded
 from layoutrand.suites.spec_root import digests_of, read_root, text_files

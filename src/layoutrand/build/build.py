@@ -134,7 +134,7 @@ def find_order(site: Site, name: str, variant: Variant) -> BuildOrder:
     factors = tuple(site.config.layout.factors)
     toolbox = toolboxes.prepare(options.toolchain, site.project, factors, site.runner)
     recipe = Recipe(name, variant, site.config.build, options, toolbox.toolchain, factors)
-    return make_order(recipe, site.origins.find(recipe), toolbox, build_tools(recipe.build))
+    return make_order(recipe, site.origins.find(recipe), toolbox, build_tools(site.config, recipe.build))
 
 
 def _capture(site: Site, name: str) -> _Base:

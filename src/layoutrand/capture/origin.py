@@ -16,8 +16,7 @@ from layoutrand.capture.repository import Mirrors
 from layoutrand.capture.submodules import is_local
 from layoutrand.capture.worktree import git_state
 from layoutrand.config.build_recipe import Recipe
-from layoutrand.config.config import Config
-from layoutrand.config.suite_build import SuiteBuild
+from layoutrand.config.config import Config, GeneratedSource
 from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
 from layoutrand.platform import git_command
 from layoutrand.platform.disk import digest_of_input, sha256_bytes, write_files
@@ -114,8 +113,8 @@ class Origins:
 
     def _folder(self, recipe: Recipe) -> Origin:
         build = recipe.build
-        if isinstance(build, SuiteBuild):
-            return _generated(build)
+        if generated := build.generated():
+            return _generated(generated)
         folder = (self.project / build.source).resolve()  # the wrappers see physical paths
         contents = source.listing(folder, build.exclude)
         state = git_state(folder, build.exclude)
@@ -137,7 +136,7 @@ class Origins:
 def is_part_of_source(config: Config, project: Path, path: Path) -> bool:
     """Whether a file written there would change the source of a capture, so that all of it is captured anew."""
     build = config.build
-    if isinstance(build, SuiteBuild) or build.repo is not None:
+    if build.generated() is not None or build.repo is not None:
         return False
     if all(system.prebuilt is not None for system in config.systems.values()):
         return False
@@ -148,7 +147,7 @@ def is_part_of_source(config: Config, project: Path, path: Path) -> bool:
     return not source.is_ours(name) and not source.left_out(name, build.exclude)
 
 
-def _generated(build: SuiteBuild) -> Origin:
+def _generated(build: GeneratedSource) -> Origin:
     """The files that layoutrand generates for a suite's tools; what those tools build from is identified beside them.
 
     Named by their places below the installation, two installations of one version are the same source.

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from layoutrand.config.config import Config
-from layoutrand.config.dacapo import DacapoSuite
 from layoutrand.errors import ClusterError, ConfigError, HostError
 from layoutrand.jvm import home_image as images
-from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
-from layoutrand.suites.dacapo_jar import jar_facts
-from layoutrand.suites.spec_root import read_root
+from layoutrand.platform.disk import sha256_file
+from layoutrand.suites.known import by_kind
 
-_Kind = Literal["file", "template", "jar", "spec"]
+_Kind = Literal["file", "template", "dacapo", "spec-cpu"]
 
 
 @dataclass(frozen=True)
@@ -66,24 +64,19 @@ def _needed(config: Config, project: Path, systems: Sequence[str]) -> Iterator[I
             for artefact in config.build.artefacts:
                 yield InstalledPath("file", os.path.join(folder, artefact), f"systems.{name}.prebuilt", "")
     if suite is not None:
-        where = suite.jar if isinstance(suite, DacapoSuite) else str(Path(suite.root).expanduser())
-        path = os.path.abspath(project / where)
-        kind: _Kind = "jar" if isinstance(suite, DacapoSuite) else "spec"
-        yield InstalledPath(kind, path, "suite.jar" if kind == "jar" else "suite.root", "")
+        known = by_kind(suite.kind)
+        yield InstalledPath(suite.kind, os.path.abspath(project / known.installed(suite)), known.place, "")
 
 
 def _with_digest(place: InstalledPath) -> InstalledPath:
     path = Path(place.path)
     if place.kind == "template":
         digest = images.template_digest(path, place.exclude)
-    elif place.kind == "jar":
-        digest = jar_facts(path, config=path).digest
-    elif place.kind == "spec":
-        facts = read_root(path, place.path)
-        digest = sha256_bytes(canonical_json([facts.tool, facts.version, sorted(facts.benchmarks)]))
-    else:
+    elif place.kind == "file":
         try:
             digest = sha256_file(path)
         except OSError as error:
             raise HostError(f"cannot read {path}: {error.strerror}") from error
+    else:
+        digest = by_kind(place.kind).identity(path, place.path)
     return InstalledPath(place.kind, place.path, place.key, digest, place.exclude)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
@@ -26,7 +27,7 @@ from layoutrand.config import matrix
 from layoutrand.config.cluster import Cluster, Local
 from layoutrand.config.command import ARGS
 from layoutrand.config.cross_checks import across, table_at
-from layoutrand.config.dacapo import DacapoSuite
+from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.disturbance import Disturbance
 from layoutrand.config.image import Image
 from layoutrand.config.jdk import JIT_STRESS, factors_of_a_jdk
@@ -34,7 +35,7 @@ from layoutrand.config.metric import Metric
 from layoutrand.config.problems import explain, key_path, suggest
 from layoutrand.config.schedule import Order
 from layoutrand.config.sizes import size_in_bytes
-from layoutrand.config.spec_cpu import SpecSuite
+from layoutrand.config.spec_settings import SpecSuite
 from layoutrand.config.strict_table import STRICT, Name
 from layoutrand.config.topology import CpuWish, checked_wish
 from layoutrand.config.warmup_choices import ChosenWarmup, wrong_choices
@@ -91,6 +92,18 @@ class Project(_Table):
     name: Name
 
 
+@dataclass(frozen=True)
+class GeneratedSource:
+    """A source that layoutrand makes: ``files`` (path -> text), and what it builds from.
+
+    ``outside`` are directories and files of a suite's installation whose contents decide what is built: their digests
+    are part of the build's key, their places are not.
+    """
+
+    files: Mapping[str, str]
+    outside: Sequence[str]
+
+
 class Build(_Table):
     """``[build]``: where the source is and how its artefacts come about."""
 
@@ -115,6 +128,10 @@ class Build(_Table):
         if len(set(artefacts)) != len(artefacts):
             raise ValueError("the same artefact is listed twice")
         return artefacts
+
+    def generated(self) -> GeneratedSource | None:
+        """The source, where layoutrand makes it itself for a suite's tools; None where it is the user's."""
+        return None
 
 
 class LayoutPolicy(_Table):
@@ -201,6 +218,18 @@ class Benchmark(_Table):
                     f"{ARGS} in {word!r} must be a word of its own: it stands for all words of systems.*.args"
                 )
         return command
+
+    def needs(self, build: Build) -> list[str]:
+        """The artefacts that an execution needs: all, unless it is known to need but some."""
+        return build.artefacts
+
+    def written_anew(self) -> dict[str, str]:
+        """Files (name -> text) that are written into the working directory of each execution."""
+        return {}
+
+    def written_facts(self) -> dict[str, list[str]]:
+        """What of these files decides what is executed."""
+        return {}
 
 
 class Run(_Table):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,9 @@ class DacapoReading(StrictTable):
     ``harness`` is a digest of the jar: the same benchmark of another jar is another benchmark.
     """
 
+    by_tools: ClassVar[bool] = False
+    """Whether the suite's own tools execute the program, so that what is used is theirs, and nobody can profile it."""
+
     kind: Literal["dacapo"]
     benchmark: str
     iterations: Annotated[int, Field(ge=1)] | None = None
@@ -24,6 +27,9 @@ class DacapoReading(StrictTable):
 
 class SpecReading(StrictTable):
     """SPEC CPU's raw results of one benchmark."""
+
+    by_tools: ClassVar[bool] = True
+    """See `DacapoReading`."""
 
     kind: Literal["spec-rsf"]
     benchmark: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from layoutrand.config.config import Benchmark, Build
+from layoutrand.config.config import Benchmark, Build, GeneratedSource
 
 
 class SuiteBuild(Build):
@@ -20,6 +20,10 @@ class SuiteBuild(Build):
     files: dict[str, str]
     outside: list[str]
     suffix: str
+
+    def generated(self) -> GeneratedSource:
+        """See `Build.generated`."""
+        return GeneratedSource(self.files, self.outside)
 
     def expected(self) -> dict[str, list[str]]:
         """Directory of executables -> names of the executables that belong there, without the suffix."""
@@ -39,7 +43,16 @@ class SuiteBenchmark(Benchmark):
     artefacts: list[str]
     generated: dict[str, str]
 
-    def generated_facts(self) -> dict[str, list[str]]:
+    def needs(self, build: Build) -> list[str]:
+        """See `Benchmark.needs`."""
+        del build
+        return self.artefacts
+
+    def written_anew(self) -> dict[str, str]:
+        """See `Benchmark.written_anew`."""
+        return self.generated
+
+    def written_facts(self) -> dict[str, list[str]]:
         """The generated files without comments and empty lines, which may be worded otherwise one day."""
         return {
             name: [line for line in text.split("\n") if _says_something(line)] for name, text in self.generated.items()
@@ -49,8 +62,3 @@ class SuiteBenchmark(Benchmark):
 def _says_something(line: str) -> bool:
     bare = line.strip()
     return bool(bare) and not bare.startswith("#")
-
-
-def artefacts_of(benchmark: Benchmark, build: Build) -> list[str]:
-    """The artefacts that an execution of the benchmark needs: all, unless it is known to need but some."""
-    return benchmark.artefacts if isinstance(benchmark, SuiteBenchmark) else build.artefacts

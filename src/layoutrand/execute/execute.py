@@ -15,7 +15,6 @@ from typing import Protocol
 from layoutrand.build.as_built import check_as_built
 from layoutrand.config import command as commands
 from layoutrand.config.schedule import SIMULATED, Slot
-from layoutrand.config.suite_build import SuiteBenchmark
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.judge import in_its_words, judge, of_the_program
 from layoutrand.execute.live import Live
@@ -32,7 +31,7 @@ from layoutrand.model import Execution
 from layoutrand.platform.interrupts import noted_interrupts
 from layoutrand.results.experiments import Records
 from layoutrand.results.file import exclusive_use
-from layoutrand.suites.spec_root import results_to_keep
+from layoutrand.suites.known import by_reading
 
 
 class Executor(Protocol):
@@ -154,8 +153,8 @@ def _execute_slot(
     if judgement.status != "ok":
         name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"
         log = f".layoutrand/logs/run/{slot.system}/{slot.benchmark}/{name}"
-        if isinstance(benchmark, SuiteBenchmark):
-            workplace.add_to_output(results_to_keep(room.bin))
+        if benchmark.metric.suite is not None:
+            workplace.add_to_output(by_reading(benchmark.metric.suite.kind).worth_keeping(room.bin))
         workplace.keep_output(project / log)
     return Execution(
         **vars(plan.key(slot)), attempt=attempt, order=slot.order, status=judgement.status, reason=judgement.reason,

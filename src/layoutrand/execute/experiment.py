@@ -18,7 +18,6 @@ from typing import Any, Final
 import layoutrand
 from layoutrand.config.config import Benchmark, Config, as_dict
 from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
-from layoutrand.config.suite_build import SuiteBenchmark
 from layoutrand.config.topology import format_cpus
 from layoutrand.errors import ConfigError
 from layoutrand.host.facts import host_facts, host_key
@@ -164,8 +163,8 @@ def _definition(benchmark: Benchmark, config: Config, instrument: str) -> dict[s
     if not fields["merge_output"]:  # came later: digests of benchmarks without it stay what they were
         del fields["merge_output"]
     fields["artefact"] = artefact_of(benchmark, config)
-    if isinstance(benchmark, SuiteBenchmark):
-        fields["generated"] = benchmark.generated_facts()
+    if facts := benchmark.written_facts():
+        fields["generated"] = facts
     if instrument == CACHEGRIND:
         return fields | {"instrument": cachegrind.OPTIONS}
     if instrument == PERF:

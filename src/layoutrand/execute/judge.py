@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from layoutrand.config.conditions import Ending, limit_verdict
 from layoutrand.config.config import Benchmark
 from layoutrand.config.metric import Metric
-from layoutrand.config.readings import SpecReading
 from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import NoMeasurement
@@ -19,8 +18,7 @@ from layoutrand.instruments.cachegrind import parse_counts
 from layoutrand.instruments.json_output import read_json_iterations
 from layoutrand.instruments.program_output import first_difference, read_iterations, with_last_words
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC, Measurement
-from layoutrand.suites.expand import judge_suite
-from layoutrand.suites.spec_root import digests_of, text_files
+from layoutrand.suites.known import by_reading
 from layoutrand.suites.verdict import HarnessOutput, Verdict
 
 
@@ -63,13 +61,9 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
     verdict = None
     if benchmark.metric.suite is not None:  # read whatever became of it: the harness knows best why it failed
         ended = _ended(outcome, workplace)
-        if isinstance(benchmark.metric.suite, SpecReading):
-            root = workplace.room.bin
-            ended = replace(
-                ended, files=text_files(root), expected=given or {}, digests=digests_of(root, given or {}),
-                hash_is_sha256=hash_is_sha256,
-            )  # fmt: skip
-        verdict = judge_suite(benchmark.metric.suite, ended)
+        suite = by_reading(benchmark.metric.suite.kind)
+        ended = suite.left_behind(ended, workplace.room.bin, given or {})
+        verdict = suite.judge(benchmark.metric.suite, replace(ended, hash_is_sha256=hash_is_sha256))
         if verdict.status != "ok":
             return Judgement(verdict.status, verdict.reason, ())
     if outcome.status != "ok":
@@ -121,7 +115,7 @@ def _ended(outcome: Outcome, workplace: Workplace) -> HarnessOutput:
 
 
 def _native(outcome: Outcome, metric: Metric) -> list[Measurement]:
-    if isinstance(metric.suite, SpecReading):  # what was used was used by SPEC's tools, mostly
+    if metric.suite is not None and metric.suite.by_tools:
         return []
     measurements = [
         Measurement(name, RUSAGE_METRICS[name], 0, value, warmup=False) for name, value in outcome.rusage.items()

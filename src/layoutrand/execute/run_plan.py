@@ -13,7 +13,6 @@ from layoutrand.capture.libraries import search_path
 from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
 from layoutrand.config.schedule import CACHEGRIND, PERF, Design, Slot, schedule
-from layoutrand.config.suite_build import artefacts_of
 from layoutrand.config.topology import Placement
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import UsageError
@@ -113,7 +112,7 @@ class RunPlan:
 
     def placed(self, slot: Slot) -> dict[str, Binary]:
         """The binaries that the slot's execution is given, by artefact."""
-        needed = artefacts_of(self.benchmarks[slot.benchmark], self.request.config.build)
+        needed = self.benchmarks[slot.benchmark].needs(self.request.config.build)
         return {artefact: self.binaries[slot.system, slot.layout][artefact] for artefact in needed}
 
     def files(self, slot: Slot) -> dict[str, Path]:
@@ -157,7 +156,7 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
     for binary in request.binaries:
         binaries.setdefault((binary.system, binary.layout), {})[binary.artefact] = binary
     # An execution needs all its artefacts in its layout: a program with one library of another layout is no layout.
-    needed = {name: set(artefacts_of(benchmark, request.config.build)) for name, benchmark in benchmarks.items()}
+    needed = {name: set(benchmark.needs(request.config.build)) for name, benchmark in benchmarks.items()}
     slots = schedule(_design(request, benchmarks)) if request.slots is None else request.slots
     startable = tuple(
         slot for slot in slots if needed[slot.benchmark] <= binaries.get((slot.system, slot.layout), {}).keys()

@@ -10,7 +10,6 @@ from typing import Final
 from layoutrand.config import command as commands
 from layoutrand.config.jdk import OWN_FILE
 from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF, Slot
-from layoutrand.config.suite_build import SuiteBenchmark
 from layoutrand.execute.images import Images
 from layoutrand.execute.measure import Command
 from layoutrand.execute.run_plan import RunPlan, RunRequest
@@ -70,8 +69,7 @@ def make_room(plan: RunPlan, slot: Slot, stage: Stage) -> Room:
     files = [plan.request.project / name for name in benchmark.files]
     while True:
         room = stage.workplace.prepare(plan.files(slot), files)
-        if isinstance(benchmark, SuiteBenchmark):
-            write_files(room.cwd, benchmark.generated)
+        write_files(room.cwd, benchmark.written_anew())
         places = _places(plan, slot, room)
         plain = _loader(plan, room) | commands.environment({}, places, None)
         if stage.images.furnish(room, slot.system, artefacts, stage.workplace, plain):

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.config.command import SYSTEM_PATH
-from layoutrand.config.readings import SpecReading
 from layoutrand.config.schedule import CALLGRIND, PERF_RECORD, Slot
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
 from layoutrand.execute.execute import Executor
@@ -68,10 +67,11 @@ def profile_of(request: RunRequest, system: str, benchmark: str, studio: Studio)
         request, config=request.config.model_copy(update={"run": run}), benchmarks=[benchmark], rounds=[1]
     )
     plan = make_plan(request)
-    if isinstance(plan.benchmarks[benchmark].metric.suite, SpecReading):
+    reading = plan.benchmarks[benchmark].metric.suite
+    if reading is not None and reading.by_tools:
         raise FeatureUnsupported(
-            f"{benchmark} is executed by SPEC's own tools, from a copy that they make, so it cannot be profiled here; "
-            "give its program and inputs as a benchmark of its own"
+            f"{benchmark} is executed by its suite's own tools, from a copy that they make, so it cannot be profiled "
+            "here; give its program and inputs as a benchmark of its own"
         )
     name = PERF_RECORD if studio.profiler.kind == "perf" else CALLGRIND
     slot = Slot(system, benchmark, IDENTITY, name, round=1, repetition=0, order=0)

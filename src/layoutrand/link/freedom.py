@@ -8,12 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, may_differ
+from layoutrand.link import lto
 from layoutrand.linkers import link_order
 
 
 def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str) -> str:
-    """Why every seed would give the link the same layout, or "" where some seed would not."""
+    """Why every seed would give the link the same layout, or "" where some seed would not.
+
+    Also where the factors have no meaning for the link at all: it is refused then, and that has a reason of its own.
+    """
+    try:
+        lto.require_factors(link.lto, factors, link.artefact)
+    except FeatureUnsupported:
+        return ""
     if LINK_ORDER in factors and any(len(run) > 1 for run in link_order.runs(link.argv, link.moves.values())):
         return ""
     if may_differ(link.sections, link.identity, factors=factors, classes=classes):

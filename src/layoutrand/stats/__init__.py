@@ -24,6 +24,7 @@ LCP: Li, Chen and Peng, Precise Computer Performance Comparisons Via Statistical
 
 from __future__ import annotations
 
+from layoutrand.stats.benchmark_suite import suite_ratio
 from layoutrand.stats.blocks import BlockEffects, block_effects
 from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
 from layoutrand.stats.decision import Forecast, binaries_to_decide, binaries_to_reach, decide
@@ -56,7 +57,6 @@ from layoutrand.stats.simulation import HierarchicalModel, published_models, sim
 from layoutrand.stats.splitting import FactorSplit, split_factor
 from layoutrand.stats.steady import Autocorrelation, autocorrelation, lag_points, reordered
 from layoutrand.stats.studies import CoverageRow, Rate, coverage_study
-from layoutrand.stats.suite import suite_ratio
 from layoutrand.stats.unblocked import Unblocked, without_blocks
 from layoutrand.stats.variance import VarianceComponents, variance_components
 from layoutrand.stats.variance_intervals import component_intervals, intraclass_correlation, variance_test

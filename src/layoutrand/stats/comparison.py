@@ -13,6 +13,7 @@ import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
+from layoutrand.stats.benchmark_suite import pair_suites
 from layoutrand.stats.checks import check_choice, check_fraction
 from layoutrand.stats.interval import sample_variance
 from layoutrand.stats.levels import FloatArray, Measurements, nested
@@ -20,7 +21,6 @@ from layoutrand.stats.quantiles import normal_tail, t_tail
 from layoutrand.stats.randomization import ALTERNATIVES, TestResult
 from layoutrand.stats.ranks import average_ranks, rank_sum_cdf, signed_rank_cdf
 from layoutrand.stats.ratio import log_means, satterthwaite
-from layoutrand.stats.suite import pair_suites
 
 _MOST_EXACT = 40
 """Rank tests use the exact null distribution up to this many observations on each side, if there are no ties."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutrand.errors import AnalysisError
+from layoutrand.stats.benchmark_suite import SUITE_MEANS, log_suite_mean
 from layoutrand.stats.checks import check_choice, check_count, check_seed
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.streams import RaggedSampler, Stream
-from layoutrand.stats.suite import SUITE_MEANS, log_suite_mean
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,10 +21,10 @@ import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
+from layoutrand.stats.benchmark_suite import SUITE_MEANS, SuitePair, log_suite_mean, pair_suites
 from layoutrand.stats.checks import check_choice, check_count, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray, Measurements
 from layoutrand.stats.streams import IndexSampler, Stream
-from layoutrand.stats.suite import SUITE_MEANS, SuitePair, log_suite_mean, pair_suites
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from layoutrand.config.command import ARGS
 from layoutrand.config.config import Benchmark
-from layoutrand.config.dacapo import ALL, DacapoSuite
+from layoutrand.config.dacapo_settings import ALL, DacapoSuite
 from layoutrand.config.metric import Metric
 from layoutrand.config.problems import suggest
 from layoutrand.config.readings import DacapoReading

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from layoutrand.config.config import Benchmark, Build, Config
-from layoutrand.config.dacapo import DacapoSuite
+from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.problems import explain
 from layoutrand.errors import ConfigError
 from layoutrand.suites.dacapo_expansion import JVM_LIBRARIES, benchmarks, wrong

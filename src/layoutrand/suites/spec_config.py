@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from layoutrand.config.spec_cpu import LABEL, SpecFacts, SpecSuite
+from layoutrand.config.spec_settings import LABEL, SpecFacts, SpecSuite
 from layoutrand.text.render import render
 
 _HASHES: Final = re.compile(r"^__(?:HASH|MD5)__\s*$", re.MULTILINE)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from layoutrand.config.spec_cpu import SpecBenchmark, SpecFacts, Tool, executables_of, members_of
+from layoutrand.config.spec_settings import SpecBenchmark, SpecFacts, Tool, executables_of, members_of
 from layoutrand.errors import ConfigError
 from layoutrand.platform.disk import sha256_file
 

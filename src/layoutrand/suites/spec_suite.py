@@ -9,7 +9,7 @@ from typing import Final
 from layoutrand.config.config import Benchmark, Build, Config
 from layoutrand.config.metric import Metric
 from layoutrand.config.readings import SpecReading
-from layoutrand.config.spec_cpu import (
+from layoutrand.config.spec_settings import (
     SpecBenchmark,
     SpecFacts,
     SpecSuite,

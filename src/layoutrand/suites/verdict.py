@@ -11,8 +11,8 @@ class HarnessOutput:
     """How the harness ended and what it left: ``status`` and ``reason`` as in `Execution`, before its output is read.
 
     ``output`` and ``messages`` are its standard output and standard error, the former holding both where they were
-    merged.  ``files`` are the text files that the reading asked for (see `layoutrand.suites.expand.files_of`), by
-    path relative to where they were sought.  ``expected`` is the SHA-256 of each artefact that the benchmark was given,
+    merged.  ``files`` are text files that it left (see `layoutrand.suites.suite.Suite.left_behind`), by path relative
+    to where they were sought.  ``expected`` is the SHA-256 of each artefact that the benchmark was given,
     ``digests`` that of each file of such a name that was there afterwards; ``hash_is_sha256`` says that a hash of the
     executable which the suite records is known to be that, too.
     """

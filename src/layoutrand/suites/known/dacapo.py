@@ -1,0 +1,40 @@
+"""DaCapo: benchmarks in a jar, executed by a JVM that is one of the systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from layoutrand.config.config import Config
+from layoutrand.config.dacapo_settings import DacapoSuite
+from layoutrand.config.readings import DacapoReading
+from layoutrand.suites import dacapo_output, dacapo_suite
+from layoutrand.suites.dacapo_jar import jar_facts
+from layoutrand.suites.suite import Expansion, Suite
+from layoutrand.suites.verdict import HarnessOutput, Verdict
+
+
+class _Dacapo(Suite):
+    kind = "dacapo"
+    reading = "dacapo"
+    place = "suite.jar"
+
+    def expand(self, settings: DacapoSuite, config: Config, project: Path) -> Expansion:
+        """See `Suite`."""
+        return Expansion(*dacapo_suite.expand(settings, config, project))
+
+    def judge(self, reading: DacapoReading, ended: HarnessOutput) -> Verdict:
+        """See `Suite`."""
+        return dacapo_output.judge(reading, ended)
+
+    def installed(self, settings: DacapoSuite) -> str:
+        """See `Suite`."""
+        return settings.jar
+
+    def identity(self, path: Path, told: str) -> str:
+        """See `Suite`."""
+        del told
+        return jar_facts(path, config=path).digest
+
+
+SUITE: Final = _Dacapo()

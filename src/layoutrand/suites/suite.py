@@ -1,0 +1,74 @@
+"""What layoutrand needs of a suite with a harness of its own; each is a module of `layoutrand.suites.known`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from layoutrand.config.config import Benchmark, Build, Config
+from layoutrand.suites.verdict import HarnessOutput, Verdict
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """What a suite comes to: the build of its artefacts, and its benchmarks."""
+
+    build: Build
+    benchmarks: list[Benchmark]
+
+
+class BuildTools(Protocol):
+    """What is known of a build that a suite's own tools do; see `layoutrand.capture.instrument.SuiteTools`."""
+
+    def check(self, system: str, tree: Path, log: Path, status: int) -> None:
+        """Raise `BuildFailed` or `CaptureFailed` unless the tools, which ended with ``status``, made what was asked."""
+
+    def exehash(self, tree: Path) -> str:
+        """What the suite's hash of an executable is: "sha256" of its file, "other", or "" where unknown."""
+
+
+class Suite(ABC):
+    """One suite.  ``settings`` are its ``[suite]`` table, whose type is its own."""
+
+    kind: ClassVar[str]
+    """``suite.kind`` in layoutrand.toml."""
+
+    reading: ClassVar[str]
+    """``kind`` of the readings that its benchmarks have."""
+
+    place: ClassVar[str]
+    """The setting that says where it is installed, such as "suite.root"."""
+
+    @abstractmethod
+    def expand(self, settings: Any, config: Config, project: Path) -> Expansion:
+        """Its build and its benchmarks; raises `ConfigError` where it is not there, or has no such benchmark."""
+
+    @abstractmethod
+    def judge(self, reading: Any, ended: HarnessOutput) -> Verdict:
+        """What the harness's output says of an execution."""
+
+    @abstractmethod
+    def installed(self, settings: Any) -> str:
+        """Where it is installed, as the settings say."""
+
+    @abstractmethod
+    def identity(self, path: Path, told: str) -> str:
+        """Digest of what is installed there; raises `ConfigError` that names it as ``told``."""
+
+    def tools(self, build: Build) -> BuildTools | None:
+        """Its own tools, where these do the build."""
+        del build
+        return None
+
+    def left_behind(self, ended: HarnessOutput, folder: Path, given: Mapping[str, str]) -> HarnessOutput:
+        """``ended`` with what the harness left in the ``folder`` of the artefacts ``given`` (path -> SHA-256)."""
+        del folder, given
+        return ended
+
+    def worth_keeping(self, folder: Path) -> list[Path]:
+        """Files in the folder of the artefacts that explain why an execution failed."""
+        del folder
+        return []
