@@ -15,7 +15,10 @@ from layoutrand.suites.known import by_kind, by_reading, suites
 from layoutrand.suites.verdict import HarnessOutput
 
 NOTHING = HarnessOutput("ok", "", 0, "", "", files={})
-SETTINGS = {"dacapo": {"jar": "nowhere/dacapo.jar", "benchmarks": ["fop"], "iterations": 3}, "spec-cpu": {"root": "nowhere/spec", "benchmarks": ["505.mcf_r"]}}
+SETTINGS = {
+    "dacapo": {"jar": "nowhere/dacapo.jar", "benchmarks": ["fop"], "iterations": 3},
+    "spec-cpu": {"root": "nowhere/spec", "benchmarks": ["505.mcf_r"]},
+}
 
 
 @pytest.fixture(params=suites(), ids=lambda suite: suite.kind)
