@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Markdown:
-    """A `Page` that collects tables and lines as Markdown."""
+    """A `Display` that collects tables and lines as Markdown."""
 
     def __init__(self) -> None:
         """Begin with an empty page."""

@@ -29,7 +29,7 @@ def terminal(*, json: bool, csv: bool, markdown: bool, quiet: bool) -> Terminal:
 
 @dataclass(frozen=True)
 class MarkdownPage(Terminal):
-    """A `Page` that collects Markdown until `finish`; warnings and failures go to stderr at once, and to its end."""
+    """A `Display` that collects Markdown until `finish`; warnings and failures go to stderr at once, and to its end."""
 
     parts: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
