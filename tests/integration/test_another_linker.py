@@ -13,7 +13,7 @@ MODULE = '''
 """lld under another name, by the file with section names that it also has."""
 
 from layoutrand.linkers import ldscript
-from layoutrand.linkers.linker import Linker, Request
+from layoutrand.linkers.linker import LayoutRequest, Linker
 from layoutrand.linkers.linkmap import dependencies
 
 
@@ -22,7 +22,7 @@ class Other(Linker):
     program = "ld.lld"
 
     def ordered(self, version, script, sections, layout, *, users_script):
-        return Request(ldscript.symbol_order(layout.order), ("--symbol-ordering-file={}", "--threads=1"))
+        return LayoutRequest(ldscript.symbol_order(layout.order), ("--symbol-ordering-file={}", "--threads=1"))
 
     def opened(self, said, reports):
         return dependencies(reports or b"")

@@ -18,6 +18,8 @@ from layoutrand.capture.workspace import end_abandoned_builds
 from workshop import Workshop, alive, in_order, main_calling, many_functions, require
 
 NAMES = [f"u_{k}" for k in range(8)]
+SLEEP = f"31.{os.getpid()}"
+"""Seconds that tell the slow linkers of this process from those of others."""
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def slow_layout(gnu_project: Workshop) -> Workshop:
     script = gnu_project.project / "ld.bfd"
     script.write_text(
         f"#!/bin/sh\ncase $* in *-dT*) if [ -e '{gnu_project.project}/slow' ]; then "
-        f"echo $$ > '{gnu_project.project}/laying'; sleep 31.25; fi ;; esac\nexec {linker} \"$@\"\n"
+        f"echo $$ > '{gnu_project.project}/laying'; sleep {SLEEP}; fi ;; esac\nexec {linker} \"$@\"\n"
     )
     script.chmod(0o755)
     folder = gnu_project.project / "toolchains"
@@ -149,7 +151,7 @@ def slow_layout(gnu_project: Workshop) -> Workshop:
 
 def sleepers() -> list[int]:
     """Linkers of these tests that are still at it."""
-    return [p.pid for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "31.25"]]
+    return [p.pid for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", SLEEP]]
 
 
 @pytest.mark.slow
