@@ -31,8 +31,11 @@ from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import sha256_file, tail
 from layoutrand.platform.process import SubprocessRunner
 
-VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}"
-"""Of layoutrand and of how it links: home and nodes must agree."""
+_TASKS: Final = 2
+"""Changes where tasks are pickled otherwise: a module or class of theirs has another name."""
+
+VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}/{_TASKS}"
+"""Of layoutrand, of how it links and of its tasks: home and nodes must agree."""
 
 _LOG_LINES: Final = 200
 
