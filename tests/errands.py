@@ -34,10 +34,11 @@ def run_errand(errand: Errand) -> str:
 
 
 def main(shared: str, log: str, gate: str, *tokens: str) -> None:
-    """Have Slurm do one errand for each token, and print where each was done."""
+    """Have Slurm do one errand for each token, and print where each was done; a file tells that all are asked for."""
     settings = Slurm(kind="slurm", shared=shared, measure=SlurmMeasure(minutes=5))
     with opened(settings, Path(shared), "measure") as executor:
         futures = [executor.submit(run_errand, Errand(token, log, gate)) for token in tokens]
+        Path(f"{log}.asked").touch()
         for future in futures:
             print(future.result())
 

@@ -176,7 +176,9 @@ def test_a_home_killed_in_mid_task_follows_its_jobs(cluster: SlurmCluster, home:
     first.send_signal(signal.SIGKILL)
     first.communicate(timeout=60)
     (tmp_path / "shared" / "slurm" / "tokens" / "a3").unlink()  # as if it had been killed before that was noted
+    (tmp_path / "log.asked").unlink(missing_ok=True)
     again = home(*tokens)
+    wait_until((tmp_path / "log.asked").exists, "the second to look for its jobs", cluster)  # before they end
     (tmp_path / "gate").touch()
     stdout, stderr = again.communicate(timeout=120)
     assert again.returncode == 0, stderr
