@@ -28,6 +28,8 @@ LOCKED := --constraint .ci/constraints.txt
 SOURCES := src tests
 # Where `make hotspot-check` works: 1.5 GB.
 HOTSPOT ?= $(HOME)/layoutrand-hotspot
+# Not every shell expands the tilde of HOTSPOT=~/hotspot.
+override HOTSPOT := $(patsubst ~/%,$(HOME)/%,$(HOTSPOT))
 # What `make packages` builds, how many at once, and where: 10 GB.
 PACKAGES ?=
 JOBS ?= $(shell nproc)

@@ -111,6 +111,14 @@ def test_every_command_line_is_executed_by_a_test(name):
     assert set(REDUCED) <= {line for table in SLOW.values() for line in table}
 
 
+def test_a_tilde_is_the_home_directory_whatever_the_shell(tmp_path):
+    """bash expands it in a word such as HOTSPOT=~/hotspot, other shells hand it on."""
+    command = [require("make", "make"), "--no-print-directory", "-n", "hotspot-check", "HOTSPOT=~/hotspot"]
+    env = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    done = subprocess.run(command, cwd=ROOT, env={**env, "HOME": str(tmp_path)}, capture_output=True, text=True)
+    assert done.stdout.endswith(f'examples/hotspot/check "{tmp_path}/hotspot"\n'), done.stderr
+
+
 class Clone:
     """A copy of all tracked files with a home directory of its own; ``layoutrand`` is the copy's."""
 
