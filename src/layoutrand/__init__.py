@@ -24,8 +24,10 @@ level
 ratio
     Candidate mean / baseline mean, always with its interval.
 
-The layers, each importing only from those before it: ``errors``; ``model`` and ``stats``; ``core`` (pure decisions);
-``text`` (text in and out); ``world`` (processes and disk); ``usecases`` (lists of steps); ``cli``.
+The packages are stages of the work, and each imports only from those before it: ``errors``; ``model`` and ``stats``;
+``platform``, ``text``, ``objects``, ``layout``, ``config``, ``instruments``, ``linkers``, ``host``, ``cache``;
+``link``, ``capture``, ``results``, ``suites``, ``jvm``, ``build``, ``execute``; ``analysis``; ``report``, ``interop``
+and ``explain``; ``cluster``; ``cli``.  ARCHITECTURE.md says what is where.
 """
 
 __version__ = "0.1.0"

@@ -25,7 +25,7 @@ class Other(Linker):
         return LayoutRequest(ldscript.symbol_order(layout.order), ("--symbol-ordering-file={}", "--threads=1"))
 
     def opened(self, said, reports):
-        return dependencies(reports or b"")
+        return dependencies(reports)
 
 
 LINKER = Other()

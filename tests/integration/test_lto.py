@@ -324,6 +324,19 @@ def test_module_factors_where_modules_are_kept_apart(workshop: Workshop) -> None
     assert "-flto-partition=1to1" in only_error(result)
 
 
+def test_modules_that_are_mixed_are_the_reason_also_where_the_capture_is_there(workshop: Workshop) -> None:
+    """And not that too few sections can move, though with one partition that is so, too."""
+    require("gcc", "gcc")
+    workshop.write_named(PROGRAM)
+    workshop.built(BUILD, system=lto_system("gcc"), seeds=[1])
+    result = workshop.build(
+        BUILD, system=lto_system("gcc"), layout={"factors": ["module-order"]}, layouts=[IDENTITY, 1]
+    )
+
+    assert result.cached
+    assert "'module-order' needs modules" in only_error(result)
+
+
 def test_thinlto_keeps_modules_apart(workshop: Workshop) -> None:
     """Each native object is made of one module, so module factors have their meaning."""
     programs_of("clang-thinlto")

@@ -62,7 +62,8 @@ def test_where_the_link_line_moves_nothing_is_asked(linker):
 def test_it_can_be_made_to_tell_what_it_reads(linker):
     """In what it says or in a file, and a build whose linker told nothing has nothing to tell."""
     assert all(word.startswith("-") for word in linker.talkative("/x/reports"))
-    assert linker.opened("", b"") == linker.opened("", None) == []
+    assert linker.opened("", b"") == []
+    assert any("/x/reports" in word for word in linker.talkative("/x/reports")) == linker.reports
 
 
 def test_a_limit_of_threads_of_the_builds_own_stays(linker):
@@ -78,3 +79,8 @@ def test_what_is_no_map_tells_nothing(reader):
     assert reader.sections("nonsense\n", str) == []
     assert reader.members("nonsense\n", str) == frozenset()
     assert not reader.mentioned("nonsense\n", str)
+
+
+def test_a_name_that_is_none_is_told_with_those_that_are():
+    with pytest.raises(FeatureUnsupported, match="no linker is called 'wild'; there are gnu, gold, lld, mold"):
+        known("wild")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,11 +27,9 @@ from layoutrand.capture.collect import BuildPlace
 from layoutrand.capture.instrument import BuildOrder, built, suite_facts
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.workspace import Workspace
-from layoutrand.config.config import LayoutPolicy
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
 from layoutrand.link.relink import Linked
 from layoutrand.linkers import linkline
-from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
 
@@ -80,28 +78,6 @@ def rebuild(site: Site, system: str, find: Callable[[], BuildOrder], layouts: Se
 def reference_key(order: BuildOrder) -> str:
     """What identity's build is remembered by, which all others are compared with."""
     return sha256_bytes(canonical_json({"mode": "rebuild", "build": order.key}))
-
-
-@dataclass(frozen=True)
-class _Relinking:
-    """Lays out links of one build that write ``only`` (paths in the tree; empty for all)."""
-
-    layout: LayoutName
-    policy: LayoutPolicy
-    only: tuple[str, ...]
-    toolbox: Toolbox
-
-    def written(self, space: Workspace, tree: Path) -> Path:
-        """See `Relinking.written`."""
-        place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
-        wanted = tuple(linkline.absolute(name, str(tree)) for name in self.only)
-        return apply.RelinkOrders(self.layout, self.policy, wanted, place, self.toolbox).write(
-            space.base / "order.json"
-        )
-
-    def serving(self, orders: Path) -> AbstractContextManager[None]:
-        """See `Relinking.serving`."""
-        return relinking(orders)
 
 
 @dataclass(frozen=True)
@@ -203,11 +179,20 @@ class _Job:
     @contextmanager
     def _building(self, layout: LayoutName, only: Sequence[str]) -> Iterator[FinishedBuild]:
         """A build in which the layout is applied to links that write ``only`` (paths in the tree; empty for all)."""
-        site = self.site
-        relinks = _Relinking(layout, site.config.layout, tuple(only), self.order.toolbox)
+        site, toolbox = self.site, self.order.toolbox
+
+        @contextmanager
+        def laid_out(space: Workspace, tree: Path) -> Iterator[Path]:
+            place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
+            wanted = tuple(linkline.absolute(name, str(tree)) for name in only)
+            orders = apply.RelinkOrders(layout, site.config.layout, wanted, place, toolbox)
+            written = orders.write(space.base / "order.json")
+            with relinking(written):
+                yield written
+
         with built(
             self.order, site.cache, site.runner, jobs=site.jobs, say=site.progress.say, layout=layout,
-            relinking=relinks,
+            relinking=laid_out,
         ) as (space, tree, log, build_s):  # fmt: skip
             yield FinishedBuild(apply.read_outcomes(space), tree, log, build_s)
 

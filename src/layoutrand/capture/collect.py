@@ -300,7 +300,7 @@ def _discover(
 def heard(linker: Linker, done: Completed, reports: Path) -> tuple[str, list[str]]:
     """What a talkative linker said, and every file that it opened."""
     said = done.stdout.decode("utf-8", "surrogateescape")
-    return said, linker.opened(said, reports.read_bytes() if reports.exists() else None)
+    return said, linker.opened(said, reports.read_bytes() if linker.reports else b"")
 
 
 def captured_name(path: str, place: BuildPlace, number: int) -> str:

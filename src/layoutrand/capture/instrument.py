@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,14 +48,8 @@ class SuiteTools(Protocol):
         """What the suite's hash of an executable is: "sha256" of its file, "other", or "" where unknown."""
 
 
-class Relinking(Protocol):
-    """What lays out the links of a build while it happens."""
-
-    def written(self, space: Workspace, tree: Path) -> Path | None:
-        """The path of the orders that were written in the workspace, for this tree; None to lay out nothing."""
-
-    def serving(self, orders: Path) -> AbstractContextManager[None]:
-        """While it lasts, links are laid out by these orders."""
+Relinking = Callable[[Workspace, Path], AbstractContextManager[Path]]
+"""Lays out the links of a build in this workspace and tree while it lasts; gives the path of the orders for them."""
 
 
 @dataclass(frozen=True)
@@ -136,12 +130,11 @@ def built(  # noqa: PLR0913 - what to build, with what, and how it is told
         if order.origin.in_place is None:
             with cache_errors("copy the source to", space.tree):
                 order.origin.fetch(space.tree)
-        written = None if relinking is None else relinking.written(space, tree)
-        write_wrappers(space, recipe, order.toolbox, tree=tree, relink=written)
-        log.unlink(missing_ok=True)
-        say(f"{recipe.system}: {kind} build")
-        begin = time.perf_counter()
-        with nullcontext() if relinking is None or written is None else relinking.serving(written):
+        with nullcontext() if relinking is None else relinking(space, tree) as written:
+            write_wrappers(space, recipe, order.toolbox, tree=tree, relink=written)
+            log.unlink(missing_ok=True)
+            say(f"{recipe.system}: {kind} build")
+            begin = time.perf_counter()
             status = runner.run_logged(
                 ["bash", "-c", recipe.script(jobs)], cwd=tree, log=log, timeout_s=recipe.build.timeout_s,
                 env=build_environment(os.environ, space, recipe, order.toolbox),

@@ -1,6 +1,6 @@
-"""The command line: the only layer that prints or chooses an exit status.
+"""The command line: the only package that prints or chooses an exit status.
 
-Command modules import the use cases inside their functions, so that ``layoutrand --help`` answers at once.
+Command modules import what does the work inside their functions, so that ``layoutrand --help`` answers at once.
 """
 
 from __future__ import annotations

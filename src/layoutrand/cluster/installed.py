@@ -6,15 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from layoutrand.config.config import Config
 from layoutrand.errors import ClusterError, ConfigError, HostError
 from layoutrand.jvm import home_image as images
 from layoutrand.platform.disk import sha256_file
 from layoutrand.suites.known import by_kind
-
-_Kind = Literal["file", "template", "dacapo", "spec-cpu"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class InstalledPath:
     Of a template the files that match ``exclude`` do not count.
     """
 
-    kind: _Kind
+    kind: str
     path: str
     key: str
     digest: str

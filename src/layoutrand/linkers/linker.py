@@ -74,6 +74,9 @@ class Linker(ABC):
     needs_needed: ClassVar[bool] = False
     """Whether it must find the libraries that shared libraries need."""
 
+    reports: ClassVar[bool] = True
+    """Whether it writes into a file what it reads, and does not just say it."""
+
     map: ClassVar[MapReader | None] = None
     """How its maps are read, where they can be."""
 
@@ -116,5 +119,5 @@ class Linker(ABC):
         return ["--trace", f"--dependency-file={reports}"]
 
     @abstractmethod
-    def opened(self, said: str, reports: bytes | None) -> list[str]:
-        """Every file that it opened when it was `talkative`; ``reports`` is what it wrote, None for nothing."""
+    def opened(self, said: str, reports: bytes) -> list[str]:
+        """Every file that it opened when it was `talkative`; ``reports`` is what the file holds, if it writes one."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from layoutrand.capture.instrument import SuiteTools
 from layoutrand.config.config import Build, Config
 from layoutrand.config.warmup_choices import wrong_choices
 from layoutrand.errors import ConfigError
 from layoutrand.suites.known import by_kind
-from layoutrand.suites.suite import BuildTools
 
 
 def expanded(config: Config, project: Path) -> Config:
@@ -26,6 +26,6 @@ def expanded(config: Config, project: Path) -> Config:
     return config.model_copy(update={"build": made.build, "benchmarks": made.benchmarks})
 
 
-def build_tools(config: Config, build: Build) -> BuildTools | None:
+def build_tools(config: Config, build: Build) -> SuiteTools | None:
     """What is known of the tools that do the build, where they are a suite's own."""
     return None if config.suite is None else by_kind(config.suite.kind).tools(build)

@@ -117,60 +117,49 @@ class SpecTools:
     build: SuiteBuild
 
     def check(self, system: str, tree: Path, log: Path, status: int) -> None:
-        """See `check_built`."""
-        check_built(self.build, system, tree, log, status)
+        """Raise `BuildFailed` or `CaptureFailed` unless SPEC's tools made every executable, and no other.
+
+        What they logged is added to ``log``, since their own log goes with the tree.
+        """
+        output = log.read_text("utf-8", "backslashreplace")
+        own = "\n".join(text for name, text in spec_root.text_files(tree).items() if name.endswith(".log"))
+        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"\nlayoutrand: SPEC's own log:\n{own}" if own else "\nlayoutrand: SPEC's tools wrote no log\n")
+        made = {folder: spec_root.executables(tree, folder, self.build.suffix) for folder in self.build.expected()}
+        if status == 0 and all(made[folder] == sorted(names) for folder, names in self.build.expected().items()):
+            return
+        what = f"system {system!r}: SPEC CPU's tools "
+        problems = spec_output.build_problems(output, own)
+        if problems or status != 0:
+            told = "".join(f"\n  - {problem}" for problem in problems or [f"exit status {status}"])
+            raise BuildFailed(f"{what}did not build what suite.benchmarks asks for:{told}", log=log)
+        for folder, names in self.build.expected().items():
+            found = made[folder]
+            if found != sorted(names):
+                benchmark = folder.split("/")[-2]
+                ordered = [name for name in names if name in found] + [name for name in found if name not in names]
+                listed = ", ".join(f'"{name}"' for name in ordered)
+                raise CaptureFailed(
+                    f"{what}made {', '.join(found) or 'nothing'} of {benchmark} where {', '.join(names)} was expected; "
+                    + (
+                        f"write in layoutrand.toml (the executable that is timed first):\n  [suite.executables]\n  "
+                        f'"{benchmark}" = [{listed}]'
+                        if found
+                        else "see the log"
+                    ),
+                    log=log,
+                )
 
     def exehash(self, tree: Path) -> str:
-        """See `learned_hash`."""
-        return learned_hash(self.build, tree)
+        """What ``exehash`` is in this installation: "sha256" of the executable's file, "other", or "" where unknown.
 
-
-def check_built(build: SuiteBuild, system: str, tree: Path, log: Path, status: int) -> None:
-    """Raise `BuildFailed` or `CaptureFailed` unless SPEC's tools made every executable, and no other.
-
-    What they logged is added to ``log``, since their own log goes with the tree.
-    """
-    output = log.read_text("utf-8", "backslashreplace")
-    own = "\n".join(text for name, text in spec_root.text_files(tree).items() if name.endswith(".log"))
-    with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(f"\nlayoutrand: SPEC's own log:\n{own}" if own else "\nlayoutrand: SPEC's tools wrote no log\n")
-    made = {folder: spec_root.executables(tree, folder, build.suffix) for folder in build.expected()}
-    if status == 0 and all(made[folder] == sorted(names) for folder, names in build.expected().items()):
-        return
-    what = f"system {system!r}: SPEC CPU's tools "
-    problems = spec_output.build_problems(output, own)
-    if problems or status != 0:
-        told = "".join(f"\n  - {problem}" for problem in problems or [f"exit status {status}"])
-        raise BuildFailed(f"{what}did not build what suite.benchmarks asks for:{told}", log=log)
-    for folder, names in build.expected().items():
-        found = made[folder]
-        if found != sorted(names):
+        It is read from the hashes that SPEC's tools wrote into the config file, for benchmarks of one executable.
+        """
+        text = spec_root.written_config(tree, spec_config.CONFIG_NAME)
+        stored = {name: value for (name, _tune), value in spec_output.stored_exehashes(text).items()}
+        for folder, names in self.build.expected().items():
             benchmark = folder.split("/")[-2]
-            ordered = [name for name in names if name in found] + [name for name in found if name not in names]
-            listed = ", ".join(f'"{name}"' for name in ordered)
-            raise CaptureFailed(
-                f"{what}made {', '.join(found) or 'nothing'} of {benchmark} where {', '.join(names)} was expected; "
-                + (
-                    f"write in layoutrand.toml (the executable that is timed first):\n  [suite.executables]\n  "
-                    f'"{benchmark}" = [{listed}]'
-                    if found
-                    else "see the log"
-                ),
-                log=log,
-            )
-
-
-def learned_hash(build: SuiteBuild, tree: Path) -> str:
-    """What ``exehash`` is in this installation: "sha256" of the executable's file, "other", or "" where unknown.
-
-    It is read from the hashes that SPEC's tools wrote into the config file, for benchmarks of one executable.
-    """
-    text = spec_root.written_config(tree, spec_config.CONFIG_NAME)
-    stored = {name: value for (name, _tune), value in spec_output.stored_exehashes(text).items()}
-    for folder, names in build.expected().items():
-        benchmark = folder.split("/")[-2]
-        if len(names) == 1 and benchmark in stored:
-            return (
-                "sha256" if sha256_file(tree / folder / f"{names[0]}{build.suffix}") == stored[benchmark] else "other"
-            )
-    return ""
+            if len(names) == 1 and benchmark in stored:
+                digest = sha256_file(tree / folder / f"{names[0]}{self.build.suffix}")
+                return "sha256" if digest == stored[benchmark] else "other"
+        return ""

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
+from layoutrand.capture.instrument import SuiteTools
 from layoutrand.config.config import Benchmark, Build, Config
 from layoutrand.suites.verdict import HarnessOutput, Verdict
 
@@ -18,16 +19,6 @@ class Expansion:
 
     build: Build
     benchmarks: list[Benchmark]
-
-
-class BuildTools(Protocol):
-    """What is known of a build that a suite's own tools do; see `layoutrand.capture.instrument.SuiteTools`."""
-
-    def check(self, system: str, tree: Path, log: Path, status: int) -> None:
-        """Raise `BuildFailed` or `CaptureFailed` unless the tools, which ended with ``status``, made what was asked."""
-
-    def exehash(self, tree: Path) -> str:
-        """What the suite's hash of an executable is: "sha256" of its file, "other", or "" where unknown."""
 
 
 class Suite(ABC):
@@ -58,7 +49,7 @@ class Suite(ABC):
     def identity(self, path: Path, told: str) -> str:
         """Digest of what is installed there; raises `ConfigError` that names it as ``told``."""
 
-    def tools(self, build: Build) -> BuildTools | None:
+    def tools(self, build: Build) -> SuiteTools | None:
         """Its own tools, where these do the build."""
         del build
         return None

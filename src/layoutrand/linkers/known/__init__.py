@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
+from layoutrand.errors import FeatureUnsupported
 from layoutrand.linkers.linker import Linker
 
 
@@ -16,7 +17,9 @@ def names() -> list[str]:
 
 @cache
 def linker(name: str) -> Linker:
-    """The linker of that name, one of `names`."""
+    """The linker of that name; raises `FeatureUnsupported` for one that is none of `names`, such as of a capture."""
+    if name not in names():
+        raise FeatureUnsupported(f"no linker is called {name!r}; there are {', '.join(names())}")
     found = import_module(f"{__name__}.{name}").LINKER
     assert isinstance(found, Linker)
     return found

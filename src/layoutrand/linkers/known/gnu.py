@@ -54,6 +54,7 @@ class _Gnu(Linker):
     renames = True
     by_script = True
     needs_needed = True
+    reports = False
     map: ClassVar[MapReader] = _Map()
 
     def ordered(
@@ -73,7 +74,7 @@ class _Gnu(Linker):
         del reports
         return ["-t", "-t", "--verbose"]
 
-    def opened(self, said: str, reports: bytes | None) -> list[str]:
+    def opened(self, said: str, reports: bytes) -> list[str]:
         """See `Linker`."""
         del reports
         return list(dict.fromkeys("".join(match) for match in _OPENED.findall(said)))

@@ -24,10 +24,10 @@ class _Gold(Linker):
         names = "".join(f"{section_name(i, sections[i].kind)}\n" for i in layout.order)
         return LayoutRequest(names, ("--section-ordering-file={}",))
 
-    def opened(self, said: str, reports: bytes | None) -> list[str]:
+    def opened(self, said: str, reports: bytes) -> list[str]:
         """See `Linker`."""
         del said
-        return dependencies(reports or b"")
+        return dependencies(reports)
 
 
 LINKER: Final = _Gold()

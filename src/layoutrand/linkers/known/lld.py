@@ -62,10 +62,10 @@ class _Lld(Linker):
         """See `Linker`."""
         return bool(layout.gaps)
 
-    def opened(self, said: str, reports: bytes | None) -> list[str]:
+    def opened(self, said: str, reports: bytes) -> list[str]:
         """See `Linker`."""
         del said
-        return dependencies(reports or b"")
+        return dependencies(reports)
 
 
 LINKER: Final = _Lld()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from layoutrand.capture.instrument import SuiteTools
 from layoutrand.config.config import Build, Config
 from layoutrand.config.readings import SpecReading
 from layoutrand.config.spec_settings import SpecSuite
@@ -14,7 +15,7 @@ from layoutrand.config.suite_build import SuiteBuild
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.suites import spec_output, spec_suite
 from layoutrand.suites.spec_root import digests_of, read_root, results_to_keep, text_files
-from layoutrand.suites.suite import BuildTools, Expansion, Suite
+from layoutrand.suites.suite import Expansion, Suite
 from layoutrand.suites.verdict import HarnessOutput, Verdict
 
 
@@ -40,7 +41,7 @@ class _SpecCpu(Suite):
         facts = read_root(path, told)
         return sha256_bytes(canonical_json([facts.tool, facts.version, sorted(facts.benchmarks)]))
 
-    def tools(self, build: Build) -> BuildTools | None:
+    def tools(self, build: Build) -> SuiteTools | None:
         """See `Suite`."""
         assert isinstance(build, SuiteBuild)
         return spec_suite.SpecTools(build)
