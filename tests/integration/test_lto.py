@@ -327,10 +327,10 @@ def test_module_factors_where_modules_are_kept_apart(workshop: Workshop) -> None
 def test_modules_that_are_mixed_are_the_reason_also_where_the_capture_is_there(workshop: Workshop) -> None:
     """And not that too few sections can move, though with one partition that is so, too."""
     require("gcc", "gcc")
-    workshop.write_named(PROGRAM)
-    workshop.built(BUILD, system=lto_system("gcc"), seeds=[1])
+    workshop.write_named(SMALL)
+    workshop.built(SMALL_BUILD, system=lto_system("gcc", HOW=""), seeds=[1])
     result = workshop.build(
-        BUILD, system=lto_system("gcc"), layout={"factors": ["module-order"]}, layouts=[IDENTITY, 1]
+        SMALL_BUILD, system=lto_system("gcc", HOW=""), layout={"factors": ["module-order"]}, layouts=[IDENTITY, 1]
     )
 
     assert result.cached
