@@ -240,36 +240,6 @@ def test_an_execution_that_was_too_short_is_mended_by_a_smaller_warm_up(project)
     assert values_of(project, smaller) == {1: ((2.0,),)}
 
 
-def test_results_recorded_when_warm_up_was_part_of_the_definition_still_count(project):
-    """Their digests said warmup = 3; those of now say nothing of it."""
-    config = config_of(REGEX.format(3), systems=("a",))
-    ((former, current),) = experiments.former_definitions(config, config.benchmarks, project.path).items()
-    assert former.startswith("db8cb82db6db0874") and current != former
-    measurements = tuple(Measurement("value", "", k, float(k), warmup=k < 3) for k in range(5))
-    binary = make_binary(project.root, "a", 1, "print t 1\n")
-    old = execution(
-        config, project.path, "a", "b", 1, definition=former, binary_sha256=binary.sha256, measurements=measurements
-    )
-    write(config, project.path, [old])
-    assert values_of(project, config) == {1: ((3.0, 4.0),)}
-    summary = project.run(config, [binary])
-    assert (summary.already, summary.executed) == (1, 0)
-
-
-def test_a_failure_recorded_under_a_former_definition_is_still_a_failure(project):
-    config = config_of(REGEX.format(3), systems=("a",))
-    (former,) = experiments.former_definitions(config, config.benchmarks, project.path)
-    binary = make_binary(project.root, "a", 1, "print t 1\nprint t 2\nprint t 3\nprint t 4\n")
-    old = execution(
-        config, project.path, "a", "b", 1, definition=former, binary_sha256=binary.sha256, status="exit", reason="why"
-    )
-    write(config, project.path, [old])
-    assert [f.reason for f in project.run(config, [binary]).failures] == ["why"]
-    summary = project.run(config, [binary], retry_failed=True)
-    assert (summary.executed, summary.failures) == (1, ())
-    assert [e.attempt for e in project.executions(config)] == [1, 2]
-
-
 # --- more is better ------------------------------------------------------------------------------------------------
 
 

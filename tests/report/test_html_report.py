@@ -15,9 +15,7 @@ from fakes import make_config
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.sentences import of_ratio, of_suite
-from layoutrand.build.prebuilt import recorded_under
 from layoutrand.cache.capture_record import Capture
-from layoutrand.cache.store import Cache
 from layoutrand.capture.tools import tools_of
 from layoutrand.cli import run as layoutrand
 from layoutrand.config.config import parse
@@ -29,7 +27,6 @@ from layoutrand.model import BuildFailure, Context, Measurement
 from layoutrand.report import canvas, course, plot
 from layoutrand.report import row_figures as rows
 from layoutrand.report.html import render
-from layoutrand.report.machine_section import captures_of
 from layoutrand.report.whole_page import report
 from layoutrand.text.quantities import quantity
 from reportkit import HOSTILE, SVG, contexts, noise, page_of, recorded, table_of
@@ -368,34 +365,19 @@ def capture_of(system, *, source, cc="gcc (Debian) 12.2.0", ld="GNU ld 2.40"):
         ({}, "not recorded"),
     ],
 )  # fmt: skip
-def test_compiler_linker_and_source_are_told_where_they_are_known(tmp_path, source, text):
+def test_compiler_linker_and_source_are_told_where_they_were_recorded(tmp_path, source, text):
     selection = recorded(tmp_path)
-    known = contexts(tmp_path, selection)
-    page = report(
-        selection, known, "a", confidence=0.9, threshold=0.02, captures={"capture-of-a": capture_of("a", source=source)}
-    )
+    made = {"capture-of-a": tools_of(capture_of("a", source=source))}
+    known = [dataclasses.replace(context, tools=made) for context in contexts(tmp_path, selection)]
+    page = report(selection, known, "a", confidence=0.9, threshold=0.02)
     (host,) = [section for section in page.sections if section.anchor == "host"]
     (tools,) = [table for table in host.tables if "linkers" in table.caption]
 
     assert tools.rows == [("a", "gcc (Debian) 12.2.0; g++ 12", "GNU ld 2.40", text)]
     assert list(host.paragraphs) == [
-        "Compiler, linker and source of b are not known: the cache of this machine has no record of the build."
+        "Compiler, linker and source of b are not known: they were not recorded with the executions."
     ]
     assert "--threshold 2% --confidence 0.9" in Reader(render(page)).text
-
-
-def test_what_was_recorded_with_the_executions_needs_no_cache(tmp_path):
-    selection = recorded(tmp_path)
-    made = {
-        f"capture-of-{name}": tools_of(capture_of(name, source={"commit": "ab" * 20, "repo": "/r"})) for name in "ab"
-    }
-    known = [dataclasses.replace(context, tools=made) for context in contexts(tmp_path, selection)]
-    stale = {"capture-of-a": capture_of("a", source={}, ld="another ld")}
-    page = report(selection, known, "a", confidence=0.9, threshold=0.02, captures=stale)
-    (host,) = [section for section in page.sections if section.anchor == "host"]
-    (tools,) = [table for table in host.tables if "linkers" in table.caption]
-    assert [row[2:] for row in tools.rows] == [("GNU ld 2.40", "commit abababababab of /r")] * 2
-    assert list(host.paragraphs) == []
 
 
 def test_what_the_numbers_rest_on_and_what_they_leave_out_is_told(tmp_path):
@@ -478,27 +460,6 @@ def test_facts_of_the_host_are_told_for_people(tmp_path):
         "smt": "no", "turbo": "not known", "memory_bytes": "8 GiB", "isolated_cpus": "none",
         "cpus_allowed": "2, 3", "cpus": "4; then 2",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("args", ["", "-Xmx1g"])
-def test_captures_are_found_by_what_executions_are_recorded_under(tmp_path, args):
-    config = make_config(table_of(["fib"]))
-    systems = {name: system.model_copy(update={"args": args}) for name, system in config.systems.items()}
-    config = config.model_copy(update={"systems": systems})
-    items = [
-        dataclasses.replace(e, capture=recorded_under(config, s, "1" * 64 if s == "a" else "2" * 64))
-        for s in "ab"
-        for e in measured(config, tmp_path, s, "fib", noise(1, 3))
-    ]
-    write(config, tmp_path, items)
-    cache = Cache(tmp_path / "cache")
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    cache.commit_capture(scratch, dataclasses.replace(capture_of("a", source={}), id="1" * 64))
-
-    found = captures_of(config, tmp_path, selected(config, tmp_path), cache)
-
-    assert {name: capture.id for name, capture in found.items()} == {items[0].capture: "1" * 64}
 
 
 def test_prebuilt_systems_have_no_compiler_to_tell(tmp_path):

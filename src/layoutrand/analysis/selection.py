@@ -149,9 +149,8 @@ def select(question: Question, store: ResultsStore) -> Selection:
     benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
     definitions = experiments.definitions(config, benchmarks, question.project)
     experiment, merged = _experiment(question, store)
-    former = experiments.former_definitions(config, benchmarks, question.project)
     # What is warm-up may be set for a host, and of pools that are analysed together each has a name of its own.
-    pools = [(each.hostname, read_now(store.executions(each), config, each.hostname, former)) for each in merged]
+    pools = [(each.hostname, read_now(store.executions(each), config, each.hostname)) for each in merged]
     everything = [execution for _, own in pools for execution in own]
     wanted = [e for e in everything if e.system in systems and e.benchmark in names]
     warnings: list[str] = []
@@ -265,7 +264,7 @@ def unlike(pools: Sequence[tuple[Experiment, int]]) -> str:
 
 
 # Clocks of nodes may differ, and a node may end what it was asked for before the source was changed: what the last call
-# was about is recorded, and when an execution began matters only in results of an older layoutrand, which do not tell.
+# was about is recorded, and when an execution began matters only where that call has executed nothing of a system yet.
 def _current_captures(executions: list[Execution], captures: Mapping[str, str], warnings: list[str]) -> list[Execution]:
     latest = {execution.system: execution.capture for execution in sorted(executions, key=lambda e: e.started_at)}
     wanted = latest | {system: capture for system, capture in captures.items() if system in latest}

@@ -14,11 +14,9 @@ from layoutrand.cli.running import Benchmarks
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from layoutrand.analysis.selection import Selection
-    from layoutrand.cache.capture_record import Capture
-    from layoutrand.config.config import Config
     from layoutrand.model import Context
     from layoutrand.text.document import Page
 
@@ -174,7 +172,6 @@ def _page(question: _Question) -> Page:
     limit = parse_threshold(question.threshold)
     foreign, directory = question.foreign, question.directory
     contexts: Sequence[Context] = ()
-    captures: Mapping[str, Capture] = {}
     if foreign.files:
         selection = foreign.select(question.systems, question.benchmarks, question.host, directory)
         systems = list(dict.fromkeys(sample.system for sample in selection.samples))
@@ -185,12 +182,10 @@ def _page(question: _Question) -> Page:
         chosen = systems if question.systems else []
         selection = load_selection(config, directory, chosen, question.benchmarks, question.host)
         contexts = _contexts(directory, selection)
-        captures = _captures(config, directory, selection)
     base = choose("system", [question.baseline], systems)[0] if question.baseline is not None else systems[0]
     return make_report(
-        selection, contexts, base, confidence=question.confidence, threshold=limit, metric=question.metric,
-        captures=captures,
-    )  # fmt: skip
+        selection, contexts, base, confidence=question.confidence, threshold=limit, metric=question.metric
+    )
 
 
 def _contexts(directory: Path, selection: Selection) -> list[Context]:
@@ -198,13 +193,3 @@ def _contexts(directory: Path, selection: Selection) -> list[Context]:
 
     with open_for_reading(results_path(directory)) as store:
         return store.contexts(selection.experiment)
-
-
-def _captures(config: Config, directory: Path, selection: Selection) -> Mapping[str, Capture]:
-    """Those of the executions that are still in the cache: they say which tools made the binaries."""
-    from layoutrand.cache.store import Cache, default_root
-    from layoutrand.report.machine_section import captures_of
-
-    if not default_root().is_dir():
-        return {}
-    return captures_of(config, directory, selection, Cache(default_root()))

@@ -133,21 +133,6 @@ def definitions(config: Config, benchmarks: list[Benchmark], project: Path) -> d
     return result
 
 
-def former_definitions(config: Config, benchmarks: list[Benchmark], project: Path) -> dict[str, str]:
-    """Digests that were given to these benchmarks when ``warmup`` was part of them -> those of now.
-
-    An execution is the same whatever is left out of it afterwards, so results under either digest belong together.
-    """
-    former: dict[str, str] = {}
-    for benchmark in benchmarks:
-        if benchmark.metric.warmup and NATIVE in instruments_of(benchmark):
-            fields = _digest_inputs(benchmark, config.benchmarks.index(benchmark), project, [])
-            fields |= _definition(benchmark, config, NATIVE)
-            counted = {**fields["instrument"], "warmup": benchmark.metric.warmup}
-            former[_digest(fields | {"instrument": counted})] = _digest(fields)
-    return former
-
-
 def slot_key(execution: Execution) -> SlotKey:
     """The slot that an execution belongs to."""
     return SlotKey(**{name: getattr(execution, name) for name in SlotKey.__dataclass_fields__})

@@ -12,22 +12,16 @@ from dataclasses import replace
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.schedule import NATIVE
 from layoutrand.config.warmup_choices import InForce, WarmupScope, warmups_in_force
-from layoutrand.model import Execution, Measurement, SlotKey
+from layoutrand.model import Execution, Measurement
 
 
-def read_now(executions: Iterable[Execution], config: Config, host: str, former: Mapping[str, str]) -> list[Execution]:
-    """The executions under the definitions of now, their printed numbers flagged by the ``warmup`` of now.
+def read_now(executions: Iterable[Execution], config: Config, host: str) -> list[Execution]:
+    """The executions, their printed numbers flagged by the ``warmup`` of now.
 
-    ``host`` is the name of the machine they were made on; ``former`` is that of
-    `layoutrand.execute.experiment.former_definitions`.
+    ``host`` is the name of the machine they were made on.
     """
     warmups = _Warmups(config, host)
-    return [_read(execution, warmups.of(execution), former) for execution in executions]
-
-
-def key_now(key: SlotKey, former: Mapping[str, str]) -> SlotKey:
-    """The slot under the definition of now."""
-    return replace(key, definition=former.get(key.definition, key.definition))
+    return [_read(execution, warmups.of(execution)) for execution in executions]
 
 
 def warmups_of(config: Config, benchmark: Benchmark, system: str, host: str) -> dict[str, InForce]:
@@ -69,14 +63,11 @@ class _Warmups:
         return self._known[key]
 
 
-def _read(execution: Execution, warmups: Mapping[str, InForce], former: Mapping[str, str]) -> Execution:
-    definition = former.get(execution.definition, execution.definition)
-    measurements = execution.measurements
-    if execution.instrument == NATIVE:
-        measurements = tuple(_flagged(measurement, warmups) for measurement in measurements)
-    if definition == execution.definition and measurements == execution.measurements:
+def _read(execution: Execution, warmups: Mapping[str, InForce]) -> Execution:
+    if execution.instrument != NATIVE:
         return execution
-    return replace(execution, definition=definition, measurements=measurements)
+    measurements = tuple(_flagged(measurement, warmups) for measurement in execution.measurements)
+    return execution if measurements == execution.measurements else replace(execution, measurements=measurements)
 
 
 def _flagged(measurement: Measurement, warmups: Mapping[str, InForce]) -> Measurement:

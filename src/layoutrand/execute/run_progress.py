@@ -8,7 +8,7 @@ from pathlib import Path
 
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.execute import experiment as experiments
-from layoutrand.execute.iterations import key_now, read_now
+from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.host.attempts import Attempts, is_due, that_count
@@ -68,14 +68,12 @@ class Known:
 
 
 def known(store: Records, experiment: Experiment, plan: RunPlan) -> Known:
-    """Read under today's definitions of the benchmarks, which may be worded otherwise than when it was recorded."""
-    request, benchmarks = plan.request, list(plan.benchmarks.values())
-    former = experiments.former_definitions(request.config, benchmarks, request.project)
-    attempts = {key_now(key, former): value for key, value in store.latest(experiment).items()}
+    """What is recorded, with the warm-up of today's configuration."""
     wanted = {plan.key(slot) for slot in plan.slots}
     recorded = store.executions(experiment) if wanted else []
-    everything = read_now(recorded, request.config, experiment.hostname, former)
-    return Known(attempts, [execution for execution in everything if experiments.slot_key(execution) in wanted])
+    everything = read_now(recorded, plan.request.config, experiment.hostname)
+    mine = [execution for execution in everything if experiments.slot_key(execution) in wanted]
+    return Known(store.latest(experiment), mine)
 
 
 def summarised(  # noqa: PLR0913 - the parts of one record

@@ -6,20 +6,12 @@ import json
 import shlex
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.analysis.basis import node_words
 from layoutrand.analysis.selection import Selection
-from layoutrand.build.prebuilt import origin_of, recorded_under
-from layoutrand.cache.capture_record import Capture
-from layoutrand.cache.store import Cache
-from layoutrand.capture.tools import tools_of
-from layoutrand.config.config import Config
 from layoutrand.config.seeds import format_seeds
-from layoutrand.errors import LayoutrandError
 from layoutrand.execute.experiment import is_pool
-from layoutrand.execute.images import image_key
 from layoutrand.model import Context
 from layoutrand.text.document import Chapter, Table
 from layoutrand.text.quantities import quantity
@@ -37,29 +29,7 @@ class Asked:
     metric: str | None
 
 
-def captures_of(config: Config, project: Path, selection: Selection, cache: Cache) -> dict[str, Capture]:
-    """The captures in the cache that executions were made from, by what these are recorded under.
-
-    That is the capture's id, or where the system has words of its own or an image a digest with it in.
-    """
-    wanted = {(e.system, e.capture) for e in selection.executions}
-    try:
-        image = image_key(config, project)
-    except LayoutrandError:  # the image's template has gone: it can no longer be said what it was made of
-        return {}
-    found: dict[str, Capture] = {}
-    for name in cache.capture_ids():
-        for system, recorded in wanted:
-            if config.systems[system].prebuilt is None and recorded not in found:
-                origin = origin_of(config, system, name, (), image)
-                capture = cache.load_capture(name) if recorded_under(config, system, origin) == recorded else None
-                found |= {} if capture is None else {recorded: capture}
-    return found
-
-
-def environment(
-    selection: Selection, contexts: Sequence[Context], captures: Mapping[str, Capture], asked: Asked
-) -> list[Chapter]:
+def environment(selection: Selection, contexts: Sequence[Context], asked: Asked) -> list[Chapter]:
     """Host and configuration as recorded, and the commands; nothing of this is known of imported results."""
     if selection.sources:
         files = [(source.file, source.format, ", ".join(source.systems)) for source in selection.sources]
@@ -72,7 +42,7 @@ def environment(
     systems = [(name, *_system(settings)) for name, settings in config.get("systems", {}).items()]
     tables.append(Table("Systems", ("system", "toolchain", "flags"), systems, is_text=True))
     prebuilt = {name for name, settings in config.get("systems", {}).items() if settings.get("prebuilt")}
-    made, unknown = _tools(selection, contexts, captures, prebuilt)
+    made, unknown = _tools(selection, contexts, prebuilt)
     tables.append(made)
     commands = [(b["name"], shlex.join(b["command"])) for b in config.get("benchmarks", ())]
     tables.append(Table("Benchmarks", ("benchmark", "command"), commands, is_text=True))
@@ -103,19 +73,14 @@ def _hosts(selection: Selection, contexts: Sequence[Context]) -> Table:
     return Table(f"Nodes {node_words(names)}, as recorded when they executed", ("fact", "value"), rows, is_text=True)
 
 
-def _tools(
-    selection: Selection, contexts: Sequence[Context], captures: Mapping[str, Capture], prebuilt: Container[str]
-) -> tuple[Table, list[str]]:
-    """With what each system's binaries were built and linked; and of which that is not known.
-
-    As it was recorded with the executions; results of an older layoutrand do not tell, for them the cache is asked.
-    """
+def _tools(selection: Selection, contexts: Sequence[Context], prebuilt: Container[str]) -> tuple[Table, list[str]]:
+    """With what each system's binaries were built and linked; and of which that was not recorded."""
     recorded = {name: made for context in contexts for name, made in context.tools.items()}
     rows, unknown = [], []
     order = list(dict.fromkeys(sample.system for sample in selection.samples))
     pairs = sorted({(e.system, e.capture) for e in selection.executions})
     for system, name in sorted(pairs, key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order)):
-        made = recorded.get(name) or (tools_of(captures[name]) if name in captures else None)
+        made = recorded.get(name)
         if made is None:
             unknown += [] if system in prebuilt else [system]
             continue
@@ -123,7 +88,7 @@ def _tools(
     columns = ("system", "compilers", "linker", "source")
     lines = [
         f"Compiler, linker and source of {', '.join(dict.fromkeys(unknown))} are not known: "
-        "the cache of this machine has no record of the build."
+        "they were not recorded with the executions."
     ]
     return Table("Compilers, linkers and source, as recorded at the build", columns, rows, is_text=True), (
         lines if unknown else []

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from layoutrand.analysis import node_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control, analyse, choose_metrics
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.selection import Selection
-from layoutrand.cache.capture_record import Capture
 from layoutrand.model import Context
 from layoutrand.report import basis_section, benchmarks, machine_section, ratios
 from layoutrand.report.members import SuiteMember
@@ -28,12 +27,10 @@ def report(  # noqa: PLR0913 - what to report on, and keyword-only options
     confidence: float,
     threshold: float,
     metric: str | None = None,
-    captures: Mapping[str, Capture] | None = None,
 ) -> Page:
     """The report on each benchmark's main metric, or on ``metric``; ``baseline`` is compared with every other system.
 
-    ``threshold`` is a fraction; ``captures`` are those at hand, by what executions are recorded under.  What cannot be
-    said (no seed executed, nothing in common) is said on the page.
+    ``threshold`` is a fraction.  What cannot be said (no seed executed, nothing in common) is said on the page.
     Raises `AnalysisError` for a metric that was never measured.
     """
     chosen = choose_metrics(selection, [metric] if metric else [])
@@ -50,7 +47,7 @@ def report(  # noqa: PLR0913 - what to report on, and keyword-only options
     sections += [node_words.section(table) for table in tables if table is not None][:1]
     sections += _benchmarks(primary, found, comparisons)
     sections += basis_section.problems(selection, problems)
-    sections += machine_section.environment(selection, contexts, captures or {}, asked)
+    sections += machine_section.environment(selection, contexts, asked)
     project = selection.experiment.project or "imported results"
     return Page(
         title=f"{project}: performance over layouts",

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from layoutrand.errors import ResultsError
 from layoutrand.results.experiments import ResultsStore, trouble
-from layoutrand.results.rows import APPLICATION_ID, BUSY_S, SCHEMA, SCHEMA_VERSION, UPGRADE
+from layoutrand.results.rows import APPLICATION_ID, BUSY_S, SCHEMA, SCHEMA_VERSION
 
 RESULTS_NAME: Final = "results.sqlite"
 _LOCK_POLL_S: Final = 0.2
@@ -91,25 +91,11 @@ def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
             if writing:
                 connection.execute("PRAGMA synchronous = FULL")
             _check_program(path, connection)
-            if writing:
-                _upgrade(connection)
             _check_version(path, connection)
         except sqlite3.Error as error:
             raise trouble(path, error) from error
         on_error.pop_all()
     return ResultsStore(path, connection)
-
-
-def _upgrade(connection: sqlite3.Connection) -> None:
-    """Bring a file of an older schema up to date, whole or not at all."""
-    if _number(connection, "PRAGMA user_version") not in UPGRADE:
-        return
-    connection.execute("BEGIN IMMEDIATE")  # another process may be at it: whoever comes second finds it done
-    while (version := _number(connection, "PRAGMA user_version")) in UPGRADE:
-        for statement in filter(str.strip, UPGRADE[version].split(";")):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {version + 1}")
-    connection.execute("COMMIT")
 
 
 def _check_program(path: Path, connection: sqlite3.Connection) -> None:
@@ -119,8 +105,6 @@ def _check_program(path: Path, connection: sqlite3.Connection) -> None:
 
 def _check_version(path: Path, connection: sqlite3.Connection) -> None:
     version = _number(connection, "PRAGMA user_version")
-    if version in UPGRADE:
-        raise ResultsError(f"{path} was written by an older layoutrand; `layoutrand run` brings it up to date")
     if version != SCHEMA_VERSION:
         newer = version > SCHEMA_VERSION
         raise ResultsError(

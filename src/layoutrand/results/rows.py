@@ -12,14 +12,7 @@ SCHEMA_VERSION: Final = 3
 APPLICATION_ID: Final = 0x4C526E64  # "LRnd"; also what file(1) shows
 BUSY_S: Final = 30.0
 
-_NODES: Final = """
-CREATE TABLE nodes (
-    experiment_id INTEGER NOT NULL REFERENCES experiments (id), name TEXT NOT NULL, digest TEXT NOT NULL,
-    first_at REAL NOT NULL, facts TEXT NOT NULL, PRIMARY KEY (experiment_id, name, digest)) WITHOUT ROWID;
-"""
-
-SCHEMA: Final = (
-    """
+SCHEMA: Final = """
 CREATE TABLE experiments (
     id INTEGER PRIMARY KEY, project TEXT NOT NULL, protocol INTEGER NOT NULL, policy TEXT NOT NULL,
     randomise TEXT NOT NULL, host TEXT NOT NULL, hostname TEXT NOT NULL,
@@ -50,24 +43,10 @@ CREATE TABLE build_failures (
     experiment_id INTEGER NOT NULL REFERENCES experiments (id), system TEXT NOT NULL, capture TEXT NOT NULL,
     artefact TEXT NOT NULL, layout TEXT NOT NULL, error TEXT NOT NULL, log TEXT,
     PRIMARY KEY (experiment_id, system, capture, artefact, layout)) WITHOUT ROWID;
+CREATE TABLE nodes (
+    experiment_id INTEGER NOT NULL REFERENCES experiments (id), name TEXT NOT NULL, digest TEXT NOT NULL,
+    first_at REAL NOT NULL, facts TEXT NOT NULL, PRIMARY KEY (experiment_id, name, digest)) WITHOUT ROWID;
 """
-    + _NODES
-)
-
-UPGRADE: Final = {
-    1: """
-ALTER TABLE executions ADD COLUMN conditions TEXT NOT NULL DEFAULT '{}';
-ALTER TABLE executions ADD COLUMN disturbances TEXT NOT NULL DEFAULT '[]';
-""",
-    2: """
-ALTER TABLE executions ADD COLUMN node TEXT NOT NULL DEFAULT '';
-ALTER TABLE contexts ADD COLUMN tools TEXT NOT NULL DEFAULT '{}';
-ALTER TABLE contexts ADD COLUMN captures TEXT NOT NULL DEFAULT '{}';
-ALTER TABLE contexts ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
-"""
-    + _NODES,
-}
-"""What makes a file of that schema version one of the next."""
 
 SLOT_COLUMNS: Final = (
     "system", "benchmark", "definition", "capture", "layout", "binary_sha256", "instrument", "round", "repetition",
