@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import pytest
 
 from layoutrand.build.build import SystemBuild, all_layouts, build
-from layoutrand.build.site import BuildProgress
+from layoutrand.build.build_setup import BuildProgress
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config, parse
 from layoutrand.errors import ToolNotFound

@@ -14,10 +14,10 @@ from fakes import make_config
 from layoutrand.analysis import node_words
 from layoutrand.analysis.aa import compare_with_itself
 from layoutrand.analysis.analyse import analyse
-from layoutrand.analysis.basis import basis, sentences
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
+from layoutrand.analysis.evidence import evidence, sentences
 from layoutrand.analysis.plan import make_plans
 from layoutrand.analysis.stopping import widths
 from layoutrand.config.config import parse
@@ -51,8 +51,8 @@ def test_samples_know_their_nodes(tmp_path):
 
     assert sample.nodes[3] == ("n3",)
     assert sample.nodes["stock"] == tuple(NODES.values())
-    assert basis(selection).nodes == ("n0", "n1", "n2", "n3")
-    assert any(line.startswith("nodes n0, n1, n2, n3 (") for line in sentences(basis(selection)))
+    assert evidence(selection).nodes == ("n0", "n1", "n2", "n3")
+    assert any(line.startswith("nodes n0, n1, n2, n3 (") for line in sentences(evidence(selection)))
 
 
 def test_at_home_there_are_none(tmp_path):
@@ -195,7 +195,7 @@ def test_a_comparison_is_free_of_nodes(tmp_path):
     assert pair.paired.low < 1.03 < pair.paired.high
     assert result.suite.ratio.low < 1.03 < result.suite.ratio.high
     assert result.nodes is not None
-    assert compare_document(result)["basis"]["nodes"] == ["n0", "n1", "n2", "n3"]
+    assert compare_document(result)["evidence"]["nodes"] == ["n0", "n1", "n2", "n3"]
 
 
 def test_pairing_is_not_praised_for_what_nodes_do(tmp_path):

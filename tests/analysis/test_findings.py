@@ -15,8 +15,8 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand import stats
 from layoutrand.analysis.analyse import analyse
-from layoutrand.analysis.basis import basis, policy_words, sentences
 from layoutrand.analysis.documents import analyse_document
+from layoutrand.analysis.evidence import evidence, policy_words, sentences
 from layoutrand.analysis.sentences import of_analysis
 from layoutrand.cli.output_formats import MarkdownPage
 from layoutrand.cli.terminal_tables import show_analysis
@@ -246,13 +246,13 @@ def test_binaries_still_needed_for_one_percent(tmp_path):
     assert needed.n_more > 0
 
 
-def test_the_basis_states_seeds_counts_policy_failures_and_what_was_left_out(tmp_path):
+def test_the_evidence_states_seeds_counts_policy_failures_and_what_was_left_out(tmp_path):
     rows = measured(CONFIG, tmp_path, "a", "b", {1: [[1.0]], 2: [[1.1]], 3: [[1.2]], 7: [[1.3]], "stock": [[1.0]]})
     rows.append(execution(CONFIG, tmp_path, "a", "b", 8, status="exit", reason="r", log="l"))
     earlier = execution(CONFIG, tmp_path, "a", "b", 1, definition="earlier", repetition=5)
     write(CONFIG, tmp_path, [*rows, earlier], [BuildFailure("a", "prog", 9, "e", None)])
     selection = selected(CONFIG, tmp_path)
-    of = basis(selection)
+    of = evidence(selection)
     (row,) = of.systems
 
     assert (row.seeds, row.n_seeds, row.n_executions, row.n_failed, row.n_unbuilt) == ("1..3,7", 4, 6, 1, 1)
@@ -262,7 +262,7 @@ def test_the_basis_states_seeds_counts_policy_failures_and_what_was_left_out(tmp
     assert "a: seeds 1..3,7 (4), 6 executions, 1 failed, 1 binaries not built" in said
     assert "layout policy: function-order" in said
     assert "left out: b: 1 executions" in said
-    found = document_of(tmp_path)["basis"]
+    found = document_of(tmp_path)["evidence"]
     assert found["systems"][0]["seeds"] == "1..3,7"
     assert found["layout_policy"]["factors"] == ["function-order"]
     assert found["left_out"] == list(of.left_out)

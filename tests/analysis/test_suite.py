@@ -191,7 +191,7 @@ def test_a_system_with_itself_is_two_halves_of_its_seeds(tmp_path):
     json.dumps(document, allow_nan=False)
     assert document["aa"]["baseline_seeds"] == list(halves.first)
     assert (document["baseline"], document["candidate"]) == ("a, half 1", "a, half 2")
-    assert document["basis"]["systems"][0]["n_seeds"] == 21
+    assert document["evidence"]["systems"][0]["n_seeds"] == 21
 
 
 def test_failures_of_a_system_with_itself_are_stated(tmp_path):
@@ -202,7 +202,7 @@ def test_failures_of_a_system_with_itself_are_stated(tmp_path):
     document = halves_document(compare_halves(selected(config, tmp_path), "a", **OPTIONS))
 
     assert [failure["seed"] for failure in document["failures"]] == [9]
-    assert document["basis"]["systems"][0]["n_failed"] == 1
+    assert document["evidence"]["systems"][0]["n_failed"] == 1
 
 
 def test_too_few_binaries_for_a_system_with_itself(tmp_path):

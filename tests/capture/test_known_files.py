@@ -16,7 +16,7 @@ def settled(path, content):
 def known(tmp_path, monkeypatch, path):
     """What knows the file, long after it was written."""
     monkeypatch.setattr("layoutrand.capture.known_files._SETTLED_NS", -(10**18))
-    files = KnownFiles(tmp_path / "shelf")
+    files = KnownFiles(tmp_path / "copies")
     files.remember([path])
     return files
 
@@ -29,7 +29,7 @@ def test_what_is_known_is_not_read_again(tmp_path, monkeypatch):
     files.write(content, tmp_path / "copy")
     files.remember([path])
 
-    assert len(list((tmp_path / "shelf").iterdir())) == 1
+    assert len(list((tmp_path / "copies").iterdir())) == 1
     assert content == b"content"
     assert files.read(path) is content
     assert files.sha256(content) == sha256_bytes(b"content")
@@ -52,7 +52,7 @@ def test_a_file_that_changes_is_read_again(tmp_path, monkeypatch):
 def test_a_file_that_has_just_changed_is_not_kept(tmp_path):
     """A second change within a tick of the clock would not be seen."""
     (tmp_path / "a").write_bytes(b"content")
-    files = KnownFiles(tmp_path / "shelf")
+    files = KnownFiles(tmp_path / "copies")
     files.remember([str(tmp_path / "a")])
 
     assert files.read(str(tmp_path / "a")) is not files.read(str(tmp_path / "a"))

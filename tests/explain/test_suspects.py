@@ -21,7 +21,7 @@ from layoutrand.explain.confirming import (
     in_random_order,
     verdict,
 )
-from layoutrand.explain.explain import Confirmed, Laboratory, Unexplained, explain_selection
+from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained, explain_selection
 from layoutrand.explain.features import Feature, all_features, design
 from layoutrand.explain.hotness import HotFunction, Hotness
 from layoutrand.explain.suspects import Explanation, Subject, Suspect, enough_means, means_of, suspects_of
@@ -270,8 +270,8 @@ def test_a_prebuilt_system_has_no_placement_to_look_at_whether_it_has_layouts_or
     )
     config = parse(text, path="layoutrand.toml")
     write(config, tmp_path, measured(config, tmp_path, "jdk", "b", {"stock": [[1.0], [2.0]]}))
-    laboratory = Laboratory(config, tmp_path, None, None, None, 0.0)
-    (said,) = explain_selection(selected(config, tmp_path), None, laboratory, most_functions=9, level=0.05)
+    setup = ExplainSetup(config, tmp_path, None, None, None, 0.0)
+    (said,) = explain_selection(selected(config, tmp_path), None, setup, most_functions=9, level=0.05)
 
     assert isinstance(said, Unexplained)
     assert said.reason == (
@@ -292,6 +292,6 @@ def test_too_few_binaries_are_said_to_be(tmp_path, count, words):
 def test_where_nothing_was_measured_there_is_nothing_to_explain(tmp_path):
     config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("O2",))
     write(config, tmp_path, [execution(config, tmp_path, "O2", "b", 1, status="exit", reason="status 1")])
-    laboratory = Laboratory(config, tmp_path, None, None, None, 0.0)
+    setup = ExplainSetup(config, tmp_path, None, None, None, 0.0)
     with pytest.raises(AnalysisError, match=r"nothing to explain \(1 executions failed\)"):
-        list(explain_selection(selected(config, tmp_path), None, laboratory, most_functions=9, level=0.05))
+        list(explain_selection(selected(config, tmp_path), None, setup, most_functions=9, level=0.05))

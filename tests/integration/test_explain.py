@@ -7,8 +7,8 @@ import pytest
 
 from gitkit import commit, git, make
 from layoutrand.build.build import all_layouts
+from layoutrand.build.build_setup import BuildProgress
 from layoutrand.build.reuse import explain, explain_document
-from layoutrand.build.site import BuildProgress
 from layoutrand.cache.store import Cache, collect
 from layoutrand.errors import BuildFailed
 from layoutrand.model import STOCK

@@ -17,7 +17,7 @@ import pytest
 from layoutrand.build.binaries import binary_key
 from layoutrand.build.build import SystemBuild, all_layouts, build
 from layoutrand.build.build_document import build_document
-from layoutrand.build.site import BuildProgress
+from layoutrand.build.build_setup import BuildProgress
 from layoutrand.cache.store import Cache
 from layoutrand.cluster import linking_node as nodes
 from layoutrand.cluster.linking_node import Answer, Chunk, link_chunk

@@ -145,7 +145,7 @@ def test_a_gap_that_is_not_the_one_drawn(gnu: Workshop, change: Callable[[int], 
 
 
 def test_a_gap_where_none_was_drawn(gnu: Workshop) -> None:
-    """Room that nobody asked for is found too."""
+    """Sandbox that nobody asked for is found too."""
     gnu.write(u__c=many_functions(4, prefix="u"), main__c=main_calling("u3", "v3"), v__c=DATA)
 
     def more(lines: list[str]) -> list[str]:

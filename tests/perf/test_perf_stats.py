@@ -112,9 +112,9 @@ def test_randomization_test_of_a_suite():
     pools = np.array([np.concatenate([a[name], b[name]]) for name in a])
 
     def permute() -> None:
-        for _ in range(20):  # 500 deals at a time
-            dealt = rng.permuted(np.broadcast_to(pools, (500, 13, 10)), axis=2)
-            logs = np.log(dealt[..., 5:].mean(axis=2) / dealt[..., :5].mean(axis=2)).mean(axis=1)
+        for _ in range(20):  # 500 assignments at a time
+            assigned = rng.permuted(np.broadcast_to(pools, (500, 13, 10)), axis=2)
+            logs = np.log(assigned[..., 5:].mean(axis=2) / assigned[..., :5].mean(axis=2)).mean(axis=1)
             (logs >= 0).sum()
 
     ours, theirs = alternately(lambda: stats.randomization_test(a, b, n_resamples=10_000), permute, times=7)

@@ -393,11 +393,11 @@ def test_what_the_numbers_rest_on_and_what_they_leave_out_is_told(tmp_path):
 
     page = page_of(selected(config, tmp_path))
 
-    basis, _, warnings = (
-        next(s for s in page.sections if s.anchor == name) for name in ("basis", "failures", "warnings")
+    evidence, _, warnings = (
+        next(s for s in page.sections if s.anchor == name) for name in ("evidence", "failures", "warnings")
     )
-    assert basis.tables[0].rows == [("a", "1..2,4", "3", "0", "0", "new")]
-    assert "Left out: a: 3 executions of 1 other capture(s)" in basis.paragraphs[0]
+    assert evidence.tables[0].rows == [("a", "1..2,4", "3", "0", "0", "new")]
+    assert "Left out: a: 3 executions of 1 other capture(s)" in evidence.paragraphs[0]
     assert "fib: warm-up left out, the first 3 of 5 iterations of each execution" in warnings.sentences
 
 
@@ -534,5 +534,5 @@ def test_executions_of_one_layout_are_not_passed_off_as_layouts(tmp_path):
     assert section.figures[0].caption.startswith("Each mark is one execution: there is one layout alone.")
     assert "There is one binary of each system here: how layouts differ cannot be seen." in section.paragraphs
     assert dict(page.facts)["Seeds"] == "rounds 0..2 of one layout (3)"
-    (basis,) = [section for section in page.sections if section.anchor == "basis"]
-    assert [row[1] for row in basis.tables[0].rows] == ["one layout, rounds 0..2"] * 2
+    (evidence,) = [section for section in page.sections if section.anchor == "evidence"]
+    assert [row[1] for row in evidence.tables[0].rows] == ["one layout, rounds 0..2"] * 2

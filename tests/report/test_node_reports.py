@@ -75,7 +75,7 @@ def test_json_has_nodes_beside_what_it_had(project, capfd):
     document = json.loads(printed(capfd, "analyse", "--json").out)
     row = document["benchmarks"][0]
 
-    assert document["basis"]["nodes"] == ["n0", "n1", "n2", "n3"]
+    assert document["evidence"]["nodes"] == ["n0", "n1", "n2", "n3"]
     assert [each["node"] for each in document["nodes"]["nodes"]] == ["n0", "n1", "n2", "n3"]
     assert document["nodes"]["nodes"][3]["facts"] == {"governor": "powersave"}
     assert document["nodes"]["counted"] == "rounds"

@@ -93,7 +93,7 @@ def test_binaries_dealt_to_blocks_are_a_one_way_analysis():
     found = stats.block_effects(values, block, units=list(range(19)))
 
     theirs = scipy_stats.f_oneway(*(np.log(values)[np.array(block) == k] for k in range(3)))
-    assert found.method == "dealt"
+    assert found.method == "between"
     assert (found.statistic, found.p_value) == pytest.approx((theirs.statistic, theirs.pvalue))
     assert found.degrees == (2, 16)
 
@@ -162,7 +162,7 @@ def test_few_degrees_of_freedom_are_said():
 
 
 def simulated(rng, *, sd, is_stock_there):
-    """30 seeds dealt to 4 nodes; with and without executions of stock beside each."""
+    """30 seeds assigned to 4 nodes; with and without executions of stock beside each."""
     block = [int(k) for k in rng.integers(4, size=30)]
     block[:4] = range(4)
     effects = rng.normal(0, sd, 4)

@@ -1,4 +1,4 @@
-"""Randomization test: scipy, exact enumeration, random deals against exact, invariances, messages."""
+"""Randomization test: scipy, exact enumeration, random assignments against exact, invariances, messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_exact_test_of_scipy_for_one_benchmark(alternative):
 
     assert found.p_value == pytest.approx(expected.pvalue)
     assert found.statistic == pytest.approx(math.exp(expected.statistic))
-    assert (found.method, found.n_resamples) == ("randomization test, all deals", 0)
+    assert (found.method, found.n_resamples) == ("randomization test, all assignments", 0)
 
 
 @pytest.mark.parametrize("mean", ["geometric", "arithmetic", "harmonic"])
@@ -43,9 +43,9 @@ def test_all_deals_of_two_benchmarks_by_brute_force(mean):
     a, b = _suite(3, 3, benchmarks=2), _suite(4, 3, 1.03, benchmarks=2)
     average = {"geometric": scipy_stats.gmean, "arithmetic": np.mean, "harmonic": scipy_stats.hmean}[mean]
     pools = [np.concatenate([a[name], b[name]]) for name in a]
-    deals = [list(itertools.combinations(range(6), 3))] * 2
+    assignments = [list(itertools.combinations(range(6), 3))] * 2
     ratios = []
-    for choice in itertools.product(*deals):
+    for choice in itertools.product(*assignments):
         new = [pool[list(picked)].mean() for pool, picked in zip(pools, choice, strict=False)]
         old = [np.delete(pool, list(picked)).mean() for pool, picked in zip(pools, choice, strict=False)]
         ratios.append(average(new) / average(old))
@@ -59,7 +59,7 @@ def test_all_deals_of_two_benchmarks_by_brute_force(mean):
 
 @pytest.mark.parametrize("n", [6, 9])
 def test_random_deals_approach_the_exact_p_value(n):
-    """6 + 6 scores are drawn from the list of deals, 9 + 9 are shuffled."""
+    """6 + 6 scores are drawn from the list of assignments, 9 + 9 are shuffled."""
     a, b = _suite(5, n, benchmarks=1), _suite(6, n, 1.01, benchmarks=1)
     exact = scipy_stats.permutation_test(
         (b["b0"], a["b0"]),
@@ -68,7 +68,7 @@ def test_random_deals_approach_the_exact_p_value(n):
         n_resamples=np.inf,
     ).pvalue
 
-    m = 500 if n == 6 else 20_000  # fewer than 924 deals, so they are drawn
+    m = 500 if n == 6 else 20_000  # fewer than 924 assignments, so they are drawn
     found = np.mean(
         [stats.randomization_test(a, b, n_resamples=m, seed=seed).p_value for seed in range(40 if n == 6 else 3)]
     )
@@ -160,7 +160,7 @@ def test_too_few_scores_warn_with_the_count_that_would_do():
     assert found.warnings == (
         "with so few scores p cannot fall below 0.1; 4 binaries of each system per benchmark would let it fall below 0.05",
     )
-    assert stats.randomization_test(_suite(1, 2), _suite(2, 2)).warnings == ()  # 6^3 deals are enough
+    assert stats.randomization_test(_suite(1, 2), _suite(2, 2)).warnings == ()  # 6^3 assignments are enough
 
 
 @pytest.mark.parametrize(

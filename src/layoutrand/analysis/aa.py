@@ -14,9 +14,9 @@ from statistics import median
 from typing import Any, Final
 
 from layoutrand.analysis.analyse import choose_metrics, collapse
-from layoutrand.analysis.basis import basis
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.compare import Comparison, compare
+from layoutrand.analysis.evidence import evidence
 from layoutrand.analysis.selection import ROUND, Sample, Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.layout.keyed import keyed_order
@@ -79,7 +79,7 @@ def compare_halves(
         replace(selection, samples=tuple(samples)), *names, confidence=confidence, threshold=threshold, metric=metric
     )
     found = replace(
-        found, basis=basis(selection, {system}),
+        found, evidence=evidence(selection, {system}),
         failures=tuple(e for e in selection.failures if e.system == system),
         build_failures=tuple(f for f in selection.build_failures if f.system == system),
         disturbed=selection.disturbed({sample.instrument for sample in own}, {system}),

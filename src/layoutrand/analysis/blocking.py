@@ -1,8 +1,8 @@
 """Samples of executions on several nodes: node is a blocking factor, so what a node adds is taken out of them.
 
 Nodes are taken as they are: an interval covers other layouts and executions on these nodes, not other nodes.  How much
-of which node there is in a mean is how many binaries it executed, which the deal of seeds to nodes makes alike for
-every system, benchmark and control; so the mean of what was measured stays what it is, and only variances change.
+of which node there is in a mean is how many binaries it executed, which the assignment of seeds to nodes makes alike
+for every system, benchmark and control; so the mean of what was measured stays what it is, and only variances change.
 """
 
 from __future__ import annotations

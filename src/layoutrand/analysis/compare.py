@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from layoutrand.analysis.analyse import choose_metrics, in_executions, measurements, missing
-from layoutrand.analysis.basis import Basis, basis
 from layoutrand.analysis.blocking import APART, Freed, apart, freed_together, left_out_of_pairs, without
+from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.selection import Executions, Sample, Selection, Source
 from layoutrand.analysis.sureness import Sureness, stands, sureness, together
@@ -124,7 +124,7 @@ class Comparison:
     warnings: tuple[str, ...]
     disturbed: tuple[Disturbed, ...] = ()
     sources: tuple[Source, ...] = ()
-    basis: Basis | None = None
+    evidence: Evidence | None = None
     nodes: NodeTable | None = None
 
 
@@ -160,7 +160,7 @@ def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
         build_failures=tuple(f for f in selection.build_failures if f.system in {baseline, candidate}),
         warnings=(*selection.warnings_for(instruments), *suite_warnings, *(nodes.warnings if nodes else ())),
         disturbed=selection.disturbed(instruments, {baseline, candidate}),
-        sources=selection.sources, basis=basis(selection, {baseline, candidate}), nodes=nodes,
+        sources=selection.sources, evidence=evidence(selection, {baseline, candidate}), nodes=nodes,
     )  # fmt: skip
 
 

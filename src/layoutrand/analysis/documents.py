@@ -11,8 +11,8 @@ from typing import Any
 
 from layoutrand.analysis.aa import Halves, aa_document
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
-from layoutrand.analysis.basis import basis, basis_json
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison, SuiteRatio
+from layoutrand.analysis.evidence import evidence, evidence_json
 from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.node_document import node_table_json, sample_nodes_json
 from layoutrand.analysis.selection import Source
@@ -78,7 +78,7 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
     return {
         "schema": "layoutrand/analyse/1",
         "source": source_json(report.selection.sources),
-        "basis": basis_json(basis(report.selection)),
+        "evidence": evidence_json(evidence(report.selection)),
         "confidence": report.confidence,
         "nodes": node_table_json(report.nodes),
         "benchmarks": [_analysis_json(analysis) for analysis in report.analyses],
@@ -96,7 +96,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
         "schema": "layoutrand/compare/1",
         "baseline": comparison.baseline, "candidate": comparison.candidate,
         "source": source_json(comparison.sources),
-        "basis": None if comparison.basis is None else basis_json(comparison.basis),
+        "evidence": None if comparison.evidence is None else evidence_json(comparison.evidence),
         "confidence": comparison.confidence, "threshold": comparison.threshold,
         "nodes": node_table_json(comparison.nodes),
         "benchmarks": [_pair_json(pair) for pair in comparison.benchmarks],

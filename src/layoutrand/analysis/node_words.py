@@ -65,7 +65,7 @@ def title(table: NodeTable) -> str:
 def section(table: NodeTable) -> Chapter:
     """Of the report."""
     how = (
-        "Executions were dealt to these nodes; both systems of a seed are executed on one node. Node is a blocking "
+        "Executions were assigned to these nodes; both systems of a seed are executed on one node. Node is a blocking "
         "factor: what a node adds to everything is taken out of variances, intervals, tests and figures of single "
         "systems, and cancels in ratios by seed. Intervals are of these nodes, not of others."
     )

@@ -89,9 +89,9 @@ def bootstrap(pairs: Pairs, confidence: float) -> Interval | None:
 
 
 def p_value(baselines: Mapping[str, Any], candidates: Mapping[str, Any]) -> float | None:
-    """None where a single binary measured 0, whose share in a geometric mean cannot be dealt anew.
+    """None where a single binary measured 0, whose share in a geometric mean cannot be assigned anew.
 
-    To deal binaries anew takes them for exchangeable, which those of a slow node and of a fast one are not; so what
+    To assign binaries anew takes them for exchangeable, which those of a slow node and of a fast one are not; so what
     nodes add is to be taken out before.
     """
     try:

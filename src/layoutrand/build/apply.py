@@ -27,7 +27,7 @@ import numpy as np
 from layoutrand.build import descent
 from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture, CapturedLink
-from layoutrand.capture.collect import Bench, BuildPlace
+from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.ingest import ingest
 from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.capture.records import LinkRecord, read_record, read_records
@@ -245,11 +245,11 @@ def _lay_out(  # noqa: PLR0913 - one link and what it takes
     """Replace the output by the same link in the layout asked for; or why there is nothing to lay out in it."""
     with tempfile.TemporaryDirectory(prefix="layoutrand-", dir=order.place.temporary) as scratch:
         base = Path(scratch)
-        bench = Bench(
+        setup = IngestSetup(
             output.name, built, order.place, base, order.toolbox, runner, tuple(order.policy.factors), memory,
             kept=order.judged,
         )  # fmt: skip
-        link, code = ingest(record, bench)
+        link, code = ingest(record, setup)
         policy = order.policy
         if reason := only_one_layout(link, factors=policy.factors, classes=policy.classes):
             return f"it has {reason}", None
@@ -258,7 +258,7 @@ def _lay_out(  # noqa: PLR0913 - one link and what it takes
             padding=policy.padding_bytes,
         )  # fmt: skip
         ld = order.toolbox.tools["ld"]
-        binary, seconds, _output = link_layout(runner, ld, link, base, layout, scratch=base, threads=bench.threads)
+        binary, seconds, _output = link_layout(runner, ld, link, base, layout, scratch=base, threads=setup.threads)
         linked = verify(binary, link, layout, code, seconds)
         dumped = (base / "code.npz").read_bytes() if order.judged else b""
     target = Path(os.path.realpath(output))  # the linker writes through a symbolic link

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from layoutrand.build import prebuilt
 from layoutrand.build.binaries import as_failure, cached_binary, stock_key, store_stock
+from layoutrand.build.build_setup import BuildProgress, BuildSetup, LinkingNodes, refuse_twins, threads
 from layoutrand.build.earlier_builds import recall_capture, remember_build
 from layoutrand.build.jdk_layouts import make_jdk_layouts
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.build.rebuild import Rebuilt, rebuild
-from layoutrand.build.site import BuildProgress, LinkingNodes, Site, refuse_twins, threads
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.capture.instrument import BuildOrder, build_stock, capture, make_order
@@ -63,11 +63,11 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
     systems = [name for name in everything if config.systems[name].prebuilt is None]
     relinking = config.build.mode == "relink"
     at_once = max(1, min(jobs, len(systems) * (relinking + (STOCK in layouts))))
-    site = Site(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say), nodes)
+    setup = BuildSetup(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say), nodes)
     if ended := end_abandoned_builds(cache):
         progress.say(f"ended {ended} process(es) of a build whose layoutrand was killed")
-    share = replace(site, jobs=max(1, jobs // at_once))
-    with threads(site, at_once) as pool:
+    share = replace(setup, jobs=max(1, jobs // at_once))
+    with threads(setup, at_once) as pool:
         # Interleaved, so that a system's two builds run side by side and neither kind waits for all of the other.
         captured = {}
         stocks = {}
@@ -82,17 +82,17 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
         progress.advance()
     nothing = _Stock([], [])
     if relinking and nodes is not None:  # all systems at a time: who waits for nodes takes nothing from this machine
-        with threads(site, max(1, len(systems))) as pool:
+        with threads(setup, max(1, len(systems))) as pool:
             results = list(
-                pool.map(lambda name: _layouts(site, name, bases[name], controls.get(name, nothing), layouts), systems)
+                pool.map(lambda name: _layouts(setup, name, bases[name], controls.get(name, nothing), layouts), systems)
             )
     elif relinking:
-        results = [_layouts(site, name, bases[name], controls.get(name, nothing), layouts) for name in systems]
+        results = [_layouts(setup, name, bases[name], controls.get(name, nothing), layouts) for name in systems]
     else:
-        results = [_rebuilt(site, name, controls.get(name, nothing), layouts) for name in systems]
-    results += [_prebuilt(site, name, layouts) for name in everything if name not in systems]
+        results = [_rebuilt(setup, name, controls.get(name, nothing), layouts) for name in systems]
+    results += [_prebuilt(setup, name, layouts) for name in everything if name not in systems]
     results.sort(key=lambda result: everything.index(result.system))
-    return _with_remarks(results, site.origins.notes())
+    return _with_remarks(results, setup.origins.notes())
 
 
 def _with_remarks(results: Sequence[SystemBuild], sources: Sequence[str]) -> list[SystemBuild]:
@@ -128,57 +128,57 @@ class _Stock:
     notes: list[str]
 
 
-def find_order(site: Site, name: str, variant: Variant) -> BuildOrder:
+def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
     """What building the system in this variant takes; raises if source, toolchain or a tool is not there."""
-    options: System = site.config.systems[name]
-    factors = tuple(site.config.layout.factors)
-    toolbox = toolboxes.prepare(options.toolchain, site.project, factors, site.runner)
-    recipe = Recipe(name, variant, site.config.build, options, toolbox.toolchain, factors)
-    return make_order(recipe, site.origins.find(recipe), toolbox, build_tools(site.config, recipe.build))
+    options: System = setup.config.systems[name]
+    factors = tuple(setup.config.layout.factors)
+    toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner)
+    recipe = Recipe(name, variant, setup.config.build, options, toolbox.toolchain, factors)
+    return make_order(recipe, setup.origins.find(recipe), toolbox, build_tools(setup.config, recipe.build))
 
 
-def _capture(site: Site, name: str) -> _Base:
+def _capture(setup: BuildSetup, name: str) -> _Base:
     """The system's capture, from the cache or made now."""
     notes: list[str] = []
-    cache = site.cache
+    cache = setup.cache
     try:
-        order = find_order(site, name, "capture")
+        order = find_order(setup, name, "capture")
         with cache.lock(f"capture-{order.key[:32]}"), cache_errors("use", cache.root):
             made, known = recall_capture(cache, order)
             cached = made is not None
             if known and not cached:
                 notes.append(f"{name}: its capture was missing or damaged, so it is built again")
-            made = made or capture(order, cache, site.runner, jobs=site.jobs, say=site.progress.say)
-            remember_build(site, order)
+            made = made or capture(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
+            remember_build(setup, order)
         return _Base(made, order, cached, None, tuple(notes))
     except LayoutrandError as error:
         return _Base(None, None, False, error, tuple(notes))
 
 
-def _stock(site: Site, name: str) -> _Stock:
+def _stock(setup: BuildSetup, name: str) -> _Stock:
     """The system's stock binaries, from the cache or built now."""
     notes: list[str] = []
-    artefacts = site.config.build.artefacts
-    cache = site.cache
+    artefacts = setup.config.build.artefacts
+    cache = setup.cache
     try:
-        order = find_order(site, name, "stock")
+        order = find_order(setup, name, "stock")
         keys = {artefact: stock_key(order.key, artefact) for artefact in artefacts}
         with cache.lock(f"stock-{order.key[:32]}"), cache_errors("use", cache.root):
             found = [cached_binary(cache, name, artefact, STOCK, keys[artefact]) for artefact in artefacts]
             if all(found):
-                remember_build(site, order)
+                remember_build(setup, order)
                 return _Stock([binary for binary in found if binary], notes)
             if any(cache.has_entry(key) for key, binary in zip(keys.values(), found, strict=True) if binary is None):
                 notes.append(f"{name}: its cached stock binary was damaged, so it is built again")
-            made = build_stock(order, cache, site.runner, jobs=site.jobs, say=site.progress.say)
+            made = build_stock(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
             stored = [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
-            remember_build(site, order)
+            remember_build(setup, order)
             return _Stock(list(stored), notes)
     except LayoutrandError as error:
         return _Stock([as_failure(name, artefact, STOCK, error) for artefact in artefacts], notes)
 
 
-def _layouts(site: Site, name: str, base: _Base, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
+def _layouts(setup: BuildSetup, name: str, base: _Base, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
     """All layouts of one system."""
     results = list(stock.results)
     wanted = [layout for layout in layouts if layout != STOCK]
@@ -186,24 +186,24 @@ def _layouts(site: Site, name: str, base: _Base, stock: _Stock, layouts: Sequenc
     if base.error is not None:
         results += [
             as_failure(name, artefact, layout, base.error)
-            for artefact in site.config.build.artefacts
+            for artefact in setup.config.build.artefacts
             for layout in wanted
         ]
     elif base.capture is not None and base.order is not None:
-        ld, policy = base.order.toolbox.tools["ld"], site.config.layout
+        ld, policy = base.order.toolbox.tools["ld"], setup.config.layout
         linkings = [
-            Linking(site.cache, site.runner, site.jobs, policy, ld, base.capture, number)
+            Linking(setup.cache, setup.runner, setup.jobs, policy, ld, base.capture, number)
             for number in range(len(base.capture.links))
         ]
-        tasks = [_Task(site, linking) for linking in linkings]
+        tasks = [_Task(setup, linking) for linking in linkings]
         known = [task.cached(wanted) for task in tasks]
         if base.cached and any(len(found) < len(wanted) for found, _ in known):
-            damaged = site.cache.damaged_files(base.capture)
+            damaged = setup.cache.damaged_files(base.capture)
             if damaged:
-                site.cache.drop_capture(base.capture.id)
+                setup.cache.drop_capture(base.capture.id)
                 note = f"{name}: its capture was damaged on disk ({damaged[0]}), so it is built again"
-                again = _capture(site, name)
-                return _layouts(site, name, replace(again, notes=(*base.notes, note)), stock, layouts)
+                again = _capture(setup, name)
+                return _layouts(setup, name, replace(again, notes=(*base.notes, note)), stock, layouts)
         gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
         rows = {}
         for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
@@ -222,14 +222,14 @@ def _layouts(site: Site, name: str, base: _Base, stock: _Stock, layouts: Sequenc
     )  # fmt: skip
 
 
-def _prebuilt(site: Site, name: str, layouts: Sequence[LayoutName]) -> SystemBuild:
+def _prebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> SystemBuild:
     """A system of which nothing is built."""
-    results = prebuilt.take(site, name)
+    results = prebuilt.take(setup, name)
     for _ in results:
-        site.progress.advance()
+        setup.progress.advance()
     jvms: Mapping[LayoutName, JvmFacts] = {}
-    if name not in site.config.in_one_layout():
-        made = make_jdk_layouts(site, name, layouts)
+    if name not in setup.config.in_one_layout():
+        made = make_jdk_layouts(setup, name, layouts)
         results, jvms = [*results, *made.results], made.facts
     return SystemBuild(
         system=name, capture=None, cached=True, binaries=tuple(r for r in results if isinstance(r, Binary)),
@@ -237,12 +237,12 @@ def _prebuilt(site: Site, name: str, layouts: Sequence[LayoutName]) -> SystemBui
     )  # fmt: skip
 
 
-def _rebuilt(site: Site, name: str, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
+def _rebuilt(setup: BuildSetup, name: str, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
     """All layouts of one system in rebuild mode."""
     wanted = [layout for layout in layouts if layout != STOCK]
     made = Rebuilt(None, True, [], [])
     if wanted:
-        made = rebuild(site, name, lambda: find_order(site, name, "capture"), wanted)
+        made = rebuild(setup, name, lambda: find_order(setup, name, "capture"), wanted)
     results = [*stock.results, *made.results]
     return SystemBuild(
         system=name, capture=made.capture, cached=made.cached,
@@ -258,33 +258,33 @@ def _artefact_layouts(
     results: dict[LayoutName, Binary | BuildFailure] = dict(found)
     missing = [layout for layout in layouts if layout not in results]
     for _ in found:
-        task.site.progress.advance()
+        task.setup.progress.advance()
     # One thread more than linkers, so that none of these waits while layouts are drawn and binaries verified.
-    jobs = task.site.jobs
-    task = replace(task, linking=replace(task.linking, runner=InTurn(task.site.runner, jobs)))
-    with task.site.cache.desks("link") as desk, threads(task.site, jobs + (jobs > 1)) as pool:
-        if task.site.nodes is not None:
-            results |= _on_nodes(task, task.site.nodes, missing, found, desk)
+    jobs = task.setup.jobs
+    task = replace(task, linking=replace(task.linking, runner=InTurn(task.setup.runner, jobs)))
+    with task.setup.cache.thread_scratch("link") as own_scratch, threads(task.setup, jobs + (jobs > 1)) as pool:
+        if task.setup.nodes is not None:
+            results |= _on_nodes(task, task.setup.nodes, missing, found, own_scratch)
         else:
-            results |= dict(zip(missing, pool.map(lambda layout: task.make(layout, desk), missing), strict=True))
+            results |= dict(zip(missing, pool.map(lambda layout: task.make(layout, own_scratch), missing), strict=True))
     return [results[layout] for layout in layouts]
 
 
 def _on_nodes(
     task: _Task, nodes: LinkingNodes, missing: Sequence[LayoutName], found: Mapping[LayoutName, Binary],
-    desk: Callable[[], Path],
+    own_scratch: Callable[[], Path],
 ) -> dict[LayoutName, Binary | BuildFailure]:  # fmt: skip
     """The missing layouts, linked by nodes: all but the first that can be, which is linked here for them to repeat."""
     results: dict[LayoutName, Binary | BuildFailure] = dict(found)
     for layout in missing:
         if not task.linking.few() and any(isinstance(result, Binary) for result in results.values()):
             break
-        results[layout] = task.make(layout, desk)
+        results[layout] = task.make(layout, own_scratch)
     left = [layout for layout in missing if layout not in results]
     first = next((result for result in results.values() if isinstance(result, Binary)), None)
     if left and first is not None:
         reference = Reference(first.layout, first.sha256)
-        results |= nodes.link(task.linking, left, reference, task.site.progress.advance)
+        results |= nodes.link(task.linking, left, reference, task.setup.progress.advance)
     return {layout: results[layout] for layout in missing}
 
 
@@ -309,7 +309,7 @@ def _refuse_immovable(
 class _Task:
     """Linking one artefact of one capture, for this build."""
 
-    site: Site
+    setup: BuildSetup
     linking: Linking
 
     @property
@@ -320,21 +320,21 @@ class _Task:
     def cached(self, layouts: Sequence[LayoutName]) -> tuple[dict[LayoutName, Binary], list[LayoutName]]:
         """Those layouts that are in the cache, whole; and those that are there damaged."""
         # Before they are read: another process may be making them at this moment.
-        key, cache = self.linking.key, self.site.cache
+        key, cache = self.linking.key, self.setup.cache
         there = [layout for layout in layouts if cache.has_entry(key(layout))]
         names = (self.linking.capture.system, self.link.artefact)
         # Most of it is hashing, which needs no lock of the interpreter.
-        with threads(self.site, self.site.jobs) as pool:
+        with threads(self.setup, self.setup.jobs) as pool:
             found = pool.map(lambda layout: cached_binary(cache, *names, layout, key(layout)), layouts)
             whole = {layout: binary for layout, binary in zip(layouts, found, strict=True) if binary is not None}
         return whole, [layout for layout in there if layout not in whole]
 
-    def make(self, layout: LayoutName, desk: Callable[[], Path]) -> Binary | BuildFailure:
-        """Link, verify and store one layout on the thread's ``desk``; an error becomes a record that names it."""
+    def make(self, layout: LayoutName, own_scratch: Callable[[], Path]) -> Binary | BuildFailure:
+        """Link, verify and store one layout in the thread's own scratch; an error becomes a record that names it."""
         try:
-            return self.linking.make(layout, desk)
+            return self.linking.make(layout, own_scratch)
         finally:
-            self.site.progress.advance()
+            self.setup.progress.advance()
 
 
 def all_layouts(seeds: Sequence[int], *, controls: bool) -> list[LayoutName]:

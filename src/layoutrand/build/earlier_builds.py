@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from layoutrand.build.site import Site
+from layoutrand.build.build_setup import BuildSetup
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
 from layoutrand.capture.instrument import BuildOrder
@@ -53,35 +53,35 @@ def recall_capture(cache: Cache, order: BuildOrder) -> tuple[Capture | None, boo
     ), True  # fmt: skip
 
 
-def remember_build(site: Site, order: BuildOrder) -> None:
+def remember_build(setup: BuildSetup, order: BuildOrder) -> None:
     """Make this the latest build of its system."""
     origin = order.origin
     digest = order.facts["source"].get("digest")
     listing = None if origin.contents is None else f"source-{digest}"
-    if listing is not None and site.cache.recall(listing) is None:
-        site.cache.remember(listing, origin.contents or {})
-    site.cache.remember(
-        _name(site, order.recipe.system, order.recipe.variant),
+    if listing is not None and setup.cache.recall(listing) is None:
+        setup.cache.remember(listing, origin.contents or {})
+    setup.cache.remember(
+        _name(setup, order.recipe.system, order.recipe.variant),
         {
             "version": _VERSION, "key": order.key, "facts": order.facts,
             "source": {name: value for name, value in origin.about.items() if name != "git"}, "listing": listing,
-            "policy": site.config.layout.facts(), "at": time.time(),
-            "directory": str(site.project.resolve()),
+            "policy": setup.config.layout.facts(), "at": time.time(),
+            "directory": str(setup.project.resolve()),
         },
     )  # fmt: skip
 
 
-def latest_build(site: Site, system: str, variant: Variant) -> Remembered | None:
+def latest_build(setup: BuildSetup, system: str, variant: Variant) -> Remembered | None:
     """The latest build of the system in this variant, or None."""
-    found = site.cache.recall(_name(site, system, variant))
+    found = setup.cache.recall(_name(setup, system, variant))
     if found is None or found.get("version") != _VERSION:
         return None
-    contents = site.cache.recall(found["listing"]) if found["listing"] else None
+    contents = setup.cache.recall(found["listing"]) if found["listing"] else None
     return Remembered(
         found["key"], found["facts"], found["source"], contents, found["policy"], found["at"], found["directory"]
     )
 
 
-def _name(site: Site, system: str, variant: Variant) -> str:
-    build = [site.config.project.name, system, variant, site.config.build.mode]
+def _name(setup: BuildSetup, system: str, variant: Variant) -> str:
+    build = [setup.config.project.name, system, variant, setup.config.build.mode]
     return f"latest-{sha256_bytes(canonical_json(build))[:40]}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutrand.build.binaries import as_failure, cached_binary, store_file
-from layoutrand.build.site import Site, refuse_twins, threads
+from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.config import jdk
 from layoutrand.config.jdk import CDS_ORDER, JvmFacts
 from layoutrand.errors import BuildError, BuildFailed, LayoutrandError
@@ -29,16 +29,16 @@ class JdkLayouts:
     facts: Mapping[LayoutName, JvmFacts]
 
 
-def make_jdk_layouts(site: Site, system: str, layouts: Sequence[LayoutName]) -> JdkLayouts:
+def make_jdk_layouts(setup: BuildSetup, system: str, layouts: Sequence[LayoutName]) -> JdkLayouts:
     """Make what is missing of the layouts of a JDK, each seen in a JVM with the system's own options."""
-    artefact = site.config.build.artefacts[0]
+    artefact = setup.config.build.artefacts[0]
     wanted = [layout for layout in layouts if layout != STOCK]
     try:
-        maker = _Maker.of(site, system, artefact)
+        maker = _Maker.of(setup, system, artefact)
         identity = maker.make(IDENTITY)  # what all others are compared with
     except LayoutrandError as error:
         return JdkLayouts(tuple(as_failure(system, artefact, layout, error) for layout in wanted), {})
-    with threads(site, site.jobs) as pool:
+    with threads(setup, setup.jobs) as pool:
         made = dict(zip(wanted, pool.map(partial(maker.attempt, identity), wanted), strict=True))
     found: dict[LayoutName, JvmFacts] = {layout: seen.facts for layout, seen in made.items() if isinstance(seen, _Seen)}
     row = [seen.binary if isinstance(seen, _Seen) else seen for seen in made.values()]
@@ -55,15 +55,15 @@ class _Seen:
 class _Maker:
     """Makes layouts of one JDK; ``identity_key`` tells it from all others, as HotSpot itself tells archives apart."""
 
-    site: Site
+    setup: BuildSetup
     system: str
     artefact: str
     home: Path
     identity_key: tuple[Any, ...]
 
     @classmethod
-    def of(cls, site: Site, system: str, artefact: str) -> _Maker:
-        home = (site.project / str(site.config.systems[system].prebuilt)).resolve()
+    def of(cls, setup: BuildSetup, system: str, artefact: str) -> _Maker:
+        home = (setup.project / str(setup.config.systems[system].prebuilt)).resolve()
         try:
             modules = (home / "lib/modules").stat()
             parts = (sha256_file(home / artefact), sha256_file(home / "lib/classlist"))
@@ -72,11 +72,11 @@ class _Maker:
                 f"system {system}: {error.filename}: {error.strerror}; layout.factors {', '.join(jdk.JDK_FACTORS)} "
                 "are of a JDK from version 17 on, whose home systems.*.prebuilt must be"
             ) from error
-        return cls(site, system, artefact, home, (*parts, modules.st_size, modules.st_mtime_ns))
+        return cls(setup, system, artefact, home, (*parts, modules.st_size, modules.st_mtime_ns))
 
     @property
     def factors(self) -> tuple[str, ...]:
-        return jdk.factors_of_a_jdk(self.site.config.layout.factors)
+        return jdk.factors_of_a_jdk(self.setup.config.layout.factors)
 
     def attempt(self, identity: _Seen, layout: LayoutName) -> _Seen | BuildFailure:
         """One layout; an error becomes a record that names it."""
@@ -85,14 +85,14 @@ class _Maker:
         except LayoutrandError as error:
             return as_failure(self.system, self.artefact, layout, error)
         finally:
-            self.site.progress.advance()
+            self.setup.progress.advance()
         return replace(seen, binary=self._proved(seen, identity))
 
     def make(self, layout: LayoutName) -> _Seen:
         """The layout's file, from the cache or made now, and what a JVM with it says of itself."""
         made = CDS_ORDER in self.factors
         key = sha256_bytes(canonical_json(["jdk", *self.identity_key, self.factors, layout]))
-        cache = self.site.cache
+        cache = self.setup.cache
         with cache.lock(f"jdk-{key[:32]}"), cache_errors("use", cache.root):
             binary = cached_binary(cache, self.system, jdk.OWN_FILE, layout, key)
             if binary is None:
@@ -105,16 +105,16 @@ class _Maker:
 
     def _archive(self, layout: LayoutName) -> bytes:
         """A class archive dumped from the list of classes in the layout's order."""
-        with self.site.cache.scratch("jdk") as scratch:
+        with self.setup.cache.scratch("jdk") as scratch:
             lines = (self.home / "lib/classlist").read_text("utf-8").splitlines()
             (scratch / "classes").write_text("\n".join([*jdk.ordered_class_list(lines, layout), ""]), "utf-8")
             words = [
                 "-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0", "-Xshare:dump",
                 f"-XX:SharedClassListFile={scratch / 'classes'}", f"-XX:SharedArchiveFile={scratch / jdk.OWN_FILE}",
             ]  # fmt: skip
-            log = self.site.cache.logs() / f"cds-{self.system}-{layout}.log"
+            log = self.setup.cache.logs() / f"cds-{self.system}-{layout}.log"
             log.unlink(missing_ok=True)
-            status = run_java(self.site.runner, self.home, words, scratch, log)
+            status = run_java(self.setup.runner, self.home, words, scratch, log)
             if status != 0 or not (scratch / jdk.OWN_FILE).is_file():
                 raise BuildFailed(
                     f"system {self.system}, layout {layout}: java -Xshare:dump ended with status {status} and "
@@ -125,14 +125,14 @@ class _Maker:
 
     def _facts(self, binary: Binary) -> JvmFacts:
         """What a JVM says with the layout's options and then the system's own, which must not undo them."""
-        own = shlex.split(self.site.config.systems[self.system].args)
+        own = shlex.split(self.setup.config.systems[self.system].args)
         words = [*jdk.options(self.factors, binary.layout, str(binary.path)), *own]
-        cache = self.site.cache
+        cache = self.setup.cache
         key = sha256_bytes(canonical_json(["jvm", *self.identity_key, self.factors, binary.sha256, own]))
         if known := cache.recall(key):
             return JvmFacts(**known)
         with cache.scratch("jvm") as scratch:
-            facts = observed(self.site.runner, self.home, words, scratch, self.factors, binary, self.system)
+            facts = observed(self.setup.runner, self.home, words, scratch, self.factors, binary, self.system)
         cache.remember(key, asdict(facts))
         return facts
 

@@ -57,10 +57,10 @@ class Linking:
         """The key of one binary in the cache."""
         return binary_key(self.capture.id, self.link.artefact, self.policy, layout)
 
-    def make(self, layout: LayoutName, desk: Callable[[], Path]) -> Binary | BuildFailure:
-        """Link, verify and store one layout on the thread's ``desk``; an error becomes a record that names it."""
+    def make(self, layout: LayoutName, own_scratch: Callable[[], Path]) -> Binary | BuildFailure:
+        """Link, verify and store one layout in the thread's own scratch; an error becomes a record that names it."""
         try:
-            scratch = desk()
+            scratch = own_scratch()
             with cache_errors("use", scratch):
                 try:
                     linked = self._link(layout, scratch)

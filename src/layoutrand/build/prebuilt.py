@@ -5,31 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 
 from layoutrand.build.binaries import as_failure, cached_binary, stock_key, store_stock
-from layoutrand.build.site import Site
+from layoutrand.build.build_setup import BuildSetup
 from layoutrand.config.config import Config
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import STOCK, Binary, BuildFailure
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
 
 
-def take(site: Site, name: str) -> list[Binary | BuildFailure]:
+def take(setup: BuildSetup, name: str) -> list[Binary | BuildFailure]:
     """The artefacts of a prebuilt system, copied into the cache: what is executed cannot change under way."""
-    return [_take(site, name, artefact) for artefact in site.config.build.artefacts]
+    return [_take(setup, name, artefact) for artefact in setup.config.build.artefacts]
 
 
-def _take(site: Site, name: str, artefact: str) -> Binary | BuildFailure:
+def _take(setup: BuildSetup, name: str, artefact: str) -> Binary | BuildFailure:
     try:
-        data = _read(site, name, artefact)
+        data = _read(setup, name, artefact)
         key = stock_key(f"prebuilt {sha256_bytes(data)}", artefact)
-        with site.cache.lock(f"stock-{key[:32]}"), cache_errors("use", site.cache.root):
-            known = cached_binary(site.cache, name, artefact, STOCK, key)
-            return known or store_stock(site.cache, name, artefact, key, data)
+        with setup.cache.lock(f"stock-{key[:32]}"), cache_errors("use", setup.cache.root):
+            known = cached_binary(setup.cache, name, artefact, STOCK, key)
+            return known or store_stock(setup.cache, name, artefact, key, data)
     except LayoutrandError as error:
         return as_failure(name, artefact, STOCK, error)
 
 
-def _read(site: Site, name: str, artefact: str) -> bytes:
-    folder = site.project / str(site.config.systems[name].prebuilt)
+def _read(setup: BuildSetup, name: str, artefact: str) -> bytes:
+    folder = setup.project / str(setup.config.systems[name].prebuilt)
     try:
         return (folder / artefact).read_bytes()
     except OSError as error:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from layoutrand.build import apply, descent
 from layoutrand.build.binaries import as_failure, binary_key, cached_binary, store_linked
+from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.build.descend import Descendant, FinishedBuild, descend, difference
 from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.link_helper import relinking
-from layoutrand.build.site import Site, refuse_twins, threads
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.capture.collect import BuildPlace
 from layoutrand.capture.instrument import BuildOrder, built, suite_facts
@@ -47,19 +47,19 @@ class Rebuilt:
     notes: list[str]
 
 
-def rebuild(site: Site, system: str, find: Callable[[], BuildOrder], layouts: Sequence[LayoutName]) -> Rebuilt:
+def rebuild(setup: BuildSetup, system: str, find: Callable[[], BuildOrder], layouts: Sequence[LayoutName]) -> Rebuilt:
     """Every layout of one system, from the cache or built now; ``find`` gives the instrumented build's order."""
-    artefacts = site.config.build.artefacts
+    artefacts = setup.config.build.artefacts
     notes: list[str] = []
     try:
-        job = _Job(site, system, find())
-        with site.cache.lock(f"capture-{job.key[:32]}"), cache_errors("use", site.cache.root):
+        job = _Job(setup, system, find())
+        with setup.cache.lock(f"capture-{job.key[:32]}"), cache_errors("use", setup.cache.root):
             reference, made = job.reference(notes, wanted=IDENTITY in layouts)
     except LayoutrandError as error:
         failed = [as_failure(system, artefact, layout, error) for artefact in artefacts for layout in layouts]
         return Rebuilt(None, False, list(failed), notes)
     if reference is not None:
-        remember_build(site, job.order)
+        remember_build(setup, job.order)
     cached = not made
     rest = [layout for layout in layouts if layout not in made]
     if reference is None:
@@ -84,7 +84,7 @@ def reference_key(order: BuildOrder) -> str:
 class _Job:
     """All layouts of one system."""
 
-    site: Site
+    setup: BuildSetup
     system: str
     order: BuildOrder
 
@@ -103,7 +103,7 @@ class _Job:
 
         ``wanted`` tells whether identity was asked for, too.
         """
-        cache = self.site.cache
+        cache = self.setup.cache
         known = cache.recall(self.key)
         found = cache.load_capture(known["capture"]) if known else None
         if found is not None and not cache.damaged_files(found):
@@ -145,18 +145,18 @@ class _Job:
             f"{self.system}: the cached binary of {artefact}, layout {layout}, was damaged; built again"
             for layout in missing
             for artefact in self.artefacts
-            if artefact not in made[layout] and self.site.cache.has_entry(self._key(reference, artefact, layout))
+            if artefact not in made[layout] and self.setup.cache.has_entry(self._key(reference, artefact, layout))
         ]
-        at_once = 1 if self.order.recipe.build.in_place else max(1, min(self.site.jobs, len(missing)))
-        share = replace(self, site=replace(self.site, jobs=max(1, self.site.jobs // at_once)))
-        with threads(self.site, at_once) as pool:
+        at_once = 1 if self.order.recipe.build.in_place else max(1, min(self.setup.jobs, len(missing)))
+        share = replace(self, setup=replace(self.setup, jobs=max(1, self.setup.jobs // at_once)))
+        with threads(self.setup, at_once) as pool:
             built_now = pool.map(lambda layout: share._make(reference, layout), missing)
             return made | dict(zip(missing, built_now, strict=True))
 
     def _make(self, reference: Capture, layout: LayoutName) -> Results:
         """One build, unless another process has just done it; errors become records."""
         try:
-            with self.site.cache.lock(f"rebuild-{reference.id[:24]}-{layout}"):
+            with self.setup.cache.lock(f"rebuild-{reference.id[:24]}-{layout}"):
                 found = self._cached(reference, layout)
                 if len(found) == len(self.artefacts):
                     return found
@@ -179,19 +179,19 @@ class _Job:
     @contextmanager
     def _building(self, layout: LayoutName, only: Sequence[str]) -> Iterator[FinishedBuild]:
         """A build in which the layout is applied to links that write ``only`` (paths in the tree; empty for all)."""
-        site, toolbox = self.site, self.order.toolbox
+        setup, toolbox = self.setup, self.order.toolbox
 
         @contextmanager
         def laid_out(space: Workspace, tree: Path) -> Iterator[Path]:
             place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
             wanted = tuple(linkline.absolute(name, str(tree)) for name in only)
-            orders = apply.RelinkOrders(layout, site.config.layout, wanted, place, toolbox)
+            orders = apply.RelinkOrders(layout, setup.config.layout, wanted, place, toolbox)
             written = orders.write(space.base / "order.json")
             with relinking(written):
                 yield written
 
         with built(
-            self.order, site.cache, site.runner, jobs=site.jobs, say=site.progress.say, layout=layout,
+            self.order, setup.cache, setup.runner, jobs=setup.jobs, say=setup.progress.say, layout=layout,
             relinking=laid_out,
         ) as (space, tree, log, build_s):  # fmt: skip
             yield FinishedBuild(apply.read_outcomes(space), tree, log, build_s)
@@ -210,7 +210,7 @@ class _Job:
     def _check_program(self, reference: Capture, child: Descendant, log: Path) -> None:
         number = self.artefacts.index(child.artefact)
         if child.proof.program != reference.source["programs"][number]:
-            code = self.site.cache.capture_path(reference.id) / str(number) / "code.npz"
+            code = self.setup.cache.capture_path(reference.id) / str(number) / "code.npz"
             what = difference(reference.links[number], code, child.outcome)
             raise CodeChanged(
                 f"this build made another program than identity's: {what}. Is the build reproducible (no time of day, "
@@ -243,13 +243,13 @@ class _Job:
             separates_classes=self.order.toolbox.toolchain.link.separates_classes, tools=facts,
             source={
                 **self.order.origin.record(), "mode": "rebuild",
-                **suite_facts(self.order, build.tree, self.site.progress.say),
+                **suite_facts(self.order, build.tree, self.setup.progress.say),
                 "programs": programs,
                 "files": [sha256_bytes(child.data) for child in children], "outputs": outputs if all(outputs) else [],
             },
             build_s=build.build_s, n_links=len(build.outcomes), links=tuple(links),
         )  # fmt: skip
-        cache = self.site.cache
+        cache = self.setup.cache
         with cache.scratch("capture") as scratch:
             with cache_errors("write", scratch):
                 write_atomically(scratch / "build.log", build.log.read_bytes())
@@ -261,14 +261,14 @@ class _Job:
     def _warned(self, build: FinishedBuild, child: Descendant) -> CapturedLink:
         """The artefact's link, with a warning for each library of the build that it needs and that is no artefact."""
         link = child.outcome.link()
-        with self.site.cache.scratch("tree") as view:  # where captured files of the build are in their places
+        with self.setup.cache.scratch("tree") as view:  # where captured files of the build are in their places
             (view / "_build").symlink_to(build.tree)
             present = {name: digest for name, digest in link.files.items() if (view / name).is_file()}
             absent = unlisted_libraries(replace(link, files=present), child.data, view, self.artefacts)
         return replace(link, warnings=(*link.warnings, *absent))
 
     def _stored(self, reference: Capture, child: Descendant, layout: LayoutName) -> Binary:
-        cache, proof = self.site.cache, child.proof
+        cache, proof = self.setup.cache, child.proof
         digest = sha256_bytes(child.data)
         linked = Linked(
             data=child.data, sha256=digest,
@@ -286,14 +286,14 @@ class _Job:
             )  # fmt: skip
 
     def _key(self, reference: Capture, artefact: str, layout: LayoutName) -> str:
-        return binary_key(reference.id, artefact, self.site.config.layout, layout)
+        return binary_key(reference.id, artefact, self.setup.config.layout, layout)
 
     def _cached(self, reference: Capture, layout: LayoutName) -> Results:
         """Those artefacts of the layout that are in the cache, whole."""
         found: Results = {}
         for artefact in self.artefacts:
             key = self._key(reference, artefact, layout)
-            binary = cached_binary(self.site.cache, self.system, artefact, layout, key)
+            binary = cached_binary(self.setup.cache, self.system, artefact, layout, key)
             if binary is not None:
                 found[artefact] = binary
         return found
@@ -303,7 +303,7 @@ class _Job:
 
     def _advance(self) -> None:
         for _ in self.artefacts:
-            self.site.progress.advance()
+            self.setup.progress.advance()
 
 
 def _remarks(system: str, artefact: str, rows: Sequence[Binary | BuildFailure]) -> list[str]:

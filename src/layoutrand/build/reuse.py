@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 from layoutrand.build.binaries import binary_key, cached_binary, stock_key
 from layoutrand.build.build import find_order
+from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.build.earlier_builds import Remembered, latest_build, recall_capture
 from layoutrand.build.rebuild import reference_key
-from layoutrand.build.site import BuildProgress, Site
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
 from layoutrand.cache.store import Cache
@@ -76,8 +76,8 @@ def explain(  # noqa: PLR0913 - one argument for each choice of the user
     layouts: Sequence[LayoutName], progress: BuildProgress,
 ) -> list[ReuseExplanation]:  # fmt: skip
     """What `build` would do with these arguments; an error of one system is its verdict and stops no other."""
-    site = Site(config, project, cache, runner, 1, progress, Origins(project, cache, progress.say))
-    found = [_explain(site, name, layouts) for name in systems]
+    setup = BuildSetup(config, project, cache, runner, 1, progress, Origins(project, cache, progress.say))
+    found = [_explain(setup, name, layouts) for name in systems]
     return [replace(one, capture=_with_twins(one, found)) for one in found]
 
 
@@ -86,26 +86,26 @@ def _with_twins(one: ReuseExplanation, every: Sequence[ReuseExplanation]) -> Reu
     return replace(one.capture, shared_with=tuple(twins))
 
 
-def _explain(site: Site, system: str, layouts: Sequence[LayoutName]) -> ReuseExplanation:
+def _explain(setup: BuildSetup, system: str, layouts: Sequence[LayoutName]) -> ReuseExplanation:
     try:
-        order = find_order(site, system, "capture")
-        stock = find_order(site, system, "stock") if STOCK in layouts else None
+        order = find_order(setup, system, "capture")
+        stock = find_order(setup, system, "stock") if STOCK in layouts else None
     except LayoutrandError as error:
         return ReuseExplanation(system, ReuseVerdict("error", str(error), "", None, None, (), None, ()), None, ())
-    latest = latest_build(site, system, "capture")
-    verdict = _capture(site, order, latest)
+    latest = latest_build(setup, system, "capture")
+    verdict = _capture(setup, order, latest)
     return ReuseExplanation(
-        system, verdict, None if stock is None else _stock(site, stock, latest_build(site, system, "stock")),
-        tuple(_binaries(site, verdict, latest, artefact, layouts) for artefact in site.config.build.artefacts),
+        system, verdict, None if stock is None else _stock(setup, stock, latest_build(setup, system, "stock")),
+        tuple(_binaries(setup, verdict, latest, artefact, layouts) for artefact in setup.config.build.artefacts),
     )  # fmt: skip
 
 
-def _capture(site: Site, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
-    if site.config.build.mode == "rebuild":  # there the capture is the record of the first build
+def _capture(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
+    if setup.config.build.mode == "rebuild":  # there the capture is the record of the first build
         order = replace(order, key=reference_key(order))
-    capture, known = recall_capture(site.cache, order)
-    damaged = site.cache.damaged_files(capture) if capture else []
-    verdict = _verdict(site, order, latest)
+    capture, known = recall_capture(setup.cache, order)
+    damaged = setup.cache.damaged_files(capture) if capture else []
+    verdict = _verdict(setup, order, latest)
     if capture is not None and not damaged:
         return replace(verdict, state="reused", reason=_why_reused(verdict), capture=capture)
     if damaged:
@@ -115,9 +115,9 @@ def _capture(site: Site, order: BuildOrder, latest: Remembered | None) -> ReuseV
     return verdict
 
 
-def _stock(site: Site, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
-    verdict = _verdict(site, order, latest)
-    states = {_state(site, order.recipe.system, name, STOCK, stock_key(order.key, name)) for name in _artefacts(site)}
+def _stock(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
+    verdict = _verdict(setup, order, latest)
+    states = {_state(setup, order.recipe.system, name, STOCK, stock_key(order.key, name)) for name in _artefacts(setup)}
     if states == {"cached"}:
         return replace(verdict, state="reused", reason=_why_reused(verdict))
     if "damaged" in states:
@@ -127,11 +127,11 @@ def _stock(site: Site, order: BuildOrder, latest: Remembered | None) -> ReuseVer
     return verdict
 
 
-def _artefacts(site: Site) -> list[str]:
-    return site.config.build.artefacts
+def _artefacts(setup: BuildSetup) -> list[str]:
+    return setup.config.build.artefacts
 
 
-def _verdict(site: Site, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
+def _verdict(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
     """That it must be built, with the reason so far as the key tells it."""
     now = json.loads(json.dumps(order.facts))  # as they are remembered: a tuple there is a list
     parts = compare(None if latest is None else latest.facts, now)
@@ -142,7 +142,7 @@ def _verdict(site: Site, order: BuildOrder, latest: Remembered | None) -> ReuseV
         reason = f"{differ} of {len(parts)} parts of its key changed since the latest build of this system"
     else:
         reason = "nothing changed, but the record of its key is gone or damaged"
-    files = None if latest is None else _files(site, order, latest)
+    files = None if latest is None else _files(setup, order, latest)
     return ReuseVerdict("to build", reason, order.key, None, latest, tuple(parts), files, ())
 
 
@@ -152,7 +152,7 @@ def _why_reused(verdict: ReuseVerdict) -> str:
     return "nothing it depends on changed since the latest build of this system"
 
 
-def _files(site: Site, order: BuildOrder, latest: Remembered) -> FileChanges | None:
+def _files(setup: BuildSetup, order: BuildOrder, latest: Remembered) -> FileChanges | None:
     """Files of the source that changed since, as far as it can be known."""
     was, now = latest.facts["source"], order.facts["source"]
     if was == now:
@@ -161,28 +161,28 @@ def _files(site: Site, order: BuildOrder, latest: Remembered) -> FileChanges | N
         return None if latest.contents is None else compare_files(latest.contents, order.origin.contents)
     if "commit" not in was:
         return None
-    changes = site.origins.mirrors.changes(order.origin.about["repo"], was["commit"], now["commit"])
+    changes = setup.origins.mirrors.changes(order.origin.about["repo"], was["commit"], now["commit"])
     if changes is None:
         return None
     kinds = {kind: tuple(sorted(name for k, name in changes if k == kind)) for kind in "AD"}
     return FileChanges(kinds["A"], kinds["D"], tuple(sorted(name for kind, name in changes if kind not in "AD")))
 
 
-def _state(site: Site, system: str, artefact: str, layout: LayoutName, key: str) -> str:
-    if cached_binary(site.cache, system, artefact, layout, key) is not None:
+def _state(setup: BuildSetup, system: str, artefact: str, layout: LayoutName, key: str) -> str:
+    if cached_binary(setup.cache, system, artefact, layout, key) is not None:
         return "cached"
-    return "damaged" if site.cache.has_entry(key) else "missing"
+    return "damaged" if setup.cache.has_entry(key) else "missing"
 
 
 def _binaries(
-    site: Site, verdict: ReuseVerdict, latest: Remembered | None, artefact: str, layouts: Sequence[LayoutName]
+    setup: BuildSetup, verdict: ReuseVerdict, latest: Remembered | None, artefact: str, layouts: Sequence[LayoutName]
 ) -> Binaries:
     wanted = [layout for layout in layouts if layout != STOCK]
     if verdict.capture is None:
         return Binaries(artefact, (), (), tuple(wanted), "the capture must be built first" if wanted else "")
-    capture, policy = verdict.capture, site.config.layout
+    capture, policy = verdict.capture, setup.config.layout
     states = {
-        layout: _state(site, capture.system, artefact, layout, binary_key(capture.id, artefact, policy, layout))
+        layout: _state(setup, capture.system, artefact, layout, binary_key(capture.id, artefact, policy, layout))
         for layout in wanted
     }
     by_state = {kind: tuple(k for k, state in states.items() if state == kind) for kind in set(states.values())}

@@ -92,18 +92,18 @@ class Cache:
             remove_tree(path)
 
     @contextmanager
-    def desks(self, label: str) -> Iterator[Callable[[], Path]]:
+    def thread_scratch(self, label: str) -> Iterator[Callable[[], Path]]:
         """What gives each thread that asks a `scratch` of its own, the same every time: for much small work."""
         own = threading.local()
         with ExitStack() as stack:
 
-            def desk() -> Path:
+            def own_scratch() -> Path:
                 if not hasattr(own, "path"):
                     own.path = stack.enter_context(self.scratch(label))
                 path: Path = own.path
                 return path
 
-            yield desk
+            yield own_scratch
 
     def remember(self, key: str, value: Mapping[str, Any]) -> None:
         """Record what a build key gave."""

@@ -53,7 +53,7 @@ class BuildPlace:
 
 
 @dataclass(frozen=True)
-class Bench:
+class IngestSetup:
     """What an ingestion works with: the artefact as the build left it, where to put things, the tools, the factors.
 
     ``memory`` is what earlier links of the same build have taught. ``kept``: the capture is to be linked from again.
@@ -159,25 +159,25 @@ class Named:
         return self.replayed.line
 
 
-def read_named(record: LinkRecord, bench: Bench) -> Named:
+def read_named(record: LinkRecord, setup: IngestSetup) -> Named:
     """The link line as it is replayed, and every file that it names."""
-    place = bench.place
+    place = setup.place
     recorded = [
         word
         for word in linkline.words(record.argv)
         if not (word.kind == "directory" and linkline.absolute(word.text, record.cwd) == place.wrappers)
     ]
-    replayed = _replay(record, recorded, bench)
+    replayed = _replay(record, recorded, setup)
     names = dict(replayed.names)
     named = Named(replayed, {}, names, {}, {}, Path(place.temporary, f"discover-{record.path.name}"))
     for word in replayed.line:
         if word.kind not in ("input", "file"):
             continue
         path = linkline.absolute(word.text, record.cwd)
-        now = read_input(word.text, record.cwd, bench)
+        now = read_input(word.text, record.cwd, setup)
         data = replayed.kept.get(path, now)
         if data is None:
-            raise CaptureFailed(f"cannot read {path}, an input of the link of {bench.artefact}")
+            raise CaptureFailed(f"cannot read {path}, an input of the link of {setup.artefact}")
         name = names.setdefault(path, captured_name(path, place, len(names)))
         named.files[name] = whole_archive(data, path)
         # A temporary object, or changed since: the kept content stands in for it. Also where the object is still there,
@@ -190,7 +190,7 @@ def read_named(record: LinkRecord, bench: Bench) -> Named:
     return named
 
 
-def collect(record: LinkRecord, bench: Bench, named: Named) -> Draft:
+def collect(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft:
     """Every file that the link reads."""
     arguments: list[str] = []
     with cache_errors("write", named.scratch):
@@ -204,39 +204,39 @@ def collect(record: LinkRecord, bench: Bench, named: Named) -> Draft:
         if word.kind in ("input", "file"):
             instead = named.instead.get(linkline.absolute(word.text, record.cwd))
         arguments += word.argv(instead)
-    said, opened = _discover(record, bench, arguments, named.files, named.scratch)
+    said, opened = _discover(record, setup, arguments, named.files, named.scratch)
     remove_tree(named.scratch)
     names, files = dict(named.names), dict(named.files)
     elsewhere = []
     for path in opened:
         full = linkline.absolute(path, record.cwd)
-        content = None if full in names else read_input(path, record.cwd, bench)
+        content = None if full in names else read_input(path, record.cwd, setup)
         if content is not None:  # None also for a name with a newline, which the linker tells as two
-            name = names.setdefault(full, captured_name(full, bench.place, len(names)))
+            name = names.setdefault(full, captured_name(full, setup.place, len(names)))
             files.setdefault(name, whole_archive(content, full))
             if path.startswith("/") and not name.startswith(objects.OURS):
                 elsewhere.append(path)
-    bench.memory.learn_opened(named.line, elsewhere)
-    return drafted(record, bench, named, said, files, names, names)
+    setup.memory.learn_opened(named.line, elsewhere)
+    return drafted(record, setup, named, said, files, names, names)
 
 
 def drafted(  # noqa: PLR0913 - the parts of a draft
-    record: LinkRecord, bench: Bench, named: Named, said: str, files: Mapping[str, bytes], names: Mapping[str, str],
-    spoken: Mapping[str, str],
+    record: LinkRecord, setup: IngestSetup, named: Named, said: str, files: Mapping[str, bytes],
+    names: Mapping[str, str], spoken: Mapping[str, str],
 ) -> Draft:  # fmt: skip
     """The draft of a link whose linker ``said`` this, of captured files that it calls by the paths in ``spoken``."""
     line = named.line
     files = {**files, **named.replayed.natives}
-    users_script = bench.linker.by_script and _EXTERNAL in said
+    users_script = setup.linker.by_script and _EXTERNAL in said
     scripts = linkline.user_scripts(line)
     opened_scripts = _SCRIPT.findall(said) if scripts else []  # also those that they INCLUDE, commonly near the top
     all_scripts = [*(path for path in opened_scripts if path not in scripts), *scripts]
     reserved = user_script.reserved(_joined(files, names, record.cwd, all_scripts))
     script = ""
-    if bench.linker.by_script:
+    if setup.linker.by_script:
         script = _joined(files, names, record.cwd, scripts) if users_script else ldscript.default_script(said)
         if not users_script:
-            bench.memory.learn_script(line, script)
+            setup.memory.learn_script(line, script)
     return Draft(
         line, files, names, _pulled(said, record.cwd, spoken), script, users_script, reserved, named.replayed.division,
         unit_names(named.replayed, files),
@@ -249,24 +249,24 @@ def _joined(files: Mapping[str, bytes], names: Mapping[str, str], folder: str, p
     return "\n".join(files[name].decode("utf-8", "surrogateescape") for name in found if name in files)
 
 
-def read_input(path: str, folder: str, bench: Bench) -> bytes | None:
+def read_input(path: str, folder: str, setup: IngestSetup) -> bytes | None:
     """The bytes of a file that the link reads, ``path`` relative to ``folder``; None if it cannot be read."""
     where = os.path.join(folder, path)
-    place = bench.place
+    place = setup.place
     full = linkline.absolute(path, folder)
     if linkline.inside(full, place.tree) is not None or linkline.inside(full, place.temporary) is not None:
         return _content(path, folder)
-    return bench.memory.read(where)
+    return setup.memory.read(where)
 
 
-def _replay(record: LinkRecord, line: Sequence[linkline.Word], bench: Bench) -> Replay:
+def _replay(record: LinkRecord, line: Sequence[linkline.Word], setup: IngestSetup) -> Replay:
     """The link line without what has no effect, and without the generation of code."""
     native = record.native()
     if native is None:
         return as_recorded(record, line)
-    if not bench.linker.generates_code:
+    if not setup.linker.generates_code:
         return with_plugin(record, line, native)
-    tools = bench.toolbox.tools
+    tools = setup.toolbox.tools
 
     def content(path: str) -> bytes | None:
         data = _content(path, record.cwd)
@@ -274,27 +274,27 @@ def _replay(record: LinkRecord, line: Sequence[linkline.Word], bench: Bench) -> 
 
     nm = find_nm(tools["cc"].path, tools["nm"].path if "nm" in tools else None)
     newer = version_number(tools["ld"].version) >= (bitcode_link.DEFINED_FIRST,)
-    reader = Reader(content, lambda path: captured_name(path, bench.place, 0), nm, bench.runner, newer)
+    reader = Reader(content, lambda path: captured_name(path, setup.place, 0), nm, setup.runner, newer)
     return with_stubs(record, line, native, reader)
 
 
 def _discover(
-    record: LinkRecord, bench: Bench, arguments: list[str], files: Mapping[str, bytes], scratch: Path
+    record: LinkRecord, setup: IngestSetup, arguments: list[str], files: Mapping[str, bytes], scratch: Path
 ) -> tuple[str, list[str]]:
     """Repeat the link where the build was: what the linker says, and every file it opened."""
     if not os.path.isdir(record.cwd):
-        raise CaptureFailed(f"{bench.artefact} was linked in {record.cwd}, which the build has removed since")
+        raise CaptureFailed(f"{setup.artefact} was linked in {record.cwd}, which the build has removed since")
     reports = scratch / "dependencies"
     done = run_linker(  # GNU ld reads a script as soon as it meets its name, so what makes it talk comes first
-        bench.runner, bench.toolbox.tools["ld"].path, [*bench.linker.talkative(str(reports)), *arguments],
+        setup.runner, setup.toolbox.tools["ld"].path, [*setup.linker.talkative(str(reports)), *arguments],
         cwd=Path(record.cwd),
         environment={**record.environment, "TMPDIR": str(scratch)}, output=str(scratch / "output"),
     )  # fmt: skip
     if done.returncode != 0:
         objects.objects(files, ())  # link-time optimisation is the likeliest reason, and has a message of its own
         reason = done.stderr.decode("utf-8", "backslashreplace").strip()
-        raise CaptureFailed(f"{bench.artefact}: the recorded link cannot be repeated: {reason[-2000:]}")
-    return heard(bench.linker, done, reports)
+        raise CaptureFailed(f"{setup.artefact}: the recorded link cannot be repeated: {reason[-2000:]}")
+    return heard(setup.linker, done, reports)
 
 
 def heard(linker: Linker, done: Completed, reports: Path) -> tuple[str, list[str]]:

@@ -17,8 +17,8 @@ from typing import Final
 
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.collect import (
-    Bench,
     Draft,
+    IngestSetup,
     Named,
     captured_name,
     drafted,
@@ -42,44 +42,46 @@ _ARCHIVES = (archive.MAGIC, archive.THIN_MAGIC)
 _STATIC = ("static", "Bstatic", "dn", "non_shared")
 
 
-def foreseen(record: LinkRecord, bench: Bench, named: Named, describe: Callable[[Draft], CapturedLink]) -> Draft | None:
+def foreseen(
+    record: LinkRecord, setup: IngestSetup, named: Named, describe: Callable[[Draft], CapturedLink]
+) -> Draft | None:
     """The draft of the link, its files written below the root and its replay proved; None if that did not work out.
 
     ``describe`` makes the captured link of a draft.
     """
-    guess = _guess(record, bench, named)
+    guess = _guess(record, setup, named)
     if guess is None:
         return None
-    write_tree(bench.base / "root", guess.files, bench.memory)
-    reports, placed = bench.base / "dependencies", bench.base / "map"
-    talk = bench.linker.talkative(str(reports))
+    write_tree(setup.base / "root", guess.files, setup.memory)
+    reports, placed = setup.base / "dependencies", setup.base / "map"
+    talk = setup.linker.talkative(str(reports))
     if _small(named):
         talk.append(f"-Map={placed}")
     link = describe(guess)
-    done, data = bench.link(replace(link, replay_argv=(*talk, *link.replay_argv)), "root", replay=True)
-    if done.returncode == 0 and data == bench.built:
-        said, opened = heard(bench.linker, done, reports)
-        draft = _draft(record, bench, named, guess, said, opened)
+    done, data = setup.link(replace(link, replay_argv=(*talk, *link.replay_argv)), "root", replay=True)
+    if done.returncode == 0 and data == setup.built:
+        said, opened = heard(setup.linker, done, reports)
+        draft = _draft(record, setup, named, guess, said, opened)
         if draft is not None:
             text = placed.read_bytes().decode("utf-8", "surrogateescape") if placed.exists() else ""
-            return replace(draft, map=text, called=partial(_below, f"{bench.base / 'root'}/"))
-    remove_tree(bench.base / "root")
+            return replace(draft, map=text, called=partial(_below, f"{setup.base / 'root'}/"))
+    remove_tree(setup.base / "root")
     return None
 
 
-def mapped(record: LinkRecord, bench: Bench, named: Named) -> Draft | None:
+def mapped(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft | None:
     """The draft of a link as the map of the build's own link tells it, its files written; None if it does not tell.
 
     Nothing is proved yet: a link of identity has to load what the artefact loads.
     """
-    if places_data(bench.factors) or not _small(named):  # merged constants are not as built once they are marked
+    if places_data(setup.factors) or not _small(named):  # merged constants are not as built once they are marked
         return None
     text = record.map()
-    script = bench.memory.script(named.line) if bench.linker.by_script else ""
-    guess = _guess(record, bench, named) if text and script is not None else None
+    script = setup.memory.script(named.line) if setup.linker.by_script else ""
+    guess = _guess(record, setup, named) if text and script is not None else None
     if guess is None:
         return None
-    pulled = bench.map.members(text, partial(_captured, guess, record))
+    pulled = setup.map.members(text, partial(_captured, guess, record))
     if pulled is None or any(
         guess.files[name][:8] in _ARCHIVES
         for name in guess.files.keys() - named.files.keys()
@@ -87,7 +89,7 @@ def mapped(record: LinkRecord, bench: Bench, named: Named) -> Draft | None:
     ):
         return None  # where such an archive stands among the others, only a replay tells
     assert script is not None
-    write_tree(bench.base / "root", guess.files, bench.memory)
+    write_tree(setup.base / "root", guess.files, setup.memory)
     units = unit_names(named.replayed, guess.files)
     return replace(guess, pulled=pulled, script=script, units=units, map=text, called=partial(_captured, guess, record))
 
@@ -101,27 +103,29 @@ def _captured(guess: Draft, record: LinkRecord, path: str) -> str | None:
     return guess.names.get(linkline.absolute(path, record.cwd))
 
 
-def _guess(record: LinkRecord, bench: Bench, named: Named) -> Draft | None:
+def _guess(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft | None:
     """The files that the link has probably read; None where that cannot be said."""
-    expected = bench.memory.foresee(named.line)
-    if expected is None or not _plain(bench, named):
+    expected = setup.memory.foresee(named.line)
+    if expected is None or not _plain(setup, named):
         return None
     files, names = dict(named.files), dict(named.names)
     for path in (*expected, *_found(record, named)):
         full = linkline.absolute(path, record.cwd)
-        data = None if full in names else read_input(path, record.cwd, bench)
+        data = None if full in names else read_input(path, record.cwd, setup)
         if data is not None:
-            name = names.setdefault(full, captured_name(full, bench.place, len(names)))
+            name = names.setdefault(full, captured_name(full, setup.place, len(names)))
             files.setdefault(name, whole_archive(data, full))
     return Draft.of_files(named, files, names)
 
 
-def foretold(bench: Bench, draft: Draft, found: Sequence[Object]) -> tuple[tuple[int, ...], list[Candidate]] | None:
+def foretold(
+    setup: IngestSetup, draft: Draft, found: Sequence[Object]
+) -> tuple[tuple[int, ...], list[Candidate]] | None:
     """Identity order and the sections in it, numbered, as the map tells them; None if it does not tell.
 
     A link in that order must prove it: it has to load what the artefact loads.
     """
-    if not draft.map or not set(bench.factors).isdisjoint((LINK_ORDER, LINKER_SHUFFLE)):
+    if not draft.map or not set(setup.factors).isdisjoint((LINK_ORDER, LINKER_SHUFFLE)):
         return None
     if any(word.option == "icf" for word in draft.line):  # which copy of equal code is kept, the map does not tell
         return None
@@ -130,18 +134,18 @@ def foretold(bench: Bench, draft: Draft, found: Sequence[Object]) -> tuple[tuple
     }
     if len(owners) < len(found):
         return None
-    named = candidates(list(found), data=places_data(bench.factors), reserved=draft.reserved)
+    named = candidates(list(found), data=places_data(setup.factors), reserved=draft.reserved)
     waiting: dict[tuple[int, str], list[Candidate]] = {}
     for candidate in named:
         waiting.setdefault((candidate.object, candidate.section.name), []).append(candidate)
-    rows = bench.map.sections(draft.map, draft.called)
+    rows = setup.map.sections(draft.map, draft.called)
     told = [(owners[owner], name) for owner, name in rows if owner in owners]
     counts = Counter(key for key in told if key in waiting)
     if any(count != len(waiting[key]) for key, count in counts.items()):  # one of two that have one name is gone
         return None
     unpulled = {n for owner, n in owners.items() if found[n].member is not None and owner not in draft.pulled}
     absent = [(key, those) for key, those in waiting.items() if key not in counts and key[0] not in unpulled]
-    if not _accounted(bench, draft, absent, owners):
+    if not _accounted(setup, draft, absent, owners):
         return None
     order = [waiting[key].pop(0).section.index for key in told if key in waiting]
     chosen = renumber(named, frozenset(order))
@@ -150,14 +154,17 @@ def foretold(bench: Bench, draft: Draft, found: Sequence[Object]) -> tuple[tuple
 
 
 def _accounted(
-    bench: Bench, draft: Draft, absent: Sequence[tuple[tuple[int, str], list[Candidate]]], owners: Mapping[str, int]
+    setup: IngestSetup,
+    draft: Draft,
+    absent: Sequence[tuple[tuple[int, str], list[Candidate]]],
+    owners: Mapping[str, int],
 ) -> bool:
     """Whether sections that were not placed by the map are known to be left out, and not just told in an odd way."""
     if any(character.isspace() for (_owner, name), _those in absent for character in name):
         return False
     if any("\n" in path for path in draft.names):
         return False
-    named = bench.map.mentioned(draft.map, draft.called)
+    named = setup.map.mentioned(draft.map, draft.called)
     if named is not None:
         known = {(owners[owner], name) for owner, name in named if owner in owners}
         return all(key in known or not any(c.section.size for c in those) for key, those in absent)
@@ -170,10 +177,10 @@ def _below(root: str, path: str) -> str | None:
     return path[len(root) :] if path.startswith(root) else None
 
 
-def _plain(bench: Bench, named: Named) -> bool:
+def _plain(setup: IngestSetup, named: Named) -> bool:
     """Whether the line's own words stand for files, whatever the directory, and no code is generated."""
     odd = linkline.user_scripts(named.line) or any(word.option in ("b", "format") for word in named.line)
-    return bench.linker.map is not None and not odd and not named.replayed.division
+    return setup.linker.map is not None and not odd and not named.replayed.division
 
 
 def _found(record: LinkRecord, named: Named) -> Iterator[str]:
@@ -189,10 +196,10 @@ def _found(record: LinkRecord, named: Named) -> Iterator[str]:
 
 
 def _draft(  # noqa: PLR0913 - two drafts and what was said between them
-    record: LinkRecord, bench: Bench, named: Named, guess: Draft, said: str, opened: Iterable[str]
+    record: LinkRecord, setup: IngestSetup, named: Named, guess: Draft, said: str, opened: Iterable[str]
 ) -> Draft | None:
     """The draft with those files alone that the replay opened; None if it opened one from elsewhere."""
-    root = str(bench.base / "root")
+    root = str(setup.base / "root")
     paths: Mapping[str, str] = {name: path for path, name in guess.names.items()}
     files, names = dict(named.files), dict(named.names)
     for path in opened:
@@ -202,4 +209,4 @@ def _draft(  # noqa: PLR0913 - two drafts and what was said between them
         files.setdefault(name, guess.files[name])
         names.setdefault(paths[name], name)
     spoken = {f"{root}/{name}": name for name in files}
-    return drafted(record, bench, named, said, files, names, spoken)
+    return drafted(record, setup, named, said, files, names, spoken)

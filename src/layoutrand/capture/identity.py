@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from layoutrand.cache.capture_record import CapturedLink
-from layoutrand.capture.collect import Bench
+from layoutrand.capture.collect import IngestSetup
 from layoutrand.errors import CaptureFailed, CodeChanged, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, draw
 from layoutrand.link import codecheck, moved_objects
@@ -25,25 +25,25 @@ NOT_LOADED_CODE = frozenset({".note.gnu.build-id"})
 
 
 def prove_identity(
-    bench: Bench, link: CapturedLink, take: Callable[[], codecheck.Masks], *, as_built: bool = False
+    setup: IngestSetup, link: CapturedLink, take: Callable[[], codecheck.Masks], *, as_built: bool = False
 ) -> tuple[CapturedLink, Code]:
     """Link identity, check it against the input objects, and keep its code as the reference for every seed.
 
     ``take`` gives the masks and keeps nothing of them: they are large, and not needed to the end. ``as_built``: all
     that is loaded must be the artefact's, which proves marks, names and order at once where no probe did.
     """
-    base = bench.base
-    factors = (LINK_ORDER,) if LINK_ORDER in bench.factors else ()
+    base = setup.base
+    factors = (LINK_ORDER,) if LINK_ORDER in setup.factors else ()
     layout = draw(link.sections, link.identity, name=IDENTITY, factors=factors, classes="")
-    binary, seconds = _link_identity(bench, link, layout)
-    if as_built and first_difference(bench.built, binary.data, link.artefact):
+    binary, seconds = _link_identity(setup, link, layout)
+    if as_built and first_difference(setup.built, binary.data, link.artefact):
         raise CaptureFailed(f"{link.artefact}: identity is not what the build linked")
     if as_built:
         number, _address, output = codecheck.placed_addresses(binary)
         refuse_spread(link.artefact, binary, [link.sections[n].kind for n in number.tolist()], output.tolist())
     if link.users_script or linkline.user_scripts(linkline.words(link.argv)):
-        _prove_script(bench, link, layout, binary)
-    if LINK_ORDER in bench.factors:
+        _prove_script(setup, link, layout, binary)
+    if LINK_ORDER in setup.factors:
         code = moved_objects.reference(binary, take())
     else:
         code = _identity_code(link, binary, take())
@@ -74,35 +74,35 @@ def refuse_spread(artefact: str, binary: elf.Elf, kinds: Sequence[str], outputs:
             )
 
 
-def _link_identity(bench: Bench, link: CapturedLink, layout: Layout) -> tuple[elf.Elf, float]:
+def _link_identity(setup: IngestSetup, link: CapturedLink, layout: Layout) -> tuple[elf.Elf, float]:
     """The layout linked for the capture's own sake, and the seconds it took."""
-    scratch = bench.base / "identity"
+    scratch = setup.base / "identity"
     with cache_errors("write", scratch):
         scratch.mkdir()
-    ld = bench.toolbox.tools["ld"]
+    ld = setup.toolbox.tools["ld"]
     binary, seconds, _output = link_layout(
-        bench.runner, ld, link, bench.base, layout, scratch=scratch, threads=bench.threads
+        setup.runner, ld, link, setup.base, layout, scratch=scratch, threads=setup.threads
     )
     remove_tree(scratch)
     return binary, seconds
 
 
-def _prove_script(bench: Bench, link: CapturedLink, layout: Layout, identity: elf.Elf) -> None:
+def _prove_script(setup: IngestSetup, link: CapturedLink, layout: Layout, identity: elf.Elf) -> None:
     """An order put into the build's own linker script must not change what is loaded while it is identity's.
 
     Data takes part only in that all of it is in the same output sections: it may stand between constants that the
     linker merges, which no order can name.
     """
     code = tuple(i for i in layout.order if is_code(link.sections[i].kind))
-    plain = identity if code == layout.order else _link_identity(bench, link, replace(layout, order=code))[0]
-    original = elf.read(bench.built, name=bench.artefact)
+    plain = identity if code == layout.order else _link_identity(setup, link, replace(layout, order=code))[0]
+    original = elf.read(setup.built, name=setup.artefact)
     before, after = (elf.loaded_content(binary, skip=NOT_LOADED_CODE) for binary in (original, plain))
     moved = [one[0] for one, other in zip(before, after, strict=False) if one != other]
     homes, new_homes = (_homes(binary) for binary in (plain, identity))
     if before != after or homes != new_homes:
         where = f"section {moved[0]} differs" if moved else "its output sections are others"
         raise CaptureFailed(
-            f"{bench.artefact} is linked with a linker script of its own, into which no order can be put: already in "
+            f"{setup.artefact} is linked with a linker script of its own, into which no order can be put: already in "
             f"the build's own order of functions the program is not the one that the build links ({where}). Give the "
             "script one statement *(.text .text.*) for all code that may move"
         )

@@ -25,8 +25,8 @@ from layoutrand.cache.capture_record import ROOT, CapturedLink
 from layoutrand.capture import objects
 from layoutrand.capture.collect import (
     TEMPORARY,
-    Bench,
     Draft,
+    IngestSetup,
     Named,
     captured_name,
     collect,
@@ -47,165 +47,165 @@ from layoutrand.objects.kinds import is_function_section
 from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
 
 
-def ingest(record: LinkRecord, bench: Bench) -> tuple[CapturedLink, Code]:
-    """Capture one recorded link into the bench's directory and prove it; also its code, which is written there, too."""
-    _refuse_unsupported(record, bench)
-    named = read_named(record, bench)
-    if not bench.kept and (done := _at_once(record, bench, named)):
+def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
+    """Capture one recorded link into the setup's directory and prove it; also its code, which is written there, too."""
+    _refuse_unsupported(record, setup)
+    named = read_named(record, setup)
+    if not setup.kept and (done := _at_once(record, setup, named)):
         return done
-    proved = foreseen(record, bench, named, partial(_describe, record, bench))
-    draft = proved or collect(record, bench, named)
-    lto.require_factors(draft.lto, bench.factors, bench.artefact)
+    proved = foreseen(record, setup, named, partial(_describe, record, setup))
+    draft = proved or collect(record, setup, named)
+    lto.require_factors(draft.lto, setup.factors, setup.artefact)
     if proved is None:
-        write_tree(bench.base / "root", draft.files, bench.memory)
-    link = _describe(record, bench, draft)
-    found = _objects(record, bench, draft)
+        write_tree(setup.base / "root", draft.files, setup.memory)
+    link = _describe(record, setup, draft)
+    found = _objects(record, setup, draft)
     if proved is None:
-        _prove_replay(bench, link, draft)
+        _prove_replay(setup, link, draft)
     try:
-        if done := _as_foretold(bench, link, draft, found):
+        if done := _as_foretold(setup, link, draft, found):
             return done
     except (BuildError, FeatureUnsupported):  # not as expected; what follows finds it out, and says what is wrong
-        _remove(bench, "edited", "identity")
-    identity, chosen = _probe(bench, link, draft, found)
-    link = _edit(bench, replace(link, identity=identity), draft, found, chosen)
+        _remove(setup, "edited", "identity")
+    identity, chosen = _probe(setup, link, draft, found)
+    link = _edit(setup, replace(link, identity=identity), draft, found, chosen)
     masks = [_masks(found, chosen)]
     del named, proved, draft, found, chosen  # all that the link read: more memory than what follows needs
-    return prove_identity(bench, link, masks.pop)
+    return prove_identity(setup, link, masks.pop)
 
 
-def _at_once(record: LinkRecord, bench: Bench, named: Named) -> tuple[CapturedLink, Code] | None:
+def _at_once(record: LinkRecord, setup: IngestSetup, named: Named) -> tuple[CapturedLink, Code] | None:
     """The capture if identity alone proves it: by loading what the build's own link loads. None if that fails.
 
     No replay shows here that also what is not loaded, such as symbols and debugging information, would come out the
     same: that is for captures that are kept.
     """
     try:
-        draft = mapped(record, bench, named)
+        draft = mapped(record, setup, named)
         if draft is not None:
-            lto.require_factors(draft.lto, bench.factors, bench.artefact)
-            found = _objects(record, bench, draft)
-            if done := _as_foretold(bench, _describe(record, bench, draft), draft, found):
+            lto.require_factors(draft.lto, setup.factors, setup.artefact)
+            found = _objects(record, setup, draft)
+            if done := _as_foretold(setup, _describe(record, setup, draft), draft, found):
                 return done
     except (BuildError, FeatureUnsupported):  # the long way finds it out, and says what is wrong
         pass
-    _remove(bench, "edited", "identity", "root")
+    _remove(setup, "edited", "identity", "root")
     return None
 
 
-def _remove(bench: Bench, *names: str) -> None:
+def _remove(setup: IngestSetup, *names: str) -> None:
     """What an attempt left; a link that failed leaves its directory."""
     for name in names:
-        remove_tree(bench.base / name)
+        remove_tree(setup.base / name)
 
 
-def _objects(record: LinkRecord, bench: Bench, draft: Draft) -> list[objects.Object]:
-    claims = draft.lto == "" and not bench.linker.generates_code and lto.uses_plugin(linkline.words(record.argv))
+def _objects(record: LinkRecord, setup: IngestSetup, draft: Draft) -> list[objects.Object]:
+    claims = draft.lto == "" and not setup.linker.generates_code and lto.uses_plugin(linkline.words(record.argv))
     found = objects.objects(draft.files, draft.pulled, draft.units, claims=claims)
-    _refuse_linker_sets(bench, found)
+    _refuse_linker_sets(setup, found)
     return found
 
 
 def _as_foretold(
-    bench: Bench, link: CapturedLink, draft: Draft, found: list[objects.Object]
+    setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object]
 ) -> tuple[CapturedLink, Code] | None:
     """The capture in the order that a map tells; None if none does. Raises what shows that it was not so."""
-    expected = foretold(bench, draft, found)
+    expected = foretold(setup, draft, found)
     if expected is None:
         return None
-    marked = _edit(bench, replace(link, identity=expected[0]), draft, found, expected[1])
-    return prove_identity(bench, marked, [_masks(found, expected[1])].pop, as_built=True)
+    marked = _edit(setup, replace(link, identity=expected[0]), draft, found, expected[1])
+    return prove_identity(setup, marked, [_masks(found, expected[1])].pop, as_built=True)
 
 
 def _masks(found: Sequence[objects.Object], chosen: Sequence[objects.Candidate]) -> codecheck.Masks:
     return codecheck.masks([(found[c.object].elf, c.header, f"{c.section.name} of {c.section.object}") for c in chosen])
 
 
-def _refuse_unsupported(record: LinkRecord, bench: Bench) -> None:
+def _refuse_unsupported(record: LinkRecord, setup: IngestSetup) -> None:
     line = linkline.words(record.argv)
-    chosen = str(bench.toolbox.tools["ld"].path)
+    chosen = str(setup.toolbox.tools["ld"].path)
     if record.linker != chosen:
         raise CaptureFailed(
-            f"{bench.artefact} was linked by {record.linker}, but toolchain {bench.toolbox.toolchain.name!r} "
+            f"{setup.artefact} was linked by {record.linker}, but toolchain {setup.toolbox.toolchain.name!r} "
             f"places functions with {chosen}. Remove the build's own choice of linker (-fuse-ld=...), or choose the "
             "toolchain of that linker"
         )
     scripts = linkline.user_scripts(line)
-    if scripts and not bench.linker.by_script:
+    if scripts and not setup.linker.by_script:
         raise FeatureUnsupported(
-            f"{bench.artefact} is linked with a linker script of its own ({scripts[0]}); only with GNU ld can an order "
+            f"{setup.artefact} is linked with a linker script of its own ({scripts[0]}); only with GNU ld can an order "
             "be put into it (toolchain 'gcc' or 'clang')"
         )
     folds = [word.text for word in line if word.option == "icf"]
-    if LINK_ORDER in bench.factors and folds and folds[-1] != "none":
+    if LINK_ORDER in setup.factors and folds and folds[-1] != "none":
         raise FeatureUnsupported(
-            f"{bench.artefact} is linked with --icf: which of several equal functions is kept depends on the order of "
+            f"{setup.artefact} is linked with --icf: which of several equal functions is kept depends on the order of "
             "the objects, so link-order cannot be verified where the linker folds identical code. Link without, or use "
             "module-order"
         )
     if any(word.option == "build-id" and word.text == "uuid" for word in line):
         raise FeatureUnsupported(
-            f"{bench.artefact} is linked with --build-id=uuid, which makes every link another file; use --build-id=sha1"
+            f"{setup.artefact} is linked with --build-id=uuid, which makes every link another file; use --build-id=sha1"
         )
     if any(word.option == "sysroot" for word in line):
-        raise FeatureUnsupported(f"{bench.artefact} is linked with --sysroot, which a capture needs for itself")
+        raise FeatureUnsupported(f"{setup.artefact} is linked with --sysroot, which a capture needs for itself")
 
 
-def _refuse_linker_sets(bench: Bench, found: list[objects.Object]) -> None:
+def _refuse_linker_sets(setup: IngestSetup, found: list[objects.Object]) -> None:
     """mold permutes also what a program walks through in order."""
-    sets = objects.linker_sets(found) if LINKER_SHUFFLE in bench.factors else []
+    sets = objects.linker_sets(found) if LINKER_SHUFFLE in setup.factors else []
     if sets:
         raise FeatureUnsupported(
-            f"{bench.artefact}: {LINKER_SHUFFLE} would change the order inside section {sets[0]}, a linker set that "
+            f"{setup.artefact}: {LINKER_SHUFFLE} would change the order inside section {sets[0]}, a linker set that "
             f"the program may walk through (__start_{sets[0]} ... __stop_{sets[0]}), and so the program itself. "
             "Toolchains gcc, gcc-lld and gcc-gold leave such sets alone (function-order, data-order)"
         )
 
 
-def _describe(record: LinkRecord, bench: Bench, draft: Draft) -> CapturedLink:
+def _describe(record: LinkRecord, setup: IngestSetup, draft: Draft) -> CapturedLink:
     """The link line in terms of the captured files."""
     # -b binary makes symbols of the words by which files are named, and linker scripts place files by these words:
     # then the words must stay, and the directory too.
     scripts = linkline.user_scripts(draft.line)
     anywhere = not scripts and not any(word.option in ("b", "format") for word in draft.line)
-    inside = linkline.inside(record.cwd, bench.place.tree)
+    inside = linkline.inside(record.cwd, setup.place.tree)
     output = linkline.output(record.argv)
     if not anywhere or output.startswith("/") or ".." in output.split("/"):
         output = posixpath.basename(output)
     keeping = linkline.replayable(draft.line, keep_symbols=True, plugin=bool(draft.lto))
     return CapturedLink(
-        artefact=bench.artefact, linker=bench.linker.name, output=output,
-        argv=tuple(_relocated(record, bench, draft, keeping, anywhere=anywhere)),
-        replay_argv=tuple(_relocated(record, bench, draft, list(draft.line), anywhere=anywhere)),
+        artefact=setup.artefact, linker=setup.linker.name, output=output,
+        argv=tuple(_relocated(record, setup, draft, keeping, anywhere=anywhere)),
+        replay_argv=tuple(_relocated(record, setup, draft, list(draft.line), anywhere=anywhere)),
         cwd="" if anywhere else "_build" if inside is None else f"_build/{inside}",
         environment=dict(record.environment),
-        files={name: bench.memory.sha256(data) for name, data in draft.files.items()}, edited={},
+        files={name: setup.memory.sha256(data) for name, data in draft.files.items()}, edited={},
         members=tuple(sorted(draft.pulled)), sections=(), identity=(), other_sizes={}, script=draft.script,
         users_script=draft.users_script, moves={},
-        code_sha256="", original_sha256=sha256_bytes(bench.built), warnings=(),
+        code_sha256="", original_sha256=sha256_bytes(setup.built), warnings=(),
         lto=draft.lto,
     )  # fmt: skip
 
 
 def _relocated(
-    record: LinkRecord, bench: Bench, draft: Draft, line: list[linkline.Word], *, anywhere: bool
+    record: LinkRecord, setup: IngestSetup, draft: Draft, line: list[linkline.Word], *, anywhere: bool
 ) -> list[str]:
     """Arguments whose paths are those of the capture; unless ``anywhere``, relative ones in the build stay."""
     arguments: list[str] = [f"--sysroot={ROOT}"]
-    if bench.linker.needs_needed:  # lld resolves symbols without the libraries that libraries need
+    if setup.linker.needs_needed:  # lld resolves symbols without the libraries that libraries need
         arguments += [f"-rpath-link={ROOT}/{folder}" for folder in draft.library_directories()]
     for word in line:
         if word.kind not in ("input", "file", "directory"):
             arguments += word.argv()
             continue
         path = linkline.absolute(word.text, record.cwd)
-        stays = not anywhere and not word.text.startswith("/") and linkline.inside(path, bench.place.tree) is not None
-        name = draft.names.get(path) or captured_name(path, bench.place, 0)
+        stays = not anywhere and not word.text.startswith("/") and linkline.inside(path, setup.place.tree) is not None
+        name = draft.names.get(path) or captured_name(path, setup.place, 0)
         arguments += word.argv(None if stays else f"{ROOT}/{name}")
     return arguments
 
 
-def _under_own_names(bench: Bench, link: CapturedLink, draft: Draft, folder: Path) -> CapturedLink:
+def _under_own_names(setup: IngestSetup, link: CapturedLink, draft: Draft, folder: Path) -> CapturedLink:
     """The link to replay, its temporary objects in ``folder`` under the names that the compiler driver drew for them.
 
     GNU ld writes such a name into the symbol table for an object that names no source, as assembler's do not. The
@@ -219,24 +219,24 @@ def _under_own_names(bench: Bench, link: CapturedLink, draft: Draft, folder: Pat
     with cache_errors("write", folder):
         for name, target in own.items():
             target.parent.mkdir(parents=True)
-            link_or_copy(bench.base / "root" / name, target)
+            link_or_copy(setup.base / "root" / name, target)
     words = {f"{ROOT}/{name}": str(target) for name, target in own.items()}
     return replace(link, replay_argv=tuple(words.get(word, word) for word in link.replay_argv))
 
 
-def _prove_replay(bench: Bench, link: CapturedLink, draft: Draft) -> None:
+def _prove_replay(setup: IngestSetup, link: CapturedLink, draft: Draft) -> None:
     """The captured files alone give the artefact that the build made, byte for byte.
 
     With lld's link-time optimisation the table of local symbols may come out in another order, and with it the build
     id: there all that is loaded besides must be equal.
     """
-    folder = bench.base / "own-names"
-    done, replayed = bench.link(_under_own_names(bench, link, draft, folder), "root", replay=True)
+    folder = setup.base / "own-names"
+    done, replayed = setup.link(_under_own_names(setup, link, draft, folder), "root", replay=True)
     remove_tree(folder)
     if done.returncode != 0:
         raise CaptureFailed(f"{link.artefact}: the captured link fails by itself: {done.text().strip()[-2000:]}")
-    if replayed != bench.built and link.lto:
-        where = first_difference(bench.built, replayed, link.artefact) if bench.linker.generates_code else "the file"
+    if replayed != setup.built and link.lto:
+        where = first_difference(setup.built, replayed, link.artefact) if setup.linker.generates_code else "the file"
         if where:
             raise CaptureFailed(
                 f"{link.artefact}: with the code that link-time optimisation made kept, its link gives another file "
@@ -244,32 +244,32 @@ def _prove_replay(bench: Bench, link: CapturedLink, draft: Draft) -> None:
                 "out of build.commands. Otherwise build without -flto, and please report this"
             )
         return
-    if replayed != bench.built:
+    if replayed != setup.built:
         raise CaptureFailed(
             f"{link.artefact}: replaying its link gives another file than the build left "
-            f"({len(replayed)} and {len(bench.built)} bytes). Something changed the file after the link (strip, "
+            f"({len(replayed)} and {len(setup.built)} bytes). Something changed the file after the link (strip, "
             "objcopy, chrpath, signing?): leave that step out of build.commands, name the file as it was linked, or "
             "use --mode rebuild, which does that step for every seed"
         )
 
 
 def _probe(
-    bench: Bench, link: CapturedLink, draft: Draft, found: list[objects.Object]
+    setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object]
 ) -> tuple[tuple[int, ...], list[objects.Candidate]]:
     """Link with unique symbols but no order: which sections are in the output, and in which order."""
-    named = objects.candidates(found, data=places_data(bench.factors), reserved=draft.reserved)
+    named = objects.candidates(found, data=places_data(setup.factors), reserved=draft.reserved)
     marked = objects.edited_files(draft.files, found, named, rename=False)
-    write_edited(bench.base / "probe", marked, bench.base / "root", draft.files)
-    done, probed = bench.link(link, "probe")
+    write_edited(setup.base / "probe", marked, setup.base / "root", draft.files)
+    done, probed = setup.link(link, "probe")
     if done.returncode != 0:
         raise CaptureFailed(f"{link.artefact}: the link fails once sections are marked: {done.text().strip()[-2000:]}")
     binary = elf.read(probed, name=f"{link.artefact} (probe)")
-    remove_tree(bench.base / "probe")
-    original = elf.read(bench.built, name=link.artefact)
+    remove_tree(setup.base / "probe")
+    original = elf.read(setup.built, name=link.artefact)
     if elf.loaded_content(binary, skip=NOT_LOADED_CODE) != elf.loaded_content(original, skip=NOT_LOADED_CODE):
         raise CaptureFailed(f"{link.artefact}: marking its sections changed what is loaded; please report this")
     number, address, section = codecheck.placed_addresses(binary)
-    if LINK_ORDER in bench.factors:  # another order of objects may choose other copies: all stay marked
+    if LINK_ORDER in setup.factors:  # another order of objects may choose other copies: all stay marked
         return tuple(codecheck.placed_order(number, address).tolist()), named
     # Identical code folding leaves several symbols at one address: the first in link order is the one that is placed.
     by_number = np.argsort(number)
@@ -283,12 +283,12 @@ def _probe(
 
 
 def _edit(
-    bench: Bench, link: CapturedLink, draft: Draft, found: list[objects.Object], chosen: list[objects.Candidate]
+    setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object], chosen: list[objects.Candidate]
 ) -> CapturedLink:
     """Write the tree that every layout links: sections named and marked."""
-    renames = bench.linker.renames and LINK_ORDER not in bench.factors
+    renames = setup.linker.renames and LINK_ORDER not in setup.factors
     changed = objects.edited_files(draft.files, found, chosen, rename=renames)
-    edited = write_edited(bench.base / "edited", changed, bench.base / "root", draft.files)
+    edited = write_edited(setup.base / "edited", changed, setup.base / "root", draft.files)
     sections = tuple(candidate.section for candidate in chosen)
     lumped = objects.lumped(found, chosen)
     movable = [section for section in sections if not section.pinned]
@@ -313,5 +313,5 @@ def _edit(
     moves = {item.name: f"{ROOT}/{item.file}" for item in found if item.ours and item.member is None}
     return replace(
         link, edited=edited, sections=sections, warnings=tuple(warnings), argv=argv,
-        moves=moves if LINK_ORDER in bench.factors else {},
+        moves=moves if LINK_ORDER in setup.factors else {},
     )  # fmt: skip

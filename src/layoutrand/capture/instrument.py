@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from layoutrand.cache.capture_record import Capture, CapturedLink, identity_facts
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
-from layoutrand.capture.collect import Bench, BuildPlace
+from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.ingest import ingest
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.origin import Origin, Say
@@ -84,9 +84,9 @@ def capture(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: 
                 say(f"{order.recipe.system}: capturing the link of {artefact}")
                 data = artefact_of(tree, artefact, log)
                 base = scratch / str(number)
-                bench = Bench(artefact, data, place, base, order.toolbox, runner, order.recipe.factors)
-                link = _first_that_replays(records, bench, f"system {order.recipe.system!r}: ", log)
-                absent = unlisted_libraries(link, data, bench.base / "root", order.recipe.build.artefacts)
+                setup = IngestSetup(artefact, data, place, base, order.toolbox, runner, order.recipe.factors)
+                link = _first_that_replays(records, setup, f"system {order.recipe.system!r}: ", log)
+                absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
                 links.append(replace(link, warnings=(*link.warnings, *absent)))
             learned = suite_facts(order, tree, say)
             result = _finish(order, links, build_s, len(records), learned)
@@ -224,7 +224,7 @@ def _guessed(records: Sequence[LinkRecord], built: bytes) -> list[LinkRecord]:
     return (copied + gone)[:_MOST_GUESSES]
 
 
-def _first_that_replays(records: Sequence[LinkRecord], bench: Bench, prefix: str, log: Path) -> CapturedLink:
+def _first_that_replays(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str, log: Path) -> CapturedLink:
     """Capture the link whose replay gives the artefact; if none does, the likeliest one's error stands."""
     if not records:
         raise CaptureFailed(
@@ -234,22 +234,22 @@ def _first_that_replays(records: Sequence[LinkRecord], bench: Bench, prefix: str
             log=log,
         )
     first: BuildError | None = None
-    for record in _named(records, Path(bench.place.tree), bench.artefact):
+    for record in _named(records, Path(setup.place.tree), setup.artefact):
         try:
-            return ingest(record, bench)[0]
+            return ingest(record, setup)[0]
         except BuildError as error:
-            remove_tree(bench.base)
+            remove_tree(setup.base)
             first = first or error
-    for record in _guessed(records, bench.built):
+    for record in _guessed(records, setup.built):
         try:
-            return ingest(record, bench)[0]
+            return ingest(record, setup)[0]
         except LayoutrandError:
-            remove_tree(bench.base)
+            remove_tree(setup.base)
     if first is not None:
         raise CaptureFailed(prefix + first.message, log=log) from first
-    seen = sorted({linkline.inside(record.output(), bench.place.tree) or record.output() for record in records})
+    seen = sorted({linkline.inside(record.output(), setup.place.tree) or record.output() for record in records})
     raise CaptureFailed(
-        f"{prefix}{bench.artefact} was never linked through layoutrand's wrappers; these were: "
+        f"{prefix}{setup.artefact} was never linked through layoutrand's wrappers; these were: "
         f"{', '.join(seen[:12])}{' ...' if len(seen) > 12 else ''}. Is it in build.artefacts under the name it was "
         "linked with, and is the source tree clean (make clean)?",
         log=log,

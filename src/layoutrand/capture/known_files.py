@@ -30,14 +30,14 @@ class _Known:
 
 
 class KnownFiles:
-    """What is known, in memory and as copies in the directory ``shelf``; without one nothing ever becomes known."""
+    """What is known, in memory and as copies in the directory ``copies``; without one nothing ever becomes known."""
 
-    def __init__(self, shelf: Path | None = None) -> None:
+    def __init__(self, copies: Path | None = None) -> None:
         """Know nothing yet."""
-        self._shelf = shelf
+        self._copies = copies
         self._by_path: dict[str, _Known] = {}
         self._by_content: dict[int, _Known] = {}
-        self._room = _LARGEST_ALL
+        self._left = _LARGEST_ALL
 
     def read(self, path: str) -> bytes | None:
         """The content as it is now; None if it cannot be read."""
@@ -64,14 +64,14 @@ class KnownFiles:
 
     def remember(self, paths: Iterable[str]) -> None:
         """Know these from now on, as far as they can be read and there is room."""
-        for path in paths if self._shelf is not None else ():
+        for path in paths if self._copies is not None else ():
             try:
                 facts = _facts(path)
                 old = self._by_path.get(path)
                 if old is not None and old.facts == facts:
                     continue
                 size = facts[2]
-                if size > min(_LARGEST, self._room) or time.time_ns() - max(facts[3:]) < _SETTLED_NS:
+                if size > min(_LARGEST, self._left) or time.time_ns() - max(facts[3:]) < _SETTLED_NS:
                     continue
                 content = Path(path).read_bytes()
                 if _facts(path) != facts:
@@ -79,18 +79,18 @@ class KnownFiles:
             except OSError:
                 continue
             if old is not None:  # its copy stays: who knows the old content may be about to use it
-                self._room += len(old.content)
+                self._left += len(old.content)
                 del self._by_content[id(old.content)]
             known = _Known(facts, content, sha256_bytes(content), self._copied(content))
             self._by_path[path] = known
             self._by_content[id(content)] = known
-            self._room -= size
+            self._left -= size
 
     def _copied(self, content: bytes) -> Path | None:
-        assert self._shelf is not None
-        copy = self._shelf / f"{len(self._by_content)}-{time.monotonic_ns()}"
+        assert self._copies is not None
+        copy = self._copies / f"{len(self._by_content)}-{time.monotonic_ns()}"
         try:
-            self._shelf.mkdir(exist_ok=True)
+            self._copies.mkdir(exist_ok=True)
             copy.write_bytes(content)
         except OSError:  # each link then writes its own, and says why it cannot
             copy.unlink(missing_ok=True)

@@ -11,14 +11,14 @@ from layoutrand.linkers import linkline
 
 
 class LinkMemory:
-    """What earlier links read and opened; with a directory for copies (``shelf``) system files are kept, too.
+    """What earlier links read and opened; with a directory for copies (``copies``) system files are kept, too.
 
     Nothing in it is relied upon: files are known by their times, and a forecast is proved by the link it is for.
     """
 
-    def __init__(self, shelf: Path | None = None) -> None:
+    def __init__(self, copies: Path | None = None) -> None:
         """Remember nothing yet."""
-        self._known = KnownFiles(shelf)
+        self._known = KnownFiles(copies)
         self._opened: dict[str, tuple[str, ...]] = {}
         self._read: dict[str, None] = {}
         self._learnt: dict[str, tuple[str, ...]] = {}

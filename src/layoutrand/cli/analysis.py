@@ -19,8 +19,8 @@ from layoutrand.errors import UsageError
 from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.basis import Basis
     from layoutrand.analysis.compare import Comparison
+    from layoutrand.analysis.evidence import Evidence
     from layoutrand.analysis.selection import Selection
     from layoutrand.config.config import Config
 
@@ -61,8 +61,8 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Variance at each level, layout against execution noise, and where stock lies among the layouts."""
     from layoutrand.analysis.analyse import analyse as analyse_selection
-    from layoutrand.analysis.basis import basis
     from layoutrand.analysis.documents import analyse_document
+    from layoutrand.analysis.evidence import evidence
 
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     every = all_metrics or bool(metric)
@@ -79,7 +79,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
         terminal.document(analyse_document(report))
     elif csv:
         sys.stdout.write(to_csv(analysis_rows(analyse_document(report), every=every)))
-        _say_basis(basis(report.selection), terminal)
+        _say_evidence(evidence(report.selection), terminal)
     show_analysis(report, terminal, every=every)
     _finish(terminal)
     return 0
@@ -145,10 +145,10 @@ def compare(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """The ratio of each candidate to the baseline with its interval, for each benchmark and for the suite."""
     from layoutrand.analysis.aa import compare_halves
-    from layoutrand.analysis.basis import basis
     from layoutrand.analysis.beside import simulated_beside
     from layoutrand.analysis.compare import compare_several
     from layoutrand.analysis.documents import comparisons_document, halves_document
+    from layoutrand.analysis.evidence import evidence
 
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     limit = parse_threshold(threshold)
@@ -177,7 +177,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         terminal.document(document)
     elif csv:
         sys.stdout.write(to_csv(comparison_rows(document)))
-        _say_basis(basis(selection, set(names)), terminal)
+        _say_evidence(evidence(selection, set(names)), terminal)
     show_selection_problems(selection, [warning for each in results for warning in each.warnings], terminal)
     _finish(terminal)
     return FAIL_IF_MET if fail_if in _verdicts(results, holm=holm) else 0
@@ -203,9 +203,9 @@ def _verdicts(results: Sequence[Comparison], *, holm: bool) -> set[str]:
     return {pair.verdict for pair in pairs}
 
 
-def _say_basis(of: Basis, terminal: Terminal) -> None:
+def _say_evidence(of: Evidence, terminal: Terminal) -> None:
     """A flat table has no place for what all its rows rest on."""
-    from layoutrand.analysis.basis import sentences
+    from layoutrand.analysis.evidence import sentences
 
     for sentence in sentences(of):
         terminal.say(sentence)

@@ -74,7 +74,7 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
 ) -> list[SystemBuild]:
     """Build, with a progress bar."""
     from layoutrand.build.build import build as build_systems
-    from layoutrand.build.site import BuildProgress
+    from layoutrand.build.build_setup import BuildProgress
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cluster.open import farm_of
     from layoutrand.platform.process import SubprocessRunner

@@ -23,7 +23,7 @@ def show_comparison(result: Comparison, page: Display) -> None:
 
 def show_comparisons(results: Sequence[Comparison], page: Display) -> None:
     """One comparison after the other, then what all of them rest on."""
-    from layoutrand.analysis.basis import sentences
+    from layoutrand.analysis.evidence import sentences
 
     import_options.show_sources(results[0].sources, page)
     for result in results:
@@ -33,17 +33,17 @@ def show_comparisons(results: Sequence[Comparison], page: Display) -> None:
         _show_suite(result, page)
         show_nodes(result.nodes, page)
         _show_sentences(result, page)
-    bases = [result.basis for result in results if result.basis is not None]
-    said = [sentences(of) for of in bases]
-    own = [line for of, lines in zip(bases, said, strict=True) for line in lines[: len(of.systems)]]
-    shared = [line for of, lines in zip(bases, said, strict=True) for line in lines[len(of.systems) :]]
+    evidence = [result.evidence for result in results if result.evidence is not None]
+    said = [sentences(of) for of in evidence]
+    own = [line for of, lines in zip(evidence, said, strict=True) for line in lines[: len(of.systems)]]
+    shared = [line for of, lines in zip(evidence, said, strict=True) for line in lines[len(of.systems) :]]
     for sentence in dict.fromkeys([*own, *shared]):
         page.line(sentence)
 
 
 def show_halves(halves: Halves, page: Display) -> None:
     """A system against itself: the comparison of two halves of its seeds, and the noise floor over many divisions."""
-    from layoutrand.analysis.basis import seed_words
+    from layoutrand.analysis.evidence import seed_words
     from layoutrand.cli.running import show_aa
 
     page.line(

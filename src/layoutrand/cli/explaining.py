@@ -25,8 +25,8 @@ def explain_build(
     config: Config, directory: Path, systems: Sequence[str], layouts: Sequence[LayoutName], terminal: Terminal
 ) -> int:
     """Show what a build would reuse and make, and why; exit status 1 if a system could not be judged."""
+    from layoutrand.build.build_setup import BuildProgress
     from layoutrand.build.reuse import explain, explain_document
-    from layoutrand.build.site import BuildProgress
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.platform.process import SubprocessRunner
 

@@ -97,7 +97,7 @@ def bundle_export(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Put a system's capture from the cache into a directory, and print the digest that names it."""
-    from layoutrand.build.site import BuildProgress
+    from layoutrand.build.build_setup import BuildProgress
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cluster.bundle_command import export_system
     from layoutrand.platform.process import SubprocessRunner

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
     from layoutrand.execute.run_progress import RunProgress
-    from layoutrand.explain.explain import Confirmed, Laboratory, Unexplained
+    from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained
     from layoutrand.explain.suspects import Explanation
     from layoutrand.model import LayoutName
 
@@ -56,7 +56,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Which functions' placement goes with the slow layouts, and whether that stands in new layouts."""
-    from layoutrand.analysis.basis import basis, sentences
+    from layoutrand.analysis.evidence import evidence, sentences
     from layoutrand.errors import UsageError
     from layoutrand.explain.explain import explain_selection
     from layoutrand.explain.suspects import Explanation
@@ -75,9 +75,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         terminal.warn("hot functions are looked for on this machine, not on the nodes that executed the layouts")
     chosen = options.match_systems(config, system) if system else []
     selection = load_selection(config, directory, chosen, benchmark or [], None)
-    laboratory = _laboratory(config, directory, profiler, wait, jobs, terminal, share_machine=share_machine)
+    setup = _setup(config, directory, profiler, wait, jobs, terminal, share_machine=share_machine)
     explanations = explain_selection(
-        selection, metric, laboratory, most_functions=functions, level=round(1 - confidence, 12)
+        selection, metric, setup, most_functions=functions, level=round(1 - confidence, 12)
     )
     found: list[Explanation | Unexplained] = []
     confirmed: dict[int, Confirmed] = {}
@@ -87,48 +87,48 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         failed = failed or not isinstance(each, Explanation)
         show_explanation(each, terminal, hint=confirm is None)
         if confirm is not None and isinstance(each, Explanation) and each.suspects:
-            made = _confirm(each, selection, laboratory, confirm, first_seed, confidence, terminal)
+            made = _confirm(each, selection, setup, confirm, first_seed, confidence, terminal)
             confirmed[number] = made
             failed = failed or bool(made.problems) or bool(made.summary and made.summary.failures)
             show_confirmations(each, made, terminal)
         terminal.line()
     if json:
         terminal.document(explain_document(found, confirmed, confidence, selection.experiment))
-    for line in sentences(basis(selection)):
+    for line in sentences(evidence(selection)):
         terminal.line(line)
     show_selection_problems(selection, selection.warnings, terminal)
     return 1 if failed else 0
 
 
-def _laboratory(  # noqa: PLR0913 - what it consists of
+def _setup(  # noqa: PLR0913 - what it consists of
     config: Config, directory: Path, profiler: str, wait: float, jobs: int, terminal: Terminal, *, share_machine: bool
-) -> Laboratory:
+) -> ExplainSetup:
     from typing import cast, get_args
 
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.execute.measure import measure
-    from layoutrand.explain.explain import Laboratory
-    from layoutrand.explain.hot_functions import Studio
+    from layoutrand.explain.explain import ExplainSetup
+    from layoutrand.explain.hot_functions import ProfilingSetup
     from layoutrand.instruments.profilers import Wanted, choose_profiler
     from layoutrand.platform.process import SubprocessRunner
 
     wanted = cast("Wanted", choose("profiler", [profiler], list(get_args(Wanted)))[0])
-    studio = Studio(choose_profiler(wanted), measure, SubprocessRunner(), terminal.say)
+    profiling = ProfilingSetup(choose_profiler(wanted), measure, SubprocessRunner(), terminal.say)
 
     def build(system: str, layouts: Sequence[LayoutName]) -> SystemBuild:
         return building.build_with_progress(
             config, directory, [system], layouts, options.count_jobs(jobs), terminal
         )[0]  # fmt: skip
 
-    return Laboratory(
-        config=config, project=directory, cache=Cache(default_root()), build=build, studio=studio, wait_s=wait,
+    return ExplainSetup(
+        config=config, project=directory, cache=Cache(default_root()), build=build, profiling=profiling, wait_s=wait,
         share_machine=share_machine,
     )  # fmt: skip
 
 
 def _confirm(  # noqa: PLR0913 - what to confirm, with how much, and where to report
-    explanation: Explanation, selection: Selection, laboratory: Laboratory, count: int, asked: int | None,
+    explanation: Explanation, selection: Selection, setup: ExplainSetup, count: int, asked: int | None,
     confidence: float, terminal: Terminal,
 ) -> Confirmed:  # fmt: skip
     """Confirm the suspects, and say what was executed for it."""
@@ -147,7 +147,7 @@ def _confirm(  # noqa: PLR0913 - what to confirm, with how much, and where to re
             if progress.execution.status != "ok":
                 terminal.fail(f"seed {progress.execution.layout}: {progress.execution.reason}")
 
-        made = confirm(explanation, laboratory, count=count, first=first, confidence=confidence, progress=advance)
+        made = confirm(explanation, setup, count=count, first=first, confidence=confidence, progress=advance)
     if made.summary is not None:
         terminal.say(run_message(made.summary))
         for line in (*(row.line() for row in made.summary.disturbed), *explanations(made.summary.disturbed)):

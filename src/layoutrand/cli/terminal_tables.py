@@ -12,7 +12,7 @@ from layoutrand.text.quantities import NO_BOUNDS, changes, ends, percent, quanti
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
-    from layoutrand.analysis.basis import Basis
+    from layoutrand.analysis.evidence import Evidence
     from layoutrand.analysis.findings import Shape
     from layoutrand.analysis.node_table import NodeTable
     from layoutrand.analysis.selection import Selection
@@ -28,8 +28,8 @@ Rows = Sequence[tuple[str, ...]]
 
 def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None:
     """Four tables: means, variation by level, single binaries, controls; then one sentence for each benchmark."""
-    from layoutrand.analysis.basis import basis
     from layoutrand.analysis.beside import simulated_beside
+    from layoutrand.analysis.evidence import evidence
     from layoutrand.analysis.sentences import of_analysis
 
     import_options.show_sources(report.selection.sources, page)
@@ -65,7 +65,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     if len(shown) > MOST_SENTENCES:
         page.line(f"{len(shown)} rows: a sentence on each with --system or --benchmark, or all numbers with --json")
     page.line()
-    show_basis(basis(report.selection), page)
+    show_evidence(evidence(report.selection), page)
     if beside := simulated_beside(report.selection, [(each.benchmark, each.instrument) for each in shown]):
         page.line(beside)
     several = [(f"{a.system}, {a.benchmark}, {a.metric}", warning) for a in shown for warning in a.warnings]
@@ -124,9 +124,9 @@ def show_nodes(table: NodeTable | None, page: Display) -> None:
     page.line()
 
 
-def show_basis(of: Basis | None, page: Display) -> None:
+def show_evidence(of: Evidence | None, page: Display) -> None:
     """Seeds, counts, layout policy, failures and what was left out."""
-    from layoutrand.analysis.basis import sentences
+    from layoutrand.analysis.evidence import sentences
 
     for sentence in sentences(of) if of is not None else ():
         page.line(sentence)

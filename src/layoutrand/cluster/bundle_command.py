@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.build.build import find_order
+from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.build.earlier_builds import recall_capture
-from layoutrand.build.site import BuildProgress, Site
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Origins
 from layoutrand.cluster.bundle import Travelled, export_capture, import_capture
@@ -48,8 +48,8 @@ def export_system(  # noqa: PLR0913 - where, with what, and what
     """
     if config.build.mode == "rebuild":
         raise UsageError('build.mode = "rebuild" builds once per layout: there is no capture that could be carried')
-    site = Site(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say))
-    order = find_order(site, system, "capture")
+    setup = BuildSetup(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say))
+    order = find_order(setup, system, "capture")
     capture, _ = recall_capture(cache, order)
     known = cache.recall(order.key)
     if capture is None or known is None:

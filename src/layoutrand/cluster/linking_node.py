@@ -109,12 +109,12 @@ def linked_here(  # noqa: PLR0913 - what to link, with what, and where
         ld = _same_linker(ld)
     numbers = {link.artefact: number for number, link in enumerate(capture.links)}
     found = []
-    with cache.desks("link") as desk:
+    with cache.thread_scratch("link") as own_scratch:
         for binary in wanted:
             own = replace(capture, system=binary.system)
             linking = Linking(cache, SubprocessRunner(), 1, policy, ld, own, numbers[binary.artefact])
-            _prove(linking, Reference(binary.layout, binary.sha256), desk, node_name())
-            made = _made(linking, binary.layout, desk)
+            _prove(linking, Reference(binary.layout, binary.sha256), own_scratch, node_name())
+            made = _made(linking, binary.layout, own_scratch)
             assert isinstance(made, Binary)
             found.append(made)
     return found
@@ -127,10 +127,10 @@ def _link(chunk: Chunk, node: str) -> Answer:
     with _fetching:  # one thread fetches, the others find it fetched
         linking, read = _linking(chunk, staging)
     made, failed = [], []
-    with linking.cache.desks("link") as desk:
-        _prove(linking, chunk.reference, desk, node)
+    with linking.cache.thread_scratch("link") as own_scratch:
+        _prove(linking, chunk.reference, own_scratch, node)
         for layout in chunk.layouts:
-            result = _made(linking, layout, desk)
+            result = _made(linking, layout, own_scratch)
             if isinstance(result, BuildFailure):
                 _require_whole(linking)
                 log = "" if result.log is None else tail(result.log, _LOG_LINES)
@@ -176,12 +176,12 @@ def _same_linker(wanted: Tool) -> Tool:
     raise ClusterError(f"the linker {wanted.path} ({wanted.version}) {what}: install the same package on all nodes")
 
 
-def _prove(linking: Linking, reference: Reference, desk: Callable[[], Path], node: str) -> None:
+def _prove(linking: Linking, reference: Reference, own_scratch: Callable[[], Path], node: str) -> None:
     """Raise `ClusterError` unless a layout that the home has linked comes out with the same bytes here.
 
     The linker's file may be the same and the libraries that it loads another version.
     """
-    result = _made(linking, reference.layout, desk)
+    result = _made(linking, reference.layout, own_scratch)
     if isinstance(result, BuildFailure):
         _require_whole(linking)
         raise ClusterError(f"layout {reference.layout}, which was linked at home, fails there: {result.error}")
@@ -200,9 +200,9 @@ def _require_whole(linking: Linking) -> None:
         raise ClusterError(f"{damaged[0]} is damaged or gone")
 
 
-def _made(linking: Linking, layout: LayoutName, desk: Callable[[], Path]) -> Binary | BuildFailure:
+def _made(linking: Linking, layout: LayoutName, own_scratch: Callable[[], Path]) -> Binary | BuildFailure:
     """The layout's binary from this node's cache, or linked now."""
     found = cached_binary(
         linking.cache, linking.capture.system, linking.link.artefact, layout, linking.key(layout)
     )  # fmt: skip
-    return found or linking.make(layout, desk)
+    return found or linking.make(layout, own_scratch)

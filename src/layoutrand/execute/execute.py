@@ -16,13 +16,13 @@ from layoutrand.build.as_built import check_as_built
 from layoutrand.config import command as commands
 from layoutrand.config.schedule import SIMULATED, Slot
 from layoutrand.execute import experiment as experiments
+from layoutrand.execute.execution_setup import ExecutionSetup, command_of, make_sandbox
 from layoutrand.execute.judge import in_its_words, judge, of_the_program
 from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Outcome
 from layoutrand.execute.observe import Observed, Observer
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
 from layoutrand.execute.run_progress import RunProgress, Summary, known, summarised
-from layoutrand.execute.stage import Stage, command_of, make_room
 from layoutrand.execute.workplace import Workplace, end_leftovers
 from layoutrand.host.attempts import Attempts, is_to_be_repeated, that_count
 from layoutrand.host.machine_lock import machine_lock_path, only_one_measures
@@ -73,7 +73,7 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
         ids = store.begin(experiment, experiments.current_context(request.config, request.tools, request.captures))
         store.replace_build_failures(ids[0], request.captures, request.build_failures)
         # Known slots are left out, and each binary still to be executed is the one that was built.
-        stage = Stage.of(request, workplace, say)
+        setup = ExecutionSetup.of(request, workplace, say)
         before = known(store, experiment, plan)
         pending = [slot for slot in plan.slots if before.is_due(plan.key(slot), request)]
         names = dict.fromkeys((slot.system, slot.layout) for slot in pending)
@@ -89,14 +89,14 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
             cleanup.callback(workplace.clear)
             for done, slot in enumerate(pending, len(plan.slots) - len(pending) + 1):
                 history = before.attempts.get(plan.key(slot), Attempts())
-                recorded += _attempts(plan, slot, history, stage, observe, lambda e: store.record(ids, e))
+                recorded += _attempts(plan, slot, history, setup, observe, lambda e: store.record(ids, e))
                 live.add(recorded[-1])
                 progress(RunProgress(done, len(plan.slots), recorded[-1], live))
     return summarised(plan, store.path, before, recorded, pending=len(pending), executed=len(pending))
 
 
 def _attempts(  # noqa: PLR0913 - the parts of one step
-    plan: RunPlan, slot: Slot, history: Attempts, stage: Stage,
+    plan: RunPlan, slot: Slot, history: Attempts, setup: ExecutionSetup,
     observe: Callable[[Command, Slot], Observed], record: Callable[[Execution], None],
 ) -> Iterator[Execution]:  # fmt: skip
     """Execute a slot once, and again as long as it is disturbed and may be repeated; each is recorded, then yielded."""
@@ -104,8 +104,8 @@ def _attempts(  # noqa: PLR0913 - the parts of one step
     history = history.begun(repeat=repeat)
     while True:
         with noted_interrupts():  # Ctrl-C ends what is executed, and never loses what has ended
-            execution = _execute_slot(plan, slot, history.made + 1, stage, observe)
-            execution = plan.request.marked(execution, stage.workplace.root)
+            execution = _execute_slot(plan, slot, history.made + 1, setup, observe)
+            execution = plan.request.marked(execution, setup.workplace.root)
             record(execution)
         yield execution
         history = history.after(execution)
@@ -129,17 +129,17 @@ def _observe(observer: Observer, executor: Executor, command: Command, slot: Slo
 
 
 def _execute_slot(
-    plan: RunPlan, slot: Slot, attempt: int, stage: Stage, observe: Callable[[Command, Slot], Observed]
+    plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup, observe: Callable[[Command, Slot], Observed]
 ) -> Execution:
-    project, workplace = plan.request.project, stage.workplace
+    project, workplace = plan.request.project, setup.workplace
     benchmark = plan.benchmarks[slot.benchmark]
-    room = make_room(plan, slot, stage)
+    sandbox = make_sandbox(plan, slot, setup)
     run = plan.request.config.run
     padding = None
     # A simulation is to count the same to the digit, and its instructions alone change with the environment's size.
     if "env-size" in run.randomise and slot.instrument not in SIMULATED:
         padding = commands.padding_size(run.schedule_seed, slot.identity)
-    command = command_of(plan, slot, room, padding)
+    command = command_of(plan, slot, sandbox, padding)
     seen = observe(command, slot)
     outcome = of_the_program(seen.outcome, command, slot.instrument, workplace)
     judgement = judge(
@@ -154,7 +154,7 @@ def _execute_slot(
         name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"
         log = f".layoutrand/logs/run/{slot.system}/{slot.benchmark}/{name}"
         if benchmark.metric.suite is not None:
-            workplace.add_to_output(by_reading(benchmark.metric.suite.kind).worth_keeping(room.bin))
+            workplace.add_to_output(by_reading(benchmark.metric.suite.kind).worth_keeping(sandbox.bin))
         workplace.keep_output(project / log)
     return Execution(
         **vars(plan.key(slot)), attempt=attempt, order=slot.order, status=judgement.status, reason=judgement.reason,

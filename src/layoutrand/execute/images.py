@@ -9,7 +9,7 @@ from typing import Final
 from layoutrand.config.config import Config
 from layoutrand.config.image import Image
 from layoutrand.errors import BuildError, HostError
-from layoutrand.execute.workplace import Room, Workplace
+from layoutrand.execute.workplace import Sandbox, Workplace
 from layoutrand.jvm import home_image as images
 from layoutrand.model import Binary, LayoutName
 from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
@@ -42,12 +42,12 @@ class Images:
         self._proved: set[tuple[str, LayoutName]] = set()
 
     def furnish(
-        self, room: Room, system: str, artefacts: Mapping[str, Binary], workplace: Workplace,
+        self, sandbox: Sandbox, system: str, artefacts: Mapping[str, Binary], workplace: Workplace,
         environment: Mapping[str, str],
     ) -> bool:  # fmt: skip
-        """Put the image of these artefacts into the room.
+        """Put the image of these artefacts into the sandbox.
 
-        True where its check was executed there, so that the room is to be prepared anew.  Raises `BuildError` where
+        True where its check was executed there, so that the sandbox is to be prepared anew.  Raises `BuildError` where
         the set-up fails, and `HostError` where another file is loaded than the layout's own.
         """
         if self._image is None:
@@ -55,13 +55,13 @@ class Images:
         binary = artefacts[self._artefact]
         folder = self._folder(system)
         if not images.is_sealed(folder):
-            self._make(self._image, folder, binary, room, workplace, environment)
+            self._make(self._image, folder, binary, sandbox, workplace, environment)
             return True
         images.check_seal(folder)
         workplace.furnish(folder, self._image.path, binary.path)
         if (system, binary.layout) in self._proved:
             return False
-        self._prove(self._image, binary, room, environment)
+        self._prove(self._image, binary, sandbox, environment)
         self._proved.add((system, binary.layout))
         return True
 
@@ -73,7 +73,7 @@ class Images:
         image: Image,
         folder: Path,
         binary: Binary,
-        room: Room,
+        sandbox: Sandbox,
         workplace: Workplace,
         environment: Mapping[str, str],
     ) -> None:
@@ -84,7 +84,11 @@ class Images:
         if image.setup:
             workplace.furnish(folder, image.path, binary.path)
             done = loaded_files(
-                _words(image.setup, room), environment, room.cwd, Path(image.path).name, timeout_s=_CHECK_TIMEOUT_S
+                _words(image.setup, sandbox),
+                environment,
+                sandbox.cwd,
+                Path(image.path).name,
+                timeout_s=_CHECK_TIMEOUT_S,
             )
             if done.returncode != 0:
                 images.discard(folder)
@@ -93,15 +97,17 @@ class Images:
                     f"system {binary.system}: build.image.setup {ending} ({' '.join(image.setup)}):\n"
                     + done.output[-_KEPT_OUTPUT:]
                 )
-            new = images.adopt_new_files(room.home, folder, leave_out=image.path)
+            new = images.adopt_new_files(sandbox.home, folder, leave_out=image.path)
             self._say(f"build.image.setup made {', '.join(new) or 'no file'}")
         images.seal(folder)
 
-    def _prove(self, image: Image, binary: Binary, room: Room, environment: Mapping[str, str]) -> None:
+    def _prove(self, image: Image, binary: Binary, sandbox: Sandbox, environment: Mapping[str, str]) -> None:
         """The check has the image's own file in its memory and no other of the name."""
-        own = room.home / image.path
+        own = sandbox.home / image.path
         try:
-            done = loaded_files(_words(image.check, room), environment, room.cwd, own.name, timeout_s=_CHECK_TIMEOUT_S)
+            done = loaded_files(
+                _words(image.check, sandbox), environment, sandbox.cwd, own.name, timeout_s=_CHECK_TIMEOUT_S
+            )
         except OSError as error:
             raise HostError(f"build.image.check cannot be executed: {error.strerror} ({image.check[0]})") from error
         where = f"system {binary.system}, layout {binary.layout}: build.image.check ({' '.join(image.check)})"
@@ -121,5 +127,5 @@ class Images:
             raise HostError(f"{where}: {own} is not the file that was built; `layoutrand build` mends it")
 
 
-def _words(command: list[str], room: Room) -> list[str]:
-    return [word.replace("{home}", str(room.home)) for word in command]
+def _words(command: list[str], sandbox: Sandbox) -> list[str]:
+    return [word.replace("{home}", str(sandbox.home)) for word in command]

@@ -62,7 +62,7 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
     if benchmark.metric.suite is not None:  # read whatever became of it: the harness knows best why it failed
         ended = _ended(outcome, workplace)
         suite = by_reading(benchmark.metric.suite.kind)
-        ended = suite.left_behind(ended, workplace.room.bin, given or {})
+        ended = suite.left_behind(ended, workplace.sandbox.bin, given or {})
         verdict = suite.judge(benchmark.metric.suite, replace(ended, hash_is_sha256=hash_is_sha256))
         if verdict.status != "ok":
             return Judgement(verdict.status, verdict.reason, ())

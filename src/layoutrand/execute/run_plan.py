@@ -166,7 +166,7 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
     if here:
         check_stacks(
             request.config, benchmarks.values(), {binary.artefact: binary.path for binary in request.binaries},
-            Workplace(request.project.resolve() / ".layoutrand" / "work").room.bin,
+            Workplace(request.project.resolve() / ".layoutrand" / "work").sandbox.bin,
         )  # fmt: skip
     return RunPlan(
         request=request, slots=startable, unbuilt=len(slots) - len(startable), binaries=binaries,

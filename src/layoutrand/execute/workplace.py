@@ -22,14 +22,14 @@ from layoutrand.errors import CacheError, ResultsError
 from layoutrand.jvm.home_image import link_tree
 from layoutrand.platform.orphans import end_processes
 
-_ROOM: Final = "x"
+_SANDBOX: Final = "x"
 _COPIES: Final = "copies"
 _END: Final = 1 << 14
 """Bytes in which the last line of an output is looked for."""
 
 
 @dataclass(frozen=True)
-class Room:
+class Sandbox:
     """The directories and files of one execution."""
 
     bin: Path
@@ -50,82 +50,87 @@ class Workplace:
     def __init__(self, root: Path) -> None:
         """Use ``root`` (absolute); `prepare` creates what is needed."""
         self.root = root
-        room = root / _ROOM
-        output = room / "output"
-        self.room = Room(
-            bin=room / "bin", home=room / "home", cwd=room / "cwd",
-            tmp=room / "tmp", stdout=output / "stdout", stderr=output / "stderr",
+        sandbox = root / _SANDBOX
+        output = sandbox / "output"
+        self.sandbox = Sandbox(
+            bin=sandbox / "bin", home=sandbox / "home", cwd=sandbox / "cwd",
+            tmp=sandbox / "tmp", stdout=output / "stdout", stderr=output / "stderr",
             profile=output / "cachegrind", profile_log=output / "valgrind.log",
-            counts=output / "perf", counts_control=room / "perf-control",
+            counts=output / "perf", counts_control=sandbox / "perf-control",
         )  # fmt: skip
 
-    def prepare(self, binaries: Mapping[str, Path], files: Sequence[Path]) -> Room:
+    def prepare(self, binaries: Mapping[str, Path], files: Sequence[Path]) -> Sandbox:
         """Make everything new: ``binaries`` by their path below ``bin``, copies of ``files`` in the working directory.
 
         Raises `ResultsError` where the file system does not let it.
         """
         with _explained(self.root):
-            _remove(self.root / _ROOM)
-            for directory in (self.room.bin, self.room.cwd, self.room.tmp, self.room.stdout.parent):
+            _remove(self.root / _SANDBOX)
+            for directory in (
+                self.sandbox.bin,
+                self.sandbox.cwd,
+                self.sandbox.tmp,
+                self.sandbox.stdout.parent,
+            ):
                 directory.mkdir(parents=True)
             for relative, binary in binaries.items():
-                self._place(binary, self.room.bin / relative)
+                self._place(binary, self.sandbox.bin / relative)
             for file in files:
                 if file.is_dir():
-                    shutil.copytree(file, self.room.cwd / file.name, symlinks=True)
+                    shutil.copytree(file, self.sandbox.cwd / file.name, symlinks=True)
                 else:
-                    shutil.copy2(file, self.room.cwd / file.name)
-        return self.room
+                    shutil.copy2(file, self.sandbox.cwd / file.name)
+        return self.sandbox
 
     def furnish(self, template: Path, path: str, binary: Path) -> None:
-        """Make the room's ``home`` of links to the files of ``template``, with the binary at ``path`` of it."""
+        """Make the sandbox's ``home`` of links to the files of ``template``, with the binary at ``path`` of it."""
         with _explained(self.root):
-            _remove(self.room.home)
-            link_tree(template, self.room.home, leave_out=path)
-            self._place(binary, self.room.home / path)
+            _remove(self.sandbox.home)
+            link_tree(template, self.sandbox.home, leave_out=path)
+            self._place(binary, self.sandbox.home / path)
 
     def stdout(self) -> bytes:
         """What the last execution printed."""
-        return self.room.stdout.read_bytes()
+        return self.sandbox.stdout.read_bytes()
 
     def profile(self, pid: int) -> str | None:
         """The cachegrind profile of process ``pid`` of the last execution, or None where it wrote none."""
-        path = self.room.profile.with_name(f"{self.room.profile.name}.{pid}")
+        path = self.sandbox.profile.with_name(f"{self.sandbox.profile.name}.{pid}")
         return path.read_text("utf-8", "surrogateescape") if path.exists() else None
 
     def profiles(self) -> list[str]:
         """As `profile`, of every process of the last execution."""
-        files = sorted(self.room.profile.parent.glob(f"{self.room.profile.name}.*"))
+        files = sorted(self.sandbox.profile.parent.glob(f"{self.sandbox.profile.name}.*"))
         return [file.read_text("utf-8", "surrogateescape") for file in files]
 
     def stderr(self) -> bytes:
         """What the last execution printed as messages."""
-        return self.room.stderr.read_bytes()
+        return self.sandbox.stderr.read_bytes()
 
     def end_of_messages(self) -> bytes:
         """The last of what it printed as messages; nothing where it was not started."""
-        return _end(self.room.stderr)
+        return _end(self.sandbox.stderr)
 
     def end_of_output(self) -> bytes:
         """The last of what it printed."""
-        return _end(self.room.stdout)
+        return _end(self.sandbox.stdout)
 
     def counts(self) -> str | None:
         """What perf wrote of the last execution, or None where it wrote nothing."""
-        return self.room.counts.read_text("utf-8", "surrogateescape") if self.room.counts.exists() else None
+        return self.sandbox.counts.read_text("utf-8", "surrogateescape") if self.sandbox.counts.exists() else None
 
     def add_to_output(self, files: Sequence[Path]) -> None:
         """Put copies of files that the last execution left beside its output."""
         with _explained(self.root):
             for file in files:
-                shutil.copyfile(file, self.room.stdout.with_name(file.name))
+                shutil.copyfile(file, self.sandbox.stdout.with_name(file.name))
 
     def keep_output(self, directory: Path) -> None:
         """Move the output of the last execution to ``directory``, replacing what was there."""
         with _explained(directory):
             _remove(directory)
             directory.parent.mkdir(parents=True, exist_ok=True)
-            self.room.stdout.parent.rename(directory)
+            self.sandbox.stdout.parent.rename(directory)
 
     def clear(self) -> None:
         """Remove all of it."""
@@ -161,8 +166,8 @@ def end_leftovers(root: Path) -> int:
     Only to be called while holding the lock on the results: then whoever runs a program from this directory, has its
     temporary directory as TMPDIR, or writes its output there, is such a leftover.  They are gone when this returns.
     """
-    marker = b"TMPDIR=" + os.fsencode(root / _ROOM / "tmp")
-    output = os.fsencode(root / _ROOM / "output") + b"/"
+    marker = b"TMPDIR=" + os.fsencode(root / _SANDBOX / "tmp")
+    output = os.fsencode(root / _SANDBOX / "output") + b"/"
 
     def is_leftover(entry: Path) -> bool:
         with contextlib.suppress(OSError):  # a program that was removed has no name, but may have the other two

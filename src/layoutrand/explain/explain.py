@@ -21,21 +21,21 @@ from layoutrand.execute.run_plan import RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
-from layoutrand.explain.hot_functions import Studio, profile_of
+from layoutrand.explain.hot_functions import ProfilingSetup, profile_of
 from layoutrand.explain.suspects import Explanation, Subject, enough_means, explain, hot_starts
 from layoutrand.model import IDENTITY, Binary, LayoutName
 from layoutrand.results import file
 
 
 @dataclass(frozen=True)
-class Laboratory:
+class ExplainSetup:
     """Where and with what is looked for suspects; ``build`` makes layouts of a system."""
 
     config: Config
     project: Path
     cache: Cache
     build: Callable[[str, Sequence[LayoutName]], SystemBuild]
-    studio: Studio
+    profiling: ProfilingSetup
     wait_s: float
     share_machine: bool = False
 
@@ -60,7 +60,7 @@ class Confirmed:
 
 
 def explain_selection(
-    selection: Selection, metric: str | None, laboratory: Laboratory, *, most_functions: int, level: float
+    selection: Selection, metric: str | None, setup: ExplainSetup, *, most_functions: int, level: float
 ) -> Iterator[Explanation | Unexplained]:
     """Look for suspects in each benchmark's main metric, or in the one that is named, one after the other.
 
@@ -75,22 +75,22 @@ def explain_selection(
         raise AnalysisError(f"no main metric was measured, so there is nothing to explain{failed}{others}")
     for sample in chosen:
         try:
-            yield _explain(sample, selection, laboratory, most_functions, level)
+            yield _explain(sample, selection, setup, most_functions, level)
         except LayoutrandError as error:
             yield Unexplained(sample.system, sample.benchmark, sample.metric, str(error))
 
 
 def _explain(
-    sample: Sample, selection: Selection, laboratory: Laboratory, most_functions: int, level: float
+    sample: Sample, selection: Selection, setup: ExplainSetup, most_functions: int, level: float
 ) -> Explanation:
-    config = laboratory.config
+    config = setup.config
     if config.systems[sample.system].prebuilt is not None:
         raise AnalysisError(
             f"system {sample.system} is prebuilt: nothing was linked for it, so there is no placement of code to "
             "look at; only systems that layoutrand builds can be explained"
         )
     seeds = [name for name, _ in sample.binaries if isinstance(name, int)]
-    built = laboratory.build(sample.system, [IDENTITY, *seeds])
+    built = setup.build(sample.system, [IDENTITY, *seeds])
     benchmark = next(b for b in config.benchmarks if b.name == sample.benchmark)
     artefact = experiments.artefact_of(benchmark, config)
     binaries = {binary.layout: binary for binary in built.binaries if binary.artefact == artefact}
@@ -102,12 +102,12 @@ def _explain(
         binaries=_measured(sample, selection, binaries),
     )  # fmt: skip
     enough_means(subject)  # known before the profile, which takes long
-    request = _request(laboratory, config, built, sample.benchmark, [1])
-    profile = profile_of(request, sample.system, sample.benchmark, laboratory.studio)
-    words = laboratory.studio.profiler.words
+    request = _request(setup, config, built, sample.benchmark, [1])
+    profile = profile_of(request, sample.system, sample.benchmark, setup.profiling)
+    words = setup.profiling.profiler.words
     return explain(
-        subject, profile, words, laboratory.cache, most_functions=most_functions, level=level,
-        readable=laboratory.studio.readable,
+        subject, profile, words, setup.cache, most_functions=most_functions, level=level,
+        readable=setup.profiling.readable,
     )  # fmt: skip
 
 
@@ -133,29 +133,29 @@ def _measured(sample: Sample, selection: Selection, binaries: dict[LayoutName, B
 
 
 def _request(
-    laboratory: Laboratory, config: Config, built: SystemBuild, benchmark: str, rounds: Sequence[int]
+    setup: ExplainSetup, config: Config, built: SystemBuild, benchmark: str, rounds: Sequence[int]
 ) -> RunRequest:
     return make_request(
-        config, laboratory.project, [built], benchmarks=[benchmark], rounds=rounds, retry_failed=False,
-        wait_s=laboratory.wait_s, share_machine=laboratory.share_machine,
+        config, setup.project, [built], benchmarks=[benchmark], rounds=rounds, retry_failed=False,
+        wait_s=setup.wait_s, share_machine=setup.share_machine,
     )  # fmt: skip
 
 
 def confirm(  # noqa: PLR0913 - what to confirm, with how much, and who is told
-    explanation: Explanation, laboratory: Laboratory, *, count: int, first: int,
+    explanation: Explanation, setup: ExplainSetup, *, count: int, first: int,
     confidence: float, progress: Callable[[RunProgress], None],
 ) -> Confirmed:  # fmt: skip
     """Execute ``count`` new layouts on each side of each suspect, from seed ``first`` on, and compare.
 
     Raises what `execute` and `conclude` raise.
     """
-    sample, config = explanation.subject.sample, in_random_order(laboratory.config)
+    sample, config = explanation.subject.sample, in_random_order(setup.config)
 
     def build(seeds: Sequence[LayoutName]) -> SystemBuild:
-        return laboratory.build(sample.system, seeds)
+        return setup.build(sample.system, seeds)
 
     def locate(binaries: Sequence[Binary]) -> NDArray[np.int64]:
-        return hot_starts(laboratory.cache, explanation.subject.link, explanation.hotness, binaries)
+        return hot_starts(setup.cache, explanation.subject.link, explanation.hotness, binaries)
 
     suspects = [suspect for suspect in explanation.suspects if suspect.split is not None]
     groups, problems = choose_groups(explanation, suspects, count, first, build, locate)
@@ -167,14 +167,14 @@ def confirm(  # noqa: PLR0913 - what to confirm, with how much, and who is told
     if not groups:
         return Confirmed((), tuple(problems), None)
     seeds = sorted({seed for group in groups for seed in (*group.worse, *group.better)})
-    request = _request(laboratory, config, build(seeds), sample.benchmark, seeds)
-    studio, project = laboratory.studio, laboratory.project.resolve()
-    target = results_path(laboratory.project)
+    request = _request(setup, config, build(seeds), sample.benchmark, seeds)
+    profiling, project = setup.profiling, setup.project.resolve()
+    target = results_path(setup.project)
     ordinary = file.results_path(project)
     with (
-        file.exclusive_use(ordinary, wait_s=laboratory.wait_s, on_wait=studio.say),
+        file.exclusive_use(ordinary, wait_s=setup.wait_s, on_wait=profiling.say),
         file.open_for_writing(target) as store,
     ):
-        summary = execute(request, store=store, executor=studio.executor, progress=progress, say=studio.say)
-    made, more = conclude(explanation, groups, config, laboratory.project, confidence=confidence)
+        summary = execute(request, store=store, executor=profiling.executor, progress=progress, say=profiling.say)
+    made, more = conclude(explanation, groups, config, setup.project, confidence=confidence)
     return Confirmed(tuple(made), (*problems, *more), summary)

@@ -13,10 +13,10 @@ from layoutrand.config.command import SYSTEM_PATH
 from layoutrand.config.schedule import CALLGRIND, PERF_RECORD, Slot
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
 from layoutrand.execute.execute import Executor
+from layoutrand.execute.execution_setup import ExecutionSetup, command_of, make_sandbox
 from layoutrand.execute.measure import Outcome
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
-from layoutrand.execute.stage import Stage, command_of, make_room
-from layoutrand.execute.workplace import Room, Workplace, end_leftovers
+from layoutrand.execute.workplace import Sandbox, Workplace, end_leftovers
 from layoutrand.explain.hotness import segments
 from layoutrand.instruments import callgrind, perf_script
 from layoutrand.instruments.profile import Profile
@@ -35,7 +35,7 @@ _FOLDER: Final = Path(".layoutrand") / "explain"
 
 
 @dataclass(frozen=True)
-class Studio:
+class ProfilingSetup:
     """What profiling is done with: the profiler, what starts the program, what starts perf, and who is told."""
 
     profiler: Profiler
@@ -56,7 +56,7 @@ class Studio:
         return dict(zip(symbols, lines, strict=True)) if len(lines) == len(symbols) else {}
 
 
-def profile_of(request: RunRequest, system: str, benchmark: str, studio: Studio) -> Profile:
+def profile_of(request: RunRequest, system: str, benchmark: str, profiling: ProfilingSetup) -> Profile:
     """The profile of the identity binary of one system on one benchmark, from an earlier call or made now.
 
     ``request`` has that binary and those of everything that is executed with it.  Raises `AnalysisError` where the
@@ -73,20 +73,20 @@ def profile_of(request: RunRequest, system: str, benchmark: str, studio: Studio)
             f"{benchmark} is executed by its suite's own tools, from a copy that they make, so it cannot be profiled "
             "here; give its program and inputs as a benchmark of its own"
         )
-    name = PERF_RECORD if studio.profiler.kind == "perf" else CALLGRIND
+    name = PERF_RECORD if profiling.profiler.kind == "perf" else CALLGRIND
     slot = Slot(system, benchmark, IDENTITY, name, round=1, repetition=0, order=0)
     project = request.project.resolve()
-    kept = project / _FOLDER / f"profile-{_key(plan, slot, studio.profiler)[:32]}.json"
+    kept = project / _FOLDER / f"profile-{_key(plan, slot, profiling.profiler)[:32]}.json"
     known = _load(kept)
     if known is not None:
         return known
-    with exclusive_use(_results(project), wait_s=request.wait_s, on_wait=studio.say):
+    with exclusive_use(_results(project), wait_s=request.wait_s, on_wait=profiling.say):
         workplace = Workplace(project / ".layoutrand" / "work")
         end_leftovers(workplace.root)
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(workplace.clear)
-            studio.say(f"profiling {system} on {benchmark}: {studio.profiler.words}")
-            made = _profile(plan, slot, workplace, studio)
+            profiling.say(f"profiling {system} on {benchmark}: {profiling.profiler.words}")
+            made = _profile(plan, slot, workplace, profiling)
     write_atomically(kept, json.dumps(_as_json(made)).encode())
     return made
 
@@ -111,28 +111,28 @@ def _key(plan: RunPlan, slot: Slot, profiler: Profiler) -> str:
     )
 
 
-def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, studio: Studio) -> Profile:
+def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, profiling: ProfilingSetup) -> Profile:
     binary = plan.binary(slot)
-    stage = Stage.of(plan.request, workplace, studio.say)
-    room = make_room(plan, slot, stage)
-    command = command_of(plan, slot, room, None)
-    profiler = studio.profiler
+    setup = ExecutionSetup.of(plan.request, workplace, profiling.say)
+    sandbox = make_sandbox(plan, slot, setup)
+    command = command_of(plan, slot, sandbox, None)
+    profiler = profiling.profiler
     if profiler.kind == "perf":
-        prefix = perf_script.command_prefix(profiler.program, profiler.event, str(room.profile))
+        prefix = perf_script.command_prefix(profiler.program, profiler.event, str(sandbox.profile))
         slower = 2
     else:
-        prefix = callgrind.command_prefix(profiler.program, str(room.profile), str(room.profile_log))
+        prefix = callgrind.command_prefix(profiler.program, str(sandbox.profile), str(sandbox.profile_log))
         slower = SLOWDOWN
     free = replace(command.conditions, output_limit=None)  # the profile is a file, too
     limit_s = command.timeout_s * slower
-    outcome = studio.executor(
+    outcome = profiling.executor(
         replace(command, argv=prefix + command.argv, timeout_s=limit_s, aslr=True, conditions=free)
     )
-    _check(outcome, plan, slot, workplace, studio.profiler)
-    files = _places(plan, room, binary)
+    _check(outcome, plan, slot, workplace, profiling.profiler)
+    files = _places(plan, sandbox, binary)
     try:
         if profiler.kind == "perf":
-            made = _sampled(room, files, binary, studio)
+            made = _sampled(sandbox, files, binary, profiling)
         else:
             parts = [callgrind.parse_profile(text, files) for text in workplace.profiles()]
             made = Profile(0.0, {}, {})
@@ -159,16 +159,16 @@ def _check(outcome: Outcome, plan: RunPlan, slot: Slot, workplace: Workplace, pr
         )
 
 
-def _places(plan: RunPlan, room: Room, binary: Binary) -> tuple[str, ...]:
+def _places(plan: RunPlan, sandbox: Sandbox, binary: Binary) -> tuple[str, ...]:
     """Under which names the artefact may be executed."""
     image = plan.request.config.build.image
-    inside = () if image is None else (str(room.home / image.path),)
-    return (str(room.bin / binary.artefact), *inside)
+    inside = () if image is None else (str(sandbox.home / image.path),)
+    return (str(sandbox.bin / binary.artefact), *inside)
 
 
-def _sampled(room: Room, files: Sequence[str], binary: Binary, studio: Studio) -> Profile:
-    words = perf_script.script_command(studio.profiler.program, str(room.profile))
-    done = studio.runner.run(words, cwd=room.cwd, env={"PATH": SYSTEM_PATH, "LC_ALL": "C"})
+def _sampled(sandbox: Sandbox, files: Sequence[str], binary: Binary, profiling: ProfilingSetup) -> Profile:
+    words = perf_script.script_command(profiling.profiler.program, str(sandbox.profile))
+    done = profiling.runner.run(words, cwd=sandbox.cwd, env={"PATH": SYSTEM_PATH, "LC_ALL": "C"})
     if done.returncode != 0:
         raise NoMeasurement(f"perf script failed: {done.text().strip()[-500:]}")
     file = elf.read(binary.path.read_bytes(), name=str(binary.path))

@@ -8,7 +8,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from layoutrand.analysis.basis import node_words
+from layoutrand.analysis.evidence import node_words
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.seeds import format_seeds
 from layoutrand.execute.experiment import is_pool

@@ -11,7 +11,7 @@ from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control, analy
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.selection import Selection
 from layoutrand.model import Context
-from layoutrand.report import basis_section, benchmarks, machine_section, ratios
+from layoutrand.report import benchmarks, evidence_section, machine_section, ratios
 from layoutrand.report.members import SuiteMember
 from layoutrand.text.document import Chapter, Page, Table
 from layoutrand.text.quantities import change, changes, percent, quantity
@@ -39,22 +39,22 @@ def report(  # noqa: PLR0913 - what to report on, and keyword-only options
     if any(sample.binaries for sample in primary.samples):
         found = analyse(primary, confidence=confidence, metrics=[])
     comparisons, missing = ratios.compare_all(primary, baseline, confidence, threshold, metric)
-    problems = [*basis_section.warnings(found, comparisons), *_left_out(selection, primary, metric)]
+    problems = [*evidence_section.warnings(found, comparisons), *_left_out(selection, primary, metric)]
     asked = machine_section.Asked(baseline, confidence, threshold, metric)
     sections = [ratios.overview(comparisons, missing)] if comparisons or missing else []
     sections += [_summary(found)] if found.analyses else []
     tables = [found.nodes, *(each.nodes for each in comparisons)]
     sections += [node_words.section(table) for table in tables if table is not None][:1]
     sections += _benchmarks(primary, found, comparisons)
-    sections += basis_section.problems(selection, problems)
+    sections += evidence_section.problems(selection, problems)
     sections += machine_section.environment(selection, contexts, asked)
     project = selection.experiment.project or "imported results"
     return Page(
         title=f"{project}: performance over layouts",
-        subtitle=basis_section.subtitle(selection),
+        subtitle=evidence_section.subtitle(selection),
         findings=_findings(comparisons, found),
-        alerts=basis_section.alerts(selection, problems),
-        facts=basis_section.head(selection, contexts, confidence, threshold),
+        alerts=evidence_section.alerts(selection, problems),
+        facts=evidence_section.head(selection, contexts, confidence, threshold),
         sections=sections,
     )
 

@@ -3,7 +3,7 @@
 A block is whatever executions share beside their binary, such as the node of a cluster.  Blocks are taken as fixed
 and additive on the scale of the analysis, so on logarithms a block makes everything slower by one factor.  Binaries
 are drawn at random.  Where the same binary was measured in several blocks, blocks are compared within binaries, and
-the noise of executions is the error; where each binary was measured in one block alone, binaries dealt to blocks at
+the noise of executions is the error; where each binary was measured in one block alone, binaries assigned to blocks at
 random are compared, and what layouts do is part of the error.
 """
 
@@ -52,7 +52,7 @@ class BlockEffects:
         Of the variance of one execution of one drawn binary in one of the blocks, the part between blocks; None where
         no binary was drawn, or each in a block of its own.
     method
-        ``"within"`` binaries that were measured in several blocks, or ``"dealt"``: between binaries.
+        ``"within"`` binaries that were measured in several blocks, or ``"between"``: between binaries.
     scale
         ``"log"`` or ``"linear"``.
     warnings
@@ -125,8 +125,9 @@ def block_effects(
     blocks the error has ``n - u - k + 1`` degrees of freedom.  Used where binaries connect all blocks, with at least 4
     degrees of freedom or no fewer than the other method has.
 
-    Dealt: least squares of ``y = population + block`` on the means of each binary in each block, drawn binaries alone;
-    ``u - g - k + 1`` degrees of freedom for g populations.  With one population it is the one-way analysis of variance.
+    Between: least squares of ``y = population + block`` on the means of each binary in each block, drawn binaries
+    alone; ``u - g - k + 1`` degrees of freedom for g populations.  With one population it is the one-way analysis of
+    variance.
 
     Both are exact for normal errors.  The mean of all effects is 0 on the scale of the fit.  ``between_sd`` squared is
     ``(sum a^2 - s^2 tr C) / (k - 1)``, C the covariance of effects per unit of error variance, which has the mean
@@ -138,15 +139,15 @@ def block_effects(
     if len(drawn) != y.size:
         raise AnalysisError(f"block effects: {y.size} values, but {len(drawn)} groups; give one for each value")
     within = fit_blocks(y, unit, block, len(names))
-    dealt = _dealt(y, unit, block, drawn, len(names))
+    apart = _between(y, unit, block, drawn, len(names))
     fit, method = within, "within"
-    if not within.usable or (within.degrees < _ENOUGH and dealt is not None and dealt.degrees > within.degrees):
-        if dealt is None or not dealt.usable:
+    if not within.usable or (within.degrees < _ENOUGH and apart is not None and apart.degrees > within.degrees):
+        if apart is None or not apart.usable:
             raise AnalysisError(
                 f"block effects: {len(names)} blocks cannot be compared: no binary was measured in several, and too "
-                "few were dealt to each; execute the default layout in every block, or more binaries"
+                "few were assigned to each; execute the default layout in every block, or more binaries"
             )
-        fit, method = dealt, "dealt"
+        fit, method = apart, "between"
     error = fit.error_variance
     f = _f_statistic(fit)
     counts = np.bincount(block, minlength=len(names))
@@ -182,7 +183,7 @@ def read_blocks(
     return (np.log(y) if scale == "log" else y), numbered(units)[0], block, names
 
 
-def _dealt(y: FloatArray, unit: IntArray, block: IntArray, groups: list[Hashable | None], k: int) -> BlockFit | None:
+def _between(y: FloatArray, unit: IntArray, block: IntArray, groups: list[Hashable | None], k: int) -> BlockFit | None:
     """The fit between drawn binaries, one value for each binary in each block; None where none was drawn."""
     kept = np.array([group is not None for group in groups])
     if not kept.any():

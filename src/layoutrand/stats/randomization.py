@@ -1,12 +1,12 @@
 """Randomization test of two systems over a suite (Li, Chen and Peng, section III).
 
 If the systems do not differ, it is chance which scores of a benchmark were measured on which.  So the scores of
-each benchmark are dealt anew to the two systems, many times, and the ratio of suite means that was observed is
-compared with those of the deals.
+each benchmark are assigned anew to the two systems, many times, and the ratio of suite means that was observed is
+compared with those of the assignments.
 
-A deal of N scores is one of C(N, m) ways to pick the m scores of the candidate.  While there are few ways, all of
-them are listed once and each deal draws a number; when the whole suite has few enough, all deals are taken and
-the p-value is exact.
+An assignment of N scores is one of C(N, m) ways to pick the m scores of the candidate.  While there are few ways, all
+of them are listed once and each assignment draws a number; when the whole suite has few enough, all assignments are
+taken and the p-value is exact.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class TestResult:
     method
         Name of the test, and how the p-value was found.
     n_resamples
-        Random deals drawn; 0 when the p-value is exact or from a formula.
+        Random assignments drawn; 0 when the p-value is exact or from a formula.
     warnings
         What limits the test, and the count that would cure it.
     """
@@ -78,7 +78,7 @@ def randomization_test(
     Parameters
     ----------
     baselines, candidates
-        Benchmark name to measurements above 0, axes highest level first.  The scores dealt are the binaries'
+        Benchmark name to measurements above 0, axes highest level first.  The scores assigned are the binaries'
         means, because executions of one binary are no independent evidence.
     mean
         Mean over benchmarks: ``"geometric"``, ``"arithmetic"`` or ``"harmonic"``.
@@ -86,9 +86,9 @@ def randomization_test(
         ``"greater"``: the candidate's suite mean is larger (the paper's H1a with A the candidate); ``"less"``: it is
         smaller (H1b); ``"two-sided"``: it differs (H1c).
     n_resamples
-        Number of random deals M.
+        Number of random assignments M.
     seed
-        The deals depend on it alone.
+        The assignments depend on it alone.
 
     Returns
     -------
@@ -102,8 +102,8 @@ def randomization_test(
 
     Notes
     -----
-    p is ``(count + 1) / (M + 1)`` for the count of deals whose ratio is at least (at most) the observed one, and
-    two-sided twice the smaller, at most 1.  When the suite has no more than M different deals all are taken and p
+    p is ``(count + 1) / (M + 1)`` for the count of assignments whose ratio is at least (at most) the observed one, and
+    two-sided twice the smaller, at most 1.  When the suite has no more than M different assignments all are taken and p
     is their share.  Deals whose ratio equals the observed one but for rounding count as equal.
     """
     check_choice(mean, SUITE_MEANS, name="mean")
@@ -111,11 +111,11 @@ def randomization_test(
     check_count(n_resamples, name="n_resamples")
     check_seed(seed)
     pair = pair_suites(baselines, candidates)
-    tables = [_Deals(name, pair, index) for index, name in enumerate(pair.names)]
-    n_deals = math.prod(table.n_deals for table in tables)
-    is_exact = n_deals <= n_resamples
+    tables = [_Assignments(name, pair, index) for index, name in enumerate(pair.names)]
+    n_assignments = math.prod(table.n_assignments for table in tables)
+    is_exact = n_assignments <= n_resamples
     if is_exact:
-        grid = np.indices([table.n_deals for table in tables]).reshape(len(tables), -1)
+        grid = np.indices([table.n_assignments for table in tables]).reshape(len(tables), -1)
         sums = np.array([table.listed_sums()[row] for table, row in zip(tables, grid, strict=True)])
     else:
         sums = np.array([table.drawn_sums(Stream(seed, "deal", table.name), n_resamples) for table in tables])
@@ -130,14 +130,14 @@ def randomization_test(
         statistic=math.exp(observed),
         p_value=p_values[alternative],
         alternative=alternative,
-        method="randomization test, " + ("all deals" if is_exact else "random deals"),
+        method="randomization test, " + ("all assignments" if is_exact else "random assignments"),
         n_resamples=0 if is_exact else n_resamples,
-        warnings=pair.warnings + _power_warnings(n_deals, alternative, tables),
+        warnings=pair.warnings + _power_warnings(n_assignments, alternative, tables),
     )
 
 
-class _Deals:
-    """All ways to deal one benchmark's scores to the two systems."""
+class _Assignments:
+    """All ways to assign one benchmark's scores to the two systems."""
 
     def __init__(self, name: str, pair: SuitePair, index: int) -> None:
         old, new = pair.baselines[index].top_means, pair.candidates[index].top_means
@@ -148,18 +148,18 @@ class _Deals:
         self.scale = float(scores.max())
         self.scores = scores / self.scale
         self.n_new = new.size
-        self.n_deals = math.comb(scores.size, new.size)
+        self.n_assignments = math.comb(scores.size, new.size)
         self.observed = float(self.scores[old.size :].sum())
         self.total = float(self.scores.sum())
 
     def listed_sums(self) -> FloatArray:
-        """Sum of the candidate's scores for every deal."""
+        """Sum of the candidate's scores for every assignment."""
         return np.asarray(self.scores[_choices(self.scores.size, self.n_new)].sum(axis=1))
 
     def drawn_sums(self, stream: Stream, n_resamples: int) -> FloatArray:
-        """Sum of the candidate's scores for random deals."""
-        if self.n_deals <= _MOST_LISTED:
-            drawn = IndexSampler(stream, self.n_deals, row_length=1).rows(n_resamples)[:, 0]
+        """Sum of the candidate's scores for random assignments."""
+        if self.n_assignments <= _MOST_LISTED:
+            drawn = IndexSampler(stream, self.n_assignments, row_length=1).rows(n_resamples)[:, 0]
             return self.listed_sums()[drawn]
         rows = max(1, _SHUFFLED_AT_ONCE // self.scores.size)
         few = min(self.n_new, self.scores.size - self.n_new)
@@ -189,7 +189,7 @@ def _choices(n_scores: int, n_new: int) -> IntArray:
     return np.array(list(itertools.combinations(range(n_scores), n_new)), dtype=np.int64).reshape(-1, n_new)
 
 
-def _log_ratios(sums: FloatArray, tables: list[_Deals], mean: str) -> FloatArray:
+def _log_ratios(sums: FloatArray, tables: list[_Assignments], mean: str) -> FloatArray:
     """Logarithm of the ratio of suite means, from the sums of the candidate's scores, one row per benchmark."""
     totals, sizes, news, scales = (
         np.array(column)[:, None]
@@ -201,8 +201,8 @@ def _log_ratios(sums: FloatArray, tables: list[_Deals], mean: str) -> FloatArray
     return log_suite_mean(log_new, mean) - log_suite_mean(log_old, mean)
 
 
-def _power_warnings(n_deals: int, alternative: str, tables: list[_Deals]) -> tuple[str, ...]:
+def _power_warnings(n_assignments: int, alternative: str, tables: list[_Assignments]) -> tuple[str, ...]:
     """A test whose smallest possible p-value exceeds 5 % cannot find anything."""
     sides = 2 if alternative == "two-sided" else 1
     needed = next(m for m in itertools.count(1) if sides / math.comb(2 * m, m) ** len(tables) <= 0.05)
-    return advice.coarse_p_value(sides / n_deals, f"{needed} binaries of each system per benchmark")
+    return advice.coarse_p_value(sides / n_assignments, f"{needed} binaries of each system per benchmark")

@@ -99,8 +99,8 @@ def without_blocks(
     The mean of a population is moved only by how its blocks are mixed otherwise than those of all populations together:
     ``mean - sum (w_gn - w_n) a_n`` with the shares w of block n, and a from least squares of ``y = group + block``
     (Montgomery, Design and Analysis of Experiments, section 4.1; the adjusted means of an unbalanced two-way layout).
-    One population, and two that were dealt in the same way, keep their means, so what blocks add costs these nothing;
-    for two that were not, the variance that adjusting adds to the difference of means is charged to both.
+    One population, and two that were assigned in the same way, keep their means, so what blocks add costs these
+    nothing; for two that were not, the variance that adjusting adds to the difference of means is charged to both.
     """
     y, unit, block, names = read_blocks(values, units, blocks, scale=scale)
     if len(groups) != y.size:

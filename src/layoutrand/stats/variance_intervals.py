@@ -187,7 +187,7 @@ def variance_test(
     Notes
     -----
     f: F has (r_n - 1, r_n (r_{n-1} - 1)) degrees of freedom when binaries do not differ.  permutation: the means of
-    the executions are dealt anew to the binaries, keeping how many each has; ``p = (count + 1) / (M + 1)``.
+    the executions are assigned anew to the binaries, keeping how many each has; ``p = (count + 1) / (M + 1)``.
     Unbalanced F is that of the one-way analysis of variance of the executions' means.
 
     With blocks the permutation test stays exact whatever blocks add to their executions, and however binaries are

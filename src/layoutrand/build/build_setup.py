@@ -41,7 +41,7 @@ class LinkingNodes(Protocol):
 
 
 @dataclass(frozen=True)
-class Site:
+class BuildSetup:
     """Where and with what everything is built; layouts are linked on ``nodes`` where there are some."""
 
     config: Config
@@ -55,17 +55,17 @@ class Site:
 
 
 @contextmanager
-def threads(site: Site, workers: int) -> Iterator[ThreadPoolExecutor]:
+def threads(setup: BuildSetup, workers: int) -> Iterator[ThreadPoolExecutor]:
     """Threads whose builds end at once when the main thread is interrupted, instead of being waited for."""
     pool = ThreadPoolExecutor(workers)
     with prompt_interrupts():
         try:
             yield pool
         except BaseException:
-            site.runner.stop()
-            site.origins.stop()
-            if site.nodes is not None:
-                site.nodes.stop()
+            setup.runner.stop()
+            setup.origins.stop()
+            if setup.nodes is not None:
+                setup.nodes.stop()
             pool.shutdown(cancel_futures=True)
             raise
         pool.shutdown()

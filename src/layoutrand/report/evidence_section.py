@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 from typing import Final
 
 from layoutrand.analysis.analyse import AnalysisReport
-from layoutrand.analysis.basis import (
-    SystemBasis,
-    basis,
+from layoutrand.analysis.compare import Comparison
+from layoutrand.analysis.evidence import (
+    SystemEvidence,
+    evidence,
     left_out_words,
     node_words,
     policy_words,
     round_words,
     seed_words,
 )
-from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import explanations, summary, whereabouts
 from layoutrand.model import BinaryName, Context
@@ -55,7 +55,7 @@ def head(
     n_disturbed, where = sum(row.disturbed for row in disturbed), whereabouts(disturbed, "numbers")
     return [
         ("Project", experiment.project), ("Host", experiment.hostname),
-        *([("Nodes", node_words(nodes))] if (nodes := basis(selection).nodes) else []), *facts,
+        *([("Nodes", node_words(nodes))] if (nodes := evidence(selection).nodes) else []), *facts,
         ("Layout policy", policy_words(json.loads(experiment.policy))),
         ("Executions", f"{len(selection.executions)}, of which {len(selection.failures)} failed"),
         ("Disturbed executions", f"{n_disturbed} ({where})" if n_disturbed else "0"),
@@ -135,7 +135,7 @@ def problems(selection: Selection, lines: Sequence[str]) -> list[Chapter]:
 
 def _rests_on(selection: Selection) -> Chapter:
     """Counts of each system, and what was left out."""
-    found = basis(selection)
+    found = evidence(selection)
     rows = [
         (
             row.system, _binaries(row),
@@ -146,14 +146,14 @@ def _rests_on(selection: Selection) -> Chapter:
     columns = ("system", "seeds or binaries", "executions", "failed", "binaries not built", "capture")
     left = [f"Left out: {left_out_words(found)}."]
     return Chapter(
-        "basis",
+        "evidence",
         "What the numbers rest on",
         left,
         tables=[Table("Counts, controls included", columns, rows, is_text=True)],
     )
 
 
-def _binaries(row: SystemBasis) -> str:
+def _binaries(row: SystemEvidence) -> str:
     rounds = round_words(row.others) if row.one_layout else ""
     if rounds:
         return f"one layout, {rounds}"

@@ -1,4 +1,4 @@
-"""The stage of one execution: its fresh directories, its command with the instrument in front, its environment."""
+"""What one execution is given: a fresh sandbox, its command with the instrument in front, its environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from layoutrand.execute.images import Images
 from layoutrand.execute.measure import Command
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.working_conditions import conditions_of
-from layoutrand.execute.workplace import Room, Workplace
+from layoutrand.execute.workplace import Sandbox, Workplace
 from layoutrand.instruments import perf_stat
 from layoutrand.instruments.cachegrind import command_prefix
 from layoutrand.instruments.counters import make_fifo
@@ -26,7 +26,7 @@ CACHEGRIND_SLOWDOWN: Final = 50
 
 
 @dataclass(frozen=True)
-class Stage:
+class ExecutionSetup:
     """Where executions happen, the images that they happen in, and the proofs of JDKs in their layouts."""
 
     workplace: Workplace
@@ -34,67 +34,67 @@ class Stage:
     jdks: JdkProofs
 
     @classmethod
-    def of(cls, request: RunRequest, workplace: Workplace, say: Callable[[str], None]) -> Stage:
-        """The stage of one call: nothing is made or proved yet."""
+    def of(cls, request: RunRequest, workplace: Workplace, say: Callable[[str], None]) -> ExecutionSetup:
+        """That of one call: nothing is made or proved yet."""
         images = Images(request.config, request.project, request.origins, say)
         return cls(workplace, images, JdkProofs(request.config, request.project, request.jvms))
 
 
-def command_of(plan: RunPlan, slot: Slot, room: Room, padding: int | None) -> Command:
-    """What starts the slot's program in the room; ``padding`` is the size of an environment variable, None for none."""
+def command_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None) -> Command:
+    """What starts the slot's program there; ``padding`` is the size of an environment variable, None for none."""
     benchmark = plan.benchmarks[slot.benchmark]
-    places = _places(plan, slot, room)
+    places = _places(plan, slot, sandbox)
     argv = commands.arguments(benchmark.command, places)
     timeout_s = benchmark.timeout_s
     if slot.instrument == CACHEGRIND:
-        argv = command_prefix(str(plan.valgrind), str(room.profile), str(room.profile_log)) + argv
+        argv = command_prefix(str(plan.valgrind), str(sandbox.profile), str(sandbox.profile_log)) + argv
         timeout_s *= CACHEGRIND_SLOWDOWN
     elif slot.instrument == PERF:
-        make_fifo(room.counts_control)
+        make_fifo(sandbox.counts_control)
         events = benchmark.metric.counters
-        argv = perf_stat.command_prefix(str(plan.perf), events, str(room.counts), str(room.counts_control)) + argv
+        argv = perf_stat.command_prefix(str(plan.perf), events, str(sandbox.counts), str(sandbox.counts_control)) + argv
     return Command(
-        argv=argv, env=_loader(plan, room) | commands.environment(benchmark.env, places, padding), cwd=room.cwd,
+        argv=argv, env=_loader(plan, sandbox) | commands.environment(benchmark.env, places, padding), cwd=sandbox.cwd,
         stdin=None if benchmark.stdin is None else plan.request.project / benchmark.stdin,
-        stdout=room.stdout, stderr=room.stderr, timeout_s=timeout_s,
+        stdout=sandbox.stdout, stderr=sandbox.stderr, timeout_s=timeout_s,
         aslr=plan.request.config.run.aslr == "on",
         merge_output=benchmark.merge_output and slot.instrument == NATIVE,  # the others have messages of their own
         conditions=conditions_of(plan.request.config, plan.placement, slot, benchmark),
     )  # fmt: skip
 
 
-def make_room(plan: RunPlan, slot: Slot, stage: Stage) -> Room:
-    """A new room for one execution, with the image of its layout where there is one."""
+def make_sandbox(plan: RunPlan, slot: Slot, setup: ExecutionSetup) -> Sandbox:
+    """A new sandbox for one execution, with the image of its layout where there is one."""
     artefacts, benchmark = plan.placed(slot), plan.benchmarks[slot.benchmark]
     files = [plan.request.project / name for name in benchmark.files]
     while True:
-        room = stage.workplace.prepare(plan.files(slot), files)
-        write_files(room.cwd, benchmark.written_anew())
-        places = _places(plan, slot, room)
-        plain = _loader(plan, room) | commands.environment({}, places, None)
-        if stage.images.furnish(room, slot.system, artefacts, stage.workplace, plain):
+        sandbox = setup.workplace.prepare(plan.files(slot), files)
+        write_files(sandbox.cwd, benchmark.written_anew())
+        places = _places(plan, slot, sandbox)
+        plain = _loader(plan, sandbox) | commands.environment({}, places, None)
+        if setup.images.furnish(sandbox, slot.system, artefacts, setup.workplace, plain):
             continue
-        if not stage.jdks.prove(slot, plan.binary(slot), commands.arguments(benchmark.command, places), room.cwd):
-            return room
+        if not setup.jdks.prove(slot, plan.binary(slot), commands.arguments(benchmark.command, places), sandbox.cwd):
+            return sandbox
 
 
-def _places(plan: RunPlan, slot: Slot, room: Room) -> commands.Places:
-    artefact = room.bin / plan.binary(slot).artefact
+def _places(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> commands.Places:
+    artefact = sandbox.bin / plan.binary(slot).artefact
     return commands.Places(
         artefact=str(artefact), artefact_dir=str(artefact.parent), project=str(plan.request.project.resolve()),
-        home=str(Path.home()), tmp=str(room.tmp), prebuilt=_home(plan, slot, room),
-        args=plan.args(slot, str(room.bin / OWN_FILE)),
+        home=str(Path.home()), tmp=str(sandbox.tmp), prebuilt=_home(plan, slot, sandbox),
+        args=plan.args(slot, str(sandbox.bin / OWN_FILE)),
     )  # fmt: skip
 
 
-def _home(plan: RunPlan, slot: Slot, room: Room) -> str:
+def _home(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> str:
     if plan.request.config.build.image is not None:
-        return str(room.home)
+        return str(sandbox.home)
     folder = plan.request.config.systems[slot.system].prebuilt
     return "" if folder is None else str((plan.request.project / folder).resolve())
 
 
-def _loader(plan: RunPlan, room: Room) -> dict[str, str]:
+def _loader(plan: RunPlan, sandbox: Sandbox) -> dict[str, str]:
     """How the dynamic linker finds artefacts that others need: the build's tree, where they were linked, is gone."""
-    folders = [str(room.bin / folder) for folder in plan.libraries]
+    folders = [str(sandbox.bin / folder) for folder in plan.libraries]
     return {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}

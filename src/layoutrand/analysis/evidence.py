@@ -13,7 +13,7 @@ from layoutrand.model import BinaryName
 
 
 @dataclass(frozen=True)
-class SystemBasis:
+class SystemEvidence:
     """Of one system: its seeds as the command line takes them, and how much of it there is.
 
     ``others`` names what has no seed: imported binaries, or rounds of a prebuilt system, which has ``one_layout``.
@@ -31,13 +31,13 @@ class SystemBasis:
 
 
 @dataclass(frozen=True)
-class Basis:
+class Evidence:
     """Of a selection; ``policy`` and what follows it are None for imported results, which do not tell.
 
     ``nodes`` are those of a cluster that executed it, none where it was executed at home.
     """
 
-    systems: tuple[SystemBasis, ...]
+    systems: tuple[SystemEvidence, ...]
     left_out: tuple[str, ...]
     project: str | None
     host: str | None
@@ -47,14 +47,14 @@ class Basis:
     nodes: tuple[str, ...] = ()
 
 
-def basis(selection: Selection, systems: Collection[str] = ()) -> Basis:
+def evidence(selection: Selection, systems: Collection[str] = ()) -> Evidence:
     """What a selection consists of, of these systems or all; counts are of all its executions, controls included."""
     names = dict.fromkeys(sample.system for sample in selection.samples)
     names |= dict.fromkeys(e.system for e in selection.failures)
     rows = tuple(_of_system(selection, name) for name in names if not systems or name in systems)
     experiment = selection.experiment
     own = not selection.sources
-    return Basis(
+    return Evidence(
         systems=rows, left_out=selection.left_out,
         project=experiment.project if own else None, host=experiment.hostname if own else None,
         policy=json.loads(experiment.policy) if own else None,
@@ -64,7 +64,7 @@ def basis(selection: Selection, systems: Collection[str] = ()) -> Basis:
     )  # fmt: skip
 
 
-def _of_system(selection: Selection, name: str) -> SystemBasis:
+def _of_system(selection: Selection, name: str) -> SystemEvidence:
     binaries = dict.fromkeys(
         binary for sample in selection.samples if sample.system == name for binary, _ in sample.binaries
     )
@@ -72,7 +72,7 @@ def _of_system(selection: Selection, name: str) -> SystemBasis:
     executions = [e for e in selection.executions if e.system == name]
     failed = [e for e in selection.failures if e.system == name]
     counted = len(executions) if executions else _measured(selection, name)
-    return SystemBasis(
+    return SystemEvidence(
         system=name, seeds=format_seeds(seeds) if seeds else "", n_seeds=len(seeds),
         others=tuple(str(binary) for binary in binaries if not isinstance(binary, int)),
         n_executions=counted, n_failed=len(failed),
@@ -129,8 +129,8 @@ def policy_words(policy: dict[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def sentences(of: Basis) -> list[str]:
-    """The basis in words, one sentence for each system and one for what they share."""
+def sentences(of: Evidence) -> list[str]:
+    """The evidence in words, one sentence for each system and one for what they share."""
     lines = []
     for row in of.systems:
         names = f"seeds {row.seeds} ({row.n_seeds})" if row.n_seeds else "no seeds"
@@ -150,7 +150,7 @@ def sentences(of: Basis) -> list[str]:
     return lines
 
 
-def left_out_words(of: Basis) -> str:
+def left_out_words(of: Evidence) -> str:
     """What was left out, for a place that says so already."""
     return "; ".join(line.replace("left out ", "", 1) for line in of.left_out) or "nothing"
 
@@ -163,7 +163,7 @@ def _words(randomise: Any) -> str:
     return str(randomise)
 
 
-def basis_json(of: Basis) -> dict[str, Any]:
+def evidence_json(of: Evidence) -> dict[str, Any]:
     """As JSON values; null for what imported results do not tell."""
     return {
         "project": of.project, "host": of.host, "layout_policy": of.policy, "randomise": of.randomise,
