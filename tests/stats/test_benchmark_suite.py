@@ -11,6 +11,7 @@ from scipy import stats as scipy_stats
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
 from stats.scipy_generator import seeded
+from warningkit import said
 
 MEANS = {"geometric": scipy_stats.gmean, "arithmetic": np.mean, "harmonic": scipy_stats.hmean}
 
@@ -147,7 +148,7 @@ def test_only_common_benchmarks_are_compared_and_the_others_are_named():
     a, b = _suite(1), _suite(2)
     found = stats.suite_ratio({**a, "only old": [1.0, 2.0]}, {**b, "x": [1.0, 2.0], "y": [1.0, 2.0]})
 
-    assert found.warnings == (
+    assert said(found.warnings) == (
         "1 of 7 benchmarks left out because only the baseline has them: only old; run them on the other system too",
         "2 of 8 benchmarks left out because only the candidate has them: x, y; run them on the other system too",
     )
@@ -158,7 +159,7 @@ def test_warnings_name_the_benchmark_with_the_fewest_binaries():
     a, b = _suite(1), _suite(2)
     found = stats.suite_ratio({**a, "b3": a["b3"][:3]}, b)
 
-    assert found.warnings == (
+    assert said(found.warnings) == (
         "3 binaries of b3 (baseline) hardly support an interval: 2 more would make 5, the fewest that do",
     )
 
@@ -168,7 +169,7 @@ def test_one_binary_anywhere_leaves_no_bounds(method):
     found = stats.suite_ratio({"a": [[1.0, 2.0]]}, {"a": [[1.0, 2.5]]}, method=method)
 
     assert (found.low, found.high) == (-math.inf, math.inf)
-    assert "1 binary of a (baseline) cannot show" in found.warnings[0]
+    assert "1 binary of a (baseline) cannot show" in said(found.warnings)[0]
 
 
 def test_constant_benchmarks_are_named():
@@ -176,7 +177,7 @@ def test_constant_benchmarks_are_named():
         {"a": [1.0] * 5, "b": [1.0, 2.0, 3.0, 2.0, 1.0]}, {"a": [2.0] * 5, "b": [2.0, 2.0, 3.0, 1.0, 2.0]}
     )
 
-    assert found.warnings[0].startswith("all binaries of a (baseline), a (candidate) have exactly the same mean")
+    assert said(found.warnings)[0].startswith("all binaries of a (baseline), a (candidate) have exactly the same mean")
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_constant_benchmarks_are_named():
 )
 def test_messages(a, b, arguments, message):
     if "1 binary" in message:
-        assert message in stats.suite_ratio(a, b, **{**arguments, "method": "log-t"}).warnings[0]
+        assert message in said(stats.suite_ratio(a, b, **{**arguments, "method": "log-t"}).warnings)[0]
         return
     with pytest.raises(AnalysisError) as error:
         stats.suite_ratio(a, b, **arguments)

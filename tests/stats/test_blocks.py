@@ -13,6 +13,7 @@ from statsmodels.formula.api import ols
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from warningkit import said
 
 GRAFTS = [
     [90.3, 89.2, 98.2, 93.9, 87.4, 97.9],
@@ -158,7 +159,7 @@ def test_messages(values, blocks, options, message):
 
 def test_few_degrees_of_freedom_are_said():
     found = stats.block_effects([1.0, 1.1, 1.2], ["a", "a", "b"], units=[0, 0, 0])
-    assert "1 degree of freedom" in found.warnings[0]
+    assert "1 degree of freedom" in said(found.warnings)[0]
 
 
 def simulated(rng, *, sd, is_stock_there):

@@ -10,6 +10,7 @@ from scipy.stats import t as t_distribution
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from warningkit import said
 
 
 def _interval(low, high, centre=None):
@@ -104,7 +105,7 @@ def test_a_ratio_on_the_edge_is_never_decided():
     found = stats.binaries_to_decide(_interval(0.98, 1.0, 0.99), 0.01, n_binaries=10)
 
     assert (found.verdict, found.n_binaries, found.n_more) == ("undecided", None, None)
-    assert found.warnings == (
+    assert said(found.warnings) == (
         "the ratio 0.99 is too close to 0.99 for 100000 binaries to decide; a larger threshold would",
     )
 
@@ -114,7 +115,7 @@ def test_no_forecast_without_bounds(low, high, n):
     found = stats.binaries_to_decide(_interval(low, high, 1.0), n_binaries=n)
 
     assert found.n_more is None
-    assert "allows no forecast; measure 5 or more first" in found.warnings[0]
+    assert "allows no forecast; measure 5 or more first" in said(found.warnings)[0]
 
 
 def test_intervals_that_reach_zero_shrink_on_the_linear_scale():

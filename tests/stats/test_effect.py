@@ -10,6 +10,7 @@ from scipy import stats as scipy_stats
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from warningkit import said
 
 
 def _mcf(seed=1, layout_sd=1.6, noise=0.3, shift=6.8, n=30):
@@ -83,7 +84,7 @@ def test_a_default_without_noise_makes_any_variation_certain():
 def test_few_executions_of_the_default_warn_by_their_name():
     found = stats.layout_effect([1.0, 1.1, 0.9], [2.0, 2.1, 2.2, 2.0, 2.0])
 
-    assert found.warnings == (
+    assert said(found.warnings) == (
         "3 executions of the default layout hardly support an interval: 2 more would make 5, the fewest that do",
     )
 

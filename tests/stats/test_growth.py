@@ -9,6 +9,7 @@ import pytest
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from warningkit import said
 
 
 def _measure(width):
@@ -21,7 +22,7 @@ def test_the_table_of_the_paper():
 
     found = stats.grow_sample(_measure(lambda m: widths.get(m, 0.02)), 0.015)
 
-    assert (found.count, found.is_reached, found.warnings) == (16, True, ())
+    assert (found.count, found.is_reached, said(found.warnings)) == (16, True, ())
     assert [count for count, _ in found.steps] == list(range(3, 17))
     assert found.interval.high == 1.0149
 
@@ -49,7 +50,7 @@ def test_giving_up_says_about_how_many_would_do():
     found = stats.grow_sample(_measure(lambda m: 1 / math.sqrt(m)), 0.1, limit=25)
 
     assert (found.count, found.is_reached) == (25, False)
-    assert found.warnings == (
+    assert said(found.warnings) == (
         "with 25 measurements the interval is 0.2 wide instead of 0.1; about 100 measurements would do",
     )
 
@@ -57,7 +58,7 @@ def test_giving_up_says_about_how_many_would_do():
 def test_giving_up_without_bounds():
     found = stats.grow_sample(_measure(lambda _: math.inf), 0.1, limit=3)
 
-    assert found.warnings == (
+    assert said(found.warnings) == (
         "with 3 measurements the interval is inf wide instead of 0.1; more than 3 measurements are needed to bound it",
     )
 

@@ -13,6 +13,7 @@ from layoutrand import stats
 from layoutrand.errors import AnalysisError
 from stats.papers import BOOTSTRAP, KALIBERA, OLD, THREE_LEVEL, TWO_LEVEL
 from stats.scipy_generator import seeded
+from warningkit import said
 
 METHODS = ("t", "normal", "bootstrap", "bca", "bootstrap-t")
 
@@ -144,7 +145,7 @@ def test_an_unbounded_harmonic_mean_says_infinity_not_a_negative_number():
     found = stats.mean_interval([1.0, 100.0], statistic="harmonic")
 
     assert (found.low, found.high) == (pytest.approx(0.14718, abs=1e-5), math.inf)
-    assert "several times the 2 binaries would bound it" in found.warnings[0]
+    assert "several times the 2 binaries would bound it" in said(found.warnings)[0]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -153,7 +154,7 @@ def test_one_binary_has_no_bounds_and_says_how_many_more(method, data):
     found = stats.mean_interval(data, method=method)
 
     assert (found.low, found.high) == (-math.inf, math.inf)
-    assert found.warnings == (
+    assert said(found.warnings) == (
         (
             "1 binary cannot show how much binaries differ, so the interval has no bounds; "
             "at least 1 more is needed, and 4 more for a usable interval"
@@ -181,7 +182,7 @@ def test_one_binary_has_no_bounds_and_says_how_many_more(method, data):
     ],
 )
 def test_warnings_carry_the_count_that_would_cure_them(n, method, warnings):
-    assert stats.mean_interval(_sample(n), method=method, n_resamples=100).warnings == warnings
+    assert said(stats.mean_interval(_sample(n), method=method, n_resamples=100).warnings) == warnings
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -191,14 +192,14 @@ def test_constant_data_give_an_interval_without_width_and_a_warning(method, valu
 
     assert (found.centre, found.low, found.high) == (value, value, value)
     assert found.relative_half_width == 0
-    assert any("all binaries have exactly the same mean" in warning for warning in found.warnings)
+    assert any("all binaries have exactly the same mean" in warning for warning in said(found.warnings))
 
 
 def test_bootstrap_t_with_three_binaries_may_have_infinite_bounds_and_says_so():
     found = stats.mean_interval([1.0, 2.0, 4.0], method="bootstrap-t", n_resamples=1000)
 
     assert (found.low, found.high) == (-math.inf, math.inf)
-    assert "drew the same binary every time" in found.warnings[0]
+    assert "drew the same binary every time" in said(found.warnings)[0]
 
 
 def test_percentile_of_1000_replicates_are_numbers_25_and_974():

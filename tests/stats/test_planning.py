@@ -11,6 +11,7 @@ import pytest
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
 from stats.papers import ISMM_TABLE_5, KALIBERA, THREE_LEVEL, TWO_LEVEL
+from warningkit import said
 
 
 @pytest.mark.parametrize("benchmark", ISMM_TABLE_5)
@@ -162,7 +163,7 @@ def test_a_small_budget_trades_iterations_for_binaries_and_warns():
     found = stats.plan(TWO_LEVEL, (1, 10), budget=50)
 
     assert found.chosen.counts[-1] >= 2
-    assert found.warnings[0] == (
+    assert said(found.warnings)[0] == (
         f"{found.chosen.counts[-1]} binaries within the budget hardly support an interval: "
         f"{5 - found.chosen.counts[-1]} more would make 5, the fewest that do"
     )
@@ -174,8 +175,8 @@ def test_budget_and_precision_together():
 
     assert enough.chosen == stats.plan(TWO_LEVEL, (1, 10), half_width=0.1).chosen
     assert short.chosen == stats.plan(TWO_LEVEL, (1, 10), budget=1000).chosen
-    assert short.warnings[0].startswith("a relative half-width of 0.01 needs ")
-    assert "the budget of 1000 reaches 0.05" in short.warnings[0]
+    assert said(short.warnings)[0].startswith("a relative half-width of 0.01 needs ")
+    assert "the budget of 1000 reaches 0.05" in said(short.warnings)[0]
 
 
 def test_plan_when_binaries_do_not_differ():
@@ -186,7 +187,7 @@ def test_plan_when_binaries_do_not_differ():
 
     assert 3 in found.collapsed
     assert found.chosen.counts[1] == 1
-    assert found.warnings[0].startswith("binaries do not differ measurably (T^2 of level 3 is not above 0)")
+    assert said(found.warnings)[0].startswith("binaries do not differ measurably (T^2 of level 3 is not above 0)")
 
 
 def test_plan_with_levels_that_were_not_repeated():
@@ -195,7 +196,7 @@ def test_plan_with_levels_that_were_not_repeated():
 
     assert found.chosen.counts[:2] == (1, 1)
     assert found.collapsed == (1, 2)
-    assert [warning[:26] for warning in found.warnings] == [
+    assert [warning[:26] for warning in said(found.warnings)] == [
         *["level 1 was not repeated in", "level 2 was not repeated in"][:0],
         "level 1 was not repeated i",
         "level 2 was not repeated i",

@@ -13,6 +13,7 @@ from layoutrand import stats
 from layoutrand.errors import AnalysisError
 from stats.papers import NEW, OLD
 from stats.scipy_generator import seeded
+from warningkit import said
 
 METHODS = (
     "fieller",
@@ -248,7 +249,7 @@ def test_fieller_without_bounds_says_so_and_how_many_binaries_would_bound_it():
 
     assert found.centre == 4.0 / 1.25
     assert (found.low, found.high) == (-math.inf, math.inf)
-    assert found.warnings[0] == (
+    assert said(found.warnings)[0] == (
         "the baseline's mean does not differ significantly from zero at this confidence, so the ratio has no bounds "
         "(Fieller); about 6 more binaries (10 in all) would bound it"
     )
@@ -266,7 +267,7 @@ def test_bootstrap_ratio_refuses_a_denominator_that_crosses_zero():
     found = stats.ratio_interval([1.0, -1.0, 2.0], [3.0, 4.0, 5.0], method="bootstrap", n_resamples=1000)
 
     assert (found.low, found.high) == (-math.inf, math.inf)
-    assert "the baseline's mean reaches or crosses 0 in" in found.warnings[0]
+    assert "the baseline's mean reaches or crosses 0 in" in said(found.warnings)[0]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -276,7 +277,7 @@ def test_one_binary_on_either_side_has_no_bounds(method):
     found = stats.ratio_interval(single, single if is_paired else several, method=method)
 
     assert (found.low, found.high) == (-math.inf, math.inf)
-    assert found.warnings[0] == (
+    assert said(found.warnings)[0] == (
         "1 binary of the baseline cannot show how much binaries differ, so the interval has no bounds; "
         "at least 1 more is needed, and 4 more for a usable interval"
     )
@@ -288,7 +289,7 @@ def test_constant_data_give_a_ratio_without_width(method):
 
     assert [found.centre, found.low, found.high] == [found.centre] * 3
     assert found.centre == pytest.approx(0.75, rel=1e-15)
-    assert sum("exactly the same mean" in warning for warning in found.warnings) == 2
+    assert sum("exactly the same mean" in warning for warning in said(found.warnings)) == 2
 
 
 def test_default_is_fieller_on_binaries_means():

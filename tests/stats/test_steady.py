@@ -12,6 +12,7 @@ from statsmodels.tsa.stattools import acf
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from warningkit import said
 
 
 def _series(phi=0.0, n=300, seed=1):
@@ -81,7 +82,7 @@ def test_constant_series(value):
 
     assert found.values == (1.0, 0.0, 0.0, 0.0)
     assert found.p_value == 1.0
-    assert "all iterations take exactly the same time" in found.warnings[0]
+    assert "all iterations take exactly the same time" in said(found.warnings)[0]
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
@@ -93,7 +94,7 @@ def test_units_do_not_matter(scale):
 
 
 def test_short_series_warn():
-    assert stats.autocorrelation(_series(n=12)).warnings == (
+    assert said(stats.autocorrelation(_series(n=12)).warnings) == (
         "12 iterations say little about dependence: 8 more would make 20; the papers look at 300",
     )
 

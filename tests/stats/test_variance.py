@@ -9,9 +9,11 @@ import pytest
 
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
+from layoutrand.stats import advice
 from layoutrand.stats.levels import nested
 from layoutrand.stats.variance import collapsed, components_of, expectation_coefficients
 from stats.papers import KALIBERA, NEW, OLD, THREE_LEVEL, TWO_LEVEL
+from warningkit import said
 
 
 def test_worked_example_of_three_levels_with_its_negative_variance():
@@ -21,7 +23,7 @@ def test_worked_example_of_three_levels_with_its_negative_variance():
         counts=(2, 2, 3),
         is_balanced=True,
         mean=pytest.approx(6.5),
-        warnings=("3 binaries hardly support an interval: 2 more would make 5, the fewest that do",),
+        warnings=(advice.TooFew(3),),
     )
 
     assert stats.variance_components(THREE_LEVEL) == expected
@@ -146,7 +148,7 @@ def test_the_default_design_of_one_execution_and_one_iteration():
     assert found.biased == (None, None, pytest.approx(values.var(ddof=1)))
     assert found.unbiased == (None, None, pytest.approx(values.var(ddof=1)))
     assert found.relative_sd[:2] == (None, None)
-    assert found.warnings == (
+    assert said(found.warnings) == (
         (
             "level 1 was not repeated, so its variance is part of level 2's; "
             "at least 2 repetitions at level 1 would separate them"
@@ -180,7 +182,7 @@ def test_one_binary_has_no_top_variance_but_says_what_is_missing():
     found = stats.variance_components([[[1.0, 2.0], [3.0, 5.0]]])
 
     assert found.unbiased[2] is None
-    assert "at least 1 more is needed, and 4 more for a usable interval" in found.warnings[-1]
+    assert "at least 1 more is needed, and 4 more for a usable interval" in said(found.warnings)[-1]
 
 
 def test_constant_data_have_exactly_no_variance():

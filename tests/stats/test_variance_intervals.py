@@ -12,6 +12,7 @@ from layoutrand import stats
 from layoutrand.errors import AnalysisError
 from stats.papers import THREE_LEVEL, TWO_LEVEL
 from stats.scipy_generator import seeded
+from warningkit import said
 
 MODEL = stats.HierarchicalModel(mean=100.0, sds=(0.5, 1.0, 2.0), layout="normal")
 
@@ -110,10 +111,10 @@ def test_one_level_has_the_interval_of_its_variance():
 
 
 def test_few_binaries_warn_with_the_count_that_would_do():
-    assert stats.component_intervals(_data(counts=(8, 3, 3)), n_resamples=100)[0].warnings == (
+    assert said(stats.component_intervals(_data(counts=(8, 3, 3)), n_resamples=100)[0].warnings) == (
         "bootstrap intervals of variances are too narrow with 8 binaries: 12 more would make 20",
     )
-    assert stats.component_intervals(THREE_LEVEL, method="f")[0].warnings == (
+    assert said(stats.component_intervals(THREE_LEVEL, method="f")[0].warnings) == (
         "3 binaries hardly support an interval: 2 more would make 5, the fewest that do",
     )
 
@@ -207,7 +208,7 @@ def test_variance_test_of_extremes(method):
     certain = stats.variance_test(np.repeat(np.arange(5.0)[:, None], 3, axis=1), method=method, n_resamples=999)
 
     assert constant.p_value == 1.0
-    assert "exactly the same mean" in constant.warnings[0]
+    assert "exactly the same mean" in said(constant.warnings)[0]
     assert certain.p_value <= 0.001
     assert certain.statistic == math.inf
 

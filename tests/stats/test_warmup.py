@@ -9,6 +9,7 @@ from scipy import stats as scipy_stats
 from layoutrand import stats
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.warmup import level_changes
+from warningkit import said
 
 
 def _steady(n=300, seed=1, sd=1.0):
@@ -61,7 +62,7 @@ def test_suggestion_for_a_series_that_warms_up():
     assert min(found.p_values) >= 0.05
     assert found.n_iterations == 300
     assert all(8 in changes for changes in found.changes)
-    assert found.warnings == (
+    assert said(found.warnings) == (
         "a suggestion only: confirm it on the run-sequence plots of at least 3 executions before using it",
     )
 
@@ -96,7 +97,8 @@ def test_dependent_series_reach_no_independent_state(kind, series):
     assert found.independent is None, kind
     assert found.initialised == 0
     assert (
-        "no independent state within 300 iterations: take the same iteration from each execution" in found.warnings[-1]
+        "no independent state within 300 iterations: take the same iteration from each execution"
+        in said(found.warnings)[-1]
     )
 
 
@@ -143,7 +145,7 @@ def test_constant_series_and_exact_steps():
 def test_warnings_count_executions_and_iterations():
     found = stats.suggest_warmup(_steady(15))
 
-    assert found.warnings[1:3] == (
+    assert said(found.warnings)[1:3] == (
         "15 iterations say little about dependence: 5 more would make 20; the papers look at 300",
         "1 execution seen: 2 more would make 3",
     )

@@ -16,6 +16,7 @@ from layoutrand.config.schedule import NATIVE
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName, LayoutName
 from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components, with_lost
+from layoutrand.warning import sentences_of
 
 LEVELS: Final = ("binary", "execution", "iteration")
 
@@ -178,9 +179,14 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
     controls = {name: _control(own, name, data, means, confidence) for name in ("stock", "identity")}
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
     constant = sample.instrument != NATIVE and min(means) == max(means)
-    unsure = in_executions(interval.warnings) if sample.one_layout else interval.warnings
+    unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
     found = findings(own, data, names, interval, _started(sample, selection))
-    warnings = [*(() if constant else unsure), *missing(sample, selection), *own.warnings, *found.warnings]
+    warnings = [
+        *([] if constant else sentences_of(unsure)),
+        *missing(sample, selection),
+        *own.warnings,
+        *found.warnings,
+    ]
     nodes = sample_nodes(own, confidence)
     return Analysis(
         system=sample.system, benchmark=sample.benchmark, instrument=sample.instrument,
@@ -293,11 +299,6 @@ def missing(sample: Sample, selection: Selection) -> list[str]:
     if unbuilt:
         warnings.append(f"no binary of {', '.join(map(str, unbuilt))}: their build failed, so the sample lacks them")
     return warnings
-
-
-def in_executions(warnings: Sequence[str]) -> list[str]:
-    """Warnings of `layoutrand.stats`, whose top level is binaries, about a sample whose top level is executions."""
-    return [text.replace("binaries", "executions").replace("binary", "execution") for text in warnings]
 
 
 def _mean(executions: Executions) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from layoutrand.analysis.analyse import choose_metrics, in_executions, measurements, missing
+from layoutrand.analysis.analyse import choose_metrics, measurements, missing
 from layoutrand.analysis.blocking import APART, Freed, apart, freed_together, left_out_of_pairs, without
 from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.node_table import NodeTable, node_table
@@ -22,6 +22,7 @@ from layoutrand.stats import (
     Forecast,
     Interval,
     Pairing,
+    StatsWarning,
     binaries_to_decide,
     decide,
     mean_interval,
@@ -30,6 +31,7 @@ from layoutrand.stats import (
     single_binary_ratios,
     suite_ratio,
 )
+from layoutrand.warning import sentences_of
 
 UNDECIDED: Final = "undecided"
 INDEPENDENT: Final = (
@@ -243,7 +245,7 @@ def _ratio(pair: _Pair, selection: Selection, confidence: float, threshold: floa
     try:
         ratio = _unpaired(pair, confidence)
         verdict = decide(ratio, threshold, better=baseline.better)
-        warnings += _of_what_is_counted(ratio.warnings, baseline, candidate)
+        warnings += sentences_of(_of_what_is_counted(ratio.warnings, baseline, candidate))
     except AnalysisError as error:
         warnings.append(f"no ratio: {error}")
     paired, seeds = _by_seed(pair.matched, confidence)
@@ -265,16 +267,10 @@ def _ratio(pair: _Pair, selection: Selection, confidence: float, threshold: floa
     )  # fmt: skip
 
 
-def _of_what_is_counted(warnings: Sequence[str], baseline: Sample, candidate: Sample) -> list[str]:
-    """The warnings of a ratio in words for executions where they are about a system that has one layout alone."""
-    said = []
-    for text in warnings:
-        sides = [
-            side for side, which in ((baseline, "baseline"), (candidate, "candidate")) if f" of the {which}" in text
-        ]
-        fixed = all(side.one_layout for side in sides or (baseline, candidate))
-        said += in_executions([text]) if fixed else [text]
-    return said
+def _of_what_is_counted(warnings: Sequence[StatsWarning], baseline: Sample, candidate: Sample) -> list[StatsWarning]:
+    """The warnings of a ratio, of executions where they are about a system that has one layout alone."""
+    fixed = {"baseline": baseline.one_layout, "candidate": candidate.one_layout}
+    return [each.in_executions() if all(fixed[side] for side in each.sides or fixed) else each for each in warnings]
 
 
 def _one_binary(old: Any, new: Any) -> FiveNumberSummary | None:

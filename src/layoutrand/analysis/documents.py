@@ -21,6 +21,7 @@ from layoutrand.config.disturbance import Disturbed
 from layoutrand.execute.run_progress import Summary
 from layoutrand.model import Execution
 from layoutrand.stats import Interval
+from layoutrand.warning import sentences_of
 
 
 def run_document(summary: Summary) -> dict[str, Any]:
@@ -104,7 +105,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
             "ratio": suite.ratio.centre, **interval_json(suite.ratio), "p_value": suite.p_value,
             "verdict": suite.verdict, "n_benchmarks": suite.n_benchmarks,
             "paired": None if suite.paired is None else {"ratio": suite.paired.centre, **interval_json(suite.paired)},
-            "warnings": list(suite.ratio.warnings), **_suite_json(suite),
+            "warnings": sentences_of(suite.ratio.warnings), **_suite_json(suite),
         },
         "only_baseline": list(comparison.only_baseline), "only_candidate": list(comparison.only_candidate),
         "failures": [failure_json(execution) for execution in comparison.failures],
@@ -143,7 +144,7 @@ def _suite_json(suite: SuiteRatio) -> dict[str, Any]:
     return {
         "bootstrap": None if suite.bootstrap is None else {
             "ratio": suite.bootstrap.centre, **interval_json(suite.bootstrap),
-            "warnings": list(suite.bootstrap.warnings),
+            "warnings": sentences_of(suite.bootstrap.warnings),
         },
         "distribution": None if suite.distributions is None else {
             "unit": suite.unit, "baseline": vars(suite.distributions[0]), "candidate": vars(suite.distributions[1]),
@@ -163,7 +164,7 @@ def _sureness_json(pair: BenchmarkRatio) -> dict[str, Any]:
         "n_judged": None if sure is None else sure.n_judged,
         "one_binary": None if pair.one_binary is None else vars(pair.one_binary),
         "to_decide": None if forecast is None else {
-            "n_binaries": forecast.n_binaries, "n_more": forecast.n_more, "warnings": list(forecast.warnings),
+            "n_binaries": forecast.n_binaries, "n_more": forecast.n_more, "warnings": sentences_of(forecast.warnings),
         },
     }  # fmt: skip
 
@@ -252,7 +253,7 @@ def _findings_json(found: Findings | None) -> dict[str, Any]:
         "layout_relative_sd_interval": None if found.layout_sd is None else
         [finite(found.layout_sd.low), finite(found.layout_sd.high)],
         "intraclass_correlation": None if share is None else {
-            "value": share.centre, **interval_json(share), "warnings": list(share.warnings),
+            "value": share.centre, **interval_json(share), "warnings": sentences_of(share.warnings),
         },
         "layout_test": None if found.test is None else vars(found.test),
         "outliers": [{"seed": o.binary, "mean": o.mean, "score": o.score} for o in shape.outliers],

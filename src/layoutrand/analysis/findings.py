@@ -33,6 +33,7 @@ from layoutrand.stats import (
     with_lost,
 )
 from layoutrand.stats.levels import Nested
+from layoutrand.warning import sentences_of
 
 HALF_WIDTH: Final = 0.01
 """The precision of a mean that the binaries still needed are given for."""
@@ -202,7 +203,7 @@ def _layout(
             )
         except AnalysisError as error:
             return None, None, None, [f"whether layout matters cannot be tested: {error}"]
-        return share, LayoutTest(found.p_value, _finite(found.statistic), method), None, list(share.warnings)
+        return share, LayoutTest(found.p_value, _finite(found.statistic), method), None, sentences_of(share.warnings)
     stock = _noise(own)
     try:
         effect = layout_effect(stock, own.charged(means), confidence=confidence) if stock is not None else None

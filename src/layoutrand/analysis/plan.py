@@ -20,6 +20,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, Execution
 from layoutrand.stats import optimal_counts, plan, predict
 from layoutrand.text.quantities import SECONDS
+from layoutrand.warning import sentences_of
 
 HALF_WIDTHS: Final = (0.005, 0.01, 0.02)
 MOST_BINARIES: Final = 100_000
@@ -105,7 +106,7 @@ def _plan(  # noqa: PLR0913 - the parts of one question
     costs = _costs(sample, executions, link_s, levels)
     mean = fmean(value for _, runs in sample.binaries for run in runs for value in run)
     found = plan(data, [costs[level] for level in reversed(levels)], confidence=confidence)
-    components, warnings = found.unbiased, list(found.warnings)
+    components, warnings = found.unbiased, sentences_of(found.warnings)
     if sample.one_layout:
         warnings.append("it is prebuilt, in one layout: what is counted are its executions, one for each seed of a run")
     elif levels == ("binary",) and (noise := _noise_of_stock(own)) is not None:

@@ -19,6 +19,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.execute.iterations import warmups_of
 from layoutrand.model import Execution
 from layoutrand.stats import WarmupSuggestion, autocorrelation, dacapo_warmup, georges_warmup, suggest_warmup
+from layoutrand.warning import sentences_of
 
 MOST_EXECUTIONS: Final = 20
 """More would not help to see, and the tests are corrected for their number: they would see nothing any more."""
@@ -114,7 +115,7 @@ def _examine(
     warnings += [reason] if reason else []
     dropped = in_force
     if suggestion is not None:
-        warnings += suggestion.warnings
+        warnings += sentences_of(suggestion.warnings)
         best = suggestion.initialised if suggestion.independent is None else suggestion.independent
         dropped = in_force if best is None else best
     rest = durations[0][dropped:]

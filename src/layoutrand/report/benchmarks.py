@@ -16,6 +16,7 @@ from layoutrand.report.course import convergence, dependence, run_order
 from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.quantities import percent, quantity
+from layoutrand.warning import sentences_of
 
 _LEVEL_NAMES: Final = {
     "binary": "between binaries",
@@ -157,7 +158,7 @@ def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
         if analysis.n_binaries < 2 or analysis.mean.centre == 0:
             continue
         intervals = analysis.findings.relative_sds if analysis.findings is not None else ()
-        remarks += [line for interval in intervals if interval is not None for line in interval.warnings]
+        remarks += [line for each in intervals if each is not None for line in sentences_of(each.warnings)]
         for level, interval in zip(analysis.levels, intervals, strict=True):
             if level.relative_sd is None or interval is None:
                 continue

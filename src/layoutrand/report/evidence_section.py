@@ -22,6 +22,7 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import explanations, summary, whereabouts
 from layoutrand.model import BinaryName, Context
 from layoutrand.text.document import Chapter, Table
+from layoutrand.warning import sentences_of
 
 _MOST_LISTED: Final = 200
 _MOST_NAMED: Final = 4
@@ -93,7 +94,7 @@ def warnings(found: AnalysisReport, comparisons: Iterable[Comparison]) -> list[s
             for line in pair.warnings:
                 if line not in said:
                     about.setdefault(line, {})[f"{pair.benchmark} {name}"] = None
-        for line in result.suite.ratio.warnings if result.suite else ():
+        for line in sentences_of(result.suite.ratio.warnings) if result.suite else ():
             about.setdefault(line, {})[f"geometric mean {name}"] = None
     return [f"{_listing(list(names))}{line}" for line, names in about.items()]
 

@@ -1,7 +1,9 @@
 """Statistics of benchmarks that are repeated at several levels.
 
 A pure library: arrays in, frozen results out; numpy and scipy only; nothing is printed, read, written or warned
-about.  What a user should be told stands on the results as ``warnings``, a tuple of sentences.
+about.  What a user should be told stands on the results as ``warnings``, a tuple of
+`StatsWarning`: the class is the kind, the fields are its figures, and ``str()`` is the sentence.  The kinds are in
+``stats.advice`` and ``stats.series_advice``.
 
 Measurements are arrays with axes ``(binary, execution, iteration)``, highest level first; any number of levels;
 nested lists where the counts differ.  The statistical unit is the binary: measurements of one binary are averaged
@@ -55,6 +57,7 @@ from layoutrand.stats.screening import (
 from layoutrand.stats.serial import serial_test
 from layoutrand.stats.simulation import HierarchicalModel, published_models, simulate
 from layoutrand.stats.splitting import FactorSplit, split_factor
+from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.steady import Autocorrelation, autocorrelation, lag_points, reordered
 from layoutrand.stats.studies import CoverageRow, Rate, coverage_study
 from layoutrand.stats.unblocked import Unblocked, without_blocks
@@ -82,6 +85,7 @@ __all__ = [
     "SampleSize",
     "Screening",
     "ScreeningStep",
+    "StatsWarning",
     "TestResult",
     "Unblocked",
     "VarianceComponents",

@@ -21,6 +21,7 @@ from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.quantiles import t_quantile
 from layoutrand.stats.ratio import exponential, log_means, satterthwaite
 from layoutrand.stats.resample import replicate_means, resampling_plan
+from layoutrand.stats.stats_warning import Side, StatsWarning, WarningSubject
 
 SUITE_MEANS = ("geometric", "arithmetic", "harmonic")
 SUITE_METHODS = ("log-t", "bootstrap", "bootstrap-t", "paired-log-t")
@@ -44,7 +45,7 @@ class SuitePair:
     names: tuple[str, ...]
     baselines: tuple[Nested, ...]
     candidates: tuple[Nested, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
 
 def suite_ratio(
@@ -148,11 +149,12 @@ def pair_suites(baselines: Mapping[str, Measurements], candidates: Mapping[str, 
             f"no benchmark in common: the baseline has {', '.join(sorted(baselines)) or 'none'}, "
             f"the candidate {', '.join(sorted(candidates)) or 'none'}; run both systems on the same suite"
         )
-    warnings = []
-    for ours, theirs, who in ((baselines, candidates, "baseline"), (candidates, baselines, "candidate")):
+    warnings: list[StatsWarning] = []
+    sides: tuple[Side, Side] = ("baseline", "candidate")
+    for side, ours, theirs in zip(sides, (baselines, candidates), (candidates, baselines), strict=True):
         missing = sorted(set(ours) - set(theirs))
         if missing:
-            warnings.append(advice.left_out(missing, len(ours), who))
+            warnings.append(advice.LeftOut(tuple(missing), len(ours), side))
     return SuitePair(
         names=names,
         baselines=tuple(nested(baselines[name], name=f"baseline, {name}") for name in names),
@@ -299,19 +301,19 @@ def _replicates(
     return log_suite_mean(stacked, mean), np.asarray(total)
 
 
-def _suite_warnings(pair: SuitePair, fewest: int, *, is_percentile: bool) -> tuple[str, ...]:
+def _suite_warnings(pair: SuitePair, fewest: int, *, is_percentile: bool) -> tuple[StatsWarning, ...]:
     """Warnings of the worst benchmark: the one with the fewest binaries, and all without variation."""
+    sides: tuple[Side, Side] = ("baseline", "candidate")
     every = [
-        (name, who, sample)
-        for who, system in (("baseline", pair.baselines), ("candidate", pair.candidates))
+        (WarningSubject(side, name), sample)
+        for side, system in zip(sides, (pair.baselines, pair.candidates), strict=True)
         for name, sample in zip(pair.names, system, strict=True)
     ]
-    name, who, _ = next(entry for entry in every if entry[2].n_top == fewest)
-    what = f" of {name} ({who})"
+    worst = next(subject for subject, sample in every if sample.n_top == fewest)
     if fewest == 1:
-        return (advice.one_binary(what),)
-    warnings = (advice.few_for_percentile if is_percentile else advice.few_binaries)(fewest, what)
-    constant = [f"{name} ({who})" for name, who, sample in every if is_constant(sample.top_means)]
+        return (advice.Single(of=(worst,)),)
+    warnings = (advice.few_for_percentile if is_percentile else advice.few_binaries)(fewest, worst)
+    constant = tuple(subject for subject, sample in every if is_constant(sample.top_means))
     if constant:
-        warnings += (advice.no_variation(f" of {', '.join(constant)}"),)
+        warnings += (advice.NoVariation(of=constant),)
     return warnings

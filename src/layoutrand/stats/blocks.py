@@ -24,9 +24,9 @@ from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray, IntArray
 from layoutrand.stats.quantiles import f_tail, t_quantile, t_tail
 from layoutrand.stats.ratio import exponential
+from layoutrand.stats.stats_warning import StatsWarning, plural
 
 SCALES: Final = ("log", "linear")
-_ENOUGH: Final = 4
 """Degrees of freedom within binaries from which on these are preferred, whatever the others offer."""
 
 
@@ -70,7 +70,7 @@ class BlockEffects:
     share: float | None
     method: str
     scale: str
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
     def against_others(self, place: int) -> Interval:
         """The block against the (geometric) mean of the other blocks: its effect times k / (k - 1) for k blocks."""
@@ -141,7 +141,8 @@ def block_effects(
     within = fit_blocks(y, unit, block, len(names))
     apart = _between(y, unit, block, drawn, len(names))
     fit, method = within, "within"
-    if not within.usable or (within.degrees < _ENOUGH and apart is not None and apart.degrees > within.degrees):
+    few = within.degrees < advice.FEWEST_DEGREES
+    if not within.usable or (few and apart is not None and apart.degrees > within.degrees):
         if apart is None or not apart.usable:
             raise AnalysisError(
                 f"block effects: {len(names)} blocks cannot be compared: no binary was measured in several, and too "
@@ -159,7 +160,7 @@ def block_effects(
         statistic=f, degrees=(len(names) - 1, fit.degrees),
         p_value=0.0 if math.isinf(f) else f_tail(f, len(names) - 1, fit.degrees),
         between_sd=math.sqrt(between), share=_share(y, block, drawn, between, len(names)), method=method, scale=scale,
-        warnings=_few(fit.degrees),
+        warnings=advice.few_degrees(fit.degrees),
     )  # fmt: skip
 
 
@@ -179,7 +180,7 @@ def read_blocks(
         raise AnalysisError("block effects: some values are not above 0, but logarithms are taken; use scale 'linear'")
     block, names = numbered(blocks)
     if len(names) < 2:
-        raise AnalysisError(f"block effects: {advice.plural(len(names), 'block')}; at least 2 are needed to compare")
+        raise AnalysisError(f"block effects: {plural(len(names), 'block')}; at least 2 are needed to compare")
     return (np.log(y) if scale == "log" else y), numbered(units)[0], block, names
 
 
@@ -227,12 +228,3 @@ def _share(y: FloatArray, block: IntArray, groups: list[Hashable | None], betwee
         return None
     total = between + fit.error_variance
     return between / total if total > 0 else 0.0
-
-
-def _few(degrees: int) -> tuple[str, ...]:
-    if degrees >= _ENOUGH:
-        return ()
-    return (
-        f"what blocks add rests on {advice.plural(degrees, 'degree')} of freedom, so its intervals are wide; "
-        f"{advice.plural(_ENOUGH - degrees, 'execution')} more would help",
-    )

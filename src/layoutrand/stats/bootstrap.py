@@ -11,6 +11,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
 from layoutrand.stats.levels import FloatArray
 from layoutrand.stats.quantiles import normal_levels, normal_points
+from layoutrand.stats.stats_warning import StatsWarning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +20,7 @@ class Bounds:
 
     low: float
     high: float
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
 
 def check_resamples(n_resamples: int, confidence: float) -> None:
@@ -70,7 +71,7 @@ def bca_bounds(
         return Bounds(low=estimate, high=estimate, warnings=())
     if not 0 < below < 1:
         plain = percentile_bounds(replicates, confidence)
-        return Bounds(low=plain.low, high=plain.high, warnings=(advice.one_sided_replicates(),))
+        return Bounds(low=plain.low, high=plain.high, warnings=(advice.OneSidedReplicates(),))
     z0 = float(normal_points(np.array([below]))[0])
     influence = [(values.size - 1) * (values.mean() - values) / values.size for values in jackknifes]
     spread = sum(float((u**2).sum()) for u in influence)
@@ -98,5 +99,5 @@ def studentised_bounds(
         return Bounds(low=estimate, high=estimate, warnings=())
     low, high = estimate - tail.high * error, estimate - tail.low * error
     is_bounded = math.isfinite(low) and math.isfinite(high)
-    warnings = () if is_bounded else (advice.unstudentised(float((errors == 0).mean())),)
+    warnings = () if is_bounded else (advice.Unstudentised(float((errors == 0).mean())),)
     return Bounds(low=low, high=high, warnings=warnings)

@@ -21,6 +21,7 @@ from layoutrand.stats.quantiles import normal_tail, t_tail
 from layoutrand.stats.randomization import ALTERNATIVES, TestResult
 from layoutrand.stats.ranks import average_ranks, rank_sum_cdf, signed_rank_cdf
 from layoutrand.stats.ratio import log_means, satterthwaite
+from layoutrand.stats.stats_warning import StatsWarning, plural
 
 _MOST_EXACT = 40
 """Rank tests use the exact null distribution up to this many observations on each side, if there are no ties."""
@@ -71,7 +72,7 @@ def welch_test(
         statistic = difference / math.sqrt(sum(parts))
     else:
         statistic = math.copysign(math.inf, difference) if difference else 0.0
-        warnings += (advice.no_variation(),)
+        warnings += (advice.NoVariation(),)
     p_value = _p_value(statistic, satterthwaite(parts, (old.size, new.size)), alternative)
     return _result(statistic, p_value, alternative, f"Welch's t, {scale} scale", warnings)
 
@@ -107,7 +108,7 @@ def mann_whitney_test(baseline: Measurements, candidate: Measurements, *, altern
     statistic, p_value, how = rank_sum(old, new, alternative)
     smallest = (2 if alternative == "two-sided" else 1) / math.comb(old.size + new.size, new.size)
     needed = 4 if alternative == "two-sided" else 3
-    warnings = advice.coarse_p_value(smallest, f"{needed} binaries of each system")
+    warnings = advice.coarse_p_value(smallest, needed, "binaries")
     return _result(statistic, p_value, alternative, f"Mann-Whitney, {how}", warnings)
 
 
@@ -229,7 +230,7 @@ def suite_t_test(
         statistic = float(ratios.mean()) / math.sqrt(variance / ratios.size)
     else:
         statistic = math.copysign(math.inf, ratios[0]) if ratios[0] else 0.0
-        warnings += (advice.equal_ratios(),)
+        warnings += (advice.EqualRatios(),)
     p_value = _p_value(statistic, ratios.size - 1, alternative)
     return _result(statistic, p_value, alternative, "Student's t over benchmarks", warnings)
 
@@ -244,9 +245,9 @@ def _signed_rank(differences: FloatArray, alternative: str) -> tuple[float, floa
     return plus, sides[alternative]
 
 
-def _few_benchmarks(count: int, alternative: str) -> tuple[str, ...]:
+def _few_benchmarks(count: int, alternative: str) -> tuple[StatsWarning, ...]:
     sides, needed = (2, 6) if alternative == "two-sided" else (1, 5)
-    return advice.coarse_p_value(sides / 2**count, f"{needed} benchmarks")
+    return advice.coarse_p_value(sides / 2**count, needed, "benchmarks")
 
 
 def _positive_mean(mean: float, name: str) -> float:
@@ -258,7 +259,7 @@ def _positive_mean(mean: float, name: str) -> float:
 def _need_two(old: FloatArray, new: FloatArray, what: str) -> None:
     if min(old.size, new.size) < 2:
         raise AnalysisError(
-            f"{what}: {advice.plural(old.size)} of the baseline and {new.size} of the candidate; "
+            f"{what}: {plural(old.size)} of the baseline and {new.size} of the candidate; "
             "at least 2 of each are needed, better 5"
         )
 
@@ -269,7 +270,9 @@ def _p_value(statistic: float, degrees: float, alternative: str) -> float:
     return t_tail(statistic if alternative == "greater" else -statistic, degrees)
 
 
-def _result(statistic: float, p_value: float, alternative: str, method: str, warnings: tuple[str, ...]) -> TestResult:
+def _result(
+    statistic: float, p_value: float, alternative: str, method: str, warnings: tuple[StatsWarning, ...]
+) -> TestResult:
     return TestResult(
         statistic=statistic, p_value=p_value, alternative=alternative, method=method, n_resamples=0, warnings=warnings
     )

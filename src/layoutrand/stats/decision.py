@@ -10,6 +10,7 @@ from layoutrand.stats import advice
 from layoutrand.stats.checks import check_count, check_fraction, check_positive
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.quantiles import first_count, t_quantile
+from layoutrand.stats.stats_warning import StatsWarning
 
 Verdict: TypeAlias = Literal["faster", "slower", "equivalent", "undecided"]
 
@@ -36,7 +37,7 @@ class Forecast:
     verdict: Verdict
     n_binaries: int | None
     n_more: int | None
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
 
 def decide(interval: Interval, threshold: float = 0.0, *, better: Literal["less", "more"] = "less") -> Verdict:
@@ -105,7 +106,7 @@ def binaries_to_decide(interval: Interval, threshold: float = 0.0, *, n_binaries
     if verdict != "undecided":
         return Forecast(verdict=verdict, n_binaries=n_binaries, n_more=0, warnings=())
     if n_binaries < 2 or not math.isfinite(interval.high - interval.low):
-        return _unknown(advice.no_forecast(n_binaries))
+        return _unknown(advice.NoForecast(n_binaries))
     needed = first_count(
         lambda m: decide(_shrunk(interval, n_binaries, m), threshold) != "undecided",
         start=n_binaries,
@@ -113,7 +114,7 @@ def binaries_to_decide(interval: Interval, threshold: float = 0.0, *, n_binaries
     )
     if needed is None:
         edge = min((1 - threshold, 1 + threshold), key=lambda value: abs(value - interval.centre))
-        return _unknown(advice.too_close(interval.centre, edge, MOST_BINARIES))
+        return _unknown(advice.TooClose(interval.centre, edge, MOST_BINARIES))
     return Forecast(
         verdict=decide(_shrunk(interval, n_binaries, needed), threshold),
         n_binaries=needed,
@@ -164,7 +165,7 @@ def binaries_to_reach(interval: Interval, half_width: float = 0.01, *, n_binarie
     )
 
 
-def _unknown(warning: str) -> Forecast:
+def _unknown(warning: StatsWarning) -> Forecast:
     return Forecast(verdict="undecided", n_binaries=None, n_more=None, warnings=(warning,))
 
 

@@ -7,18 +7,18 @@ the noise of executions, and by how much does the mean over layouts differ from 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from layoutrand.errors import AnalysisError
-from layoutrand.stats import advice
 from layoutrand.stats.checks import check_confidence
 from layoutrand.stats.distribution import FiveNumberSummary, summarise
 from layoutrand.stats.interval import Interval, sample_variance
 from layoutrand.stats.levels import Measurements, Nested, nested
 from layoutrand.stats.quantiles import chi2_quantile, f_quantile, f_tail
 from layoutrand.stats.ratio import log_means, ratio_interval
+from layoutrand.stats.stats_warning import BASELINE, StatsWarning, plural
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class LayoutEffect:
     layout_sd_interval: Interval
     correlation: Interval
     p_value: float
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
     @property
     def layout_sd(self) -> float:
@@ -97,8 +97,8 @@ def layout_effect(default: Measurements, randomised: Measurements, *, confidence
         stock = Nested(values=stock.values, counts=stock.counts[:-1], lost=stock.lost)
     if stock.n_top < 2 or layouts.n_top < 2:
         raise AnalysisError(
-            f"layout effect: {advice.plural(stock.n_top, 'execution')} of the default layout and "
-            f"{advice.plural(layouts.n_top)} with randomised layouts; at least 2 of each are needed, better 5"
+            f"layout effect: {plural(stock.n_top, 'execution')} of the default layout and "
+            f"{plural(layouts.n_top)} with randomised layouts; at least 2 of each are needed, better 5"
         )
     shift = ratio_interval(stock, layouts, confidence=confidence, method="fieller-welch")
     executions = float(layouts.counts[-2].mean()) if stock.n_levels < layouts.n_levels else 1.0
@@ -117,15 +117,19 @@ def layout_effect(default: Measurements, randomised: Measurements, *, confidence
         ),
         correlation=_correlation(statistic, executions, (layouts.n_free, stock.n_free), confidence, shift.warnings),
         p_value=1.0 if variance == 0 else f_tail(statistic, layouts.n_free - 1, stock.n_free - 1),
-        warnings=tuple(
-            warning.replace("binaries of the baseline", "executions of the default layout")
-            for warning in shift.warnings
-        ),
+        warnings=tuple(map(_of_default_layout, shift.warnings)),
     )
 
 
+def _of_default_layout(warning: StatsWarning) -> StatsWarning:
+    """The same where it is about the baseline, which is executions of one layout here."""
+    if warning.of != (BASELINE,):
+        return warning
+    return replace(warning, of=(replace(BASELINE, is_default=True),), counted="execution")
+
+
 def _layout_sd(
-    variance: float, noise: float, counts: tuple[int, int], confidence: float, warnings: tuple[str, ...]
+    variance: float, noise: float, counts: tuple[int, int], confidence: float, warnings: tuple[StatsWarning, ...]
 ) -> Interval:
     degrees = (counts[0] - 1, counts[1] - 1)
     low, high = (
@@ -137,7 +141,7 @@ def _layout_sd(
 
 
 def _correlation(
-    statistic: float, executions: float, counts: tuple[int, int], confidence: float, warnings: tuple[str, ...]
+    statistic: float, executions: float, counts: tuple[int, int], confidence: float, warnings: tuple[StatsWarning, ...]
 ) -> Interval:
     tails = ((1 + confidence) / 2, (1 - confidence) / 2)
     points = [1.0, *(f_quantile(tail, counts[0] - 1, counts[1] - 1) for tail in tails)]

@@ -9,6 +9,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
 from layoutrand.stats.checks import check_count, check_positive
 from layoutrand.stats.interval import Interval
+from layoutrand.stats.stats_warning import StatsWarning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,7 @@ class SampleSize:
     interval: Interval
     steps: tuple[tuple[int, float], ...]
     is_reached: bool
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
 
 def grow_sample(
@@ -83,5 +84,5 @@ def grow_sample(
         interval=interval,
         steps=tuple(steps),
         is_reached=False,
-        warnings=(advice.still_wide(last, reached, wanted=width),),
+        warnings=(advice.StillWide(last, width=reached, wanted=width),),
     )

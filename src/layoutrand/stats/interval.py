@@ -15,6 +15,7 @@ from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.quantiles import normal_quantile, t_quantile
 from layoutrand.stats.resample import ResamplingPlan, replicate_means, resampling_plan, slot_means, sorted_draws
 from layoutrand.stats.statistic import Statistic, parse_statistic
+from layoutrand.stats.stats_warning import StatsWarning, WarningSubject
 
 MEAN_METHODS = ("t", "normal", "bootstrap", "bca", "bootstrap-t")
 
@@ -42,7 +43,7 @@ class Interval:
     high: float
     confidence: float
     method: str
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
     @property
     def half_width(self) -> float:
@@ -119,7 +120,7 @@ def mean_interval(
     scaled, exponent = nested(data).scaled()
     sample = wanted.forward(scaled)
     if sample.n_top == 1:
-        bounds = Bounds(low=-math.inf, high=math.inf, warnings=(advice.one_binary(),))
+        bounds = Bounds(low=-math.inf, high=math.inf, warnings=(advice.Single(),))
     elif method in ("t", "normal"):
         bounds = _asymptotic_bounds(sample, wanted, confidence=confidence, method=method)
     else:
@@ -128,7 +129,7 @@ def mean_interval(
         bounds = _bootstrap_bounds(sample, wanted, plan=plan, confidence=confidence, method=method)
     warnings = bounds.warnings
     if wanted.name == "harmonic" and math.isfinite(bounds.low) and bounds.low <= 0:
-        warnings += (advice.unbounded_harmonic(sample.n_top),)
+        warnings += (advice.UnboundedHarmonic(sample.n_top),)
     low, high = sorted((_back(bounds.low, wanted), _back(bounds.high, wanted)))
     return Interval(
         centre=math.ldexp(wanted.backward(wanted.of(sample)), exponent),
@@ -147,14 +148,16 @@ def _back(bound: float, statistic: Statistic) -> float:
     return statistic.backward(bound)
 
 
-def sample_warnings(sample: Nested, *, is_percentile: bool, what: str = "") -> tuple[str, ...]:
+def sample_warnings(
+    sample: Nested, *, is_percentile: bool, of: tuple[WarningSubject, ...] = ()
+) -> tuple[StatsWarning, ...]:
     """What the number of binaries and their spread give cause to say; one binary is the caller's business."""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[StatsWarning, ...] = ()
     if sample.n_top > 1:
         few = advice.few_for_percentile if is_percentile else advice.few_binaries
-        warnings += few(sample.n_top, what)
+        warnings += few(sample.n_top, *of)
         if is_constant(sample.top_means):
-            warnings += (advice.no_variation(what),)
+            warnings += (advice.NoVariation(of=of),)
     return warnings
 
 

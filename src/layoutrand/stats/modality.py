@@ -18,6 +18,7 @@ from layoutrand.stats import advice
 from layoutrand.stats.checks import check_count, check_positive, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray
 from layoutrand.stats.randomization import TestResult
+from layoutrand.stats.stats_warning import StatsWarning, plural
 from layoutrand.stats.streams import Stream
 from layoutrand.stats.univariate import Values, sample_of
 
@@ -72,14 +73,12 @@ def dip_test(values: Values, *, resolution: float | None = None, n_resamples: in
     sample = np.sort(sample_of(values, "dip test"))
     if sample.size < _FEWEST:
         raise AnalysisError(
-            f"dip test: {advice.plural(sample.size, 'value')} cannot show two peaks; at least {_FEWEST} are needed, "
-            "better 20"
+            f"dip test: {plural(sample.size, 'value')} cannot show two peaks; at least {_FEWEST} are needed, better 20"
         )
     if resolution is not None:
         check_positive(resolution, name="resolution")
     if sample[0] == sample[-1]:
-        warning = "all values are equal, so there is one peak of no width"
-        return _result(1 / (2 * sample.size), 1.0, 0, (warning,))
+        return _result(1 / (2 * sample.size), 1.0, 0, (advice.NoPeaks(),))
     spread = _spread(sample, resolution)
     observed = _dip_of_sorted((spread - spread[0]) / (spread[-1] - spread[0]))
     count = 0
@@ -90,7 +89,7 @@ def dip_test(values: Values, *, resolution: float | None = None, n_resamples: in
     return _result(observed, (count + 1) / (n_resamples + 1), n_resamples, ())
 
 
-def _result(statistic: float, p_value: float, n_resamples: int, warnings: tuple[str, ...]) -> TestResult:
+def _result(statistic: float, p_value: float, n_resamples: int, warnings: tuple[StatsWarning, ...]) -> TestResult:
     return TestResult(
         statistic=statistic, p_value=p_value, alternative="greater", method="dip test, simulated",
         n_resamples=n_resamples, warnings=warnings,

@@ -18,6 +18,7 @@ from layoutrand.stats.interval import Interval, is_constant, sample_variance
 from layoutrand.stats.levels import FloatArray, Measurements, nested
 from layoutrand.stats.quantiles import normal_quantile
 from layoutrand.stats.ratio import check_pairs, log_means, ratio_interval
+from layoutrand.stats.stats_warning import BASELINE, CANDIDATE, StatsWarning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ class Pairing:
     variance_reduction: float
     paired: Interval
     unpaired: Interval
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
 
 def pairing(baseline: Measurements, candidate: Measurements, *, confidence: float = 0.95) -> Pairing:
@@ -77,8 +78,9 @@ def pairing(baseline: Measurements, candidate: Measurements, *, confidence: floa
     apart = sample_variance(a) + sample_variance(b)
     reduction = 1 - sample_variance(b - a) / apart if apart > 0 else 0.0
     warnings = advice.few_binaries(a.size)
-    if is_constant(a) or is_constant(b):
-        warnings += (advice.no_variation(" of one system"),)
+    constant = tuple(subject for subject, values in ((BASELINE, a), (CANDIDATE, b)) if is_constant(values))
+    if constant:
+        warnings += (advice.NoVariation(of=constant),)
     return Pairing(
         n_binaries=a.size,
         correlation=_correlation(a - a.mean(), b - b.mean(), confidence),
@@ -93,9 +95,9 @@ def _correlation(a: FloatArray, b: FloatArray, confidence: float) -> Interval:
     norm = math.sqrt(float(a @ a)) * math.sqrt(float(b @ b))
     r = float(np.clip((a @ b) / norm, -1.0, 1.0)) if norm > 0 else 0.0
     low, high = -1.0, 1.0
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[StatsWarning, ...] = ()
     if a.size <= 3 or norm == 0:
-        warnings = (advice.few_seeds(a.size),)
+        warnings = (advice.NoCorrelation(a.size),)
     elif abs(r) < 1:
         half = normal_quantile(confidence) / math.sqrt(a.size - 3)
         low, high = math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)

@@ -17,6 +17,7 @@ from layoutrand.stats import advice
 from layoutrand.stats.checks import check_confidence, check_positive
 from layoutrand.stats.levels import Measurements, Nested, nested
 from layoutrand.stats.quantiles import first_count, t_quantile
+from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.variance import collapsed, components_of
 
 PREVIEW = (5, 10, 15, 20, 30, 50, 100)
@@ -72,7 +73,7 @@ class RepetitionPlan:
     unbiased: tuple[float, ...]
     collapsed: tuple[int, ...]
     confidence: float
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
 
 def optimal_counts(unbiased: Sequence[float | None], costs: Sequence[float]) -> tuple[int, ...]:
@@ -223,9 +224,9 @@ def plan(
     setting = _Setting(variances=variances, costs=tuple(costs), mean=sample.mean, confidence=confidence)
     chosen, warnings = _choose(setting, lower, half_width=half_width, budget=budget)
     if sample.n_levels in taken_out:
-        warnings += (advice.idle_top(sample.n_levels),)
+        warnings += (advice.IdleTop(sample.n_levels),)
     counts = tuple(reversed(sample.shape))
-    warnings += tuple(advice.unplanned_level(i) for i, count in enumerate(counts[:-1], start=1) if count == 1)
+    warnings += tuple(advice.UnplannedLevel(i) for i, count in enumerate(counts[:-1], start=1) if count == 1)
     preview = sorted({*PREVIEW, chosen.counts[-1]})
     return RepetitionPlan(
         chosen=chosen,
@@ -267,7 +268,7 @@ def _positive_components(sample: Nested) -> tuple[tuple[float, ...], tuple[int, 
 
 def _choose(
     setting: _Setting, lower: tuple[int, ...], *, half_width: float | None, budget: float | None
-) -> tuple[Prediction, tuple[str, ...]]:
+) -> tuple[Prediction, tuple[StatsWarning, ...]]:
     if half_width is not None:
         check_positive(half_width, name="half_width")
         wanted = first_count(lambda n: setting.predict(lower, n).relative_half_width <= half_width, start=2)
@@ -282,10 +283,10 @@ def _choose(
     if half_width is not None and reaching.cost <= budget:
         return reaching, ()
     best = _best_within(setting, lower, budget)
-    warnings = advice.few_binaries(best.counts[-1], " within the budget")
+    warnings = advice.few_within_budget(best.counts[-1])
     if half_width is not None:
         warnings += (
-            advice.beyond_budget(half_width, reaching.counts[-1], budget=budget, reached=best.relative_half_width),
+            advice.BeyondBudget(half_width, reaching.counts[-1], budget=budget, reached=best.relative_half_width),
         )
     return best, warnings
 

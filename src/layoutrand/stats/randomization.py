@@ -24,6 +24,7 @@ from layoutrand.stats import advice
 from layoutrand.stats.benchmark_suite import SUITE_MEANS, SuitePair, log_suite_mean, pair_suites
 from layoutrand.stats.checks import check_choice, check_count, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray, Measurements
+from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.streams import IndexSampler, Stream
 
 ALTERNATIVES = ("two-sided", "less", "greater")
@@ -61,7 +62,7 @@ class TestResult:
     alternative: str
     method: str
     n_resamples: int
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
 
 def randomization_test(
@@ -201,8 +202,8 @@ def _log_ratios(sums: FloatArray, tables: list[_Assignments], mean: str) -> Floa
     return log_suite_mean(log_new, mean) - log_suite_mean(log_old, mean)
 
 
-def _power_warnings(n_assignments: int, alternative: str, tables: list[_Assignments]) -> tuple[str, ...]:
+def _power_warnings(n_assignments: int, alternative: str, tables: list[_Assignments]) -> tuple[StatsWarning, ...]:
     """A test whose smallest possible p-value exceeds 5 % cannot find anything."""
     sides = 2 if alternative == "two-sided" else 1
     needed = next(m for m in itertools.count(1) if sides / math.comb(2 * m, m) ** len(tables) <= 0.05)
-    return advice.coarse_p_value(sides / n_assignments, f"{needed} binaries of each system per benchmark")
+    return advice.coarse_p_value(sides / n_assignments, needed, "binaries per benchmark")

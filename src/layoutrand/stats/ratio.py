@@ -20,6 +20,7 @@ from layoutrand.stats.interval import Interval, means_and_errors, sample_varianc
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.quantiles import first_count, t_quantile
 from layoutrand.stats.resample import ResamplingPlan, level_pattern, replicate_means, resampling_plan
+from layoutrand.stats.stats_warning import BASELINE, CANDIDATE, plural
 
 FIELLER_METHODS = ("fieller", "fieller-welch", "fieller-normal")
 PAIRED_METHODS = ("paired-log-t", "paired-bootstrap")
@@ -94,9 +95,7 @@ def ratio_interval(
     if method.endswith("log-t"):
         centre = math.exp(float(log_means(new, "candidate").mean() - log_means(old, "baseline").mean()))
     single = tuple(
-        advice.one_binary(what)
-        for sample, what in ((old, " of the baseline"), (new, " of the candidate"))
-        if sample.n_top == 1
+        advice.Single(of=(subject,)) for sample, subject in ((old, BASELINE), (new, CANDIDATE)) if sample.n_top == 1
     )
     if single:
         bounds = Bounds(low=-math.inf, high=math.inf, warnings=single)
@@ -119,8 +118,8 @@ def ratio_interval(
         confidence=confidence,
         method=method,
         warnings=bounds.warnings
-        + sample_warnings(old, is_percentile=is_percentile, what=" of the baseline")
-        + sample_warnings(new, is_percentile=is_percentile, what=" of the candidate"),
+        + sample_warnings(old, is_percentile=is_percentile, of=(BASELINE,))
+        + sample_warnings(new, is_percentile=is_percentile, of=(CANDIDATE,)),
     )
 
 
@@ -158,7 +157,7 @@ def check_pairs(old: Nested, new: Nested) -> None:
     """Paired systems have equally many binaries."""
     if old.n_top != new.n_top:
         raise AnalysisError(
-            f"paired by seed: the baseline has {advice.plural(old.n_top)} and the candidate {new.n_top}; "
+            f"paired by seed: the baseline has {plural(old.n_top)} and the candidate {new.n_top}; "
             "keep only the seeds that both have, in the same order"
         )
 
@@ -174,7 +173,7 @@ def fieller_bounds(
     e2, f2 = quantile**2 * v / (y * y), quantile**2 * v_new / (y * y)  # h^2 / Y^2 and h'^2 / Y^2
     if e2 >= 1:
         needed = first_count(lambda r: t_quantile(confidence, r - 1) ** 2 * v * old.size / r < y * y, start=2)
-        return Bounds(low=-math.inf, high=math.inf, warnings=(advice.unbounded_ratio(old.size, needed),))
+        return Bounds(low=-math.inf, high=math.inf, warnings=(advice.UnboundedRatio(old.size, needed),))
     root = math.sqrt(ratio * ratio * e2 + f2 * (1 - e2))
     return Bounds(low=(ratio - root) / (1 - e2), high=(ratio + root) / (1 - e2), warnings=())
 
@@ -245,7 +244,7 @@ def _bootstrap_bounds(old: Nested, new: Nested, *, plan: ResamplingPlan, confide
     bottom, top = replicate_means(old, plan), replicate_means(new, new_plan)
     crossed = int((bottom * old.mean <= 0).sum())
     if crossed:
-        warning = advice.denominator_crosses_zero(crossed, bottom.size)
+        warning = advice.DenominatorCrossesZero(crossed, bottom.size)
         return Bounds(low=-math.inf, high=math.inf, warnings=(warning,))
     if method == "bca":
         jackknifes = (

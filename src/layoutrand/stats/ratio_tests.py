@@ -12,6 +12,7 @@ from layoutrand.stats.levels import FloatArray, Measurements, nested
 from layoutrand.stats.quantiles import t_tail
 from layoutrand.stats.randomization import TestResult
 from layoutrand.stats.ratio import FIELLER_METHODS, fieller_degrees
+from layoutrand.stats.stats_warning import plural
 
 
 def ratio_test(
@@ -117,9 +118,7 @@ def _means(
     old, new = nested(baseline, name="baseline"), nested(candidate, name="candidate")
     for sample, name in ((old, "baseline"), (new, "candidate")):
         if sample.n_top < 2:
-            raise AnalysisError(
-                f"{what}: the {name} has {advice.plural(sample.n_top)}; at least 2 are needed, better 5"
-            )
+            raise AnalysisError(f"{what}: the {name} has {plural(sample.n_top)}; at least 2 are needed, better 5")
     _, exponent = old.scaled()
     factor = math.ldexp(1.0, -exponent)
     return old.top_means * factor, new.top_means * factor, (old.lost, new.lost)

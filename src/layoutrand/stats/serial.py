@@ -12,10 +12,11 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from layoutrand.errors import AnalysisError
-from layoutrand.stats import advice
+from layoutrand.stats import series_advice
 from layoutrand.stats.checks import check_count, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray
 from layoutrand.stats.randomization import TestResult
+from layoutrand.stats.stats_warning import StatsWarning, plural
 from layoutrand.stats.streams import Stream
 from layoutrand.stats.univariate import Values, sample_of
 
@@ -65,7 +66,7 @@ def serial_test(
     sample = sample_of(values, "serial test")
     if sample.size < _FEWEST:
         raise AnalysisError(
-            f"serial test: {advice.plural(sample.size, 'value')} in too few orders to tell; at least {_FEWEST} are "
+            f"serial test: {plural(sample.size, 'value')} in too few orders to tell; at least {_FEWEST} are "
             "needed, better 20"
         )
     groups = _groups(sample.size, blocks)
@@ -73,7 +74,7 @@ def serial_test(
     sizes = [group.size for group in groups]
     ends = np.cumsum(sizes)
     if all(part.max() == part.min() for part in np.split(sample, ends[:-1])):
-        return _result(0.0, 1.0, 0, ("all values are equal, so no order of them is like another",))
+        return _result(0.0, 1.0, 0, (series_advice.NoOrder(),))
     scaled = sample / np.abs(sample).max()
     centred = np.concatenate([part - part.mean() for part in np.split(scaled, ends[:-1])])
     joined = np.ones(sample.size - 1)
@@ -112,7 +113,7 @@ def _correlations(rows: FloatArray, joined: FloatArray) -> FloatArray:
     return np.asarray((rows[:, 1:] * rows[:, :-1] * joined).sum(axis=1) / (rows**2).sum(axis=1))
 
 
-def _result(statistic: float, p_value: float, n_resamples: int, warnings: tuple[str, ...]) -> TestResult:
+def _result(statistic: float, p_value: float, n_resamples: int, warnings: tuple[StatsWarning, ...]) -> TestResult:
     return TestResult(
         statistic=statistic, p_value=p_value, alternative="greater", method="serial correlation, random orders",
         n_resamples=n_resamples, warnings=warnings,

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutrand.errors import AnalysisError
-from layoutrand.stats import advice
+from layoutrand.stats import series_advice
 from layoutrand.stats.checks import check_confidence, check_count, check_seed
 from layoutrand.stats.levels import FloatArray, Measurements, nested
 from layoutrand.stats.quantiles import normal_quantile
+from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.streams import Stream
 
 _SHUFFLES = 999
@@ -49,7 +50,7 @@ class Autocorrelation:
     confidence: float
     statistic: float
     p_value: float
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
 
 def autocorrelation(
@@ -91,7 +92,7 @@ def autocorrelation(
     check_count(lags, name="max_lag")
     if lags >= n:
         raise AnalysisError(f"max_lag {lags} needs more than {lags} iterations, the series has {n}")
-    warnings = advice.few_iterations(n)
+    warnings = series_advice.few_iterations(n)
     band = normal_quantile(confidence) / math.sqrt(n)
     if values.max() == values.min():
         flat = (1.0, *([0.0] * lags))
@@ -102,7 +103,7 @@ def autocorrelation(
             confidence=confidence,
             statistic=0.0,
             p_value=1.0,
-            warnings=(*warnings, advice.no_variation_in_time()),
+            warnings=(*warnings, series_advice.NoVariationInTime()),
         )
     own = correlations(values[None, :], lags)
     shuffled = correlations(reorderings(values, seed), lags)

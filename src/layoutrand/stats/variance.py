@@ -16,6 +16,7 @@ import numpy as np
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, group_means, group_sums, nested
+from layoutrand.stats.stats_warning import StatsWarning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,7 @@ class VarianceComponents:
     counts: tuple[int, ...]
     is_balanced: bool
     mean: float
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
     @property
     def relative_sd(self) -> tuple[float | None, ...]:
@@ -182,10 +183,8 @@ def _rescaled(value: float | None, exponent: int) -> float | None:
     return result
 
 
-def _separation_warnings(biased: tuple[float | None, ...], sample: Nested) -> tuple[str, ...]:
-    warnings = [advice.not_separable(i + 1) for i, value in enumerate(biased[:-1]) if value is None]
+def _separation_warnings(biased: tuple[float | None, ...], sample: Nested) -> tuple[StatsWarning, ...]:
+    warnings: list[StatsWarning] = [advice.NotSeparable(i + 1) for i, value in enumerate(biased[:-1]) if value is None]
     if biased[-1] is None:
-        warnings.append(advice.one_binary())
-    elif sample.n_top < advice.FEWEST_BINARIES:
-        warnings += advice.few_binaries(sample.n_top)
-    return tuple(warnings)
+        warnings.append(advice.Single())
+    return (*warnings, *advice.few_binaries(sample.n_top))

@@ -19,6 +19,7 @@ from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray, IntArray, Measurements, Nested, group_means, group_sums, nested
 from layoutrand.stats.quantiles import chi2_quantile, f_quantile, f_tail
 from layoutrand.stats.randomization import TestResult
+from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.streams import IndexSampler, Stream
 from layoutrand.stats.variance import biased_variance, components_of, expectation_coefficients
 
@@ -205,7 +206,7 @@ def variance_test(
         units = _off_means(units, places)
     between, within = counts.size - 1, units.size - counts.size
     if units.max() == units.min():
-        return _variance_result(0.0, 1.0, method, 0, (advice.no_variation(),))
+        return _variance_result(0.0, 1.0, method, 0, (advice.NoVariation(),))
     statistic = float(_one_way_f(units[None, :], counts)[0])
     if method == "f":
         _need_balance(sample, "variance_test")
@@ -364,7 +365,7 @@ def _one_way_f(rows: FloatArray, counts: IntArray) -> FloatArray:
 
 
 def _variance_result(
-    statistic: float, p_value: float, method: str, n_resamples: int, warnings: tuple[str, ...]
+    statistic: float, p_value: float, method: str, n_resamples: int, warnings: tuple[StatsWarning, ...]
 ) -> TestResult:
     return TestResult(
         statistic=statistic,

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutrand.errors import AnalysisError
-from layoutrand.stats import advice
+from layoutrand.stats import series_advice
 from layoutrand.stats.checks import check_confidence, check_count, check_fraction, check_positive, check_seed
 from layoutrand.stats.interval import sample_variance
 from layoutrand.stats.levels import FloatArray, Measurements, nested
 from layoutrand.stats.quantiles import t_quantile
+from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.steady import correlations, ljung_box, permutation_p, reorderings
 
 _STARTS_TRIED = 8
@@ -52,7 +53,7 @@ class WarmupSuggestion:
     changes: tuple[tuple[int, ...], ...]
     p_values: tuple[float, ...]
     n_iterations: int
-    warnings: tuple[str, ...]
+    warnings: tuple[StatsWarning, ...]
 
 
 def suggest_warmup(
@@ -99,9 +100,13 @@ def suggest_warmup(
     parts = [_suggest_one(values, tolerance, level, seed + i) for i, values in enumerate(executions)]
     n_iterations = min(values.size for values in executions)
     independent = _largest([part[1] for part in parts])
-    warnings = (advice.confirm_warmup(), *advice.few_iterations(n_iterations), *advice.few_executions(len(executions)))
+    warnings = (
+        series_advice.ConfirmWarmup(),
+        *series_advice.few_iterations(n_iterations),
+        *series_advice.few_executions(len(executions)),
+    )
     if independent is None:
-        warnings += (advice.never_independent(n_iterations),)
+        warnings += (series_advice.NeverIndependent(n_iterations),)
     return WarmupSuggestion(
         initialised=_largest([part[0] for part in parts]),
         independent=independent,
@@ -207,7 +212,7 @@ def _suggest_one(
         return None, None, changes, 0.0
     n = values.size
     first = max(initialised, changes[-1] if changes else 0)
-    last = n - max(advice.FEWEST_ITERATIONS, math.ceil(n / 3))
+    last = n - max(series_advice.FEWEST_ITERATIONS, math.ceil(n / 3))
     if first > last:
         return initialised, None, changes, 0.0
     starts = sorted({first + round((last - first) * step / _STARTS_TRIED) for step in range(_STARTS_TRIED + 1)})

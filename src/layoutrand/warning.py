@@ -1,0 +1,26 @@
+"""What a user should be told beside a result: the base of all warnings.
+
+A warning is a frozen value: its class is its kind, its fields are its figures.  Each stage has one module of kinds,
+in which each kind words itself; ``str()`` is the sentence.  Whoever groups, drops or rewords warnings looks at their
+classes and fields, never into sentences (`tests/project/test_warnings.py`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class AnyWarning(ABC):
+    """One warning; a subclass is a kind, and equal ones say the same."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """The sentence, without a full stop."""
+
+
+def sentences_of(warnings: Iterable[AnyWarning]) -> list[str]:
+    """Warnings in words, as documents and pages hold them."""
+    return [str(each) for each in warnings]
