@@ -16,7 +16,7 @@ from layoutrand.build.linking import Linking, Reference
 from layoutrand.build.rebuild import Rebuilt, rebuild
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
-from layoutrand.capture.instrument import BuildOrder, build_stock, capture, make_order
+from layoutrand.capture.instrumented_build import BuildOrder, build_stock, capture, make_order
 from layoutrand.capture.libraries import companions
 from layoutrand.capture.origin import Origins
 from layoutrand.capture.workspace import end_abandoned_builds

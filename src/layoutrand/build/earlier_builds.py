@@ -14,7 +14,7 @@ from typing import Any, Final
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
-from layoutrand.capture.instrument import BuildOrder
+from layoutrand.capture.instrumented_build import BuildOrder
 from layoutrand.config.build_recipe import Variant
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 

@@ -24,7 +24,7 @@ from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.link_helper import relinking
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.capture.collect import BuildPlace
-from layoutrand.capture.instrument import BuildOrder, built, suite_facts
+from layoutrand.capture.instrumented_build import BuildOrder, built, suite_facts
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.workspace import Workspace
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError

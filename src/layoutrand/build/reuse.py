@@ -20,7 +20,7 @@ from layoutrand.build.rebuild import reference_key
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
 from layoutrand.cache.store import Cache
-from layoutrand.capture.instrument import BuildOrder
+from layoutrand.capture.instrumented_build import BuildOrder
 from layoutrand.capture.origin import Origins
 from layoutrand.config.config import Config
 from layoutrand.errors import LayoutrandError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from layoutrand.capture.instrument import SuiteTools
+from layoutrand.capture.instrumented_build import SuiteTools
 from layoutrand.config.config import Benchmark, Build, Config
 from layoutrand.suites.verdict import HarnessOutput, Verdict
 
