@@ -18,7 +18,7 @@ from layoutrand.cluster.measuring import Nodes, execute_on_nodes
 from layoutrand.cluster.shared_directory import Staging
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import Config, parse
-from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.model import Execution
@@ -119,10 +119,8 @@ class Site:
         """Everything built here, and what is to be executed."""
         layouts = all_layouts(list(seeds), controls=controls)
         results: list[SystemBuild] = self.shop.build_all(config, layouts=layouts)
-        given: dict[str, Any] = {
-            "benchmarks": [], "rounds": list(seeds), "retry_failed": False, "wait_s": 60.0, "share_machine": False,
-        }  # fmt: skip
-        return make_request(config, self.shop.project, results, **{**given, **changes})
+        given: dict[str, Any] = {"seeds": list(seeds), "wait_s": 60.0}
+        return make_request(config, self.shop.project, results, RunChoices(**{**given, **changes}))
 
     def run(self, executor: Executor, seeds: Sequence[int] = (1, 2, 3), **changes: Any) -> Summary:
         """Execute on these nodes."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
-from fakes import FakeExecutor, captures, make_binary
+from fakes import FakeExecutor, make_binary
+from fakes import captures as captures_of
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import current_experiment
-from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 
 
@@ -29,14 +29,15 @@ class Project:
             for layout in layouts
         ]
 
-    def run(self, config, binaries, executor=None, watch=None, **changes):
+    def run(self, config, binaries, executor=None, watch=None, captures=None, failures=(), **choices):
         request = RunRequest(
-            config=config, project=self.path, binaries=binaries, build_failures=[],
-            captures=captures(config.systems), benchmarks=[], retry_failed=False, wait_s=0,
+            config=config, project=self.path,
+            built=BuiltSystems(binaries, captures or captures_of(config.systems), failures),
+            choices=RunChoices(wait_s=0, **choices),
         )  # fmt: skip
         with open_for_writing(results_path(self.path)) as store:
             return execute(
-                dataclasses.replace(request, **changes), store=store, executor=executor or FakeExecutor(),
+                request, store=store, executor=executor or FakeExecutor(),
                 progress=self.progress.append, say=self.said.append, watch=watch,
             )  # fmt: skip
 

@@ -8,7 +8,7 @@ from fakes import captures, make_config
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import current_experiment
 from layoutrand.execute.measure import measure
-from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
@@ -24,8 +24,8 @@ class Project:
     def run(self, binaries, **changes):
         changes = {"progress": lambda _: None, "say": lambda _: None, "executor": measure} | changes
         request = RunRequest(
-            config=self.config, project=self.root, binaries=binaries, build_failures=[], captures=captures(("a",)),
-            benchmarks=[], retry_failed=False, wait_s=0,
+            config=self.config, project=self.root, built=BuiltSystems(binaries=binaries, captures=captures(("a",))),
+             choices=RunChoices(wait_s=0),
         )  # fmt: skip
         with open_for_writing(results_path(self.root)) as store:
             return execute(request, store=store, **changes)

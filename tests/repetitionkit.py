@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from fakes import FakeExecutor, captures, make_binary, make_config
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import current_experiment
-from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 from layoutrand.host.watch import HostWatch
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 
@@ -58,8 +58,8 @@ class Project:
         binaries = [make_binary(self.root / "cache", "a", layout, f"{content}\n# {layout}\n") for layout in layouts]
         config = self.config(repeat)
         request = RunRequest(
-            config=config, project=self.path, binaries=binaries, build_failures=[], captures=captures(("a",)),
-            benchmarks=[], retry_failed=retry_failed, wait_s=0, share_machine=True,
+            config=config, project=self.path, built=BuiltSystems(binaries=binaries, captures=captures(("a",))),
+             choices=RunChoices(retry_failed=retry_failed, wait_s=0, share_machine=True),
         )  # fmt: skip
         with open_for_writing(results_path(self.path)) as store:
             return execute(

@@ -204,8 +204,8 @@ def test_with_valgrind_the_demo_executes_all_of_it(project, tmp_path, monkeypatc
     (project / "layoutrand.toml").write_text(f"{CONFIG}{SIMULATED}")
     asked = []
 
-    def build_and_execute(_config, _directory, _seeds, _systems, benchmarks, **_options):
-        asked.append(list(benchmarks))
+    def build_and_execute(_part, choices, _terminal, **_options):
+        asked.append(list(choices.benchmarks))
         raise UsageError("that is all")
 
     monkeypatch.setattr("layoutrand.cli.running.build_and_execute", build_and_execute)

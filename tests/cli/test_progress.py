@@ -21,7 +21,7 @@ from layoutrand.cli.terminal import Terminal, duration, time_left
 from layoutrand.execute.execute import execute
 from layoutrand.execute.live import Standing
 from layoutrand.execute.measure import measure
-from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 from layoutrand.results.file import open_for_writing, results_path
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
@@ -73,8 +73,7 @@ def _drain(master):
 
 def run(tmp_path, executor=measure, terminal=TERMINAL, layouts=(1, 2, 3, "stock"), on_progress=lambda _: None):
     request = RunRequest(
-        config=CONFIG, project=tmp_path, binaries=shell_binaries(tmp_path / "c", "sleep 0.1", systems=("a",), layouts=layouts),
-        build_failures=[], captures=captures(("a",)), benchmarks=[], retry_failed=False, wait_s=0,
+        config=CONFIG, project=tmp_path, built=BuiltSystems(binaries=shell_binaries(tmp_path / "c", "sleep 0.1", systems=("a",), layouts=layouts), captures=captures(("a",))),  choices=RunChoices(wait_s=0),
     )  # fmt: skip
     with open_for_writing(results_path(tmp_path)) as store, show_progress(terminal, 0.95) as update:
 

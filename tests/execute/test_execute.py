@@ -350,7 +350,7 @@ def test_failed_builds_are_recorded_and_their_slots_counted(project):
     config = make_config(WALL, systems=("a", "b"))
     failure = BuildFailure("a", "prog", 2, "the linker crashed", None)
     binaries = project.binaries(layouts=(1, "stock")) + project.binaries(systems=("b",))
-    summary = project.run(config, binaries, build_failures=[failure])
+    summary = project.run(config, binaries, failures=[failure])
     assert (summary.total, summary.unbuilt) == (7, 1)
     assert summary.build_failures == (failure,)
     with open_for_reading(results_path(project.path)) as store:

@@ -16,7 +16,7 @@ from fakes import captures, make_config, shell_binaries
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import current_experiment, slot_key
 from layoutrand.execute.measure import measure
-from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', run="executions = 2")
@@ -28,8 +28,8 @@ def run(directory, script="exit 0"):
     """What the child process does; the finished slots go to standard output, one line each."""
     binaries = shell_binaries(directory / "cache", script, layouts=LAYOUTS)
     request = RunRequest(
-        config=CONFIG, project=directory, binaries=binaries, build_failures=[], captures=captures(), benchmarks=[],
-        retry_failed=False, wait_s=60,
+        config=CONFIG, project=directory, built=BuiltSystems(binaries=binaries, captures=captures()),
+        choices=RunChoices(wait_s=60),
     )  # fmt: skip
     with open_for_writing(results_path(directory)) as store:
         return execute(

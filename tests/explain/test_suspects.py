@@ -13,6 +13,7 @@ from layoutrand.analysis.selection import Sample
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.execute.run_plan import RunChoices
 from layoutrand.explain.confirming import (
     Confirmation,
     Groups,
@@ -270,7 +271,7 @@ def test_a_prebuilt_system_has_no_placement_to_look_at_whether_it_has_layouts_or
     )
     config = parse(text, path="layoutrand.toml")
     write(config, tmp_path, measured(config, tmp_path, "jdk", "b", {"stock": [[1.0], [2.0]]}))
-    setup = ExplainSetup(config, tmp_path, None, None, None, 0.0)
+    setup = ExplainSetup(config, tmp_path, None, None, None, RunChoices(wait_s=0))
     (said,) = explain_selection(selected(config, tmp_path), None, setup, most_functions=9, level=0.05)
 
     assert isinstance(said, Unexplained)
@@ -292,6 +293,6 @@ def test_too_few_binaries_are_said_to_be(tmp_path, count, words):
 def test_where_nothing_was_measured_there_is_nothing_to_explain(tmp_path):
     config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("O2",))
     write(config, tmp_path, [execution(config, tmp_path, "O2", "b", 1, status="exit", reason="status 1")])
-    setup = ExplainSetup(config, tmp_path, None, None, None, 0.0)
+    setup = ExplainSetup(config, tmp_path, None, None, None, RunChoices(wait_s=0))
     with pytest.raises(AnalysisError, match=r"nothing to explain \(1 executions failed\)"):
         list(explain_selection(selected(config, tmp_path), None, setup, most_functions=9, level=0.05))

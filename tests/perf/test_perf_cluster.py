@@ -33,7 +33,7 @@ from layoutrand.cluster.task_inputs import run_name
 from layoutrand.config.cluster import Dask
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.config.schedule import Slot
-from layoutrand.execute.run_plan import RunRequest, make_plan
+from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest, make_plan
 from layoutrand.host.facts import host_facts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, RUSAGE_METRICS, Binary, Execution, Measurement
@@ -146,8 +146,8 @@ def test_executions_per_second_that_a_home_takes_in(tmp_path: Path) -> None:
     for binary in binaries:
         binary.path.write_bytes(f"{binary.system} {binary.layout}".encode())
     request = RunRequest(
-        config=config, project=tmp_path, binaries=binaries, build_failures=(), captures=dict.fromkeys("ab", "c"),
-        benchmarks=(), retry_failed=False, wait_s=0, rounds=seeds,
+        config=config, project=tmp_path, built=BuiltSystems(binaries=binaries, captures=dict.fromkeys("ab", "c")),
+        choices=RunChoices(seeds=seeds, wait_s=0),
     )  # fmt: skip
     plan = make_plan(request, here=False)
     shelf = Shelf(tmp_path / "shared", run_name(plan))

@@ -14,7 +14,7 @@ import pytest
 from fakes import captures, make_config, shell_binaries
 from layoutrand.execute.execute import execute
 from layoutrand.execute.measure import Command, Outcome, measure
-from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 from layoutrand.results.file import open_for_writing, results_path
 
 pytestmark = pytest.mark.perf
@@ -44,8 +44,8 @@ def test_overhead_per_execution(tmp_path: Path) -> None:
         return outcome
 
     request = RunRequest(
-        config=config, project=tmp_path, binaries=binaries, build_failures=[], captures=captures(), benchmarks=[],
-        retry_failed=False, wait_s=0,
+        config=config, project=tmp_path, built=BuiltSystems(binaries=binaries, captures=captures()),
+        choices=RunChoices(wait_s=0),
     )  # fmt: skip
     with open_for_writing(results_path(tmp_path)) as store:
         summary = execute(request, store=store, executor=executor, progress=lambda _: None, say=print)

@@ -130,7 +130,7 @@ class Comparison:
     nodes: NodeTable | None = None
 
 
-def compare(  # noqa: PLR0913 - what to compare, and three keyword-only options
+def compare(
     selection: Selection, baseline: str, candidate: str, *, confidence: float, threshold: float, metric: str | None
 ) -> Comparison:
     """Compare ``candidate`` with ``baseline`` by each benchmark's primary metric, or by ``metric``.
@@ -186,7 +186,7 @@ def adjusted(
     return tuple(judged)
 
 
-def compare_several(  # noqa: PLR0913 - what to compare, and three keyword-only options
+def compare_several(
     selection: Selection, baseline: str, candidates: Sequence[str], *, confidence: float, threshold: float,
     metric: str | None,
 ) -> list[Comparison]:  # fmt: skip

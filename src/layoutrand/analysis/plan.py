@@ -88,7 +88,7 @@ def unplanned(selection: Selection) -> list[str]:
     return [f"{s.system}, {s.benchmark}" for s in selection.samples if s.is_primary and len(s.binaries) < 2]
 
 
-def _plan(  # noqa: PLR0913 - the parts of one question
+def _plan(
     measured: Sample, selection: Selection, link_s: Mapping[str, float], *, half_widths: Sequence[float],
     threshold: float, confidence: float,
 ) -> BenchmarkPlan:  # fmt: skip

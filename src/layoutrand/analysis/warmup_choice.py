@@ -41,9 +41,7 @@ class Chosen:
     warnings: tuple[str, ...]
 
 
-def choose_suggested(  # noqa: PLR0913 - the file so far, and what to choose for whom
-    text: str, path: str, config: Config, found: Sequence[Warmup], scope: Scope, here: str
-) -> Chosen:
+def choose_suggested(text: str, path: str, config: Config, found: Sequence[Warmup], scope: Scope, here: str) -> Chosen:
     """Set the largest suggestion over the systems that share a setting.
 
     ``config`` is what ``text``, the file called ``path``, says so far; ``here`` names the host that was looked at.

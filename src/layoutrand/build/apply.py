@@ -196,7 +196,7 @@ def _relink(record: LinkRecord, order: RelinkOrders, runner: Runner, memory: Lin
     write_atomically(record.path / "outcome.json", canonical_json(outcome))
 
 
-def _judged(  # noqa: PLR0913 - one link and what it takes
+def _judged(
     record: LinkRecord, order: RelinkOrders, output: Path, runner: Runner, memory: LinkMemory, put: Put
 ) -> tuple[Status, str, Proof | None]:
     """Lay out the link if that can be done: what became of it, why it was not laid out, and the proof if it was.
@@ -239,7 +239,7 @@ def _mark(record: LinkRecord, output: Path) -> None:
     (record.path / "marks.json").write_bytes(canonical_json(asdict(marks)))
 
 
-def _lay_out(  # noqa: PLR0913 - one link and what it takes
+def _lay_out(
     record: LinkRecord, order: RelinkOrders, output: Path, built: bytes, runner: Runner, memory: LinkMemory, put: Put
 ) -> tuple[str, Proof | None]:
     """Replace the output by the same link in the layout asked for; or why there is nothing to lay out in it."""

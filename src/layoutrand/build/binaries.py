@@ -63,7 +63,7 @@ def store_stock(cache: Cache, system: str, artefact: str, key: str, data: bytes)
     return store_file(cache, system, artefact, STOCK, key, data)
 
 
-def store_file(  # noqa: PLR0913 - the parts of one entry
+def store_file(
     cache: Cache, system: str, artefact: str, layout: LayoutName, key: str, data: bytes, *, made_s: float = 0.0
 ) -> Binary:
     """Put a file that no link of ours made, in ``made_s`` seconds, into the cache."""
@@ -82,9 +82,7 @@ def store_file(  # noqa: PLR0913 - the parts of one entry
     return binary_of(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
 
 
-def binary_of(  # noqa: PLR0913 - the parts of one value
-    path: Path, meta: Any, system: str, artefact: str, layout: LayoutName, *, cached: bool
-) -> Binary:
+def binary_of(path: Path, meta: Any, system: str, artefact: str, layout: LayoutName, *, cached: bool) -> Binary:
     """The binary that a record of the cache describes."""
     proof = meta["verification"]
     return Binary(

@@ -71,7 +71,7 @@ class ReuseExplanation:
     binaries: tuple[Binaries, ...]
 
 
-def explain(  # noqa: PLR0913 - one argument for each choice of the user
+def explain(
     config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str],
     layouts: Sequence[LayoutName], progress: BuildProgress,
 ) -> list[ReuseExplanation]:  # fmt: skip

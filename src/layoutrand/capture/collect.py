@@ -220,7 +220,7 @@ def collect(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft:
     return drafted(record, setup, named, said, files, names, names)
 
 
-def drafted(  # noqa: PLR0913 - the parts of a draft
+def drafted(
     record: LinkRecord, setup: IngestSetup, named: Named, said: str, files: Mapping[str, bytes],
     names: Mapping[str, str], spoken: Mapping[str, str],
 ) -> Draft:  # fmt: skip

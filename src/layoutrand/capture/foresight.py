@@ -195,7 +195,7 @@ def _found(record: LinkRecord, named: Named) -> Iterator[str]:
             yield from found if static else found[:1]
 
 
-def _draft(  # noqa: PLR0913 - two drafts and what was said between them
+def _draft(
     record: LinkRecord, setup: IngestSetup, named: Named, guess: Draft, said: str, opened: Iterable[str]
 ) -> Draft | None:
     """The draft with those files alone that the replay opened; None if it opened one from elsewhere."""

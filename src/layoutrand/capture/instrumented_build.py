@@ -107,7 +107,7 @@ def build_stock(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, s
 
 
 @contextmanager
-def built(  # noqa: PLR0913 - what to build, with what, and how it is told
+def built(
     order: BuildOrder,
     cache: Cache,
     runner: Runner,

@@ -168,7 +168,7 @@ def _is_abandoned(base: Path) -> bool:
     return holder is not None
 
 
-def write_wrappers(  # noqa: PLR0913 - what is written, and the two ways in which links may be dealt with
+def write_wrappers(
     space: Workspace, recipe: Recipe, toolbox: Toolbox, *, tree: Path, relink: Path | None = None,
     leave_foreign: bool = False, maps: bool = False,
 ) -> None:  # fmt: skip

@@ -17,7 +17,6 @@ from layoutrand.model import STOCK
 
 if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
-    from layoutrand.config.config import Config
     from layoutrand.model import BuildFailure, LayoutName
 
 
@@ -57,20 +56,16 @@ def build(  # noqa: PLR0913 - one parameter for each option
         check_instruments(config, [])
     except ToolNotFound as error:
         terminal.warn(f"`layoutrand run` will need more than this: {error}")
-    results = build_with_progress(config, directory, systems, layouts, options.count_jobs(jobs), terminal)
+    part = options.ProjectPart(config, directory, systems, jobs=options.count_jobs(jobs))
+    results = build_with_progress(part, layouts, terminal)
     if json:
         terminal.document(build_document(results))
     show_build(results, terminal)
     return 1 if any(result.failures for result in results) else 0
 
 
-def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to report
-    config: Config,
-    directory: Path,
-    systems: Sequence[str],
-    layouts: Sequence[LayoutName],
-    jobs: int,
-    terminal: Terminal,
+def build_with_progress(
+    part: options.ProjectPart, layouts: Sequence[LayoutName], terminal: Terminal
 ) -> list[SystemBuild]:
     """Build, with a progress bar."""
     from layoutrand.build.build import build as build_systems
@@ -79,12 +74,13 @@ def build_with_progress(  # noqa: PLR0913 - what a build needs, and where to rep
     from layoutrand.cluster.open import farm_of
     from layoutrand.platform.process import SubprocessRunner
 
+    config, directory, systems = part.config, part.directory, part.systems
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
     with terminal.progress("binaries") as update, farm_of(config, directory, terminal.say) as nodes:
         return build_systems(
-            config, directory, Cache(default_root()), SubprocessRunner(), systems=systems, layouts=layouts, jobs=jobs,
-            progress=BuildProgress(terminal.say, _counter(update, total)), nodes=nodes,
+            config, directory, Cache(default_root()), SubprocessRunner(), systems=systems, layouts=layouts,
+            jobs=part.jobs, progress=BuildProgress(terminal.say, _counter(update, total)), nodes=nodes,
         )  # fmt: skip
 
 

@@ -80,6 +80,7 @@ def demo(
     from layoutrand.cli import analysis, building, failing, reporting, running
     from layoutrand.cli.markdown_report import write_report
     from layoutrand.config.seeds import parse_seeds
+    from layoutrand.execute.run_plan import RunChoices
     from layoutrand.platform.packages import install
     from layoutrand.platform.process import SubprocessRunner
 
@@ -98,10 +99,9 @@ def demo(
     only = "".join(f"--benchmark {name} " for name in benchmarks)
     terminal.line(f"$ layoutrand run --seeds {seeds} {only}-C {directory}")
     told = failing.Failures()
-    summary, results = running.build_and_execute(
-        config, directory, parse_seeds(seeds), systems, benchmarks, controls=True, retry_failed=False, wait_s=3600,
-        jobs=options.count_jobs(jobs), terminal=terminal, told=told,
-    )  # fmt: skip
+    part = options.ProjectPart(config, directory, systems, benchmarks, options.count_jobs(jobs))
+    choices = RunChoices(benchmarks, parse_seeds(seeds))
+    summary, results = running.build_and_execute(part, choices, terminal, told=told)
     building.show_build(results, terminal)
     running.show_run(summary, terminal, told)
     selection = analysis.load_selection(config, directory, [], benchmarks, None)

@@ -44,7 +44,7 @@ class Markdown:
         self.text.write(markdown.table(title, columns, rows))
 
 
-def write_report(  # noqa: PLR0913 - the parts of a report
+def write_report(
     directory: Path, config: Config, results: Sequence[SystemBuild], summary: Summary, report: AnalysisReport,
     comparison: Comparison,
 ) -> Path:  # fmt: skip

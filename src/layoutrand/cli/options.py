@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,6 +53,17 @@ Executor = Annotated[
     ),
 ]
 Confidence = Annotated[float, typer.Option(min=0.5, max=0.9999, help="Confidence of the intervals.")]
+
+
+@dataclass(frozen=True)
+class ProjectPart:
+    """What of the project in ``directory`` a command is about: systems, benchmarks (none for all); ``jobs`` at once."""
+
+    config: Config
+    directory: Path
+    systems: Sequence[str]
+    benchmarks: Sequence[str] = ()
+    jobs: int = 1
 
 
 def share(text: str, option: str) -> float:

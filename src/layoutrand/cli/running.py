@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,13 +15,15 @@ import typer
 from layoutrand.cli import building, options
 from layoutrand.cli.failing import Failures
 from layoutrand.cli.notifying import Notify, notifying
+from layoutrand.cli.options import ProjectPart
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.text.quantities import NO_BOUNDS, percent
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
+    from layoutrand.analysis.selection import Selection
     from layoutrand.build.build import SystemBuild
-    from layoutrand.config.config import Config
+    from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import RunProgress, Summary
 
 Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
@@ -61,6 +64,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
     """Execute every binary once per benchmark in seeded, complete rounds; resumes by itself."""
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.errors import UsageError
+    from layoutrand.execute.run_plan import RunChoices
 
     terminal = options.terminal(json=json, quiet=quiet)
     with notifying(notify, directory, terminal) as ending:
@@ -72,29 +76,29 @@ def run(  # noqa: PLR0913 - one parameter for each option
                 'Slurm does with sbatch = { "cpu-freq" = "Performance" } under [cluster.measure]'
             )
         wanted = None if until is None else options.share(until, "--until-half-width")
-        systems, benchmarks, numbers = options.match_systems(config, system), list(benchmark or []), parse_seeds(seeds)
-
+        benchmarks, numbers = list(benchmark or []), parse_seeds(seeds)
+        part = ProjectPart(
+            config, directory, options.match_systems(config, system), benchmarks, options.count_jobs(jobs)
+        )
         told = Failures()
 
         def execute_seeds() -> tuple[Summary, list[SystemBuild]]:
-            return build_and_execute(
-                config, directory, numbers, systems, benchmarks, controls=controls, retry_failed=retry_failed,
-                wait_s=wait, jobs=options.count_jobs(jobs), terminal=terminal, share_machine=share_machine,
-                confidence=confidence, tune=tune, told=told,
+            choices = RunChoices(
+                benchmarks, numbers, controls=controls, retry_failed=retry_failed, wait_s=wait,
+                share_machine=share_machine, tune=tune,
             )  # fmt: skip
+            return build_and_execute(part, choices, terminal, confidence=confidence, told=told)
 
         summary, results = execute_seeds()
         while wanted is not None and not _has_failures(summary, terminal):
-            more = _more_seeds(
-                config, directory, systems, benchmarks, numbers, wanted, confidence, most_seeds, terminal
-            )
+            more = _more_seeds(part, numbers, wanted, confidence, most_seeds, terminal)
             if not more:
                 break
             numbers = [*numbers, *more]
             summary, results = execute_seeds()
         selves = None
         if aa and summary.total:
-            selves = _with_itself(config, directory, systems, benchmarks, numbers, confidence)
+            selves = _with_itself(part, numbers, confidence)
         _show_ending(summary, selves, numbers, results, confidence, terminal, told)
         ending.status, ending.message = "failed" if _failed(summary) else "ok", run_message(summary)
         return 1 if _failed(summary) else 0
@@ -111,7 +115,7 @@ def _has_failures(summary: Summary, terminal: Terminal) -> bool:
     return _failed(summary)
 
 
-def _show_ending(  # noqa: PLR0913 - what there is to show
+def _show_ending(
     summary: Summary, selves: Sequence[SelfComparison] | None, seeds: Sequence[int], results: Sequence[SystemBuild],
     confidence: float, terminal: Terminal, told: Failures,
 ) -> None:  # fmt: skip
@@ -134,15 +138,13 @@ def _show_ending(  # noqa: PLR0913 - what there is to show
     building.show_failures(summary.build_failures, terminal)
 
 
-def _more_seeds(  # noqa: PLR0913 - the parts of one question
-    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], seeds: Sequence[int],
-    wanted: float, confidence: float, limit: int, terminal: Terminal,
-) -> list[int]:  # fmt: skip
+def _more_seeds(
+    part: ProjectPart, seeds: Sequence[int], wanted: float, confidence: float, limit: int, terminal: Terminal
+) -> list[int]:
     """The seeds to go on with, none when the intervals are narrow enough; says how wide they are."""
     from layoutrand.analysis.stopping import next_seeds, seeds_to_add, widths
-    from layoutrand.cli.analysis import load_selection
 
-    found = widths(load_selection(config, directory, systems, benchmarks, None), confidence=confidence)
+    found = widths(_recorded(part), confidence=confidence)
     if not found:
         terminal.warn("--until-half-width: no benchmark has measurements of its main metric, so no seeds are added")
         return []
@@ -161,16 +163,17 @@ def _more_seeds(  # noqa: PLR0913 - the parts of one question
     return next_seeds(seeds, count)
 
 
-def _with_itself(  # noqa: PLR0913 - the parts of one question
-    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], seeds: Sequence[int],
-    confidence: float,
-) -> list[SelfComparison]:  # fmt: skip
+def _with_itself(part: ProjectPart, seeds: Sequence[int], confidence: float) -> list[SelfComparison]:
     """Of these seeds alone, whatever else is recorded: `compare X X` judges all that is."""
     from layoutrand.analysis.aa import compare_with_itself, of_seeds
+
+    return compare_with_itself(of_seeds(_recorded(part), seeds), confidence=confidence)
+
+
+def _recorded(part: ProjectPart) -> Selection:
     from layoutrand.cli.analysis import load_selection
 
-    selection = load_selection(config, directory, systems, benchmarks, None)
-    return compare_with_itself(of_seeds(selection, seeds), confidence=confidence)
+    return load_selection(part.config, part.directory, part.systems, part.benchmarks, None)
 
 
 def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *, seeds: Sequence[int] = ()) -> None:
@@ -194,10 +197,9 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *,
     )  # fmt: skip
 
 
-def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
-    config: Config, directory: Path, seeds: Sequence[int], systems: Sequence[str], benchmarks: Sequence[str], *,
-    controls: bool, retry_failed: bool, wait_s: float, jobs: int, terminal: Terminal, share_machine: bool = False,
-    confidence: float = 0.95, tune: bool = False, told: Failures | None = None,
+def build_and_execute(
+    part: ProjectPart, choices: RunChoices, terminal: Terminal, *, confidence: float = 0.95,
+    told: Failures | None = None,
 ) -> tuple[Summary, list[SystemBuild]]:  # fmt: skip
     """Build what is missing, then execute what has no result yet; ``told`` learns which failures were shown."""
     from layoutrand.build.build import all_layouts
@@ -215,19 +217,17 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
     from layoutrand.results.file import open_for_writing, results_path
 
     failures = Failures() if told is None else told
+    config, directory, benchmarks = part.config, part.directory, choices.benchmarks
     if not config.benchmarks:
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
     if config.cluster.kind != "local":  # nothing is built for what cannot be carried to nodes
         inputs_of(config, [each for each in config.benchmarks if not benchmarks or each.name in benchmarks], directory)
     check_instruments(config, benchmarks)
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
-    layouts = all_layouts(seeds, controls=controls)
+    layouts = all_layouts(choices.seeds, controls=choices.controls)
     building_config = config if config.build.mode == "relink" else options.on_executor(config, "local")
-    results = building.build_with_progress(building_config, directory, systems, layouts, jobs, terminal)
-    request = make_request(
-        config, directory, results, benchmarks=benchmarks, rounds=seeds, retry_failed=retry_failed, wait_s=wait_s,
-        share_machine=share_machine,
-    )  # fmt: skip
+    results = building.build_with_progress(replace(part, config=building_config), layouts, terminal)
+    request = make_request(config, directory, results, choices)
     with open_for_writing(results_path(directory)) as store, show_progress(terminal, confidence) as update:
 
         def advance(progress: RunProgress) -> None:
@@ -235,12 +235,12 @@ def build_and_execute(  # noqa: PLR0913 - what a run needs, and where to report
             if progress.execution.status != "ok":
                 failures.happened(progress.execution, terminal)
 
-        with nodes_of(config, directory, jobs, terminal.say) as nodes:
+        with nodes_of(config, directory, part.jobs, terminal.say) as nodes:
             if nodes is not None:
                 return execute_on_nodes(request, store=store, nodes=nodes, progress=advance, say=terminal.say), results
         summary = execute(
             request, store=store, executor=measure, progress=advance, say=terminal.say,
-            prepare=partial(tuned, Tuning(), terminal.say, terminal.warn) if tune else nullcontext,
+            prepare=partial(tuned, Tuning(), terminal.say, terminal.warn) if choices.tune else nullcontext,
         )  # fmt: skip
     return summary, results
 

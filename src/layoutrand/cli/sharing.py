@@ -88,7 +88,7 @@ def staging_gc(
 
 
 @bundle_app.command("export")
-def bundle_export(  # noqa: PLR0913 - one parameter for each option
+def bundle_export(
     system: Annotated[str, typer.Argument(help="The system whose capture is to be carried.")],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put it, such as a removable disk.")],
     jobs: options.Jobs = 0,

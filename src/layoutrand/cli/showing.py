@@ -47,9 +47,8 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     name = choose("artefact", [artefact] if artefact else [], config.build.artefacts)[0]
     layout = parse_layout(seed)
     others = list(dict.fromkeys([IDENTITY, *(parse_layout(text) for text in other or [])]))
-    result = building.build_with_progress(
-        config, directory, [system], [layout], options.count_jobs(0), options.terminal(json=json, quiet=True)
-    )[0]
+    part = options.ProjectPart(config, directory, [system], jobs=options.count_jobs(0))
+    result = building.build_with_progress(part, [layout], options.terminal(json=json, quiet=True))[0]
     for failure in result.failures:
         raise BuildFailed(f"system {system}, layout {seed}: {failure.error}", log=failure.log)
     assert result.capture is not None

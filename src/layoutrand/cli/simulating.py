@@ -97,7 +97,7 @@ def false_alarms(  # noqa: PLR0913 - one parameter for each option
 
 
 @simulate_app.command()
-def power(  # noqa: PLR0913 - one parameter for each option
+def power(
     benchmarks: Annotated[int, typer.Option(min=1)] = 13,
     scores: Annotated[int, typer.Option(min=2, help="Scores of each system per benchmark.")] = 5,
     sd: Annotated[float, typer.Option(min=0, help="Standard deviation of the scores; the means are 5, 6, 7...")] = 0.5,
@@ -118,7 +118,7 @@ def power(  # noqa: PLR0913 - one parameter for each option
     return _show("power", f"Power at 5 %, {datasets} experiments a row", columns, rows, found, json=json)
 
 
-def _show(  # noqa: PLR0913 - the parts of a table
+def _show(
     study: str,
     title: str,
     columns: tuple[str, ...],

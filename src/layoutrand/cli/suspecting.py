@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,7 @@ from layoutrand.text.quantities import percent
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection
     from layoutrand.build.build import SystemBuild
-    from layoutrand.config.config import Config
+    from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import RunProgress
     from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained
     from layoutrand.explain.suspects import Explanation
@@ -58,6 +59,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     """Which functions' placement goes with the slow layouts, and whether that stands in new layouts."""
     from layoutrand.analysis.evidence import evidence, sentences
     from layoutrand.errors import UsageError
+    from layoutrand.execute.run_plan import RunChoices
     from layoutrand.explain.explain import explain_selection
     from layoutrand.explain.suspects import Explanation
     from layoutrand.explain.suspects_document import explain_document
@@ -75,7 +77,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         terminal.warn("hot functions are looked for on this machine, not on the nodes that executed the layouts")
     chosen = options.match_systems(config, system) if system else []
     selection = load_selection(config, directory, chosen, benchmark or [], None)
-    setup = _setup(config, directory, profiler, wait, jobs, terminal, share_machine=share_machine)
+    part = options.ProjectPart(config, directory, chosen, jobs=options.count_jobs(jobs))
+    setup = _setup(part, profiler, RunChoices(wait_s=wait, share_machine=share_machine), terminal)
     explanations = explain_selection(
         selection, metric, setup, most_functions=functions, level=round(1 - confidence, 12)
     )
@@ -100,9 +103,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     return 1 if failed else 0
 
 
-def _setup(  # noqa: PLR0913 - what it consists of
-    config: Config, directory: Path, profiler: str, wait: float, jobs: int, terminal: Terminal, *, share_machine: bool
-) -> ExplainSetup:
+def _setup(part: options.ProjectPart, profiler: str, choices: RunChoices, terminal: Terminal) -> ExplainSetup:
     from typing import cast, get_args
 
     from layoutrand.cache.store import Cache, default_root
@@ -117,17 +118,15 @@ def _setup(  # noqa: PLR0913 - what it consists of
     profiling = ProfilingSetup(choose_profiler(wanted), measure, SubprocessRunner(), terminal.say)
 
     def build(system: str, layouts: Sequence[LayoutName]) -> SystemBuild:
-        return building.build_with_progress(
-            config, directory, [system], layouts, options.count_jobs(jobs), terminal
-        )[0]  # fmt: skip
+        return building.build_with_progress(replace(part, systems=[system]), layouts, terminal)[0]
 
     return ExplainSetup(
-        config=config, project=directory, cache=Cache(default_root()), build=build, profiling=profiling, wait_s=wait,
-        share_machine=share_machine,
+        config=part.config, project=part.directory, cache=Cache(default_root()), build=build, profiling=profiling,
+        choices=choices,
     )  # fmt: skip
 
 
-def _confirm(  # noqa: PLR0913 - what to confirm, with how much, and where to report
+def _confirm(
     explanation: Explanation, selection: Selection, setup: ExplainSetup, count: int, asked: int | None,
     confidence: float, terminal: Terminal,
 ) -> Confirmed:  # fmt: skip

@@ -159,7 +159,7 @@ def sparkline(values: Sequence[float], levels: str = _LEVELS) -> str:
     return "".join(levels[int((mean - low) / span * (len(levels) - 1) + 0.5) if span else 0] for mean in means)
 
 
-def _write(  # noqa: PLR0913 - what to write, for whom, and where
+def _write(
     config: Config, directory: Path, found: Sequence[Warmup], scope: Scope, here: str, terminal: Terminal
 ) -> None:
     from layoutrand.analysis.warmup_choice import choose_suggested

@@ -80,7 +80,7 @@ class _Task(Generic[P]):
 class Dealer(Generic[P, A]):
     """Gives tasks out until nothing is left of any; ``stopped`` says whether to stop before that."""
 
-    def __init__(  # noqa: PLR0913 - what to do, with what, and for whom
+    def __init__(
         self, executor: Executor, function: Callable[[P], A], hands: Hands[P, A], *, retries: int,
         stopped: Callable[[], bool], doing: str,
     ) -> None:  # fmt: skip

@@ -31,7 +31,7 @@ from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import sha256_file, tail
 from layoutrand.platform.process import SubprocessRunner
 
-_TASKS: Final = 2
+_TASKS: Final = 3
 """Changes where tasks are pickled otherwise: a module or class of theirs has another name."""
 
 VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}/{_TASKS}"
@@ -97,7 +97,7 @@ def link_chunk(chunk: Chunk) -> Answer:
         return Answer(node, (), (), 0, str(error))
 
 
-def linked_here(  # noqa: PLR0913 - what to link, with what, and where
+def linked_here(
     cache: Cache, staging: Staging, bundle: str, ld: Tool, policy: LayoutPolicy, wanted: Sequence[Binary]
 ) -> list[Binary]:
     """These binaries of one system, from this machine's cache or linked now from the capture of that manifest.

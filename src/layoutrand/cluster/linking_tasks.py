@@ -202,7 +202,7 @@ class _Batch:
         self._advance()
 
 
-def take_linked(  # noqa: PLR0913 - what names one entry
+def take_linked(
     cache: Cache, staging: Staging, *, key: str, system: str, artefact: str, layout: LayoutName
 ) -> Binary | None:
     """The binary that another machine linked under the key, taken from the staging directory; None if not there.

@@ -57,7 +57,7 @@ def execute_on_nodes(
     """
     # Everything that can be known of the executions here was checked: names, inputs, what cannot travel.
     plan = make_plan(request, here=False)
-    with exclusive_use(store.path, wait_s=request.wait_s, on_wait=say):
+    with exclusive_use(store.path, wait_s=request.choices.wait_s, on_wait=say):
         # What nodes left for a run that was killed is recorded.
         shelf = Shelf(nodes.staging.root, run_name(plan))
         pools = Pools(plan, store, shelf)
@@ -82,7 +82,7 @@ def execute_on_nodes(
 class _Home:
     """The submitting side of one call."""
 
-    def __init__(  # noqa: PLR0913 - the parts of one call
+    def __init__(
         self, plan: RunPlan, pools: Pools, shelf: Shelf, nodes: Nodes, progress: Callable[[RunProgress], None], say: Say
     ) -> None:  # fmt: skip
         self._plan, self._pools, self._shelf, self._nodes = plan, pools, shelf, nodes

@@ -181,16 +181,15 @@ def _request(
     orders: Orders, project: Path, binaries: Sequence[Binary], slots: Sequence[Slot], place: NodeOfPool
 ) -> RunRequest:
     return RunRequest(
-        config=orders.config, project=project, binaries=binaries, build_failures=(), captures=orders.captures,
-        benchmarks=list(dict.fromkeys(slot.benchmark for slot in slots)), retry_failed=orders.retry_failed,
-        wait_s=orders.wait_s, share_machine=orders.share_machine, origins=orders.origins,
-        exehash_is_sha256=orders.exehash_is_sha256, jvms=orders.jvms, place=place, slots=slots,
+        config=orders.config, project=project, built=replace(orders.built, binaries=binaries),
+        choices=replace(orders.choices, benchmarks=list(dict.fromkeys(slot.benchmark for slot in slots))),
+        place=place, slots=slots,
     )  # fmt: skip
 
 
 def _check_definitions(request: RunRequest, orders: Orders, node: str) -> None:
     """Inputs outside the project do not travel: what the node has must be what the home has."""
-    chosen = [benchmark for benchmark in request.config.benchmarks if benchmark.name in request.benchmarks]
+    chosen = [benchmark for benchmark in request.config.benchmarks if benchmark.name in request.choices.benchmarks]
     found = experiments.definitions(request.config, chosen, request.project)
     for (benchmark, instrument), digest in found.items():
         if digest != orders.definitions[benchmark, instrument]:

@@ -136,7 +136,7 @@ class Pools:
         if experiment.host not in self._ids:
             ids = self._store.begin(experiment, self._context(experiment, kind))
             request = self._plan.request
-            self._store.replace_build_failures(ids[0], request.captures, request.build_failures)
+            self._store.replace_build_failures(ids[0], request.built.captures, request.built.failures)
             self._ids[experiment.host] = ids
         return self._ids[experiment.host]
 
@@ -144,7 +144,9 @@ class Pools:
         """The context of this call, in which the home's own machine has no part."""
         request = self._plan.request
         facts = {**dict.fromkeys(host_facts()), **kind, "hostname": experiment.hostname}
-        return replace(experiments.current_context(self._config, request.tools, request.captures), host_facts=facts)
+        return replace(
+            experiments.current_context(self._config, request.built.tools, request.built.captures), host_facts=facts
+        )
 
     def _note(self, experiment_id: int, node: Node) -> None:
         name = node.name, str(sorted(node.facts.items()))

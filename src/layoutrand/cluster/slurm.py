@@ -71,7 +71,7 @@ class _Job:
 class SlurmJobs(Executor):
     """Functions executed as jobs of Slurm; those submitted within a moment of each other become one job array."""
 
-    def __init__(  # noqa: PLR0913 - two of them are for tests
+    def __init__(
         self, submitter: Any, journal: TokenJournal, *, exclude: str = "", say: Callable[[str], None] = lambda _: None,
         poll_s: float = 2.0, grace_s: float = 15.0,
     ) -> None:  # fmt: skip

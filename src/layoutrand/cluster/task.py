@@ -13,12 +13,12 @@ from layoutrand.cluster.installed import InstalledPath
 from layoutrand.cluster.shared_directory import Staging
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
-from layoutrand.config.jdk import JvmFacts
 from layoutrand.config.schedule import Slot
 from layoutrand.execute.experiment import artefact_of
+from layoutrand.execute.run_plan import BuiltSystems, RunChoices
 from layoutrand.host.attempts import Attempts
 from layoutrand.linkers.toolbox import Tool
-from layoutrand.model import Binary, Execution, LayoutName, SlotKey
+from layoutrand.model import Binary, Execution, SlotKey
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.results.execution_record import from_json, slot_json, to_json
 
@@ -33,11 +33,11 @@ class Bundled:
 
 @dataclass(frozen=True)
 class Orders:
-    """What all bouts of a run have in common; the fields without a word here are those of `run_plan.Request`.
+    """What all bouts of a run have in common.
 
     ``run`` names the records of the run, ``inputs`` are the files of the project that benchmarks need, ``places``
     what must be on a node already, and ``definitions`` what benchmarks must be by content. ``bundles`` has the
-    captures that nodes link from.
+    captures that nodes link from.  ``built`` has no binaries: each bout names its own.
     """
 
     run: str
@@ -46,13 +46,8 @@ class Orders:
     places: tuple[InstalledPath, ...]
     definitions: Mapping[tuple[str, str], str]
     bundles: Mapping[str, Bundled]
-    captures: Mapping[str, str]
-    origins: Mapping[str, str]
-    exehash_is_sha256: frozenset[str]
-    jvms: Mapping[tuple[str, LayoutName], JvmFacts]
-    retry_failed: bool
-    wait_s: float
-    share_machine: bool
+    built: BuiltSystems
+    choices: RunChoices
 
     def put(self, staging: Staging) -> tuple[str, int]:
         """Put the orders into the staging directory; their SHA-256 and size in bytes."""
@@ -114,7 +109,7 @@ def slot_keys(orders: Orders, bout: Bout) -> list[SlotKey]:
     return [
         SlotKey(
             system=slot.system, benchmark=slot.benchmark, layout=slot.layout, instrument=slot.instrument,
-            round=slot.round, repetition=slot.repetition, capture=orders.captures[slot.system],
+            round=slot.round, repetition=slot.repetition, capture=orders.built.captures[slot.system],
             definition=orders.definitions[slot.benchmark, slot.instrument],
             binary_sha256=digests[slot.system, slot.layout, artefacts[slot.benchmark]],
         )

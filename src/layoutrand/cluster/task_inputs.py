@@ -83,18 +83,18 @@ class Sent:
         return sha256_bytes(canonical_json([self.name, rounds]))[:RUN_DIGITS]
 
 
-def send_orders(  # noqa: PLR0913 - what to send, from where, and where to
+def send_orders(
     plan: RunPlan, pending: Sequence[Slot], *, staging: Staging, cache: Cache, jobs: int, node_cache: str, say: Say
 ) -> Sent:
     """Put inputs, captures, binaries that travel and the orders into the staging directory.
 
     Raises `UsageError` for what cannot travel, `BundleError` or `CacheError` where it cannot be read or written.
     """
-    request = plan.request
+    request, built = plan.request, plan.request.built
     inputs = described(request.project, inputs_of(request.config, list(plan.benchmarks.values()), request.project))
     moved = send(inputs, request.project, staging, jobs=jobs)
     bundles = {}
-    for system, capture in request.linked.items():
+    for system, capture in built.linked.items():
         exported = export_capture(cache, capture, staging, jobs=jobs)
         ld = capture.tools["ld"]
         bundles[system] = Bundled(exported.digest, Tool(Path(ld["path"]), ld["version"], ld["sha256"]))
@@ -102,11 +102,9 @@ def send_orders(  # noqa: PLR0913 - what to send, from where, and where to
     sizes, stored = _send_binaries(plan, pending, frozenset(bundles), staging)
     orders = Orders(
         run=run_name(plan), config=request.config, inputs=inputs,
-        places=places_of(request.config, request.project, list(request.captures)),
+        places=places_of(request.config, request.project, list(built.captures)),
         definitions=plan.definitions, bundles=bundles,
-        captures=request.captures, origins=request.origins, exehash_is_sha256=request.exehash_is_sha256,
-        jvms=request.jvms, retry_failed=request.retry_failed, wait_s=request.wait_s,
-        share_machine=request.share_machine,
+        built=replace(built, binaries=(), failures=(), linked={}, tools={}), choices=request.choices,
     )  # fmt: skip
     say(f"{(moved + stored) / 1e6:.1f} MB of inputs, captures and binaries were written to {staging.root}")
     return Sent(
@@ -121,7 +119,7 @@ def _name(orders: Orders) -> str:
         VERSION, as_dict(orders.config), [list(vars(each).values()) for each in (*orders.inputs, *orders.places)],
         sorted([*key, value] for key, value in orders.definitions.items()),
         sorted((system, bundled.digest, bundled.ld.sha256) for system, bundled in orders.bundles.items()),
-        sorted(orders.captures.items()), sorted(orders.origins.items()),
+        sorted(orders.built.captures.items()), sorted(orders.built.origins.items()),
     ]  # fmt: skip
     return sha256_bytes(canonical_json(facts))
 

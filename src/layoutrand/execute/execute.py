@@ -41,7 +41,7 @@ class Executor(Protocol):
         """Execute ``command``, its output going to the files that it names."""
 
 
-def execute(  # noqa: PLR0913 - what to do, and what to do it with
+def execute(
     request: RunRequest,
     *,
     store: Records,
@@ -63,15 +63,17 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
     """
     # Everything the executions need was checked: names, input files, instruments.
     plan = make_plan(request)
-    with exclusive_use(store.path, wait_s=request.wait_s, on_wait=say):
+    with exclusive_use(store.path, wait_s=request.choices.wait_s, on_wait=say):
         # No process of an earlier, killed layoutrand disturbs this one.
         workplace = Workplace(request.project.resolve() / ".layoutrand" / "work")
         if ended := end_leftovers(workplace.root):
             say(f"ended {ended} process(es) that an interrupted run had left behind")
         # Experiment, context and failed builds are recorded, so the results file is known to be writable.
         experiment = request.experiment()
-        ids = store.begin(experiment, experiments.current_context(request.config, request.tools, request.captures))
-        store.replace_build_failures(ids[0], request.captures, request.build_failures)
+        ids = store.begin(
+            experiment, experiments.current_context(request.config, request.built.tools, request.built.captures)
+        )
+        store.replace_build_failures(ids[0], request.built.captures, request.built.failures)
         # Known slots are left out, and each binary still to be executed is the one that was built.
         setup = ExecutionSetup.of(request, workplace, say)
         before = known(store, experiment, plan)
@@ -95,7 +97,7 @@ def execute(  # noqa: PLR0913 - what to do, and what to do it with
     return summarised(plan, store.path, before, recorded, pending=len(pending), executed=len(pending))
 
 
-def _attempts(  # noqa: PLR0913 - the parts of one step
+def _attempts(
     plan: RunPlan, slot: Slot, history: Attempts, setup: ExecutionSetup,
     observe: Callable[[Command, Slot], Observed], record: Callable[[Execution], None],
 ) -> Iterator[Execution]:  # fmt: skip
@@ -117,9 +119,11 @@ def _machine(
     request: RunRequest, pending: Sequence[Slot], say: Callable[[str], None]
 ) -> contextlib.AbstractContextManager[None]:
     """The machine to ourselves, as far as other layoutrands go, where there is anything to measure on it."""
-    if request.share_machine or not pending:
+    if request.choices.share_machine or not pending:
         return contextlib.nullcontext()
-    return only_one_measures(machine_lock_path(), project=request.project.resolve(), wait_s=request.wait_s, on_wait=say)
+    return only_one_measures(
+        machine_lock_path(), project=request.project.resolve(), wait_s=request.choices.wait_s, on_wait=say
+    )
 
 
 def _observe(observer: Observer, executor: Executor, command: Command, slot: Slot) -> Observed:
@@ -146,7 +150,7 @@ def _execute_slot(
         outcome, benchmark, slot.instrument, workplace,
         reference=plan.references.get(slot.benchmark), warmups=plan.warmups(slot),
         given={artefact: binary.sha256 for artefact, binary in plan.placed(slot).items()},
-        hash_is_sha256=slot.system in plan.request.exehash_is_sha256,
+        hash_is_sha256=slot.system in plan.request.built.exehash_is_sha256,
     )  # fmt: skip
     judgement = in_its_words(judgement, benchmark, slot.instrument, workplace)
     log = ""

@@ -36,8 +36,8 @@ class ExecutionSetup:
     @classmethod
     def of(cls, request: RunRequest, workplace: Workplace, say: Callable[[str], None]) -> ExecutionSetup:
         """That of one call: nothing is made or proved yet."""
-        images = Images(request.config, request.project, request.origins, say)
-        return cls(workplace, images, JdkProofs(request.config, request.project, request.jvms))
+        images = Images(request.config, request.project, request.built.origins, say)
+        return cls(workplace, images, JdkProofs(request.config, request.project, request.built.jvms))
 
 
 def command_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None) -> Command:

@@ -68,7 +68,7 @@ class Images:
     def _folder(self, system: str) -> Path:
         return self._project / ".layoutrand" / "images" / self._origins[system][:32]
 
-    def _make(  # noqa: PLR0913 - the parts of one step
+    def _make(
         self,
         image: Image,
         folder: Path,

@@ -34,37 +34,58 @@ class NodeOfPool:
 
 
 @dataclass(frozen=True)
-class RunRequest:
-    """What to execute.
+class RunChoices:
+    """What the user chose for one call.
 
-    ``project`` is the directory of layoutrand.toml; ``captures`` maps each system to the id of its capture;
-    ``benchmarks`` are names, empty for all. The seeds are those of the binaries and failures; a control is executed
-    where ``run.controls`` lists it and a binary (or failure) of it is given. ``rounds`` are seeds of rounds beyond
-    those: prebuilt systems have no binary of a seed, and take part in its round all the same. ``origins`` tells
-    apart the systems whose images differ (see `layoutrand.build.prebuilt.origin_of`). ``wait_s`` is how long to
-    wait for another layoutrand that executes here or, unless ``share_machine``, that measures on this machine.
-    ``exehash_is_sha256`` names the systems whose suite is known to record the SHA-256 of executables. ``jvms`` has
-    what a JVM said of itself in each layout of a JDK that is taken as it is. ``linked`` are the captures whose
-    layouts a node of a cluster can link for itself, ``tools`` what all binaries were made with, as in `Context`. On
-    such a node ``place`` says which it is, and ``slots`` are those that it is asked for (None: all that the
-    schedule asks for).
+    ``benchmarks`` are names, empty for all. ``seeds`` are those asked for: prebuilt systems have no binary of a seed,
+    and take part in its round all the same. ``wait_s`` is how long to wait for another layoutrand that executes here
+    or, unless ``share_machine``, that measures on this machine. ``controls``: stock and identity are built, too;
+    ``tune``: the machine is set for measuring.
     """
 
-    config: Config
-    project: Path
-    binaries: Sequence[Binary]
-    build_failures: Sequence[BuildFailure]
-    captures: Mapping[str, str]
-    benchmarks: Sequence[str]
-    retry_failed: bool
-    wait_s: float
+    benchmarks: Sequence[str] = ()
+    seeds: Sequence[int] = ()
+    controls: bool = True
+    retry_failed: bool = False
+    wait_s: float = 3600
     share_machine: bool = False
-    rounds: Sequence[int] = ()
+    tune: bool = False
+
+
+@dataclass(frozen=True)
+class BuiltSystems:
+    """What there is to execute.
+
+    A control is executed where ``run.controls`` lists it and a binary (or failure) of it is given. ``captures`` maps
+    each system to the id of its capture, ``origins`` tells apart the systems whose images differ (see
+    `layoutrand.build.prebuilt.origin_of`). ``exehash_is_sha256`` names the systems whose suite is known to record the
+    SHA-256 of executables. ``jvms`` has what a JVM said of itself in each layout of a JDK that is taken as it is.
+    ``linked`` are the captures whose layouts a node of a cluster can link for itself, ``tools`` what all binaries were
+    made with, as in `Context`.
+    """
+
+    binaries: Sequence[Binary]
+    captures: Mapping[str, str]
+    failures: Sequence[BuildFailure] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     exehash_is_sha256: frozenset[str] = frozenset()
     jvms: Mapping[tuple[str, LayoutName], JvmFacts] = field(default_factory=dict)
     linked: Mapping[str, Capture] = field(default_factory=dict)
     tools: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What to execute: of the project in directory ``project``, what was ``built``, as the user chose.
+
+    On a node of a cluster ``place`` says which it is, and ``slots`` are those that it is asked for (None: all that the
+    schedule asks for).
+    """
+
+    config: Config
+    project: Path
+    built: BuiltSystems
+    choices: RunChoices = field(default_factory=RunChoices)
     place: NodeOfPool | None = None
     slots: Sequence[Slot] | None = None
 
@@ -77,7 +98,7 @@ class RunRequest:
     def marked(self, execution: Execution, workplace: Path) -> Execution:
         """The execution with what is to be known of where it was made."""
         conditions = dict(execution.conditions)
-        if self.share_machine:
+        if self.choices.share_machine:
             conditions["machine"] = "shared"
         if self.place is None:
             return replace(execution, conditions=conditions)
@@ -139,7 +160,7 @@ class RunPlan:
         """What the slot is called in the results."""
         return SlotKey(
             system=slot.system, benchmark=slot.benchmark, definition=self.definitions[slot.benchmark, slot.instrument],
-            capture=self.request.captures[slot.system], layout=slot.layout,
+            capture=self.request.built.captures[slot.system], layout=slot.layout,
             binary_sha256=self.binary(slot).sha256, instrument=slot.instrument,
             round=slot.round, repetition=slot.repetition,
         )  # fmt: skip
@@ -150,10 +171,10 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
 
     ``here`` is False where other machines execute it, which then check for themselves what only they can know.
     """
-    benchmarks = _chosen(request.config, request.benchmarks)
+    benchmarks = _chosen(request.config, request.choices.benchmarks)
     definitions = experiments.definitions(request.config, list(benchmarks.values()), request.project)
     binaries: dict[tuple[str, LayoutName], dict[str, Binary]] = {}
-    for binary in request.binaries:
+    for binary in request.built.binaries:
         binaries.setdefault((binary.system, binary.layout), {})[binary.artefact] = binary
     # An execution needs all its artefacts in its layout: a program with one library of another layout is no layout.
     needed = {name: set(benchmark.needs(request.config.build)) for name, benchmark in benchmarks.items()}
@@ -161,11 +182,11 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
     startable = tuple(
         slot for slot in slots if needed[slot.benchmark] <= binaries.get((slot.system, slot.layout), {}).keys()
     )
-    if not startable and not request.build_failures:  # failures are recorded and told like any other
+    if not startable and not request.built.failures:  # failures are recorded and told like any other
         raise UsageError("nothing to execute: no seed has a binary; build some with `layoutrand build --seeds 30`")
     if here:
         check_stacks(
-            request.config, benchmarks.values(), {binary.artefact: binary.path for binary in request.binaries},
+            request.config, benchmarks.values(), {binary.artefact: binary.path for binary in request.built.binaries},
             Workplace(request.project.resolve() / ".layoutrand" / "work").sandbox.bin,
         )  # fmt: skip
     return RunPlan(
@@ -208,14 +229,14 @@ def _one_layout_each(
 
 
 def _design(request: RunRequest, benchmarks: Mapping[str, Benchmark]) -> Design:
-    asked: list[Binary | BuildFailure] = [*request.binaries, *request.build_failures]
+    asked: list[Binary | BuildFailure] = [*request.built.binaries, *request.built.failures]
     layouts = {item.layout for item in asked}
     systems = {item.system for item in asked}
     run = request.config.run
     return Design(
         systems=tuple(name for name in request.config.systems if name in systems),
         benchmarks=tuple((name, experiments.instruments_of(benchmark)) for name, benchmark in benchmarks.items()),
-        seeds=tuple(sorted({*(layout for layout in layouts if isinstance(layout, int)), *request.rounds})),
+        seeds=tuple(sorted({*(layout for layout in layouts if isinstance(layout, int)), *request.choices.seeds})),
         controls=tuple(control for control in run.controls if control in layouts),
         repetitions=run.executions,
         schedule_seed=run.schedule_seed,

@@ -64,7 +64,7 @@ class Known:
     def is_due(self, key: SlotKey, request: RunRequest) -> bool:
         """Whether the slot is to be executed now."""
         repeat = request.config.run.disturbance.repeat
-        return is_due(self.attempts.get(key, Attempts()), repeat=repeat, retry_failed=request.retry_failed)
+        return is_due(self.attempts.get(key, Attempts()), repeat=repeat, retry_failed=request.choices.retry_failed)
 
 
 def known(store: Records, experiment: Experiment, plan: RunPlan) -> Known:
@@ -85,7 +85,7 @@ def summarised(  # noqa: PLR0913 - the parts of one record
     return Summary(
         total=len(plan.slots), already=len(plan.slots) - pending, executed=executed, unbuilt=plan.unbuilt,
         failures=tuple(execution for execution in counting if execution.status != "ok"),
-        build_failures=tuple(plan.request.build_failures), results=results, disturbed=summary(counting),
+        build_failures=tuple(plan.request.built.failures), results=results, disturbed=summary(counting),
         repeated=len(recorded) - len(before.executions) - executed,
         nodes=tuple(sorted({e.node for e in recorded[len(before.executions) :] if e.node})),
         waiting=waiting, refusals=tuple(refusals),

@@ -10,30 +10,25 @@ from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.capture.tools import tools_of
 from layoutrand.config.config import Config
 from layoutrand.execute.images import image_key
-from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 
 
-def make_request(  # noqa: PLR0913 - one argument for each choice of the user
-    config: Config, project: Path, results: Sequence[SystemBuild], *, benchmarks: Sequence[str], rounds: Sequence[int],
-    retry_failed: bool, wait_s: float, share_machine: bool,
-) -> RunRequest:  # fmt: skip
-    """The request to execute what ``results`` built; the arguments are fields of `RunRequest`."""
+def make_request(config: Config, project: Path, results: Sequence[SystemBuild], choices: RunChoices) -> RunRequest:
+    """The request to execute what ``results`` built."""
     image = image_key(config, project)
     origins = {
         r.system: origin_of(config, r.system, r.capture.id if r.capture else "", r.binaries, image) for r in results
     }
-    return RunRequest(
-        config=config, project=project, binaries=[binary for result in results for binary in result.binaries],
-        build_failures=[failure for result in results for failure in result.failures],
+    built = BuiltSystems(
+        binaries=[binary for result in results for binary in result.binaries],
+        failures=[failure for result in results for failure in result.failures],
         captures={system: recorded_under(config, system, origin) for system, origin in origins.items()},
-        benchmarks=benchmarks, retry_failed=retry_failed, wait_s=wait_s, share_machine=share_machine,
-        rounds=rounds, origins=origins,
-        jvms={(r.system, layout): facts for r in results for layout, facts in r.jvms.items()},
-        linked={r.system: r.capture for r in results if r.capture} if config.build.mode == "relink" else {},
-        tools={
-            recorded_under(config, r.system, origins[r.system]): tools_of(r.capture) for r in results if r.capture
-        },
+        origins=origins,
         exehash_is_sha256=frozenset(
             r.system for r in results if r.capture and r.capture.source.get("exehash") == "sha256"
         ),
-    )  # fmt: skip
+        jvms={(r.system, layout): facts for r in results for layout, facts in r.jvms.items()},
+        linked={r.system: r.capture for r in results if r.capture} if config.build.mode == "relink" else {},
+        tools={recorded_under(config, r.system, origins[r.system]): tools_of(r.capture) for r in results if r.capture},
+    )
+    return RunRequest(config, project, built, choices)

@@ -81,7 +81,7 @@ def first_seed(known: Sequence[int], asked: int | None) -> int:
     return asked
 
 
-def choose_groups(  # noqa: PLR0913 - what to choose from, and how many
+def choose_groups(
     explanation: Explanation, suspects: Sequence[Suspect], count: int, first: int,
     build: Callable[[Sequence[int]], SystemBuild], locate: Callable[[Sequence[Binary]], NDArray[np.int64]],
 ) -> tuple[list[Groups], list[str]]:  # fmt: skip

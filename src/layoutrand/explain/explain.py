@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from layoutrand.config.config import Config
 from layoutrand.errors import AnalysisError, BuildFailed, LayoutrandError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.execute import execute
-from layoutrand.execute.run_plan import RunRequest
+from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
 from layoutrand.explain.confirming import Confirmation, choose_groups, conclude, in_random_order, results_path
@@ -29,15 +29,14 @@ from layoutrand.results import file
 
 @dataclass(frozen=True)
 class ExplainSetup:
-    """Where and with what is looked for suspects; ``build`` makes layouts of a system."""
+    """Where and with what is looked for suspects: ``build`` makes layouts, ``choices`` are for executions."""
 
     config: Config
     project: Path
     cache: Cache
     build: Callable[[str, Sequence[LayoutName]], SystemBuild]
     profiling: ProfilingSetup
-    wait_s: float
-    share_machine: bool = False
+    choices: RunChoices
 
 
 @dataclass(frozen=True)
@@ -135,13 +134,11 @@ def _measured(sample: Sample, selection: Selection, binaries: dict[LayoutName, B
 def _request(
     setup: ExplainSetup, config: Config, built: SystemBuild, benchmark: str, rounds: Sequence[int]
 ) -> RunRequest:
-    return make_request(
-        config, setup.project, [built], benchmarks=[benchmark], rounds=rounds, retry_failed=False,
-        wait_s=setup.wait_s, share_machine=setup.share_machine,
-    )  # fmt: skip
+    choices = replace(setup.choices, benchmarks=[benchmark], seeds=rounds)
+    return make_request(config, setup.project, [built], choices)
 
 
-def confirm(  # noqa: PLR0913 - what to confirm, with how much, and who is told
+def confirm(
     explanation: Explanation, setup: ExplainSetup, *, count: int, first: int,
     confidence: float, progress: Callable[[RunProgress], None],
 ) -> Confirmed:  # fmt: skip
@@ -172,7 +169,7 @@ def confirm(  # noqa: PLR0913 - what to confirm, with how much, and who is told
     target = results_path(setup.project)
     ordinary = file.results_path(project)
     with (
-        file.exclusive_use(ordinary, wait_s=setup.wait_s, on_wait=profiling.say),
+        file.exclusive_use(ordinary, wait_s=setup.choices.wait_s, on_wait=profiling.say),
         file.open_for_writing(target) as store,
     ):
         summary = execute(request, store=store, executor=profiling.executor, progress=progress, say=profiling.say)

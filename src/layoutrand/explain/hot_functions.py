@@ -64,7 +64,9 @@ def profile_of(request: RunRequest, system: str, benchmark: str, profiling: Prof
     """
     run = request.config.run.model_copy(update={"controls": [IDENTITY], "executions": 1})
     request = replace(
-        request, config=request.config.model_copy(update={"run": run}), benchmarks=[benchmark], rounds=[1]
+        request,
+        config=request.config.model_copy(update={"run": run}),
+        choices=replace(request.choices, benchmarks=[benchmark], seeds=[1]),
     )
     plan = make_plan(request)
     reading = plan.benchmarks[benchmark].metric.suite
@@ -80,7 +82,7 @@ def profile_of(request: RunRequest, system: str, benchmark: str, profiling: Prof
     known = _load(kept)
     if known is not None:
         return known
-    with exclusive_use(_results(project), wait_s=request.wait_s, on_wait=profiling.say):
+    with exclusive_use(_results(project), wait_s=request.choices.wait_s, on_wait=profiling.say):
         workplace = Workplace(project / ".layoutrand" / "work")
         end_leftovers(workplace.root)
         with contextlib.ExitStack() as cleanup:
@@ -107,7 +109,9 @@ def _key(plan: RunPlan, slot: Slot, profiler: Profiler) -> str:
     )
     options = callgrind.OPTIONS if profiler.kind == "callgrind" else ()
     return sha256_bytes(
-        canonical_json([placed, definition, plan.request.captures[slot.system], profiler.kind, profiler.event, options])
+        canonical_json(
+            [placed, definition, plan.request.built.captures[slot.system], profiler.kind, profiler.event, options]
+        )
     )
 
 

@@ -120,7 +120,7 @@ class Explanation:
     warnings: tuple[str, ...]
 
 
-def explain(  # noqa: PLR0913 - what to look at, and two choices of the user
+def explain(
     subject: Subject, profile: Profile, profiled: str, cache: Cache, *, most_functions: int, level: float,
     readable: Callable[[Sequence[str]], Mapping[str, str]],
 ) -> Explanation:  # fmt: skip

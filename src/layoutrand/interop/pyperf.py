@@ -50,7 +50,7 @@ def parse(document: Any, source: str) -> Imported:
     return Imported(tuple(rows))
 
 
-def _run_rows(run: Any, number: int, name: str, unit: str, source: str, where: str) -> list[ImportedNumber]:  # noqa: PLR0913
+def _run_rows(run: Any, number: int, name: str, unit: str, source: str, where: str) -> list[ImportedNumber]:
     if not isinstance(run, dict):
         raise unreadable(source, f"{where} is {shown(run)}; expected an object")
     metric, base = _UNITS[unit]

@@ -155,7 +155,7 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
     return Imported(tuple(rows), tuple(failures))
 
 
-def _place(  # noqa: PLR0913 - what the row says, and what stood before it
+def _place(
     cells: Mapping[str, str], known: set[str], counts: dict[tuple[object, ...], int], series: tuple[object, ...],
     source: str, line: int | None,
 ) -> tuple[int, int]:  # fmt: skip

@@ -19,7 +19,7 @@ _LOG: Final = "layoutrand-jvm.log"
 _SHOWN: Final = 1000
 
 
-def observed(  # noqa: PLR0913 - the parts of one step
+def observed(
     runner: Runner, home: Path, words: Sequence[str], folder: Path, factors: Sequence[str], binary: Binary, system: str
 ) -> JvmFacts:
     """Start a JVM with these words that does nothing else, and read what it is like.

@@ -51,7 +51,7 @@ def identity_bytes(section: Section) -> bytes:
     return "\0".join(parts).encode("utf-8", "surrogateescape")
 
 
-def draw(  # noqa: PLR0913 - one argument for each part of a policy
+def draw(
     sections: Sequence[Section], identity: Sequence[int], *, name: LayoutName, factors: tuple[str, ...], classes: str,
     padding: int = 0,
 ) -> Layout:  # fmt: skip

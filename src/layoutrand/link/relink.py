@@ -40,7 +40,7 @@ class Linked:
     verification: Verification
 
 
-def run_linker(  # noqa: PLR0913 - the parts of one command
+def run_linker(
     runner: Runner, ld: Path, arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str], output: str
 ) -> Completed:  # fmt: skip
     """Execute the linker in ``cwd``."""
@@ -48,7 +48,7 @@ def run_linker(  # noqa: PLR0913 - the parts of one command
     return runner.run([str(ld), *arguments, "-o", output], cwd=cwd, env=env)
 
 
-def link_captured(  # noqa: PLR0913 - the parts of one link
+def link_captured(
     runner: Runner, ld: Path, link: CapturedLink, *, root: Path, folder: Path, extra: Sequence[str] = (),
     replay: bool = False,
 ) -> tuple[Completed, Path]:  # fmt: skip
@@ -71,7 +71,7 @@ def link_captured(  # noqa: PLR0913 - the parts of one link
     return done, output
 
 
-def link_layout(  # noqa: PLR0913 - the parts of one link
+def link_layout(
     runner: Runner, ld: Tool, link: CapturedLink, base: Path, layout: Layout, *, scratch: Path, threads: int = 0
 ) -> tuple[elf.Elf, float, Path]:
     """Link the layout in ``scratch``: the binary, the seconds it took, and where it is.

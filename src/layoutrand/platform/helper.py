@@ -247,7 +247,7 @@ def _end(tasks: Mapping[int, _Task]) -> None:
         os.waitpid(task.pid, 0)
 
 
-def _live(  # noqa: PLR0913 - all that a fork has
+def _live(
     service: Service, connection: socket.socket, news: int, parent: int, others: Sequence[socket.socket],
     tasks: Mapping[int, _Task],
 ) -> NoReturn:  # fmt: skip

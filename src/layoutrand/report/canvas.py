@@ -104,7 +104,7 @@ def polyline(points: Sequence[tuple[float, float]], style: str) -> str:
     return f'<polyline class="{style}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
 
 
-def text(  # noqa: PLR0913 - place, words, and three keyword-only options
+def text(
     x: float, y: float, words: str, *, anchor: str = "start", style: str = "", most: int = _MOST_CHARACTERS
 ) -> str:
     """A piece of text, cut where it would not fit; ``most`` counts characters."""

@@ -19,7 +19,7 @@ from layoutrand.text.quantities import change, changes, percent, quantity
 _MOST_IN_FINDINGS = 8
 
 
-def report(  # noqa: PLR0913 - what to report on, and keyword-only options
+def report(
     selection: Selection,
     contexts: Sequence[Context],
     baseline: str,

@@ -68,7 +68,7 @@ def _options(suite: SpecSuite, facts: SpecFacts, label: str) -> list[str]:
     return ["--noreportable", "--ignore_errors", f"--tune={suite.tune}", f"{tag}={label}"]
 
 
-def _build(  # noqa: PLR0913 - what the script and the key depend on
+def _build(
     suite: SpecSuite, facts: SpecFacts, config: Config, benchmarks: list[SpecBenchmark], label: str, text: str
 ) -> SuiteBuild:
     names = [benchmark.name for benchmark in benchmarks]
