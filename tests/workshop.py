@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import pytest
 
 from layoutrand.build.build import SystemBuild, all_layouts, build
-from layoutrand.build.build_setup import BuildProgress
+from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config, parse
 from layoutrand.errors import ToolNotFound
@@ -161,10 +161,9 @@ class Workshop:
     ) -> list[SystemBuild]:
         """Build all systems."""
         config = commands if isinstance(commands, Config) else self.config(commands, **changes)
-        return build(
-            config, self.project, Cache(self.cache), self.runner, systems=list(config.systems), layouts=layouts,
-            jobs=jobs, progress=BuildProgress(self.said.append, lambda: None),
-        )  # fmt: skip
+        progress = BuildProgress(self.said.append, lambda: None)
+        setup = BuildSetup.of(config, self.project, Cache(self.cache), self.runner, progress, jobs=jobs)
+        return build(setup, list(config.systems), layouts)
 
     def built(self, commands: str | Sequence[str] | Config, **options: Any) -> Built:
         """Build, and insist that nothing failed and every layout is verified and distinct."""

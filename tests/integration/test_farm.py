@@ -17,7 +17,7 @@ import pytest
 from layoutrand.build.binaries import binary_key
 from layoutrand.build.build import SystemBuild, all_layouts, build
 from layoutrand.build.build_document import build_document
-from layoutrand.build.build_setup import BuildProgress
+from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.cache.store import Cache
 from layoutrand.cluster import linking_node as nodes
 from layoutrand.cluster.linking_node import Answer, Chunk, link_chunk
@@ -56,10 +56,8 @@ class Home:
         self.farm = Farm(executor, Staging(self.shared), settings, self.shop.said.append)
         config = self.shop.config(commands, **changes)
         progress = BuildProgress(self.shop.said.append, lambda: self.advanced.append(None))
-        (result,) = build(
-            config, self.shop.project, Cache(self.shop.cache), self.shop.runner, systems=list(config.systems),
-            layouts=layouts, jobs=2, progress=progress, nodes=self.farm,
-        )  # fmt: skip
+        setup = BuildSetup.of(config, self.shop.project, Cache(self.shop.cache), self.shop.runner, progress, jobs=2)
+        (result,) = build(replace(setup, nodes=self.farm), list(config.systems), layouts)
         return result
 
     def waiting(self) -> list[Path]:

@@ -9,25 +9,23 @@ from pathlib import Path
 
 from layoutrand.build import prebuilt
 from layoutrand.build.binaries import as_failure, cached_binary, stock_key, store_stock
-from layoutrand.build.build_setup import BuildProgress, BuildSetup, LinkingNodes, refuse_twins, threads
+from layoutrand.build.build_setup import BuildSetup, LinkingNodes, refuse_twins, threads
 from layoutrand.build.earlier_builds import recall_capture, remember_build
 from layoutrand.build.jdk_layouts import make_jdk_layouts
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.build.rebuild import Rebuilt, rebuild
 from layoutrand.cache.capture_record import Capture, CapturedLink
-from layoutrand.cache.store import Cache
 from layoutrand.capture.instrumented_build import BuildOrder, build_stock, capture, make_order
 from layoutrand.capture.libraries import companions
-from layoutrand.capture.origin import Origins
 from layoutrand.capture.workspace import end_abandoned_builds
 from layoutrand.config.build_recipe import Recipe, Variant
-from layoutrand.config.config import Config, System
+from layoutrand.config.config import System
 from layoutrand.config.jdk import JvmFacts
 from layoutrand.errors import LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
-from layoutrand.platform.process import InTurn, Runner
+from layoutrand.platform.process import InTurn
 from layoutrand.suites.expand import build_tools
 
 
@@ -47,24 +45,20 @@ class SystemBuild:
     jvms: Mapping[LayoutName, JvmFacts] = field(default_factory=dict)
 
 
-def build(  # noqa: PLR0913 - one argument for each choice of the user
-    config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str],
-    layouts: Sequence[LayoutName], jobs: int, progress: BuildProgress,
-    nodes: LinkingNodes | None = None,
-) -> list[SystemBuild]:  # fmt: skip
+def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutName]) -> list[SystemBuild]:
     """Build the layouts of the systems; failures are returned, not raised, and never stop the others.
 
     Captures come first (each system's instrumented and stock builds, as many at a time as there are jobs), then all
-    missing binaries are linked and verified, ``jobs`` at a time. In rebuild mode each layout is a build of its own.
+    missing binaries are linked and verified, as many at a time. In rebuild mode each layout is a build of its own.
     Prebuilt systems have their stock binaries, whatever the ``layouts``, and these with factors of a JDK.
-    Where there are ``nodes`` they link the layouts.
+    Where there are ``setup.nodes`` they link the layouts.
     """
+    config, jobs, progress = setup.config, setup.jobs, setup.progress
     everything = list(systems)
     systems = [name for name in everything if config.systems[name].prebuilt is None]
     relinking = config.build.mode == "relink"
     at_once = max(1, min(jobs, len(systems) * (relinking + (STOCK in layouts))))
-    setup = BuildSetup(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say), nodes)
-    if ended := end_abandoned_builds(cache):
+    if ended := end_abandoned_builds(setup.cache):
         progress.say(f"ended {ended} process(es) of a build whose layoutrand was killed")
     share = replace(setup, jobs=max(1, jobs // at_once))
     with threads(setup, at_once) as pool:
@@ -81,7 +75,9 @@ def build(  # noqa: PLR0913 - one argument for each choice of the user
     for _ in [result for stock in controls.values() for result in stock.results]:
         progress.advance()
     nothing = _Stock([], [])
-    if relinking and nodes is not None:  # all systems at a time: who waits for nodes takes nothing from this machine
+    if (
+        relinking and setup.nodes is not None
+    ):  # all systems at a time: who waits for nodes takes nothing from this machine
         with threads(setup, max(1, len(systems))) as pool:
             results = list(
                 pool.map(lambda name: _layouts(setup, name, bases[name], controls.get(name, nothing), layouts), systems)

@@ -53,6 +53,13 @@ class BuildSetup:
     origins: Origins
     nodes: LinkingNodes | None = None
 
+    @classmethod
+    def of(
+        cls, config: Config, project: Path, cache: Cache, runner: Runner, progress: BuildProgress, *, jobs: int = 1
+    ) -> BuildSetup:
+        """Of one call: no source has been looked for yet."""
+        return cls(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say))
+
 
 @contextmanager
 def threads(setup: BuildSetup, workers: int) -> Iterator[ThreadPoolExecutor]:

@@ -9,24 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from layoutrand.build.binaries import binary_key, cached_binary, stock_key
 from layoutrand.build.build import find_order
-from layoutrand.build.build_setup import BuildProgress, BuildSetup
+from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.earlier_builds import Remembered, latest_build, recall_capture
 from layoutrand.build.rebuild import reference_key
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
-from layoutrand.cache.store import Cache
 from layoutrand.capture.instrumented_build import BuildOrder
-from layoutrand.capture.origin import Origins
-from layoutrand.config.config import Config
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK, LayoutName
 from layoutrand.platform.git_command import readable
-from layoutrand.platform.process import Runner
 
 State = Literal["reused", "to build", "error"]
 
@@ -71,12 +66,8 @@ class ReuseExplanation:
     binaries: tuple[Binaries, ...]
 
 
-def explain(
-    config: Config, project: Path, cache: Cache, runner: Runner, *, systems: Sequence[str],
-    layouts: Sequence[LayoutName], progress: BuildProgress,
-) -> list[ReuseExplanation]:  # fmt: skip
+def explain_reuse(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutName]) -> list[ReuseExplanation]:
     """What `build` would do with these arguments; an error of one system is its verdict and stops no other."""
-    setup = BuildSetup(config, project, cache, runner, 1, progress, Origins(project, cache, progress.say))
     found = [_explain(setup, name, layouts) for name in systems]
     return [replace(one, capture=_with_twins(one, found)) for one in found]
 
@@ -201,7 +192,7 @@ def _why_missing(latest: Remembered | None, policy: Mapping[str, Any], missing: 
     return "never made from this capture, or evicted"
 
 
-def explain_document(explanations: Sequence[ReuseExplanation]) -> dict[str, Any]:
+def reuse_document(explanations: Sequence[ReuseExplanation]) -> dict[str, Any]:
     """``layoutrand/explain/1``."""
     return {
         "schema": "layoutrand/explain/1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,7 +70,7 @@ def build_with_progress(
 ) -> list[SystemBuild]:
     """Build, with a progress bar."""
     from layoutrand.build.build import build as build_systems
-    from layoutrand.build.build_setup import BuildProgress
+    from layoutrand.build.build_setup import BuildProgress, BuildSetup
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cluster.open import farm_of
     from layoutrand.platform.process import SubprocessRunner
@@ -78,10 +79,9 @@ def build_with_progress(
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
     with terminal.progress("binaries") as update, farm_of(config, directory, terminal.say) as nodes:
-        return build_systems(
-            config, directory, Cache(default_root()), SubprocessRunner(), systems=systems, layouts=layouts,
-            jobs=part.jobs, progress=BuildProgress(terminal.say, _counter(update, total)), nodes=nodes,
-        )  # fmt: skip
+        progress = BuildProgress(terminal.say, _counter(update, total))
+        setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=part.jobs)
+        return build_systems(replace(setup, nodes=nodes), systems, layouts)
 
 
 def _counter(update: Callable[[int, int], None], total: int) -> Callable[[], None]:

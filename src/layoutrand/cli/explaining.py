@@ -25,8 +25,8 @@ def explain_build(
     config: Config, directory: Path, systems: Sequence[str], layouts: Sequence[LayoutName], terminal: Terminal
 ) -> int:
     """Show what a build would reuse and make, and why; exit status 1 if a system could not be judged."""
-    from layoutrand.build.build_setup import BuildProgress
-    from layoutrand.build.reuse import explain, explain_document
+    from layoutrand.build.build_setup import BuildProgress, BuildSetup
+    from layoutrand.build.reuse import explain_reuse, reuse_document
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.platform.process import SubprocessRunner
 
@@ -35,12 +35,11 @@ def explain_build(
         if name not in built:
             own = "" if name in config.in_one_layout() else "; its layouts are options and archives of classes"
             terminal.say(f"{name}: prebuilt, so there is nothing to build{own}")
-    found = explain(
-        config, directory, Cache(default_root()), SubprocessRunner(), systems=built, layouts=layouts,
-        progress=BuildProgress(terminal.say, lambda: None),
-    )  # fmt: skip
+    progress = BuildProgress(terminal.say, lambda: None)
+    setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress)
+    found = explain_reuse(setup, built, layouts)
     if terminal.json:
-        terminal.document(explain_document(found))
+        terminal.document(reuse_document(found))
     for one in found:
         _show(one, terminal)
     return 1 if any(one.capture.state == "error" for one in found) else 0

@@ -97,7 +97,7 @@ def bundle_export(
     quiet: options.Quiet = False,
 ) -> int:
     """Put a system's capture from the cache into a directory, and print the digest that names it."""
-    from layoutrand.build.build_setup import BuildProgress
+    from layoutrand.build.build_setup import BuildProgress, BuildSetup
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cluster.bundle_command import export_system
     from layoutrand.platform.process import SubprocessRunner
@@ -106,10 +106,9 @@ def bundle_export(
     config = options.load_config(directory)
     options.choose_systems(config, [system])
     options.must_be_built(config, system)
-    done = export_system(
-        config, directory, Cache(default_root()), SubprocessRunner(), system=system, folder=folder,
-        jobs=options.count_jobs(jobs), progress=BuildProgress(terminal.say, lambda: None),
-    )  # fmt: skip
+    progress, at_once = BuildProgress(terminal.say, lambda: None), options.count_jobs(jobs)
+    setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=at_once)
+    done = export_system(setup, system, folder)
     if json:
         terminal.document(_carried("layoutrand/bundle-export/1", done))
         return 0

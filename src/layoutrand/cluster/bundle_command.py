@@ -12,17 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.build.build import find_order
-from layoutrand.build.build_setup import BuildProgress, BuildSetup
+from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.earlier_builds import recall_capture
 from layoutrand.cache.store import Cache
-from layoutrand.capture.origin import Origins
 from layoutrand.cluster.bundle import Travelled, export_capture, import_capture
 from layoutrand.cluster.manifest import is_digest
 from layoutrand.cluster.shared_directory import Staging
-from layoutrand.config.config import Config
 from layoutrand.errors import BundleError, CacheError, UsageError
 from layoutrand.platform.disk import canonical_json
-from layoutrand.platform.process import Runner
 
 SCHEMA: Final = "layoutrand/carried/1"
 
@@ -37,18 +34,15 @@ class Carried:
     travelled: Travelled
 
 
-def export_system(  # noqa: PLR0913 - where, with what, and what
-    config: Config, project: Path, cache: Cache, runner: Runner, *, system: str, folder: Path, jobs: int,
-    progress: BuildProgress,
-) -> Carried:  # fmt: skip
+def export_system(setup: BuildSetup, system: str, folder: Path) -> Carried:
     """Put the capture that a build of the system would use now into the directory.
 
     Raises `UsageError` in rebuild mode, which has no such capture, `CacheError` where it is not in the cache, and
     `BundleError` where the directory cannot be written.
     """
-    if config.build.mode == "rebuild":
+    if setup.config.build.mode == "rebuild":
         raise UsageError('build.mode = "rebuild" builds once per layout: there is no capture that could be carried')
-    setup = BuildSetup(config, project, cache, runner, jobs, progress, Origins(project, cache, progress.say))
+    cache = setup.cache
     order = find_order(setup, system, "capture")
     capture, _ = recall_capture(cache, order)
     known = cache.recall(order.key)
@@ -58,7 +52,7 @@ def export_system(  # noqa: PLR0913 - where, with what, and what
             f"`layoutrand build --system {system} --seeds 1` makes it, `layoutrand build --explain` says what changed"
         )
     staging = Staging(folder)
-    done = export_capture(cache, capture, staging, jobs=jobs)
+    done = export_capture(cache, capture, staging, jobs=setup.jobs)
     table = {"schema": SCHEMA, "system": system, "bundle": done.digest, "key": order.key, "known": known}
     return Carried(staging.put_carried(canonical_json(table)), system, capture.id, done.travelled)
 

@@ -7,8 +7,8 @@ import pytest
 
 from gitkit import commit, git, make
 from layoutrand.build.build import all_layouts
-from layoutrand.build.build_setup import BuildProgress
-from layoutrand.build.reuse import explain, explain_document
+from layoutrand.build.build_setup import BuildProgress, BuildSetup
+from layoutrand.build.reuse import explain_reuse, reuse_document
 from layoutrand.cache.store import Cache, collect
 from layoutrand.errors import BuildFailed
 from layoutrand.model import STOCK
@@ -56,12 +56,11 @@ def built(shop, config, *, jobs=2):
 def explained(shop, config, seeds=(1, 2)):
     """System -> explanation; nothing is built, and the document can be written as JSON."""
     before = builds(shop)
-    found = explain(
-        config, shop.project, Cache(shop.cache), NoBuilds(), systems=list(config.systems),
-        layouts=all_layouts(list(seeds), controls=True), progress=BuildProgress(shop.said.append, lambda: None),
-    )  # fmt: skip
+    progress = BuildProgress(shop.said.append, lambda: None)
+    setup = BuildSetup.of(config, shop.project, Cache(shop.cache), NoBuilds(), progress)
+    found = explain_reuse(setup, list(config.systems), all_layouts(list(seeds), controls=True))
     assert builds(shop) == before
-    assert json.loads(json.dumps(explain_document(found)))["schema"] == "layoutrand/explain/1"
+    assert json.loads(json.dumps(reuse_document(found)))["schema"] == "layoutrand/explain/1"
     return {one.system: one for one in found}
 
 
@@ -190,7 +189,7 @@ def test_files_that_changed_are_named(shop):
     assert one.capture.files.added == ("new.txt",)
     assert one.capture.files.removed == ("a é.txt",)
     assert sorted(one.capture.files.changed) == [os.fsdecode(b"caf\xe9.h"), "main.c"]
-    assert explain_document([one])["systems"][0]["capture"]["files"]["changed"] == ["caf\\xe9.h", "main.c"]
+    assert reuse_document([one])["systems"][0]["capture"]["files"]["changed"] == ["caf\\xe9.h", "main.c"]
 
 
 def test_what_was_built_before_the_latest_build_is_reused(shop):
