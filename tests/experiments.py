@@ -8,7 +8,6 @@ from pathlib import Path
 
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.config.config import Config
-from layoutrand.config.schedule import NATIVE
 from layoutrand.execute import experiment as experiments
 from layoutrand.model import BuildFailure, Execution, LayoutName, Measurement, Node
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
@@ -20,7 +19,7 @@ Data = Mapping[LayoutName, Sequence[Sequence[float]]]
 def execution(config: Config, project: Path, system: str, benchmark: str, layout: LayoutName, **changes) -> Execution:
     """A successful execution without measurements, as `execute` would record it."""
     chosen = next(b for b in config.benchmarks if b.name == benchmark)
-    instrument = changes.get("instrument", NATIVE)
+    instrument = changes.get("instrument", "native")
     definition = experiments.definitions(config, [chosen], project)[benchmark, instrument]
     fields = {
         "system": system, "benchmark": benchmark, "definition": definition, "layout": layout, "instrument": instrument,

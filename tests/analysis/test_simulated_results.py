@@ -11,9 +11,9 @@ from fakes import make_config
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.cli import run
-from layoutrand.config.schedule import CACHEGRIND, NATIVE
 from layoutrand.model import Measurement
 
+NATIVE, CACHEGRIND = "native", "cachegrind"
 METRICS = {NATIVE: ("wall_s", "s"), CACHEGRIND: ("estimated_cycles", "1")}
 BUSY = {"window_s": 1.0, "other_cpu_s": 0.9, "own_cpu_s": 0.1, "governor": "performance", "turbo": True}
 

@@ -122,6 +122,7 @@ def test_prebuilt_and_built_systems_take_turns_in_every_order():
                 1,
                 order,
                 frozenset({"fixed"}),
+                frozenset({"cachegrind"}),
             )
         )
         of = {(s.system, s.instrument, s.layout, s.round) for s in slots}

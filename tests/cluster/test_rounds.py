@@ -10,7 +10,7 @@ def design(**changes):
     given = {
         "systems": ("a", "b"), "benchmarks": (("x", ("native",)), ("y", ("native", "cachegrind"))),
         "seeds": tuple(range(1, 9)), "controls": ("stock", "identity"), "repetitions": 2, "schedule_seed": 1,
-        "order": "pairs",
+        "order": "pairs", "simulated": frozenset({"cachegrind"}),
     }  # fmt: skip
     return Design(**{**given, **changes})
 

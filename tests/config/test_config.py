@@ -186,7 +186,7 @@ WRONG = {
     "artefact that is not built": (
         MINIMAL + BENCHMARK + 'artefact = "porg"\n', "benchmarks[0].artefact: 'porg' is not in build.artefacts; did you mean 'prog'?",
     ),
-    "no metric": (MINIMAL + BENCHMARK + "metric = {}\n", "benchmarks[0].metric: choose at least one of wall, cachegrind, counters, regex, json, printed"),
+    "no metric": (MINIMAL + BENCHMARK + "metric = {}\n", "benchmarks[0].metric: choose at least one of wall, cachegrind, counters, regex, json, printed, instruments"),
     "pattern that is none": (
         MINIMAL + BENCHMARK + 'metric = { regex = "(" }\n',
         "benchmarks[0].metric.regex: not a regular expression: missing ), unterminated subpattern at position 0 (given: '(')",

@@ -17,7 +17,6 @@ from layoutrand.config.disturbance import (
     sentence,
     summary,
 )
-from layoutrand.config.schedule import CACHEGRIND
 
 QUIET = {"window_s": 1.0, "load1": 0.1, "governor": "performance", "turbo": False, "throttle_events": 0, "steal_s": 0.0,
          "other_cpu_s": 0.0, "own_cpu_s": 1.0, "swap_in_pages": 0, "swap_out_pages": 0, "frequency_hz": 2e9,
@@ -93,8 +92,8 @@ def test_the_summary_says_how_many_of_which_benchmark_by_what(tmp_path):
         tmp_path,
         ("a", 1, ("busy",), {"other_cpu_s": 0.2}), ("a", 2, (), {}), ("b", 1, ("busy", "steal"), {"other_cpu_s": 0.3, "steal_s": 1}),
     )  # fmt: skip
-    simulated = dataclasses.replace(rows[0], instrument=CACHEGRIND)
-    (row,) = summary([*rows, simulated])
+    simulated = dataclasses.replace(rows[0], instrument="cachegrind")
+    (row,) = summary([*rows, simulated], {"cachegrind"})
     assert (row.benchmark, row.executions, row.disturbed) == ("b", 3, 2)
     assert (row.by, row.systems) == ({"busy": 2, "steal": 1}, {"a": 1, "b": 1})
     assert row.line() == "b: 2 of 3 executions were disturbed (busy 2, steal 1; a 1, b 1)"
@@ -102,7 +101,7 @@ def test_the_summary_says_how_many_of_which_benchmark_by_what(tmp_path):
         "steal, such as: the hypervisor took 1.00 s of CPU time, 100.0% of a CPU; " + MEND["steal"],
         "busy, such as: other processes used 0.30 s of CPU time, 30% of a CPU; " + MEND["busy"],
     ]
-    assert summary(rows[1:2]) == ()
+    assert summary(rows[1:2], ()) == ()
 
 
 def test_settings_that_changed_between_executions_are_told(tmp_path):

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.config.schedule import CACHEGRIND, NATIVE, Design, Order, schedule
+from layoutrand.config.schedule import Design, Order, schedule
 
+NATIVE, CACHEGRIND = "native", "cachegrind"
 DESIGN = Design(
     systems=("O2", "O3"), benchmarks=(("x", (NATIVE,)), ("y", (NATIVE, CACHEGRIND))), seeds=(1, 2, 3),
-    controls=("stock", "identity"), repetitions=1, schedule_seed=1,
+    controls=("stock", "identity"), repetitions=1, schedule_seed=1, simulated=frozenset({CACHEGRIND}),
 )  # fmt: skip
 
 
@@ -124,6 +125,7 @@ def designs(draw):
         seeds=tuple(sorted(draw(st.sets(st.integers(0, 99), max_size=4)))),
         controls=draw(st.sampled_from([(), ("stock",), ("stock", "identity")])),
         repetitions=draw(st.integers(1, 3)), schedule_seed=draw(st.integers(0, 2**64 - 1)),
+        simulated=frozenset({CACHEGRIND}),
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from layoutrand.execute.experiment import current_experiment, definitions, instr
 from layoutrand.execute.measure import measure
 from layoutrand.execute.working_conditions import conditions_of
 from layoutrand.instruments import counters
+from layoutrand.instruments.known import instrument
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import Measurement
 from layoutrand.platform.disk import sha256_file
@@ -40,7 +41,7 @@ def perf():
     if shutil.which("perf") is None:
         pytest.skip(not_installed("perf", "linux-perf"))
     try:
-        counters.check_events(counters.find_perf(), ["page-faults", "task-clock"])
+        counters.check_events(instrument("perf").find(), ["page-faults", "task-clock"])
     except FeatureUnsupported as error:
         pytest.skip(str(error))
 

@@ -8,7 +8,7 @@ import pytest
 
 from experiments import execution
 from fakes import make_config
-from layoutrand.config.schedule import CACHEGRIND, NATIVE, Slot
+from layoutrand.config.schedule import Slot
 from layoutrand.execute.live import Live
 from layoutrand.model import Measurement
 
@@ -18,7 +18,7 @@ CONFIG = make_config(
 BENCHMARKS = {benchmark.name: benchmark for benchmark in CONFIG.benchmarks}
 
 
-def slots(system, benchmark, count, instrument=NATIVE):
+def slots(system, benchmark, count, instrument="native"):
     return [Slot(system, benchmark, 1, instrument, 1, k, k) for k in range(count)]
 
 
@@ -56,9 +56,9 @@ def test_durations_are_means_of_each_kind_earlier_ones_included(tmp_path):
 
 def test_a_kind_that_was_never_executed_lasts_as_long_as_those_most_like_it(tmp_path):
     known = [done(tmp_path, "a", "x", 1.0), done(tmp_path, "a", "y", 9.0)]
-    known.append(done(tmp_path, "a", "x", 50.0, instrument=CACHEGRIND))
+    known.append(done(tmp_path, "a", "x", 50.0, instrument="cachegrind"))
     assert Live(BENCHMARKS, known, slots("b", "x", 2)).remaining_s() == pytest.approx(2.0)  # the same benchmark
-    assert Live(BENCHMARKS, known, slots("b", "y", 1, CACHEGRIND)).remaining_s() == pytest.approx(50.0)
+    assert Live(BENCHMARKS, known, slots("b", "y", 1, "cachegrind")).remaining_s() == pytest.approx(50.0)
     assert Live(BENCHMARKS, known[2:], slots("b", "y", 1)).remaining_s() == pytest.approx(50.0)  # all there is
 
 
@@ -87,7 +87,7 @@ def test_controls_failures_warm_up_and_other_metrics_are_no_part_of_the_mean(tmp
     for item in (
         done(tmp_path, "a", "x", 50.0, layout="stock"),
         done(tmp_path, "a", "x", 60.0, status="exit", measurements=()),
-        done(tmp_path, "a", "x", 70.0, instrument=CACHEGRIND),
+        done(tmp_path, "a", "x", 70.0, instrument="cachegrind"),
         done(tmp_path, "a", "x", 2.0, measurements=(*warm, Measurement("user_s", "s", 0, 70.0, warmup=False))),
     ):
         live.add(item)

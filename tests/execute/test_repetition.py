@@ -210,7 +210,7 @@ def test_disturbed_executions_that_failed_are_not_said_to_be_in_the_samples(tmp_
     warnings = selected(config, tmp_path).warnings
     line = "b: 3 of 5 executions were disturbed (busy 3; a 3); 2 of them failed, the others are in the samples"
     assert any(warning.startswith(line) for warning in warnings)
-    assert whereabouts(summary(rows[3:])) == "they failed, so none is in the samples"
+    assert whereabouts(summary(rows[3:], ())) == "they failed, so none is in the samples"
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,8 @@ def test_output_is_kept_by_moving_it(tmp_path, binary):
         place.prepare({"prog": binary}, []).stdout.write_text(content)
         place.keep_output(tmp_path / "logs/a")
         assert (tmp_path / "logs/a/stdout").read_text() == content
-    assert place.profile(5) is None
+    assert place.written("stdout") is None
+    assert place.all_written("std") == []
 
 
 def test_a_binary_that_is_gone(tmp_path):

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from layoutrand.host import facts as host
 
 
@@ -26,11 +24,6 @@ def test_state_is_small_and_json():
     state = host.host_state()
     assert state["load1"] >= 0
     assert len(json.dumps(state)) < 200
-
-
-@pytest.mark.usefixtures("valgrind")
-def test_valgrind_is_found_as_absolute_path():
-    assert host.find_valgrind().startswith("/")
 
 
 def test_a_node_is_called_by_the_variable_or_by_slurm_or_by_itself(monkeypatch):

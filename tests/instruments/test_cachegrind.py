@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from layoutrand.errors import NoMeasurement, ToolNotFound
 from layoutrand.execute.measure import Command, measure
-from layoutrand.host.facts import find_valgrind
-from layoutrand.instruments.cachegrind import command_prefix, parse_counts
+from layoutrand.instruments.known import instrument
+from layoutrand.instruments.known.cachegrind import command_prefix, parse_counts
 from layoutrand.platform.packages import install
 
 PROFILE = """\
@@ -71,7 +71,12 @@ def test_percent_in_a_path_is_no_escape_of_valgrind():
 def test_valgrind_absent_names_the_package(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolNotFound, match=re.escape(install(["valgrind"]))):
-        find_valgrind()
+        instrument("cachegrind").find()
+
+
+@pytest.mark.usefixtures("valgrind")
+def test_valgrind_is_found_as_absolute_path():
+    assert instrument("cachegrind").find().startswith("/")
 
 
 @pytest.mark.usefixtures("valgrind")
@@ -80,7 +85,7 @@ def test_a_real_profile_repeats_to_the_digit(tmp_path: Path):
     weird.mkdir()
     counts = []
     for name in ("one", "two"):
-        prefix = command_prefix(find_valgrind(), str(weird / name), str(weird / "log"))
+        prefix = command_prefix(instrument("cachegrind").find(), str(weird / name), str(weird / "log"))
         outcome = measure(
             Command(
                 argv=(*prefix, "/bin/echo", "hi"), env={}, cwd=weird, stdin=None, stdout=weird / "stdout",

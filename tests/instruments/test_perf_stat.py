@@ -13,6 +13,7 @@ from layoutrand.config.counter_names import checked_events, metric_of
 from layoutrand.errors import FeatureUnsupported, NoMeasurement, ToolNotFound
 from layoutrand.execute.measure import Command, measure
 from layoutrand.instruments import counters
+from layoutrand.instruments.known import instrument
 from layoutrand.instruments.perf_stat import command_prefix, fatal_signal, parse_counts, unsupported
 from layoutrand.platform.packages import install
 from workshop import not_installed
@@ -137,7 +138,7 @@ def test_two_events_of_one_name():
 def test_perf_absent_names_the_package(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolNotFound, match=re.escape(install(["perf"]))):
-        counters.find_perf()
+        instrument("perf").find()
 
 
 def fake_perf(path: Path, lines: str) -> str:
@@ -197,7 +198,7 @@ def test_the_reason_names_perf_event_paranoid_for_an_ordinary_user(tmp_path, mon
 
 @pytest.fixture
 def perf():
-    found = counters.find_perf()
+    found = instrument("perf").find()
     try:
         counters.check_events(found, SOFTWARE)
     except FeatureUnsupported as error:

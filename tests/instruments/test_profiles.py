@@ -10,7 +10,8 @@ import pytest
 from buildkit import compiled
 from layoutrand.errors import NoMeasurement, ToolNotFound
 from layoutrand.explain.hotness import segments
-from layoutrand.instruments import callgrind, perf_script
+from layoutrand.instruments import perf_script
+from layoutrand.instruments.known import callgrind
 from layoutrand.instruments.profile import Segment
 from layoutrand.instruments.profilers import choose_profiler
 from layoutrand.objects import elf
@@ -195,5 +196,5 @@ def test_perf_without_counters_is_not_chosen_by_itself(monkeypatch, tmp_path):
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert choose_profiler("auto").kind == "callgrind"
+    assert choose_profiler("auto").kind.option == "callgrind"
     assert choose_profiler("perf").event == "cpu-clock:u"

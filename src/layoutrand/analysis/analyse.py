@@ -12,8 +12,8 @@ from layoutrand.analysis.findings import Findings, findings
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.selection import Executions, Sample, Selection
 from layoutrand.config.disturbance import Disturbed
-from layoutrand.config.schedule import NATIVE
 from layoutrand.errors import AnalysisError
+from layoutrand.instruments.known import counts
 from layoutrand.model import BinaryName, LayoutName
 from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components, with_lost
 from layoutrand.warning import sentences_of
@@ -178,7 +178,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
     collapsed = tuple(level for level in LEVELS if level not in names)
     controls = {name: _control(own, name, data, means, confidence) for name in ("stock", "identity")}
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
-    constant = sample.instrument != NATIVE and min(means) == max(means)
+    constant = counts(sample.instrument) and min(means) == max(means)
     unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
     found = findings(own, data, names, interval, _started(sample, selection))
     warnings = [

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from layoutrand.analysis.selection import Selection
-from layoutrand.config.schedule import CACHEGRIND, SIMULATED
-from layoutrand.instruments.cachegrind import ESTIMATED_CYCLES
+from layoutrand.instruments.known import instruments, simulated
 
 
 def simulated_beside(selection: Selection, shown: Iterable[tuple[str, str]]) -> str | None:
@@ -14,15 +13,16 @@ def simulated_beside(selection: Selection, shown: Iterable[tuple[str, str]]) -> 
 
     ``shown`` are (benchmark, instrument) of the numbers in the tables.  None where there is nothing to be told.
     """
-    instruments: dict[str, set[str]] = {}
+    shown_by: dict[str, set[str]] = {}
     for benchmark, instrument in shown:
-        instruments.setdefault(benchmark, set()).add(instrument)
-    real = {benchmark for benchmark, own in instruments.items() if not own & SIMULATED}
-    counted = [s for s in selection.samples if s.instrument == CACHEGRIND and s.benchmark in real and s.binaries]
+        shown_by.setdefault(benchmark, set()).add(instrument)
+    real = {benchmark for benchmark, own in shown_by.items() if not own & simulated()}
+    counted = [s for s in selection.samples if s.instrument in simulated() and s.benchmark in real and s.binaries]
     if not counted:
         return None
     names = ", ".join(dict.fromkeys(sample.benchmark for sample in counted))
-    metrics = sorted({sample.metric for sample in counted}, key=lambda name: (name != ESTIMATED_CYCLES, name))
+    first = {each.summing_up for each in instruments()}
+    metrics = sorted({sample.metric for sample in counted}, key=lambda name: (name not in first, name))
     return (
         f"Simulated counts, which no other work disturbs, are recorded of {names} as well: --metric {metrics[0]} shows "
         f"them, and so does each of {', '.join(metrics[1:])}."

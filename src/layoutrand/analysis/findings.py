@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from layoutrand.analysis.blocking import Freed
 from layoutrand.analysis.selection import Sample
-from layoutrand.config.schedule import NATIVE, SIMULATED
 from layoutrand.errors import AnalysisError
+from layoutrand.instruments.known import counts, simulated
 from layoutrand.model import STOCK, BinaryName
 from layoutrand.stats import (
     FiveNumberSummary,
@@ -211,7 +211,7 @@ def _layout(
         return None, None, None, [f"whether layout matters cannot be tested: {error}"]
     if effect is None:
         # A simulator's counts have hardly any noise, and it is executed once per binary whatever run.executions says.
-        return None, None, None, [] if sample.instrument in SIMULATED else [_NO_NOISE]
+        return None, None, None, [] if sample.instrument in simulated() else [_NO_NOISE]
     test = LayoutTest(effect.p_value, None, "stock")
     if effect.layout_sd_interval.high == 0:
         return None, test, None, [_NOISY_STOCK]
@@ -273,7 +273,7 @@ def _drift(own: Freed, means: Sequence[float], started: Mapping[BinaryName, floa
     Of several nodes each has an order of its own, and what it adds to all of its binaries is no drift.
     """
     sample = own.sample
-    if sample.instrument in SIMULATED or len(means) < FEWEST_FOR_PEAKS:
+    if sample.instrument in simulated() or len(means) < FEWEST_FOR_PEAKS:
         return None
     if any(name not in started for name, _ in sample.binaries):
         return None
@@ -289,7 +289,7 @@ def _shape(sample: Sample, means: Sequence[float]) -> Shape:
     if len(means) < FEWEST_FOR_PEAKS:
         return Shape(odd, _finite(far.limit), None, None)
     # Counted events come in steps of one; of durations the step is not known, but seen where they are rounded.
-    peaks = dip_test(means, resolution=None if sample.instrument == NATIVE else 1.0)
+    peaks = dip_test(means, resolution=1.0 if counts(sample.instrument) else None)
     return Shape(odd, _finite(far.limit), peaks.statistic, peaks.p_value)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from layoutrand.analysis.blocking import HOME
 from layoutrand.analysis.node_facts import differing, facts_of, warnings
 from layoutrand.analysis.selection import Sample, Selection
-from layoutrand.config.schedule import SIMULATED
 from layoutrand.errors import AnalysisError
+from layoutrand.instruments.known import simulated
 from layoutrand.model import Execution
 from layoutrand.stats import BlockEffects, Interval, adjust, block_effects
 from layoutrand.stats.block_fit import levelled, numbered
@@ -88,7 +88,7 @@ def node_table(selection: Selection, confidence: float, systems: Collection[str]
     names = sorted({e.node or HOME for e in executions})
     if len(names) < 2:
         return None
-    measured = [s for s in selection.samples if s.instrument not in SIMULATED]
+    measured = [s for s in selection.samples if s.instrument not in simulated()]
     samples = [s for s in measured if s.is_primary] or measured
     values = _values([e for e in executions if e.status == "ok"], samples)
     found, counted = _effects(values, confidence)

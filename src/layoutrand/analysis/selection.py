@@ -16,11 +16,11 @@ from layoutrand.config.conditions import mixed_cpus
 from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.disturbance import Disturbed, mixed_settings, summary, whereabouts
 from layoutrand.config.metric import Better
-from layoutrand.config.schedule import NATIVE, SIMULATED
 from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import all_warmup, read_now
 from layoutrand.host.attempts import that_count
+from layoutrand.instruments.known import reads_output, simulated
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import (
     IDENTITY,
@@ -127,14 +127,14 @@ class Selection:
 
     def warnings_for(self, instruments: Iterable[str]) -> list[str]:
         """The warnings about numbers of these instruments: nothing on the machine disturbs a simulated processor."""
-        simulated = SIMULATED.issuperset(instruments)
-        return [text for text in self.warnings if not simulated or text not in self.of_host]
+        undisturbed = simulated().issuperset(instruments)
+        return [text for text in self.warnings if not undisturbed or text not in self.of_host]
 
     def disturbed(self, instruments: Iterable[str], systems: Collection[str] = ()) -> tuple[Disturbed, ...]:
         """What disturbed numbers of these instruments, of these systems or of all."""
-        if SIMULATED.issuperset(instruments):
+        if simulated().issuperset(instruments):
             return ()
-        return summary(e for e in self.executions if not systems or e.system in systems)
+        return summary((e for e in self.executions if not systems or e.system in systems), simulated())
 
 
 def select(question: Question, store: ResultsStore) -> Selection:
@@ -196,9 +196,9 @@ def _in_one_layout(config: Config, systems: list[str]) -> list[str]:
 
 def _of_host(kept: list[Execution], config: Config) -> list[str]:
     """What disturbed the executions, which are in the samples all the same unless they failed, and how they differ."""
-    real = [execution for execution in kept if execution.instrument not in SIMULATED]
+    real = [execution for execution in kept if execution.instrument not in simulated()]
     repeat = "" if config.run.disturbance.repeat else "; run.disturbance.repeat executes such executions again"
-    lines = [f"{row.line()}; {whereabouts([row])}{repeat}" for row in summary(kept)]
+    lines = [f"{row.line()}; {whereabouts([row])}{repeat}" for row in summary(kept, simulated())]
     return [*lines, *mixed_settings(real), *mixed_cpus(real)]
 
 
@@ -370,7 +370,7 @@ def _samples(
             is_primary=(instrument, metric) == primary[benchmark],
             binaries=tuple((name, tuple(layouts[name])) for name in _population(layouts, one_layout=system in fixed)),
             controls={name: tuple(layouts[name]) for name in (STOCK, IDENTITY) if name in layouts},
-            better=metrics[benchmark].better_of(metric) if instrument == NATIVE else "less",
+            better=metrics[benchmark].better_of(metric) if reads_output(instrument) else "less",
             one_layout=system in fixed,
             nodes={name: tuple(own) for name, own in nodes[key].items()} if any(map(any, nodes[key].values())) else {},
         )  # fmt: skip

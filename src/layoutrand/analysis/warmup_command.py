@@ -13,10 +13,10 @@ from typing import Any, Final
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Printed
-from layoutrand.config.schedule import NATIVE
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import AnalysisError
 from layoutrand.execute.iterations import warmups_of
+from layoutrand.instruments.known import reads_output
 from layoutrand.model import Execution
 from layoutrand.stats import WarmupSuggestion, autocorrelation, dacapo_warmup, georges_warmup, suggest_warmup
 from layoutrand.warning import sentences_of
@@ -77,8 +77,8 @@ def examine(selection: Selection, config: Config, metric: str | None) -> list[Wa
             executions = [
                 execution
                 for execution in selection.executions
-                if (execution.system, execution.benchmark, execution.instrument) == (system, benchmark.name, NATIVE)
-                and execution.status == "ok"
+                if (execution.system, execution.benchmark, execution.status) == (system, benchmark.name, "ok")
+                and reads_output(execution.instrument)
             ]
             series = [values for execution in executions if (values := _values(execution, number.name))]
             if series:

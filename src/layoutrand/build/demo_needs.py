@@ -7,6 +7,7 @@ from pathlib import Path
 
 from layoutrand.config.config import Config
 from layoutrand.errors import HostError, ToolNotFound
+from layoutrand.instruments.known import asked, instruments
 from layoutrand.linkers import toolbox
 from layoutrand.linkers.compiling import what_stops
 from layoutrand.platform.packages import C_HEADERS, install
@@ -34,8 +35,7 @@ def check_needs(runner: Runner) -> None:
 
 
 def left_out(config: Config) -> list[str]:
-    """Benchmarks on a simulated processor, where there is no valgrind to simulate one but others to execute."""
-    if shutil.which("valgrind") is not None:
-        return []
-    simulated = [benchmark.name for benchmark in config.benchmarks if benchmark.metric.cachegrind]
+    """Benchmarks on a simulated processor, where there is nothing to simulate one with but others to execute."""
+    absent = {each for each in instruments() if each.simulated and each.program and not shutil.which(each.program)}
+    simulated = [benchmark.name for benchmark in config.benchmarks if absent.intersection(asked(benchmark.metric))]
     return simulated if len(simulated) < len(config.benchmarks) else []

@@ -92,6 +92,10 @@ def load_config(directory: Path) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
     config = parse(text, path=str(path))
+    if any(benchmark.metric.instruments for benchmark in config.benchmarks):
+        from layoutrand.instruments.asked_for import check_asked
+
+        check_asked(config.benchmarks, str(path))
     if config.suite is None:
         from layoutrand.cluster.inputs import missing_in_room
 

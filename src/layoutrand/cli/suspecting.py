@@ -104,17 +104,15 @@ def explain(  # noqa: PLR0913 - one parameter for each option
 
 
 def _setup(part: options.ProjectPart, profiler: str, choices: RunChoices, terminal: Terminal) -> ExplainSetup:
-    from typing import cast, get_args
-
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.execute.measure import measure
     from layoutrand.explain.explain import ExplainSetup
     from layoutrand.explain.hot_functions import ProfilingSetup
-    from layoutrand.instruments.profilers import Wanted, choose_profiler
+    from layoutrand.instruments.profilers import choose_profiler, profiler_options
     from layoutrand.platform.process import SubprocessRunner
 
-    wanted = cast("Wanted", choose("profiler", [profiler], list(get_args(Wanted)))[0])
+    wanted = choose("profiler", [profiler], profiler_options())[0]
     profiling = ProfilingSetup(choose_profiler(wanted), measure, SubprocessRunner(), terminal.say)
 
     def build(system: str, layouts: Sequence[LayoutName]) -> SystemBuild:

@@ -17,7 +17,6 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from layoutrand.config.schedule import SIMULATED
 from layoutrand.config.strict_table import StrictTable
 from layoutrand.model import Execution
 
@@ -136,11 +135,14 @@ class Disturbed:
         return f"{self.benchmark}: {self.disturbed} of {self.executions} executions were disturbed ({by}; {systems})"
 
 
-def summary(executions: Iterable[Execution]) -> tuple[Disturbed, ...]:
-    """Benchmarks with disturbed executions among these, in the order of their names; simulated ones do not count."""
+def summary(executions: Iterable[Execution], immune: Collection[str]) -> tuple[Disturbed, ...]:
+    """Benchmarks with disturbed executions among these, in the order of their names.
+
+    Those under the ``immune`` instruments do not count: nothing on the machine disturbs a simulated processor.
+    """
     by_benchmark: dict[str, list[Execution]] = {}
     for execution in executions:
-        if execution.instrument not in SIMULATED:
+        if execution.instrument not in immune:
             by_benchmark.setdefault(execution.benchmark, []).append(execution)
     rows = []
     for benchmark, members in sorted(by_benchmark.items()):

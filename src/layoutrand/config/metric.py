@@ -87,11 +87,15 @@ class Printed(_Source):
 
 
 class Metric(_Source):
-    """``metric = {...}`` of a benchmark; ``regex`` or ``json`` with ``name`` are short for the first of ``printed``."""
+    """``metric = {...}`` of a benchmark; ``regex`` or ``json`` with ``name`` are short for the first of ``printed``.
+
+    ``instruments`` names instruments (`layoutrand.instruments.known`) beside those that have a key of their own.
+    """
 
     wall: bool = False
     cachegrind: bool = False
     counters: list[str] = []
+    instruments: list[Name] = []
     name: Name = "value"
     warmup: Warmup = 0
     printed: list[Printed] = []
@@ -107,8 +111,8 @@ class Metric(_Source):
     @model_validator(mode="after")
     def _something(self) -> Self:
         names = [number.name for number in self.numbers().values()]
-        if not (self.wall or self.cachegrind or self.counters or names):
-            raise ValueError("choose at least one of wall, cachegrind, counters, regex, json, printed")
+        if not (self.wall or self.cachegrind or self.counters or self.instruments or names):
+            raise ValueError("choose at least one of wall, cachegrind, counters, regex, json, printed, instruments")
         for name in names:
             if name in {WALL_METRIC, *RUSAGE_METRICS}:
                 raise ValueError(f"name = {name!r} is what layoutrand calls a measurement of its own; choose another")
@@ -117,7 +121,7 @@ class Metric(_Source):
         if self.better != "less" and not self.is_given:
             raise ValueError("better is about the number of regex or json beside it; those in printed have their own")
         known = [WALL_METRIC] * self.wall + names + [metric_of(event) for event in self.counters]
-        if self.primary is not None and self.primary not in known:
+        if self.primary is not None and self.primary not in known and not self.instruments:
             raise ValueError(f"primary = {self.primary!r} is not measured; there are {', '.join(known) or 'none'}")
         return self
 

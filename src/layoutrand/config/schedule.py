@@ -31,14 +31,6 @@ from typing import Final, Literal
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import STOCK, LayoutName
 
-NATIVE: Final = "native"
-CACHEGRIND: Final = "cachegrind"
-PERF: Final = "perf"
-CALLGRIND: Final = "callgrind"
-PERF_RECORD: Final = "perf-record"
-"""The last two are profilers (`layoutrand explain`): no schedule asks for them."""
-
-SIMULATED: Final = frozenset({CACHEGRIND, CALLGRIND})
 SIMULATED_CONTROL_ROUNDS: Final = 2
 
 Order = Literal["blocks", "pairs", "interleaved", "random", "sequential"]
@@ -71,6 +63,7 @@ class Design:
     """What to execute: ``benchmarks`` holds (name, its instruments), ``repetitions`` executions per binary.
 
     Systems in ``fixed`` have no layout but stock, which each round executes whatever the ``controls`` are.
+    ``simulated`` are those of the instruments that count the same in every execution of a binary.
     """
 
     systems: tuple[str, ...]
@@ -81,6 +74,7 @@ class Design:
     schedule_seed: int
     order: Order = "blocks"
     fixed: frozenset[str] = frozenset()
+    simulated: frozenset[str] = frozenset()
 
 
 def schedule(design: Design) -> tuple[Slot, ...]:
@@ -135,7 +129,7 @@ def _cells(design: Design, seed: int, position: int) -> Iterable[_Cell]:
     for system in design.systems:
         for benchmark, instruments in design.benchmarks:
             for instrument in instruments:
-                simulated = instrument in SIMULATED
+                simulated = instrument in design.simulated
                 controls: Sequence[LayoutName] = (STOCK,) if system in design.fixed else design.controls
                 if simulated and position >= SIMULATED_CONTROL_ROUNDS:
                     controls = ()

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from layoutrand.build.as_built import check_as_built
 from layoutrand.config import command as commands
-from layoutrand.config.schedule import SIMULATED, Slot
+from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.execution_setup import ExecutionSetup, command_of, make_sandbox
 from layoutrand.execute.judge import in_its_words, judge, of_the_program
@@ -27,6 +27,7 @@ from layoutrand.execute.workplace import Workplace, end_leftovers
 from layoutrand.host.attempts import Attempts, is_to_be_repeated, that_count
 from layoutrand.host.machine_lock import machine_lock_path, only_one_measures
 from layoutrand.host.watch import HostWatch
+from layoutrand.instruments.known import simulated
 from layoutrand.model import Execution
 from layoutrand.platform.interrupts import noted_interrupts
 from layoutrand.results.experiments import Records
@@ -57,7 +58,7 @@ def execute(
     after the last one, however that ends.
 
     Raises `UsageError` (also `ConfigError`) before anything is executed where the request cannot be met,
-    `ToolNotFound` without valgrind where it is needed, `CacheError` for a binary that is not what was built,
+    `ToolNotFound` without the program of an instrument, `CacheError` for a binary that is not what was built,
     `ResultsError` where results cannot be written, and lets `KeyboardInterrupt` through.  In every case all finished
     executions are recorded.
     """
@@ -129,7 +130,7 @@ def _machine(
 def _observe(observer: Observer, executor: Executor, command: Command, slot: Slot) -> Observed:
     placement = command.conditions.placement
     cpus = None if placement is None else placement.cpus
-    return observer.watch(lambda: executor(command), cpus=cpus, immune=slot.instrument in SIMULATED)
+    return observer.watch(lambda: executor(command), cpus=cpus, immune=slot.instrument in simulated())
 
 
 def _execute_slot(
@@ -141,7 +142,7 @@ def _execute_slot(
     run = plan.request.config.run
     padding = None
     # A simulation is to count the same to the digit, and its instructions alone change with the environment's size.
-    if "env-size" in run.randomise and slot.instrument not in SIMULATED:
+    if "env-size" in run.randomise and slot.instrument not in simulated():
         padding = commands.padding_size(run.schedule_seed, slot.identity)
     command = command_of(plan, slot, sandbox, padding)
     seen = observe(command, slot)

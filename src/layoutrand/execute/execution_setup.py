@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from layoutrand.config import command as commands
 from layoutrand.config.jdk import OWN_FILE
-from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF, Slot
+from layoutrand.config.schedule import Slot
 from layoutrand.execute.images import Images
 from layoutrand.execute.measure import Command
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.working_conditions import conditions_of
 from layoutrand.execute.workplace import Sandbox, Workplace
-from layoutrand.instruments import perf_stat
-from layoutrand.instruments.cachegrind import command_prefix
-from layoutrand.instruments.counters import make_fifo
+from layoutrand.instruments.known import instrument, reads_output
 from layoutrand.jvm.proof import JdkProofs
 from layoutrand.platform.disk import write_files
-
-CACHEGRIND_SLOWDOWN: Final = 50
-"""``timeout_s`` is meant for the program as it is; simulated it takes 20 to 50 times as long."""
 
 
 @dataclass(frozen=True)
@@ -41,24 +35,27 @@ class ExecutionSetup:
 
 
 def command_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None) -> Command:
-    """What starts the slot's program there; ``padding`` is the size of an environment variable, None for none."""
+    """What starts the slot's program in the sandbox under its instrument; ``padding`` as in `program_command`."""
+    metric, under = plan.benchmarks[slot.benchmark].metric, instrument(slot.instrument)
+    plain = program_command(plan, slot, sandbox, padding)
+    under.prepare(sandbox.instrument)
+    return replace(
+        plain, argv=under.prefix(plan.programs[slot.instrument], metric, sandbox.instrument) + plain.argv,
+        env={**plain.env, **under.environment(metric)}, timeout_s=plain.timeout_s * under.slowdown,
+    )  # fmt: skip
+
+
+def program_command(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None) -> Command:
+    """What starts the slot's program by itself; ``padding`` is the size of an environment variable, None for none."""
     benchmark = plan.benchmarks[slot.benchmark]
     places = _places(plan, slot, sandbox)
     argv = commands.arguments(benchmark.command, places)
-    timeout_s = benchmark.timeout_s
-    if slot.instrument == CACHEGRIND:
-        argv = command_prefix(str(plan.valgrind), str(sandbox.profile), str(sandbox.profile_log)) + argv
-        timeout_s *= CACHEGRIND_SLOWDOWN
-    elif slot.instrument == PERF:
-        make_fifo(sandbox.counts_control)
-        events = benchmark.metric.counters
-        argv = perf_stat.command_prefix(str(plan.perf), events, str(sandbox.counts), str(sandbox.counts_control)) + argv
     return Command(
         argv=argv, env=_loader(plan, sandbox) | commands.environment(benchmark.env, places, padding), cwd=sandbox.cwd,
         stdin=None if benchmark.stdin is None else plan.request.project / benchmark.stdin,
-        stdout=sandbox.stdout, stderr=sandbox.stderr, timeout_s=timeout_s,
+        stdout=sandbox.stdout, stderr=sandbox.stderr, timeout_s=benchmark.timeout_s,
         aslr=plan.request.config.run.aslr == "on",
-        merge_output=benchmark.merge_output and slot.instrument == NATIVE,  # the others have messages of their own
+        merge_output=benchmark.merge_output and reads_output(slot.instrument),  # the others have messages of their own
         conditions=conditions_of(plan.request.config, plan.placement, slot, benchmark),
     )  # fmt: skip
 

@@ -17,11 +17,11 @@ from typing import Any, Final
 
 import layoutrand
 from layoutrand.config.config import Benchmark, Config, as_dict
-from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
 from layoutrand.config.topology import format_cpus
 from layoutrand.errors import ConfigError
 from layoutrand.host.facts import host_facts, host_key
-from layoutrand.instruments import cachegrind, perf_stat
+from layoutrand.instruments.instrument import Instrument
+from layoutrand.instruments.known import asked, instruments, program_itself
 from layoutrand.model import Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import digest_of_input
 
@@ -92,24 +92,17 @@ def current_context(
 ) -> Context:
     """What to record beside the executions of this call; ``tools`` and ``captures`` as in `Context`."""
     whole = as_dict(config)
-    instruments = {NATIVE: "posix session, pidfd, wait4"}
-    if any(benchmark.metric.cachegrind for benchmark in config.benchmarks):
-        instruments[CACHEGRIND] = " ".join(cachegrind.OPTIONS)
-    if any(benchmark.metric.counters for benchmark in config.benchmarks):
-        instruments[PERF] = " ".join(("perf", *perf_stat.OPTIONS))
+    used = {each for benchmark in config.benchmarks for each in asked(benchmark.metric)} | {program_itself()}
     return Context(
         version=layoutrand.__version__, config=whole, config_digest=_digest(whole),
-        schedule_seed=config.run.schedule_seed, host_facts=host_facts(), instruments=instruments, tools=tools or {},
-        captures=captures or {},
+        schedule_seed=config.run.schedule_seed, host_facts=host_facts(), tools=tools or {},
+        instruments={each.name: each.described for each in instruments() if each in used}, captures=captures or {},
     )  # fmt: skip
 
 
 def instruments_of(benchmark: Benchmark) -> tuple[str, ...]:
-    """The instruments that a benchmark's metrics need, the native one first."""
-    metric = benchmark.metric
-    native = (NATIVE,) if metric.wall or metric.numbers() else ()
-    asked = {CACHEGRIND: metric.cachegrind, PERF: bool(metric.counters)}
-    return (*native, *(instrument for instrument, wanted in asked.items() if wanted))
+    """The names of the instruments that a benchmark's metrics need, in the order in which a round lists them."""
+    return tuple(each.name for each in asked(benchmark.metric))
 
 
 def artefact_of(benchmark: Benchmark, config: Config) -> str:
@@ -126,8 +119,8 @@ def definitions(config: Config, benchmarks: list[Benchmark], project: Path) -> d
     result: dict[tuple[str, str], str] = {}
     for benchmark in benchmarks:
         inputs = _digest_inputs(benchmark, config.benchmarks.index(benchmark), project, problems)
-        for instrument in instruments_of(benchmark):
-            result[benchmark.name, instrument] = _digest(_definition(benchmark, config, instrument) | inputs)
+        for instrument in asked(benchmark.metric):
+            result[benchmark.name, instrument.name] = _digest(_definition(benchmark, config, instrument) | inputs)
     if problems:
         raise ConfigError(str(project / "layoutrand.toml"), problems)
     return result
@@ -138,10 +131,10 @@ def slot_key(execution: Execution) -> SlotKey:
     return SlotKey(**{name: getattr(execution, name) for name in SlotKey.__dataclass_fields__})
 
 
-def _definition(benchmark: Benchmark, config: Config, instrument: str) -> dict[str, Any]:
+def _definition(benchmark: Benchmark, config: Config, instrument: Instrument) -> dict[str, Any]:
     """The fields that an execution with this instrument depends on.
 
-    Switching cachegrind or counters on must not make the native executions repeat, and the other way round.
+    Switching another instrument on must not make the executions under this one repeat.
     """
     fields = {name: value for name, value in as_dict(benchmark).items() if name not in _NO_PART_OF_THE_DEFINITION}
     fields.pop("metric")
@@ -150,11 +143,7 @@ def _definition(benchmark: Benchmark, config: Config, instrument: str) -> dict[s
     fields["artefact"] = artefact_of(benchmark, config)
     if facts := benchmark.written_facts():
         fields["generated"] = facts
-    if instrument == CACHEGRIND:
-        return fields | {"instrument": cachegrind.OPTIONS}
-    if instrument == PERF:
-        return fields | {"instrument": [*perf_stat.OPTIONS, *sorted(benchmark.metric.counters)]}
-    return fields | {"instrument": benchmark.metric.definition()}
+    return fields | {"instrument": instrument.definition(benchmark.metric)}
 
 
 def _digest_inputs(benchmark: Benchmark, number: int, project: Path, problems: list[str]) -> dict[str, Any]:

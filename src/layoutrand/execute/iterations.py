@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from layoutrand.config.config import Benchmark, Config
-from layoutrand.config.schedule import NATIVE
 from layoutrand.config.warmup_choices import InForce, WarmupScope, warmups_in_force
+from layoutrand.instruments.known import reads_output
 from layoutrand.model import Execution, Measurement
 
 
@@ -64,7 +64,7 @@ class _Warmups:
 
 
 def _read(execution: Execution, warmups: Mapping[str, InForce]) -> Execution:
-    if execution.instrument != NATIVE:
+    if not reads_output(execution.instrument):
         return execution
     measurements = tuple(_flagged(measurement, warmups) for measurement in execution.measurements)
     return execution if measurements == execution.measurements else replace(execution, measurements=measurements)

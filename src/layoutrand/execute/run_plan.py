@@ -12,7 +12,7 @@ from layoutrand.cache.capture_record import Capture
 from layoutrand.capture.libraries import search_path
 from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
-from layoutrand.config.schedule import CACHEGRIND, PERF, Design, Slot, schedule
+from layoutrand.config.schedule import Design, Slot, schedule
 from layoutrand.config.topology import Placement
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import UsageError
@@ -20,8 +20,7 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import warmups_of
 from layoutrand.execute.working_conditions import check_stacks, checked_placement
 from layoutrand.execute.workplace import Workplace, read_input
-from layoutrand.host.facts import find_valgrind
-from layoutrand.instruments import counters
+from layoutrand.instruments.known import instruments, simulated
 from layoutrand.model import STOCK, Binary, BuildFailure, Execution, Experiment, LayoutName, SlotKey
 
 
@@ -109,8 +108,9 @@ class RunRequest:
 class RunPlan:
     """The request, resolved: every slot that has a binary, and what is needed to execute it.
 
-    ``libraries`` are the directories of artefacts that other artefacts need, relative to where all are placed;
-    ``hostname`` is the name of this machine.
+    ``programs`` has the absolute path of each instrument's program, by the instrument's name; ``libraries`` are the
+    directories of artefacts that other artefacts need, relative to where all are placed; ``hostname`` is the name of
+    this machine.
     """
 
     request: RunRequest
@@ -120,8 +120,7 @@ class RunPlan:
     benchmarks: Mapping[str, Benchmark]
     definitions: Mapping[tuple[str, str], str]
     references: Mapping[str, bytes]
-    valgrind: str | None
-    perf: str | None
+    programs: Mapping[str, str]
     placement: Placement | None
     libraries: tuple[str, ...]
     hostname: str
@@ -197,23 +196,22 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
             for name, benchmark in benchmarks.items()
             if benchmark.expect_stdout is not None
         },
-        valgrind=find_valgrind() if here and any(slot.instrument == CACHEGRIND for slot in startable) else None,
-        perf=_perf(benchmarks, startable) if here else None,
+        programs=_programs(benchmarks, startable) if here else {},
         placement=checked_placement(request.config) if here else None,
         libraries=search_path(_one_layout_each(startable, binaries)) if here else (),
         hostname=request.experiment().hostname,
     )  # fmt: skip
 
 
-def _perf(benchmarks: Mapping[str, Benchmark], slots: Iterable[Slot]) -> str | None:
-    """perf, which counts here what the slots ask for; it is executed to make sure."""
-    names = dict.fromkeys(slot.benchmark for slot in slots if slot.instrument == PERF)
-    if not names:
-        return None
-    perf = counters.find_perf()
-    for events in dict.fromkeys(tuple(benchmarks[name].metric.counters) for name in names):
-        counters.check_events(perf, events)
-    return perf
+def _programs(benchmarks: Mapping[str, Benchmark], slots: Iterable[Slot]) -> dict[str, str]:
+    """The program of each instrument that the slots ask for, which measures here what they ask it for."""
+    used = dict.fromkeys((slot.instrument, slot.benchmark) for slot in slots)
+    found = {}
+    for each in instruments():
+        if metrics := [benchmarks[benchmark].metric for name, benchmark in used if name == each.name]:
+            found[each.name] = each.find()
+            each.check(found[each.name], metrics)
+    return found
 
 
 def _one_layout_each(
@@ -242,6 +240,7 @@ def _design(request: RunRequest, benchmarks: Mapping[str, Benchmark]) -> Design:
         schedule_seed=run.schedule_seed,
         order=request.config.order(),
         fixed=request.config.in_one_layout(),
+        simulated=simulated(),
     )
 
 

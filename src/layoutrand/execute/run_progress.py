@@ -12,6 +12,7 @@ from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.host.attempts import Attempts, is_due, that_count
+from layoutrand.instruments.known import simulated
 from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.results.experiments import Records
 
@@ -85,7 +86,7 @@ def summarised(  # noqa: PLR0913 - the parts of one record
     return Summary(
         total=len(plan.slots), already=len(plan.slots) - pending, executed=executed, unbuilt=plan.unbuilt,
         failures=tuple(execution for execution in counting if execution.status != "ok"),
-        build_failures=tuple(plan.request.built.failures), results=results, disturbed=summary(counting),
+        build_failures=tuple(plan.request.built.failures), results=results, disturbed=summary(counting, simulated()),
         repeated=len(recorded) - len(before.executions) - executed,
         nodes=tuple(sorted({e.node for e in recorded[len(before.executions) :] if e.node})),
         waiting=waiting, refusals=tuple(refusals),

@@ -9,18 +9,16 @@ from typing import Final
 from layoutrand.config import command as commands
 from layoutrand.config.conditions import Conditions, draw_stack_offset
 from layoutrand.config.config import Benchmark, Config
-from layoutrand.config.schedule import PERF, PERF_RECORD, SIMULATED, Slot
+from layoutrand.config.schedule import Slot
 from layoutrand.config.topology import Placement
 from layoutrand.errors import FeatureUnsupported, UsageError
 from layoutrand.host import pinning, stack
+from layoutrand.instruments.known import starter, starters
 
 STACK_OFFSET: Final = "stack-offset"
-_STARTED_BY_OTHERS: Final = SIMULATED | {PERF, PERF_RECORD}
-"""Instruments that start the program themselves, so that its stack is not ours to move."""
-
 _LAUNCHERS: Final = frozenset({
-    "bash", "catchsegv", "chroot", "chrt", "dash", "env", "ionice", "nice", "nohup", "numactl", "perf", "prlimit",
-    "setarch", "setsid", "sh", "stdbuf", "strace", "sudo", "taskset", "time", "timeout", "unshare", "valgrind",
+    "bash", "catchsegv", "chroot", "chrt", "dash", "env", "ionice", "nice", "nohup", "numactl", "prlimit",
+    "setarch", "setsid", "sh", "stdbuf", "strace", "sudo", "taskset", "time", "timeout", "unshare",
 })  # fmt: skip
 
 
@@ -38,9 +36,10 @@ def check_stacks(config: Config, benchmarks: Iterable[Benchmark], artefacts: Map
     """
     if STACK_OFFSET not in config.run.randomise:
         return
+    launchers = _LAUNCHERS | {each.program for each in starters() if each.program}
     for benchmark in benchmarks:
         word = benchmark.command[0]
-        if Path(word).name in _LAUNCHERS and any("{artefact" in other for other in benchmark.command[1:]):
+        if Path(word).name in launchers and any("{artefact" in other for other in benchmark.command[1:]):
             raise UsageError(
                 f'benchmark {benchmark.name!r}: run.randomise has "stack-offset", which would move the stack of '
                 f"{word}, not that of the program that it starts; let the command begin with the program"
@@ -54,12 +53,13 @@ def conditions_of(config: Config, placement: Placement | None, slot: Slot, bench
 
     The memory limit is meant for the program as it is, so a simulator, which needs several times as much, has none.
     """
-    moved = STACK_OFFSET in config.run.randomise and slot.instrument not in _STARTED_BY_OTHERS
+    under = starter(slot.instrument)
+    moved = STACK_OFFSET in config.run.randomise and not under.program  # which starts the benchmark's, stack and all
     return Conditions(
         placement=placement,
         priority=config.run.priority,
         stack_offset=draw_stack_offset(config.run.schedule_seed, slot.identity) if moved else None,
-        memory_limit=None if slot.instrument in SIMULATED else benchmark.memory_limit,
+        memory_limit=None if under.simulated else benchmark.memory_limit,
         output_limit=benchmark.output_limit,
     )
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import CacheError, ResultsError
+from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.jvm.home_image import link_tree
 from layoutrand.platform.orphans import end_processes
 
@@ -38,10 +39,7 @@ class Sandbox:
     tmp: Path
     stdout: Path
     stderr: Path
-    profile: Path
-    profile_log: Path
-    counts: Path
-    counts_control: Path
+    instrument: InstrumentFiles
 
 
 class Workplace:
@@ -55,8 +53,7 @@ class Workplace:
         self.sandbox = Sandbox(
             bin=sandbox / "bin", home=sandbox / "home", cwd=sandbox / "cwd",
             tmp=sandbox / "tmp", stdout=output / "stdout", stderr=output / "stderr",
-            profile=output / "cachegrind", profile_log=output / "valgrind.log",
-            counts=output / "perf", counts_control=sandbox / "perf-control",
+            instrument=InstrumentFiles(output, scratch=sandbox),
         )  # fmt: skip
 
     def prepare(self, binaries: Mapping[str, Path], files: Sequence[Path]) -> Sandbox:
@@ -93,14 +90,14 @@ class Workplace:
         """What the last execution printed."""
         return self.sandbox.stdout.read_bytes()
 
-    def profile(self, pid: int) -> str | None:
-        """The cachegrind profile of process ``pid`` of the last execution, or None where it wrote none."""
-        path = self.sandbox.profile.with_name(f"{self.sandbox.profile.name}.{pid}")
+    def written(self, name: str) -> str | None:
+        """What the instrument of the last execution wrote into the file of that name, or None where it did not."""
+        path = self.sandbox.instrument.output / name
         return path.read_text("utf-8", "surrogateescape") if path.exists() else None
 
-    def profiles(self) -> list[str]:
-        """As `profile`, of every process of the last execution."""
-        files = sorted(self.sandbox.profile.parent.glob(f"{self.sandbox.profile.name}.*"))
+    def all_written(self, prefix: str) -> list[str]:
+        """As `written`, of every file whose name begins so, in the order of the names."""
+        files = sorted(self.sandbox.instrument.output.glob(f"{prefix}*"))
         return [file.read_text("utf-8", "surrogateescape") for file in files]
 
     def stderr(self) -> bytes:
@@ -114,10 +111,6 @@ class Workplace:
     def end_of_output(self) -> bytes:
         """The last of what it printed."""
         return _end(self.sandbox.stdout)
-
-    def counts(self) -> str | None:
-        """What perf wrote of the last execution, or None where it wrote nothing."""
-        return self.sandbox.counts.read_text("utf-8", "surrogateescape") if self.sandbox.counts.exists() else None
 
     def add_to_output(self, files: Sequence[Path]) -> None:
         """Put copies of files that the last execution left beside its output."""

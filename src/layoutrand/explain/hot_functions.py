@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.config.command import SYSTEM_PATH
-from layoutrand.config.schedule import CALLGRIND, PERF_RECORD, Slot
+from layoutrand.config.schedule import Slot
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
 from layoutrand.execute.execute import Executor
-from layoutrand.execute.execution_setup import ExecutionSetup, command_of, make_sandbox
+from layoutrand.execute.execution_setup import ExecutionSetup, make_sandbox, program_command
 from layoutrand.execute.measure import Outcome
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
 from layoutrand.execute.workplace import Sandbox, Workplace, end_leftovers
 from layoutrand.explain.hotness import segments
-from layoutrand.instruments import callgrind, perf_script
-from layoutrand.instruments.profile import Profile
-from layoutrand.instruments.profilers import Profiler
+from layoutrand.instruments.profile import Profile, ProfiledExecution, Segment
+from layoutrand.instruments.profilers import ChosenProfiler
 from layoutrand.instruments.program_output import first_difference
 from layoutrand.model import IDENTITY, Binary
 from layoutrand.objects import elf
@@ -28,17 +27,14 @@ from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomica
 from layoutrand.platform.process import Runner
 from layoutrand.results.file import exclusive_use, results_path
 
-SLOWDOWN: Final = 100
-"""``timeout_s`` is meant for the program as it is; profiled by callgrind it takes 30 to 100 times as long."""
-
 _FOLDER: Final = Path(".layoutrand") / "explain"
 
 
 @dataclass(frozen=True)
 class ProfilingSetup:
-    """What profiling is done with: the profiler, what starts the program, what starts perf, and who is told."""
+    """What profiling is done with: the profiler, what starts the program, what starts others, and who is told."""
 
-    profiler: Profiler
+    profiler: ChosenProfiler
     executor: Executor
     runner: Runner
     say: Callable[[str], None]
@@ -75,8 +71,7 @@ def profile_of(request: RunRequest, system: str, benchmark: str, profiling: Prof
             f"{benchmark} is executed by its suite's own tools, from a copy that they make, so it cannot be profiled "
             "here; give its program and inputs as a benchmark of its own"
         )
-    name = PERF_RECORD if profiling.profiler.kind == "perf" else CALLGRIND
-    slot = Slot(system, benchmark, IDENTITY, name, round=1, repetition=0, order=0)
+    slot = Slot(system, benchmark, IDENTITY, profiling.profiler.kind.name, round=1, repetition=0, order=0)
     project = request.project.resolve()
     kept = project / _FOLDER / f"profile-{_key(plan, slot, profiling.profiler)[:32]}.json"
     known = _load(kept)
@@ -102,46 +97,37 @@ def _results(project: Path) -> Path:
     return path
 
 
-def _key(plan: RunPlan, slot: Slot, profiler: Profiler) -> str:
+def _key(plan: RunPlan, slot: Slot, profiler: ChosenProfiler) -> str:
     placed = sorted((artefact, binary.sha256) for artefact, binary in plan.placed(slot).items())
     definition = sorted(
         digest for (benchmark, _instrument), digest in plan.definitions.items() if benchmark == slot.benchmark
     )
-    options = callgrind.OPTIONS if profiler.kind == "callgrind" else ()
-    return sha256_bytes(
-        canonical_json(
-            [placed, definition, plan.request.built.captures[slot.system], profiler.kind, profiler.event, options]
-        )
-    )
+    how = [profiler.kind.option, profiler.event, profiler.kind.options]
+    return sha256_bytes(canonical_json([placed, definition, plan.request.built.captures[slot.system], *how]))
 
 
 def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, profiling: ProfilingSetup) -> Profile:
     binary = plan.binary(slot)
     setup = ExecutionSetup.of(plan.request, workplace, profiling.say)
     sandbox = make_sandbox(plan, slot, setup)
-    command = command_of(plan, slot, sandbox, None)
-    profiler = profiling.profiler
-    if profiler.kind == "perf":
-        prefix = perf_script.command_prefix(profiler.program, profiler.event, str(sandbox.profile))
-        slower = 2
-    else:
-        prefix = callgrind.command_prefix(profiler.program, str(sandbox.profile), str(sandbox.profile_log))
-        slower = SLOWDOWN
+    command = program_command(plan, slot, sandbox, None)
+    chosen, profiler = profiling.profiler, profiling.profiler.kind
+    profiler.prepare(sandbox.instrument)
+    prefix = profiler.prefix(chosen.program, chosen.event, sandbox.instrument)
     free = replace(command.conditions, output_limit=None)  # the profile is a file, too
-    limit_s = command.timeout_s * slower
+    limit_s = command.timeout_s * profiler.slowdown
     outcome = profiling.executor(
         replace(command, argv=prefix + command.argv, timeout_s=limit_s, aslr=True, conditions=free)
     )
-    _check(outcome, plan, slot, workplace, profiling.profiler)
-    files = _places(plan, sandbox, binary)
+    _check(outcome, plan, slot, workplace, profiler.option)
     try:
-        if profiler.kind == "perf":
-            made = _sampled(sandbox, files, binary, profiling)
-        else:
-            parts = [callgrind.parse_profile(text, files) for text in workplace.profiles()]
-            made = Profile(0.0, {}, {})
-            for part in parts:
-                made = made.plus(part)
+        made = profiler.profile(
+            chosen.program,
+            ProfiledExecution(
+                _places(plan, sandbox, binary), sandbox.instrument, segments=lambda: _segments(binary),
+                written=workplace.all_written, say=lambda words: _said(words, sandbox, profiling),
+            ),
+        )  # fmt: skip
     except NoMeasurement as error:
         raise AnalysisError(str(error)) from error
     if not made.cost:
@@ -151,16 +137,14 @@ def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, profiling: Profili
     return made
 
 
-def _check(outcome: Outcome, plan: RunPlan, slot: Slot, workplace: Workplace, profiler: Profiler) -> None:
+def _check(outcome: Outcome, plan: RunPlan, slot: Slot, workplace: Workplace, profiler: str) -> None:
     reason = outcome.reason
     reference = plan.references.get(slot.benchmark)
     if outcome.status == "ok" and reference is not None:
         reason = first_difference(reference, workplace.stdout()) or ""
     if reason:
         said = workplace.stderr().decode("utf-8", "backslashreplace").strip()[-1000:]
-        raise AnalysisError(
-            f"under {profiler.kind} the identity binary failed ({reason})" + (f":\n{said}" if said else "")
-        )
+        raise AnalysisError(f"under {profiler} the identity binary failed ({reason})" + (f":\n{said}" if said else ""))
 
 
 def _places(plan: RunPlan, sandbox: Sandbox, binary: Binary) -> tuple[str, ...]:
@@ -170,13 +154,15 @@ def _places(plan: RunPlan, sandbox: Sandbox, binary: Binary) -> tuple[str, ...]:
     return (str(sandbox.bin / binary.artefact), *inside)
 
 
-def _sampled(sandbox: Sandbox, files: Sequence[str], binary: Binary, profiling: ProfilingSetup) -> Profile:
-    words = perf_script.script_command(profiling.profiler.program, str(sandbox.profile))
+def _said(words: Sequence[str], sandbox: Sandbox, profiling: ProfilingSetup) -> str:
     done = profiling.runner.run(words, cwd=sandbox.cwd, env={"PATH": SYSTEM_PATH, "LC_ALL": "C"})
     if done.returncode != 0:
-        raise NoMeasurement(f"perf script failed: {done.text().strip()[-500:]}")
-    file = elf.read(binary.path.read_bytes(), name=str(binary.path))
-    return perf_script.parse_samples(done.stdout.decode("utf-8", "surrogateescape"), files, segments(file))
+        raise NoMeasurement(f"{Path(words[0]).name} {words[1]} failed: {done.text().strip()[-500:]}")
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def _segments(binary: Binary) -> Sequence[Segment]:
+    return segments(elf.read(binary.path.read_bytes(), name=str(binary.path)))
 
 
 def _as_json(profile: Profile) -> dict[str, Any]:

@@ -11,14 +11,11 @@ import hashlib
 import json
 import os
 import platform
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.config.topology import parse_cpus
-from layoutrand.errors import ToolNotFound
-from layoutrand.platform.packages import install
 from layoutrand.platform.proc_files import CPUS, fields, number, text
 
 ROOT: Final = Path("/")
@@ -106,17 +103,6 @@ def turbo(root: Path = ROOT) -> bool | None:
         return no_turbo == 0
     boost = number(root / CPUS / "cpufreq/boost")
     return None if boost is None else boost == 1
-
-
-def find_valgrind() -> str:
-    """The absolute path of valgrind; raises `ToolNotFound` that names the package."""
-    found = shutil.which("valgrind")
-    if found is None:
-        raise ToolNotFound(
-            f"a benchmark asks for metric.cachegrind, but there is no valgrind in PATH: {install(['valgrind'])}, or "
-            "set cachegrind = false"
-        )
-    return str(Path(found).resolve())
 
 
 def _cpu_model(root: Path) -> str | None:

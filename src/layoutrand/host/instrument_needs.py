@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutrand.config.config import Config
-from layoutrand.host.facts import find_valgrind
-from layoutrand.instruments.counters import find_perf
+from layoutrand.instruments.known import asked, instruments
 
 
 def check_instruments(config: Config, benchmarks: Sequence[str]) -> None:
@@ -17,7 +16,7 @@ def check_instruments(config: Config, benchmarks: Sequence[str]) -> None:
     if config.cluster.kind != "local":
         return
     chosen = [benchmark for benchmark in config.benchmarks if not benchmarks or benchmark.name in benchmarks]
-    if any(benchmark.metric.cachegrind for benchmark in chosen):
-        find_valgrind()
-    if any(benchmark.metric.counters for benchmark in chosen):
-        find_perf()
+    needed = {each for benchmark in chosen for each in asked(benchmark.metric)}
+    for each in instruments():
+        if each in needed:
+            each.find()

@@ -1,1 +1,1 @@
-"""What measures an execution (wall clock, perf, cachegrind, callgrind): what it is started with, and what it says."""
+"""What measures an execution: what it is started with, and what it says; each one a module of `known`."""

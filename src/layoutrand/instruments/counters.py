@@ -1,9 +1,8 @@
-"""``perf`` on this machine: where it is, and whether it counts what is asked for."""
+"""``perf`` on this machine: whether it counts what is asked for."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,22 +10,10 @@ from typing import Final
 
 from layoutrand.errors import FeatureUnsupported, ToolNotFound
 from layoutrand.instruments.perf_stat import command_prefix, unsupported
-from layoutrand.platform.packages import install
 from layoutrand.platform.process import ask
 
 _PARANOID: Final = Path("/proc/sys/kernel/perf_event_paranoid")
 _PROBE_S: Final = 60
-
-
-def find_perf() -> str:
-    """The absolute path of perf; raises `ToolNotFound` that names the package."""
-    found = shutil.which("perf")
-    if found is None:
-        raise ToolNotFound(
-            f"a benchmark asks for metric.counters, but there is no perf in PATH: {install(['perf'])}, or leave "
-            "counters out"
-        )
-    return os.path.abspath(found)
 
 
 def check_events(perf: str, events: Sequence[str]) -> None:

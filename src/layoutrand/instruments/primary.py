@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from layoutrand.config.config import Benchmark
-from layoutrand.config.counter_names import metric_of
-from layoutrand.config.schedule import CACHEGRIND, NATIVE, PERF
-from layoutrand.instruments.cachegrind import ESTIMATED_CYCLES
-from layoutrand.model import WALL_METRIC
+from layoutrand.errors import FeatureUnsupported
+from layoutrand.instruments.known import asked
 
 
 def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
     """(Instrument, metric) that a benchmark is judged by.
 
-    What ``primary`` says, else wall time, else the first number that the program prints, else the cycles estimated
-    from simulated caches, else the first of the counters.
+    What ``primary`` says, of a real processor before a simulated one; else the first of the first instrument: wall
+    time, a number that the program prints, the cycles estimated from simulated caches, a counter.
     """
     metric = benchmark.metric
-    native = [WALL_METRIC] * metric.wall + [number.name for number in metric.numbers().values()]
-    if metric.primary is not None:
-        return (NATIVE if metric.primary in native else PERF), metric.primary
-    if native:
-        return NATIVE, native[0]
-    return (CACHEGRIND, ESTIMATED_CYCLES) if metric.cachegrind else (PERF, metric_of(metric.counters[0]))
+    instruments = asked(metric)
+    if metric.primary is None:
+        return instruments[0].name, instruments[0].metrics(metric)[0]
+    for each in sorted(instruments, key=lambda instrument: instrument.simulated):
+        if metric.primary in each.metrics(metric):
+            return each.name, metric.primary
+    raise FeatureUnsupported(f"benchmark {benchmark.name!r}: primary = {metric.primary!r} is not measured")

@@ -1,59 +1,45 @@
-"""Which profiler this machine has: perf where the processor's counters can be read, else callgrind."""
+"""Which profiler this machine has: one that samples the processor where that can be done well, else a simulator."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final
 
-from layoutrand.errors import FeatureUnsupported, ToolNotFound
-from layoutrand.instruments.counters import check_events
-from layoutrand.instruments.perf_script import CLOCK, COUNTER
-from layoutrand.platform.packages import install
+from layoutrand.errors import ToolNotFound
+from layoutrand.instruments.known import profilers
+from layoutrand.instruments.profile import Profiler
 
-Wanted = Literal["auto", "perf", "callgrind"]
+AUTO: Final = "auto"
 
 
 @dataclass(frozen=True)
-class Profiler:
-    """``kind`` is "perf" or "callgrind", ``program`` its absolute path, ``event`` what perf samples, else ""."""
+class ChosenProfiler:
+    """A profiler with the absolute path of its ``program``, and the ``event`` that it samples here, else ""."""
 
-    kind: str
+    kind: Profiler
     program: str
     event: str = ""
 
     @property
     def words(self) -> str:
         """What was counted, for people."""
-        if self.kind == "callgrind":
-            return "instructions counted by callgrind"
-        return f"samples of {self.event} by perf"
+        return self.kind.words(self.event)
 
 
-def choose_profiler(wanted: Wanted) -> Profiler:
-    """The profiler asked for; raises `ToolNotFound` that names the package."""
-    perf, valgrind = shutil.which("perf"), shutil.which("valgrind")
-    if wanted != "callgrind" and perf is not None:
-        counted = _counts(os.path.abspath(perf))
-        if counted or wanted == "perf":
-            return Profiler("perf", os.path.abspath(perf), COUNTER if counted else CLOCK)
-    if wanted == "perf":
-        raise ToolNotFound(f"--profiler perf: there is no perf in PATH: {install(['perf'])}")
-    if valgrind is None:
-        other = ""
-        if wanted != "callgrind":
-            other = f", or, on a machine whose counters can be read, perf ({install(['perf'])})"
-        raise ToolNotFound(
-            "there is no profiler to find hot functions with; valgrind has one, callgrind "
-            f"({install(['valgrind'])}){other}"
-        )
-    return Profiler("callgrind", os.path.realpath(valgrind))
+def profiler_options() -> list[str]:
+    """What ``--profiler`` can be."""
+    return [AUTO, *(each.option for each in profilers())]
 
 
-def _counts(perf: str) -> bool:
-    try:
-        check_events(perf, [COUNTER])
-    except FeatureUnsupported:
-        return False
-    return True
+def choose_profiler(wanted: str) -> ChosenProfiler:
+    """The profiler asked for, which is one of `profiler_options`; raises `ToolNotFound` that names the package."""
+    candidates = [each for each in profilers() if wanted in (AUTO, each.option)]
+    for each in candidates:
+        if shutil.which(each.program) is not None:
+            program = each.find()
+            event = each.event(program)
+            if each.suits(event) or wanted == each.option:
+                return ChosenProfiler(each, program, event)
+    *others, last = candidates
+    raise ToolNotFound(last.absent() + "".join(f", or, {each.alternative()}" for each in others))

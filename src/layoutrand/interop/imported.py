@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.config.metric import Better
-from layoutrand.config.schedule import NATIVE
+from layoutrand.instruments.known import program_itself
 from layoutrand.text.foreign_fields import excerpt, unreadable
+
+PROGRAM_ITSELF: Final = program_itself().name
+"""The instrument of numbers that say nothing of theirs: most harnesses time the program as it is."""
 
 _UNITS: Final[Mapping[str, Mapping[str, float]]] = {
     "s": {
@@ -43,7 +46,7 @@ class ImportedNumber:
     system: str = ""
     binary: str = ""
     variant: str = ""
-    instrument: str = NATIVE
+    instrument: str = PROGRAM_ITSELF
     better: Better = "less"
     warmup: bool = False
     fingerprint: str = ""
@@ -61,7 +64,7 @@ class FailedRun:
     system: str = ""
     binary: str = ""
     variant: str = ""
-    instrument: str = NATIVE
+    instrument: str = PROGRAM_ITSELF
     node: str = ""
 
 

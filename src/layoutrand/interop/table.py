@@ -15,8 +15,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, get_args
 
 from layoutrand.config.metric import Better
-from layoutrand.config.schedule import NATIVE
-from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, in_base_unit, member, shown
+from layoutrand.interop.imported import (
+    PROGRAM_ITSELF,
+    FailedRun,
+    Imported,
+    ImportedNumber,
+    in_base_unit,
+    member,
+    shown,
+)
 from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
 
 COLUMNS: Final = (
@@ -115,7 +122,7 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
         line = number if place == "line" else None
         name = {
             "system": plain(cells.get("system", "")), "benchmark": plain(cells.get("benchmark", "")) or NO_BENCHMARK,
-            "binary": plain(cells.get("seed", "")), "instrument": plain(cells.get("instrument", "")) or NATIVE,
+            "binary": plain(cells.get("seed", "")), "instrument": plain(cells.get("instrument", "")) or PROGRAM_ITSELF,
         }  # fmt: skip
         metric = plain(cells.get("metric", "")) or NO_METRIC
         series = (*name.values(), metric)

@@ -8,8 +8,8 @@ from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.selection import Selection
-from layoutrand.config.schedule import SIMULATED
 from layoutrand.errors import AnalysisError
+from layoutrand.instruments.known import simulated
 from layoutrand.model import Execution
 from layoutrand.report import plot
 from layoutrand.report.members import Axis, SuiteMember, remarks_of
@@ -27,7 +27,7 @@ _PARTS: Final = 6
 def run_order(members: Sequence[SuiteMember], selection: Selection, axis: Axis) -> tuple[list[Figure], str]:
     """Value against the order of execution; or why there is no such plot."""
     first = members[0].analysis
-    if first.instrument in SIMULATED:
+    if first.instrument in simulated():
         return [], "The processor is simulated here, so the order of the executions cannot matter: it is not plotted."
     if selection.sources:
         return [], "The imported files do not say in which order the executions were made: it is not plotted."

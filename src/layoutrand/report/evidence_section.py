@@ -20,6 +20,7 @@ from layoutrand.analysis.evidence import (
 )
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import explanations, summary, whereabouts
+from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName, Context
 from layoutrand.text.document import Chapter, Table
 from layoutrand.warning import sentences_of
@@ -52,7 +53,7 @@ def head(
     ]
     if selection.sources:
         return [*facts, ("Failed executions", str(len(selection.failures)))]
-    disturbed = summary(selection.executions)
+    disturbed = summary(selection.executions, simulated())
     n_disturbed, where = sum(row.disturbed for row in disturbed), whereabouts(disturbed, "numbers")
     return [
         ("Project", experiment.project), ("Host", experiment.hostname),
@@ -122,7 +123,7 @@ def problems(selection: Selection, lines: Sequence[str]) -> list[Chapter]:
             for f in selection.build_failures
         ]
         tables.append(_listed("Binaries not built", ("binary", "error", "log"), unbuilt))
-    sentences = [*lines, *explanations(summary(selection.executions)), *_dropped(selection)]
+    sentences = [*lines, *explanations(summary(selection.executions, simulated())), *_dropped(selection)]
     none = [] if sentences else ["There are none."]
     unfailing = [] if tables else ["No execution failed, and every binary was built."]
     if selection.sources and not tables:

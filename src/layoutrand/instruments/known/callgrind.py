@@ -1,4 +1,4 @@
-"""Callgrind as a profiler: the command line that starts it, and costs and calls in the files that it writes.
+"""Callgrind: the profiler of valgrind, the command line that starts it, and costs and calls in what it writes.
 
 It counts the instructions that are executed at each address and the calls between addresses, to the digit, whatever
 else the machine does.  An instruction is not a unit of time; as a measure of what is executed often it is good enough.
@@ -7,12 +7,14 @@ The format is that of the Valgrind manual, "Callgrind Format Specification", wit
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection
 from typing import Final
 
 from layoutrand.errors import NoMeasurement
-from layoutrand.instruments.profile import Profile
+from layoutrand.instruments.instrument import InstrumentFiles
+from layoutrand.instruments.profile import Profile, ProfiledExecution, Profiler
 
 OPTIONS: Final = (
     "--tool=callgrind", "--dump-instr=yes", "--dump-line=no", "--compress-strings=no", "--compress-pos=no",
@@ -65,3 +67,44 @@ def parse_profile(text: str, artefact: Collection[str]) -> Profile:
         elif line.startswith("cob="):
             there = line[4:] in artefact
     return Profile(total, cost, calls)
+
+
+_PROFILE: Final = "callgrind"
+
+
+class _Callgrind(Profiler):
+    name = "callgrind"
+    option = "callgrind"
+    program = "valgrind"
+    simulated = True
+    slowdown = 100  # a profiled program takes 30 to 100 times as long
+    options = OPTIONS
+
+    def find(self) -> str:
+        """See `Starter`; valgrind finds its tools beside the file that it really is."""
+        return os.path.realpath(super().find())
+
+    def absent(self) -> str:
+        """See `Starter`."""
+        return f"there is no profiler to find hot functions with; valgrind has one, callgrind ({self.how_to_install()})"
+
+    def words(self, event: str) -> str:
+        """See `Profiler`."""
+        del event
+        return "instructions counted by callgrind"
+
+    def prefix(self, program: str, event: str, files: InstrumentFiles) -> tuple[str, ...]:
+        """See `Profiler`."""
+        del event
+        return command_prefix(program, str(files.output / _PROFILE), str(files.output / "valgrind.log"))
+
+    def profile(self, program: str, ended: ProfiledExecution) -> Profile:
+        """See `Profiler`; each process wrote a file."""
+        del program
+        made = Profile(0.0, {}, {})
+        for text in ended.written(f"{_PROFILE}."):
+            made = made.plus(parse_profile(text, ended.artefact))
+        return made
+
+
+INSTRUMENT: Final = _Callgrind()

@@ -1,4 +1,4 @@
-"""Cachegrind as an instrument: the command line that starts it, and the counts in the file that it writes.
+"""Cachegrind: a processor simulated by valgrind, the command line that starts it, and the counts that it writes.
 
 The simulated caches are fixed, whatever machine this is, so that counts can be compared across machines and repeat to
 the digit.  They are sized like those of common desktop processors: 32 KiB first-level caches and an 8 MiB last level.
@@ -7,9 +7,13 @@ Branch simulation is cachegrind's own two-bit predictor, which layout reaches th
 
 from __future__ import annotations
 
-from typing import Final
+import os
+from typing import Any, Final
 
+from layoutrand.config.metric import Metric
 from layoutrand.errors import NoMeasurement
+from layoutrand.instruments.instrument import EndedExecution, Instrument, InstrumentFiles
+from layoutrand.model import Measurement
 
 I1: Final = "32768,8,64"
 D1: Final = "32768,8,64"
@@ -84,3 +88,58 @@ def parse_counts(text: str) -> dict[str, float]:
     stalls = 10 * (first_level + metrics["branch_mispredictions"]) + 100 * last_level
     metrics[ESTIMATED_CYCLES] = metrics["instructions"] + stalls
     return metrics
+
+
+_PROFILE: Final = "cachegrind"
+
+
+class _Cachegrind(Instrument):
+    name = "cachegrind"
+    program = "valgrind"
+    simulated = True
+    slowdown = 50  # a simulated program takes 20 to 50 times as long
+    settings = "metric.cachegrind"
+    described = " ".join(OPTIONS)
+    summing_up = ESTIMATED_CYCLES
+    shown_first = ("instructions", "i1_misses", "branch_mispredictions", ESTIMATED_CYCLES)
+    missed = "no metric = { cachegrind = true }"
+
+    def is_asked(self, metric: Metric) -> bool:
+        """See `Instrument`."""
+        return metric.cachegrind or super().is_asked(metric)
+
+    def metrics(self, metric: Metric) -> tuple[str, ...]:
+        """See `Instrument`."""
+        del metric
+        return ESTIMATED_CYCLES, *METRICS
+
+    def definition(self, metric: Metric) -> Any:
+        """See `Instrument`."""
+        del metric
+        return OPTIONS
+
+    def absent(self) -> str:
+        """See `Starter`."""
+        return f"{super().absent()}, or set cachegrind = false"
+
+    def find(self) -> str:
+        """See `Starter`; valgrind finds its tools beside the file that it really is."""
+        return os.path.realpath(super().find())
+
+    def prefix(self, program: str, metric: Metric, files: InstrumentFiles) -> tuple[str, ...]:
+        """See `Instrument`."""
+        del metric
+        return command_prefix(program, str(files.output / _PROFILE), str(files.output / "valgrind.log"))
+
+    def measurements(self, ended: EndedExecution) -> tuple[Measurement, ...]:
+        """See `Instrument`."""
+        profile = ended.written(f"{_PROFILE}.{ended.pid}")
+        if profile is None:
+            raise NoMeasurement(
+                "cachegrind wrote no counts: valgrind follows no exec, so the benchmark's command must itself be the "
+                "program to measure, not a script or a launcher such as env"
+            )
+        return tuple(Measurement(metric, "1", 0, n, warmup=False) for metric, n in parse_counts(profile).items())
+
+
+INSTRUMENT: Final = _Cachegrind()

@@ -1,0 +1,79 @@
+"""The instruments and profilers that layoutrand knows: each module here is one, and has it as ``INSTRUMENT``.
+
+Results may name others, since they can be imported; what is not known is neither simulated nor read from output.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from layoutrand.config.metric import Metric
+from layoutrand.errors import FeatureUnsupported
+from layoutrand.instruments.instrument import Instrument, Starter
+from layoutrand.instruments.profile import Profiler
+
+
+def starters() -> tuple[Starter, ...]:
+    """All of them: the instrument that reads the program's output first, then the others by name."""
+    return _found(tuple(__path__))
+
+
+def starter(name: str) -> Starter:
+    """The one of that name; raises `FeatureUnsupported` for a name that is none, such as of another version."""
+    for each in starters():
+        if each.name == name:
+            return each
+    raise FeatureUnsupported(f"no instrument is called {name!r}; there are {', '.join(e.name for e in starters())}")
+
+
+def instruments() -> tuple[Instrument, ...]:
+    """Those that measure, in the order in which each round of a schedule lists them."""
+    return tuple(each for each in starters() if isinstance(each, Instrument))
+
+
+def instrument(name: str) -> Instrument:
+    """As `starter`, of those that measure."""
+    found = starter(name)
+    if not isinstance(found, Instrument):
+        raise FeatureUnsupported(f"{name} measures nothing")
+    return found
+
+
+def profilers() -> tuple[Profiler, ...]:
+    """Those that tell where the cost arises, the ones on a real processor first."""
+    found = [each for each in starters() if isinstance(each, Profiler)]
+    return tuple(sorted(found, key=lambda each: each.simulated))
+
+
+def program_itself() -> Instrument:
+    """The one that starts the program by itself and reads what it prints."""
+    return next(each for each in instruments() if each.reads_output)
+
+
+def asked(metric: Metric) -> tuple[Instrument, ...]:
+    """The instruments that a benchmark's ``metric`` asks for, in the order of `instruments`."""
+    return tuple(each for each in instruments() if each.is_asked(metric))
+
+
+def simulated() -> frozenset[str]:
+    """The names of all that simulate the processor."""
+    return frozenset(each.name for each in starters() if each.simulated)
+
+
+def reads_output(name: str) -> bool:
+    """Whether an instrument reads the numbers that the program prints."""
+    return any(each.reads_output for each in instruments() if each.name == name)
+
+
+def counts(name: str) -> bool:
+    """Whether an instrument's numbers come in steps of one; so it is supposed of one that is not known."""
+    return all(each.counts for each in instruments() if each.name == name)
+
+
+@cache
+def _found(places: tuple[str, ...]) -> tuple[Starter, ...]:
+    """By the directories that were looked into."""
+    found = [import_module(f"{__name__}.{module.name}").INSTRUMENT for module in iter_modules(places)]
+    return tuple(sorted(found, key=lambda each: (not getattr(each, "reads_output", False), each.name)))
