@@ -6,7 +6,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,8 +16,9 @@ from layoutrand.build.build import SystemBuild, all_layouts
 from layoutrand.cache.store import Cache
 from layoutrand.cluster.measuring import Nodes, execute_on_nodes
 from layoutrand.cluster.shared_directory import Staging
-from layoutrand.config.cluster import Dask
 from layoutrand.config.config import Config, parse
+from layoutrand.engines.engine import TaskExecutor
+from layoutrand.engines.known.dask import Dask
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_progress import RunProgress, Summary
 from layoutrand.execute.run_request import make_request
@@ -29,11 +30,15 @@ BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 
 
+class Processes(TaskExecutor, ProcessPoolExecutor):
+    """Processes of this machine as nodes."""
+
+
 def _be(name: str, folder: str, variables: dict[str, str]) -> None:
     os.environ.update({"LAYOUTRAND_NODE": name, "LAYOUTRAND_LOCK_DIR": folder, **variables})
 
 
-class Machines(Executor):
+class Machines(TaskExecutor):
     """Tasks taken by whichever node is free; ``meddle`` is called with the node's name, the payload and the work."""
 
     def __init__(
@@ -122,13 +127,13 @@ class Site:
         given: dict[str, Any] = {"seeds": list(seeds), "wait_s": 60.0}
         return make_request(config, self.shop.project, results, RunChoices(**{**given, **changes}))
 
-    def run(self, executor: Executor, seeds: Sequence[int] = (1, 2, 3), **changes: Any) -> Summary:
+    def run(self, executor: TaskExecutor, seeds: Sequence[int] = (1, 2, 3), **changes: Any) -> Summary:
         """Execute on these nodes."""
         config = changes.pop("config", None) or self.config()
         request = self.request(config, seeds, **changes)
         return self.execute(executor, request)
 
-    def execute(self, executor: Executor, request: RunRequest, **changes: Any) -> Summary:
+    def execute(self, executor: TaskExecutor, request: RunRequest, **changes: Any) -> Summary:
         """Execute a request on these nodes."""
         cluster = request.config.cluster
         assert isinstance(cluster, Dask)

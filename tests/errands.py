@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutrand.cluster.engines import opened
-from layoutrand.config.cluster import Slurm, SlurmMeasure
+from layoutrand.cluster.open import opened
+from layoutrand.engines.known.slurm import Slurm, SlurmMeasure
 from layoutrand.host.facts import node_name
 
 HERE = str(Path(__file__).parent)

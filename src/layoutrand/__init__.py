@@ -25,9 +25,9 @@ ratio
     Candidate mean / baseline mean, always with its interval.
 
 The packages are stages of the work, and each imports only from those before it: ``errors``; ``model`` and ``stats``;
-``platform``, ``text``, ``objects``, ``layout``, ``config``, ``instruments``, ``linkers``, ``host``, ``cache``;
-``link``, ``capture``, ``results``, ``suites``, ``jvm``, ``build``, ``execute``; ``analysis``; ``report``, ``interop``
-and ``explain``; ``cluster``; ``cli``.  ARCHITECTURE.md says what is where.
+``platform``, ``text``, ``objects``, ``layout``, ``engines``, ``config``, ``instruments``, ``linkers``, ``host``,
+``cache``; ``link``, ``capture``, ``results``, ``suites``, ``jvm``, ``build``, ``execute``; ``analysis``; ``report``,
+``interop`` and ``explain``; ``cluster``; ``cli``.  ARCHITECTURE.md says what is where.
 """
 
 __version__ = "0.1.0"

@@ -5,10 +5,11 @@ import sys
 import pytest
 
 from layoutrand.cli import options
-from layoutrand.cluster.engines import opened, sbatch_options
-from layoutrand.cluster.open import farm_of
-from layoutrand.config.cluster import Dask, Local, Slurm
+from layoutrand.cluster.open import farm_of, opened
+from layoutrand.config.cluster import Local
 from layoutrand.config.config import parse
+from layoutrand.engines.known.dask import Dask
+from layoutrand.engines.known.slurm import Slurm, sbatch_options
 from layoutrand.errors import ClusterError, ConfigError, UsageError
 
 MINIMAL = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'

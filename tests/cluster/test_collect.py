@@ -36,9 +36,9 @@ def aged(root, seconds, below="."):
         os.utime(path, (NOW - seconds, NOW - seconds))
 
 
-def gc(root, *, older_s=MONTH_S, active=(), dry_run=False):
+def gc(root, *, older_s=MONTH_S, active=frozenset(), dry_run=False):
     """Collect; the kinds and names of what went."""
-    deleted, left = collect(root, older_s=older_s, now=NOW, active=active, dry_run=dry_run)
+    deleted, left = collect(root, older_s=older_s, now=NOW, active={"slurm": active}, dry_run=dry_run)
     return sorted((entry.kind, entry.name) for entry in deleted), left
 
 

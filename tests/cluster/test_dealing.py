@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 import pytest
 
 from layoutrand.cluster.dealing import Dealer, TaskProblem
+from layoutrand.engines.engine import TaskExecutor
 from layoutrand.errors import ClusterError
 
 
@@ -22,7 +23,7 @@ class Work:
         return len(self.numbers)
 
 
-class Answers(Executor):
+class Answers(TaskExecutor):
     """Does what the function says for the n-th task, at once; ``avoids`` are names that it can leave out."""
 
     def __init__(self, answer, avoids=()):

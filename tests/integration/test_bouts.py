@@ -28,7 +28,7 @@ from layoutrand.cluster.returned import Shelf
 from layoutrand.cluster.shared_directory import Staging
 from layoutrand.cluster.task import Bout, Ended, read_record, record_key, record_of
 from layoutrand.cluster.task_inputs import run_name
-from layoutrand.config.cluster import Dask
+from layoutrand.engines.known.dask import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import slot_key

@@ -19,8 +19,8 @@ from distributed import Client
 import errands
 from daskkit import DaskCluster, dask
 from errands import Errand, run_errand
-from layoutrand.cluster.engines import opened
-from layoutrand.config.cluster import Dask, DaskMeasure
+from layoutrand.cluster.open import opened
+from layoutrand.engines.known.dask import Dask, DaskMeasure
 from layoutrand.errors import ClusterError
 from workshop import Workshop, hashes, main_calling, many_functions
 
@@ -120,7 +120,7 @@ def test_a_task_that_kills_its_workers_is_an_error(tmp_path: Path) -> None:
 
 def test_no_scheduler_at_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names it."""
-    monkeypatch.setattr("layoutrand.cluster.engines._CONNECT_S", 1)
+    monkeypatch.setattr("layoutrand.engines.known.dask._CONNECT_S", 1)
     settings = Dask(kind="dask", shared="x", scheduler="tcp://127.0.0.1:9")
     words = r"no scheduler of Dask answers at tcp://127\.0\.0\.1:9"
     with pytest.raises(ClusterError, match=words), opened(settings, tmp_path):
@@ -129,13 +129,13 @@ def test_no_scheduler_at_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_no_worker_at_all_and_none_with_the_resource(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there is named, and how to start one; a link asks for another resource than a measurement."""
-    monkeypatch.setattr("layoutrand.cluster.engines._CONNECT_S", 1)
+    monkeypatch.setattr("layoutrand.engines.known.dask._CONNECT_S", 1)
     with dask(tmp_path / "dask", ()) as cluster:
         settings = Dask(kind="dask", shared="x", scheduler=cluster.address, measure=DaskMeasure(resource="quiet"))
         words = rf'has no worker. Start one on each node: `dask worker {cluster.address} --nthreads 1 --resources "quiet=1"`'
         with pytest.raises(ClusterError, match=words), opened(settings, tmp_path, "measure"):
             pass
-        monkeypatch.setattr("layoutrand.cluster.engines._CONNECT_S", 60)
+        monkeypatch.setattr("layoutrand.engines.known.dask._CONNECT_S", 60)
         cluster.start_worker("w1", "--resources=link=2")
         words = r'no worker of Dask has a resource "quiet" \(w1 at tcp://\S+ has link=2\)\. Start one'
         with opened(settings, tmp_path) as executor:

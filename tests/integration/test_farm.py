@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from clusterkit import Processes
 from layoutrand.build.binaries import binary_key
 from layoutrand.build.build import SystemBuild, all_layouts, build
 from layoutrand.build.build_document import build_document
@@ -23,7 +24,8 @@ from layoutrand.cluster import linking_node as nodes
 from layoutrand.cluster.linking_node import Answer, Chunk, link_chunk
 from layoutrand.cluster.linking_tasks import Farm, take_linked
 from layoutrand.cluster.shared_directory import Staging
-from layoutrand.config.cluster import Dask
+from layoutrand.engines.engine import TaskExecutor
+from layoutrand.engines.known.dask import Dask
 from layoutrand.errors import ClusterError
 from layoutrand.model import IDENTITY, STOCK, LayoutName
 from layoutrand.platform.process import Completed, SubprocessRunner
@@ -46,7 +48,7 @@ class Home:
     advanced: list[None] = field(default_factory=list)
 
     def build(
-        self, executor: Executor, *, layouts: Sequence[LayoutName] = LAYOUTS, commands: str = BUILD, **changes: Any
+        self, executor: TaskExecutor, *, layouts: Sequence[LayoutName] = LAYOUTS, commands: str = BUILD, **changes: Any
     ) -> SystemBuild:
         """Build with this executor."""
         settings = Dask(
@@ -78,7 +80,7 @@ def home(gnu: Workshop, tmp_path: Path) -> Iterator[Home]:
     nodes._imported.cache_clear()
 
 
-class Nodes(Executor):
+class Nodes(TaskExecutor):
     """Nodes of this process; ``meddle`` is called with the number of the submission, the chunk and what links it."""
 
     def __init__(self, meddle: Callable[[int, Chunk, Callable[[Chunk], Answer]], Answer]) -> None:
@@ -112,7 +114,7 @@ def at_home(home: Home, tmp_path: Path, **changes: Any) -> dict[object, str]:
 
 def test_processes_of_their_own_make_the_same_binaries(home: Home, tmp_path: Path) -> None:
     """Linked elsewhere, under another path, from the bundle: every byte as at home, verified, and taken home."""
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with Processes(2, mp_context=get_context("spawn")) as pool:
         result = home.build(pool)
     assert digests(result) == at_home(home, tmp_path)
     made = whole(result)
@@ -232,7 +234,7 @@ def test_what_is_lost_too_often_is_recorded(home: Home) -> None:
 
 def test_a_worker_killed_in_mid_task_ends_nothing_else(home: Home) -> None:
     """A pool of processes is broken by that and takes nothing more: recorded, and the next build goes on from there."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with Processes(1, mp_context=get_context("spawn")) as pool:
         pool.submit(os.getpid).result()
         threading.Thread(target=_kill_when_it_links, args=(next(iter(pool._processes)), home), daemon=True).start()
         result = home.build(pool)
@@ -453,7 +455,7 @@ def test_every_way_of_linking_travels(home: Home, tmp_path: Path, toolchain: str
         home.shop.write_named({f"v{number}.c": many_functions(3, prefix=f"v{number}_")})
     commands = "$CC -O2 -c *.c && $CC -O2 -o prog main.o u.o v0.o v1.o v2.o v3.o v4.o"
     home.shop.write(main__c=main_calling("u8", *(f"v{number}_2" for number in range(5))))
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with Processes(1, mp_context=get_context("spawn")) as pool:
         result = home.build(pool, commands=commands, **changes)
     alone = Workshop(home.shop.project, tmp_path / "alone", home.shop.linker, chosen=toolchain)
     assert digests(result) == digests(alone.build(commands, layouts=LAYOUTS, **changes))

@@ -17,8 +17,8 @@ import pytest
 
 import errands
 from errands import Errand, run_errand
-from layoutrand.cluster.engines import opened
-from layoutrand.config.cluster import Slurm, SlurmMeasure
+from layoutrand.cluster.open import opened
+from layoutrand.engines.known.slurm import Slurm, SlurmMeasure
 from layoutrand.errors import ClusterError
 from slurmkit import SlurmCluster, slurm, wait_until
 from workshop import Workshop, absent, hashes, main_calling, many_functions

@@ -12,7 +12,7 @@ import pickle
 import platform
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,10 @@ from layoutrand.cluster.returned import Shelf
 from layoutrand.cluster.shared_directory import Staging
 from layoutrand.cluster.task import Ended, record_key, record_of
 from layoutrand.cluster.task_inputs import run_name
-from layoutrand.config.cluster import Dask
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.config.schedule import Slot
+from layoutrand.engines.engine import TaskExecutor
+from layoutrand.engines.known.dask import Dask
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest, make_plan
 from layoutrand.host.facts import host_facts
 from layoutrand.linkers.toolbox import Tool
@@ -53,7 +54,7 @@ SHARED_BYTES_PER_S = 1e9  # what the shared file system gives to all nodes toget
 LINK_S = 0.95  # GNU ld, one layout of HotSpot
 
 
-class Linked(Executor):
+class Linked(TaskExecutor):
     """Nodes that answer at once: the binaries of a chunk appear in the staging directory as they are asked for."""
 
     def __init__(self, prepared: Path, staging: Staging, linking: Linking) -> None:
@@ -109,7 +110,7 @@ def test_binaries_per_second_that_a_home_takes_in(tmp_path: Path, size: int) -> 
     })  # fmt: skip
 
 
-class Executed(Executor):
+class Executed(TaskExecutor):
     """Nodes that answer at once: the records of a bout appear on the shelf as it is given out."""
 
     def __init__(self, prepared: Path, shelf: Shelf, keys: dict[Slot, str]) -> None:

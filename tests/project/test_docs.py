@@ -13,8 +13,9 @@ from typing import get_args
 import pytest
 
 from layoutrand.config import config, matrix
-from layoutrand.config.cluster import Dask, Slurm
 from layoutrand.config.schedule import Order
+from layoutrand.engines.known.dask import Dask
+from layoutrand.engines.known.slurm import Slurm
 from layoutrand.interop import exports, table
 from layoutrand.interop import formats as importable
 

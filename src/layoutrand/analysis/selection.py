@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from layoutrand.config.cluster import Local
 from layoutrand.config.conditions import mixed_cpus
 from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.disturbance import Disturbed, mixed_settings, summary, whereabouts
@@ -218,19 +217,19 @@ def _experiment(question: Question, store: ResultsStore) -> tuple[Experiment, li
     """
     recorded = [(experiment, count) for experiment, count in store.experiments() if count]
     current = experiments.current_experiment(question.config)
-    here = experiments.current_experiment(question.config.model_copy(update={"cluster": Local()}))
-    cluster = question.config.cluster
+    here = experiments.current_experiment(question.config.here())
+    remote = question.config.remote
     found = []
     for experiment, _ in recorded:
         pool = experiments.is_pool(experiment)
         if question.host is not None:
             same_host = question.host in {experiment.hostname, experiment.host}
         else:
-            same_host = experiment.host == current.host if isinstance(cluster, Local) else pool
+            same_host = experiment.host == current.host if remote is None else pool
         if same_host and experiments.same_question(experiment, current if pool else here):
             found.append(experiment)
-    if len(found) > 1 and not isinstance(cluster, Local) and question.host is None:
-        if not cluster.measure.unlike_cpus:
+    if len(found) > 1 and remote is not None and question.host is None:
+        if not remote.measure.unlike_cpus:
             raise AnalysisError(unlike([(e, count) for e, count in recorded if e in found]))
         together = " and ".join(sorted(experiment.hostname for experiment in found))
         return replace(found[-1], hostname=together), found
@@ -238,7 +237,7 @@ def _experiment(question: Question, store: ResultsStore) -> tuple[Experiment, li
         return found[-1], found[-1:]
     if not recorded:
         raise AnalysisError(f"{store.path} holds no executions yet; make some with `layoutrand run`")
-    host = question.host or (current.hostname if isinstance(cluster, Local) else "any nodes")
+    host = question.host or (current.hostname if question.config.remote is None else "any nodes")
     lines = [
         f"{store.path} holds no results for this configuration:",
         f"    project {current.project}, layout {current.policy}, randomise {current.randomise}, "

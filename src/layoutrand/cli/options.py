@@ -48,7 +48,7 @@ Order = Annotated[
 Executor = Annotated[
     str | None,
     typer.Option(
-        help="Where layouts are linked and executed: local (here), or slurm or dask as [cluster] says. "
+        help="Where layouts are linked and executed: local (here), or the kind of [cluster], such as slurm. "
         "Default: cluster.kind."
     ),
 ]
@@ -139,17 +139,17 @@ def in_mode(config: Config, mode: str | None) -> Config:
 
 def on_executor(config: Config, executor: str | None) -> Config:
     """The configuration with the engine that the command line has, if it has one; raises `UsageError`."""
-    from layoutrand.config.cluster import KINDS, Local
+    from layoutrand.config.cluster import HERE, tables
     from layoutrand.config.config import choose
 
-    if executor is None or choose("executor", [executor], list(KINDS)) == [config.cluster.kind]:
+    if executor is None or choose("executor", [executor], list(tables())) == [config.cluster.kind]:
         return config
-    if executor != "local":
+    if executor != HERE:
         raise UsageError(
             f'--executor {executor} needs to be told of the cluster: write [cluster] with kind = "{executor}" into '
             f"{CONFIG_NAME}, where kind is {config.cluster.kind!r} now"
         )
-    return config.model_copy(update={"cluster": Local()})
+    return config.here()
 
 
 def in_order(config: Config, order: str | None, terminal: Terminal) -> Config:

@@ -70,7 +70,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
     with notifying(notify, directory, terminal) as ending:
         config = options.in_order(options.in_mode(options.load_config(directory), mode), order, terminal)
         config = options.on_executor(config, executor)
-        if tune and config.cluster.kind != "local":
+        if tune and config.remote is not None:
             raise UsageError(
                 "--tune sets the machine that it is given on, and nodes execute here: have the engine set them, as "
                 'Slurm does with sbatch = { "cpu-freq" = "Performance" } under [cluster.measure]'
@@ -220,12 +220,12 @@ def build_and_execute(
     config, directory, benchmarks = part.config, part.directory, choices.benchmarks
     if not config.benchmarks:
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
-    if config.cluster.kind != "local":  # nothing is built for what cannot be carried to nodes
+    if config.remote is not None:  # nothing is built for what cannot be carried to nodes
         inputs_of(config, [each for each in config.benchmarks if not benchmarks or each.name in benchmarks], directory)
     check_instruments(config, benchmarks)
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     layouts = all_layouts(choices.seeds, controls=choices.controls)
-    building_config = config if config.build.mode == "relink" else options.on_executor(config, "local")
+    building_config = config if config.build.mode == "relink" else config.here()
     results = building.build_with_progress(replace(part, config=building_config), layouts, terminal)
     request = make_request(config, directory, results, choices)
     with open_for_writing(results_path(directory)) as store, show_progress(terminal, confidence) as update:

@@ -30,7 +30,7 @@ _SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400}
 @staging_app.command("ls")
 def staging_ls(shared: Shared = None, directory: options.Directory = Path(), json: options.Json = False) -> int:
     """List what is in the shared directory, least recently used first."""
-    from layoutrand.cluster.unneeded import KINDS, inventory
+    from layoutrand.cluster.unneeded import inventory, kinds
 
     terminal = options.terminal(json=json, quiet=False)
     root = _shared(shared, directory)
@@ -47,7 +47,7 @@ def staging_ls(shared: Shared = None, directory: options.Directory = Path(), jso
         terminal.table("Captures for nodes", ("bundle", "of", "size with shared files", "last used"), rows)
     terminal.table("In all", ("what", "number", "size"), [
         (what, str(len(found.of(kind))), in_mib(sum(entry.size for entry in found.of(kind))))
-        for kind, what in KINDS.items() if found.of(kind)
+        for kind, what in kinds().items() if found.of(kind)
     ])  # fmt: skip
     _warn_of(found, terminal)
     return 0
@@ -62,14 +62,13 @@ def staging_gc(
     json: options.Json = False,
 ) -> int:
     """Delete captures, binaries and job files that were not used for long; all of it can be made again."""
-    from layoutrand.cluster.slurm import active_jobs
-    from layoutrand.cluster.unneeded import KINDS, collect
+    from layoutrand.cluster.unneeded import collect, kinds
+    from layoutrand.engines.known import engines
 
     terminal = options.terminal(json=json, quiet=False)
     root = _shared(shared, directory)
-    deleted, left = collect(
-        root, older_s=parse_age(older_than), now=time.time(), active=active_jobs(), dry_run=dry_run
-    )  # fmt: skip
+    active = {engine.name: engine.active_jobs() for engine in engines()}
+    deleted, left = collect(root, older_s=parse_age(older_than), now=time.time(), active=active, dry_run=dry_run)
     freed = sum(entry.size for entry in deleted)
     if json:
         rows = [{"kind": entry.kind, "name": entry.name, "size": entry.size} for entry in deleted]
@@ -78,7 +77,7 @@ def staging_gc(
             "freed": freed, "skipped": _problems(left),
         })  # fmt: skip
         return 0
-    for kind, what in KINDS.items():
+    for kind, what in kinds().items():
         some = [entry for entry in deleted if entry.kind == kind]
         if some:
             terminal.line(f"{what}: {len(some)}, {in_mib(sum(entry.size for entry in some))}")
@@ -151,22 +150,20 @@ def parse_age(text: str) -> float:
 
 
 def _shared(given: Path | None, directory: Path) -> Path:
-    from layoutrand.config.cluster import Local
-
     if given is not None:
         return given.absolute()
-    settings = options.load_config(directory).cluster
-    if isinstance(settings, Local):
+    settings = options.load_config(directory).remote
+    if settings is None:
         raise UsageError("no [cluster] in layoutrand.toml names a shared directory: --shared DIR does")
     return (directory / settings.shared).absolute()
 
 
 def _document(found: Inventory) -> dict[str, Any]:
-    from layoutrand.cluster.unneeded import KINDS
+    from layoutrand.cluster.unneeded import kinds
 
-    totals = {kind: {"number": len(found.of(kind)), "size": sum(e.size for e in found.of(kind))} for kind in KINDS}
+    totals = {kind: {"number": len(found.of(kind)), "size": sum(e.size for e in found.of(kind))} for kind in kinds()}
     return {
-        "entries": [_entry(entry) for kind in KINDS if kind != "content" for entry in found.of(kind)],
+        "entries": [_entry(entry) for kind in kinds() if kind != "content" for entry in found.of(kind)],
         "totals": totals,
         "skipped": _problems(found),
     }

@@ -68,7 +68,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     if first_seed is not None and confirm is None:
         raise UsageError("--first-seed is about the new layouts of --confirm")
     config = options.load_config(directory)
-    if config.cluster.kind != "local":
+    if config.remote is not None:
         if confirm is not None:
             raise UsageError(
                 "--confirm executes on the machine that it is given on, and the results are those of nodes: take "

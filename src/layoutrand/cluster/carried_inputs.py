@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from layoutrand.cluster.shared_directory import Staging, staging_errors
+from layoutrand.cluster.shared_directory import Staging
 from layoutrand.errors import BundleError
-from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, sha256_file
+from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, sha256_file, shared_errors
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def described(project: Path, names: Iterable[str]) -> tuple[InputEntry, ...]:
     """What these relative names are, directories with everything below them; raises `BundleError`."""
     found: dict[str, InputEntry] = {}
     for name in dict.fromkeys(os.path.normpath(name) for name in names):
-        with staging_errors("read", project / name):
+        with shared_errors("read", project / name):
             path = project / name
             if path.is_dir():
                 # A name that is a link to a directory is carried as the directory, as executions get a copy of it.
@@ -75,7 +75,7 @@ def send(entries: Sequence[InputEntry], project: Path, staging: Staging, *, jobs
 
     def put(digest: str) -> int:
         path = project / first[digest]
-        with staging_errors("read", path):
+        with shared_errors("read", path):
             data = path.read_bytes()
         if sha256_bytes(data) != digest:
             raise BundleError(f"{path} is changed while it is carried to nodes; give the same command again")

@@ -1,4 +1,4 @@
-"""Work dealt to nodes through any `concurrent.futures.Executor`, and dealt again when it is lost.
+"""Work dealt to nodes through an engine's executor, and dealt again when it is lost.
 
 A task that is lost is given out again as often as it may be.  What arrived of it is not asked for again, and a task of
 which something arrived begins to count anew, so that a node that is lost every hour does not end an experiment of days.
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
+from layoutrand.engines.engine import TaskExecutor
 from layoutrand.errors import ClusterError
 
 _WAKE_S = 0.5
@@ -81,7 +82,7 @@ class Dealer(Generic[P, A]):
     """Gives tasks out until nothing is left of any; ``stopped`` says whether to stop before that."""
 
     def __init__(
-        self, executor: Executor, function: Callable[[P], A], hands: Hands[P, A], *, retries: int,
+        self, executor: TaskExecutor, function: Callable[[P], A], hands: Hands[P, A], *, retries: int,
         stopped: Callable[[], bool], doing: str,
     ) -> None:  # fmt: skip
         """``doing`` says what nodes do, for whoever interrupts them."""
@@ -135,8 +136,7 @@ class Dealer(Generic[P, A]):
             return 1
         if problem.node and problem.node not in task.refusers:
             task.refusers.add(problem.node)
-            avoid = getattr(self._executor, "avoid", None)
-            if avoid is not None and avoid(problem.node):
+            if self._executor.avoid(problem.node):
                 return task.attempt
         return task.attempt + 1
 

@@ -1,6 +1,6 @@
 """Layouts linked on nodes: dealt out in chunks, taken home as they are finished, given out again when they are lost.
 
-Any `concurrent.futures.Executor` will do. What is finished is taken into the home's cache at once, and waits in the
+What is finished is taken into the home's cache at once, and waits in the
 staging directory until then: so a home that is killed and started again goes on from there, and a chunk that is done
 twice is done no differently.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from layoutrand.cluster.bundle import export_capture
 from layoutrand.cluster.dealing import Dealer, TaskProblem
 from layoutrand.cluster.linking_node import VERSION, Answer, Chunk, link_chunk
 from layoutrand.cluster.shared_directory import Staging
-from layoutrand.config.cluster import Remote
+from layoutrand.engines.engine import Remote, TaskExecutor
 from layoutrand.errors import BundleError, StoreError
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
@@ -36,7 +36,7 @@ class Farm:
     ``takers`` are the threads that bring home what is finished.
     """
 
-    executor: Executor
+    executor: TaskExecutor
     staging: Staging
     settings: Remote
     say: Say

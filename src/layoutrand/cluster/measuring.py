@@ -8,7 +8,6 @@ left for a run that was killed, and is taken first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -22,8 +21,8 @@ from layoutrand.cluster.shared_directory import Staging
 from layoutrand.cluster.shelved import Arrival, take_record, take_records
 from layoutrand.cluster.task import Bout, Ended, record_key
 from layoutrand.cluster.task_inputs import RUN_DIGITS, run_name, send_orders
-from layoutrand.config.cluster import Engine
 from layoutrand.config.schedule import Slot
+from layoutrand.engines.engine import Remote, TaskExecutor
 from layoutrand.errors import ClusterError
 from layoutrand.execute.live import Live
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
@@ -38,9 +37,9 @@ from layoutrand.results.file import exclusive_use
 class Nodes:
     """Nodes behind an ``executor``, which share the ``staging`` directory; ``cache`` is the home's."""
 
-    executor: Executor
+    executor: TaskExecutor
     staging: Staging
-    settings: Engine
+    settings: Remote
     cache: Cache
     jobs: int
     stopped: Callable[[], bool] = lambda: False
@@ -109,8 +108,7 @@ class _Home:
     def deal(self, payloads: Sequence[Bout]) -> None:
         """Give the bouts out until each of their slots was executed, or was lost too often."""
         wanted = [payload.token for payload in payloads]
-        forget = getattr(self._nodes.executor, "forget_others", None)
-        if forget is not None and (count := forget(payloads[0].token[:RUN_DIGITS], wanted)):
+        if count := self._nodes.executor.forget_others(payloads[0].token[:RUN_DIGITS], wanted):
             self._say(f"{count} task(s) of an earlier call are not wanted any more and were cancelled")
         dealer: Dealer[Bout, Ended] = Dealer(
             self._nodes.executor, execute_bout, self, retries=self._nodes.settings.retries,

@@ -21,7 +21,6 @@ from layoutrand.cluster.linking_node import VERSION, linked_here
 from layoutrand.cluster.returned import Shelf
 from layoutrand.cluster.shared_directory import Staging
 from layoutrand.cluster.task import Bout, Ended, Orders, pool_name, read_record, record_key, slot_keys
-from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError, DamagedRecord, LayoutrandError
@@ -102,8 +101,8 @@ def _execute(bout: Bout, node: str, say: Callable[[str], None]) -> None:
 
 def _same_processor(config: Config, shelf: Shelf, facts: Mapping[str, Any], node: str) -> Mapping[str, Any]:
     """The processor of this node, if it may execute; raises `ClusterError` if it may not."""
-    assert not isinstance(config.cluster, Local)
-    wish, own = config.cluster.measure, processor(facts)
+    assert config.remote is not None
+    wish, own = config.remote.measure, processor(facts)
     if wish.cpu is not None and own["cpu_model"] != wish.cpu:
         raise ClusterError(f"the processor of {node} is {own['cpu_model']!r}, and cluster.measure.cpu is {wish.cpu!r}")
     if wish.unlike_cpus:

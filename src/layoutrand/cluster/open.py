@@ -8,13 +8,26 @@ from pathlib import Path
 
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.capture.origin import Say
-from layoutrand.cluster.engines import opened
 from layoutrand.cluster.linking_tasks import Farm
 from layoutrand.cluster.measuring import Nodes
 from layoutrand.cluster.shared_directory import Staging
-from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
+from layoutrand.engines.engine import Opening, Purpose, Remote, TaskExecutor
+from layoutrand.engines.known import engine
 from layoutrand.errors import UsageError
+from layoutrand.host.facts import node_name
+
+
+@contextmanager
+def opened(
+    settings: Remote, shared: Path, purpose: Purpose = "link", *, say: Say = lambda _: None
+) -> Iterator[TaskExecutor]:
+    """The executor that the settings name, for tasks of that purpose; ``shared`` is the shared directory.
+
+    Raises what `Engine.open` raises.
+    """
+    with engine(settings.kind).open(settings, Opening(shared, purpose, node_name, say)) as executor:
+        yield executor
 
 
 @contextmanager
@@ -24,8 +37,8 @@ def farm_of(config: Config, project: Path, say: Say) -> Iterator[Farm | None]:
     Raises `UsageError` in rebuild mode, where there is no capture that could travel, and `ClusterError` where the
     engine cannot be had.
     """
-    settings = config.cluster
-    if isinstance(settings, Local):
+    settings = config.remote
+    if settings is None:
         yield None
         return
     if config.build.mode == "rebuild":
@@ -44,8 +57,8 @@ def nodes_of(config: Config, project: Path, jobs: int, say: Say) -> Iterator[Nod
 
     Raises `ClusterError` where the engine cannot be had.
     """
-    settings = config.cluster
-    if isinstance(settings, Local):
+    settings = config.remote
+    if settings is None:
         yield None
         return
     staging = Staging(project / settings.shared)

@@ -16,7 +16,6 @@ from layoutrand.analysis.selection import unlike
 from layoutrand.cluster.returned import Shelf
 from layoutrand.cluster.shelved import Arrival
 from layoutrand.cluster.task import pool_name
-from layoutrand.config.cluster import Local
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
 from layoutrand.execute import experiment as experiments
@@ -38,8 +37,8 @@ class Pools:
         """Record into the store; nothing is read or written yet."""
         self._plan, self._store, self._shelf = plan, store, shelf
         self._config = plan.request.config
-        assert not isinstance(self._config.cluster, Local)
-        self._wish = self._config.cluster.measure
+        assert self._config.remote is not None
+        self._wish = self._config.remote.measure
         self._ids: dict[str, tuple[int, int]] = {}
         self._known_kinds: dict[str, tuple[int, int]] = {}
         self._nodes: set[tuple[str, str]] = set()

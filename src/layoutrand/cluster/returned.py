@@ -21,9 +21,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.cluster.shared_directory import staging_errors
 from layoutrand.errors import BundleError, DamagedRecord
-from layoutrand.platform.disk import canonical_json, remove_tree, sha256_bytes, write_atomically
+from layoutrand.platform.disk import canonical_json, remove_tree, sha256_bytes, shared_errors, write_atomically
 
 _LEVEL: Final = 1
 _INNER: Final = "agreed"
@@ -43,7 +42,7 @@ class Shelf:
         """Leave the record, whole or not at all; one of the same key is replaced."""
         packed = zlib.compress(canonical_json(record), _LEVEL)
         path = self.path(key)
-        with staging_errors("write", path):
+        with shared_errors("write", path):
             write_atomically(path, sha256_bytes(packed).encode() + b"\n" + packed)
 
     def path(self, key: str) -> Path:
@@ -52,7 +51,7 @@ class Shelf:
 
     def names(self) -> list[str]:
         """Keys of the records that are there."""
-        with staging_errors("read", self._rows):
+        with shared_errors("read", self._rows):
             try:
                 with os.scandir(self._rows) as entries:
                     return [entry.name for entry in entries if not entry.name.startswith(".")]
@@ -62,7 +61,7 @@ class Shelf:
     def get(self, key: str) -> Mapping[str, Any] | None:
         """The record, or None if it is not there; raises `DamagedRecord` where it is none."""
         path = self.path(key)
-        with staging_errors("read", path):
+        with shared_errors("read", path):
             try:
                 stored = path.read_bytes()
             except FileNotFoundError:
@@ -80,13 +79,13 @@ class Shelf:
     def drop(self, key: str) -> None:
         """Forget a record that is home, or damaged."""
         path = self.path(key)
-        with staging_errors("delete", path):
+        with shared_errors("delete", path):
             path.unlink(missing_ok=True)
 
     def agreed(self, name: str) -> Mapping[str, Any] | None:
         """What `agree` left under this name, or None."""
         path = self._pools / f"{self._run}-{name}.json"
-        with staging_errors("read", path):
+        with shared_errors("read", path):
             try:
                 found: Mapping[str, Any] = json.loads((path / _INNER if path.is_dir() else path).read_bytes())
             except FileNotFoundError:
@@ -98,7 +97,7 @@ class Shelf:
     def agree(self, name: str, proposal: Mapping[str, Any]) -> Mapping[str, Any]:
         """What all agree on under this name: the first proposal, however many are made at once."""
         path = self._pools / f"{self._run}-{name}.json"
-        with staging_errors("write", path):
+        with shared_errors("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
             try:

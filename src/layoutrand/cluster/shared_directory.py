@@ -21,29 +21,17 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.errors import BundleError
-from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
+from layoutrand.platform.disk import canonical_json, sha256_bytes, shared_errors, write_atomically
 
 _LEVEL: Final = 1
 _LATELY_S: Final = 3600.0
 _SLACK: Final = 1 << 12  # bytes: zlib makes what it cannot compress longer by 5 for every 16 KiB, and 6
-
-
-@contextmanager
-def staging_errors(action: str, path: Path) -> Iterator[None]:
-    """Turn an `OSError` into a `BundleError` that says what was being done, where, and what may help."""
-    try:
-        yield
-    except OSError as error:
-        raise BundleError(
-            f"cannot {action} {error.filename or path}: {error.strerror or error}. Nothing finished is lost: see that "
-            "the staging directory exists on every node, may be written and has space, and give the same command again"
-        ) from error
 
 
 class Staging:
@@ -64,7 +52,7 @@ class Staging:
     def put(self, digest: str, data: bytes) -> int:
         """Put a content of that SHA-256 there unless it is there whole; how many bytes were written."""
         path = self.object_path(digest)
-        with staging_errors("write", path):
+        with shared_errors("write", path):
             try:
                 self._read(path, digest, len(data))
                 _used(path)
@@ -77,14 +65,14 @@ class Staging:
     def get(self, digest: str, size: int) -> tuple[bytes, int]:
         """The content of that SHA-256 and size, and how many bytes were read; raises `BundleError` if damaged."""
         path = self.object_path(digest)
-        with staging_errors("read", path):
+        with shared_errors("read", path):
             return self._read(path, digest, size)
 
     def put_manifest(self, data: bytes) -> str:
         """Put a manifest there; its SHA-256."""
         digest = sha256_bytes(data)
         path = self.manifest_path(digest)
-        with staging_errors("write", path):
+        with shared_errors("write", path):
             write_atomically(path, data)
         return digest
 
@@ -94,7 +82,7 @@ class Staging:
         To ``use`` it keeps it, and all that it refers to, from being collected (`staged`).
         """
         path = self.manifest_path(digest)
-        with staging_errors("read", path):
+        with shared_errors("read", path):
             if use:
                 with suppress(OSError):  # of another user, who alone can delete it, or on a disk that cannot be written
                     _used(path)
@@ -107,20 +95,20 @@ class Staging:
         """Put there which build gave a capture; the SHA-256."""
         digest = sha256_bytes(data)
         path = self.root / "carried" / f"{digest}.json"
-        with staging_errors("write", path):
+        with shared_errors("write", path):
             write_atomically(path, data)
         return digest
 
     def carried(self) -> list[str]:
         """The digests of what was put there so."""
         folder = self.root / "carried"
-        with staging_errors("read", folder):
+        with shared_errors("read", folder):
             return sorted(path.stem for path in folder.glob("*.json") if not path.name.startswith("."))
 
     def get_carried(self, digest: str) -> bytes:
         """What was put there under the SHA-256; raises `BundleError` if it is not there or damaged."""
         path = self.root / "carried" / f"{digest}.json"
-        with staging_errors("read", path):
+        with shared_errors("read", path):
             data = path.read_bytes()
         if sha256_bytes(data) != digest:
             raise BundleError(f"{path} is damaged: its content is not what its name says. Export it again")
@@ -134,13 +122,13 @@ class Staging:
         """Put a binary there with its record, of which ``sha256`` is the binary's."""
         path = self.result_path(key)
         head = canonical_json({**meta, "key": key, "size": len(data)})
-        with staging_errors("write", path):
+        with shared_errors("write", path):
             write_atomically(path, sha256_bytes(head).encode() + b"\n" + head + b"\n" + zlib.compress(data, _LEVEL))
 
     def result(self, key: str) -> tuple[dict[str, Any], bytes] | None:
         """The binary with this key and its record, or None if it is not there; raises `BundleError` if damaged."""
         path = self.result_path(key)
-        with staging_errors("read", path):
+        with shared_errors("read", path):
             try:
                 stored = path.read_bytes()
             except FileNotFoundError:
@@ -157,7 +145,7 @@ class Staging:
     def drop_result(self, key: str) -> None:
         """Forget a binary that is home, or damaged."""
         path = self.result_path(key)
-        with staging_errors("delete", path):
+        with shared_errors("delete", path):
             path.unlink(missing_ok=True)
 
     def _read(self, path: Path, digest: str, size: int) -> tuple[bytes, int]:

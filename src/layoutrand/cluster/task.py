@@ -11,7 +11,6 @@ from typing import Any
 from layoutrand.cluster.carried_inputs import InputEntry
 from layoutrand.cluster.installed import InstalledPath
 from layoutrand.cluster.shared_directory import Staging
-from layoutrand.config.cluster import Local
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import Slot
 from layoutrand.execute.experiment import artefact_of
@@ -119,9 +118,9 @@ def slot_keys(orders: Orders, bout: Bout) -> list[SlotKey]:
 
 def pool_name(config: Config) -> str:
     """Under which name nodes agree on a processor: one for each that the configuration may name, and for any."""
-    assert not isinstance(config.cluster, Local)
-    cpu = config.cluster.measure.cpu
-    if config.cluster.measure.unlike_cpus:
+    assert config.remote is not None
+    cpu = config.remote.measure.cpu
+    if config.remote.measure.unlike_cpus:
         return "any"
     return "cpu" if cpu is None else f"cpu-{sha256_bytes(cpu.encode())[:16]}"
 

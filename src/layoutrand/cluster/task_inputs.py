@@ -19,9 +19,9 @@ from layoutrand.cluster.linking_node import VERSION
 from layoutrand.cluster.rounds import bouts
 from layoutrand.cluster.shared_directory import Staging
 from layoutrand.cluster.task import Bout, Bundled, Orders
-from layoutrand.config.cluster import Engine
 from layoutrand.config.config import as_dict
 from layoutrand.config.schedule import Slot
+from layoutrand.engines.engine import Remote
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.run_plan import RunPlan
 from layoutrand.execute.run_progress import Known
@@ -55,7 +55,7 @@ class Sent:
     bundled: frozenset[str]
     sizes: Mapping[str, int]
 
-    def bouts(self, plan: RunPlan, pending: Sequence[Slot], known: Known, settings: Engine) -> Iterator[Bout]:
+    def bouts(self, plan: RunPlan, pending: Sequence[Slot], known: Known, settings: Remote) -> Iterator[Bout]:
         """The pending slots for nodes to take, in the order in which they are given out."""
         run, repeat = plan.request.config.run, plan.request.config.run.disturbance.repeat
         due = set(pending)

@@ -8,10 +8,10 @@ Anything else can be made again; still nothing is deleted that a task may be abo
 * a content that a bundle refers to that is kept, or that is younger than a day: contents are written, and touched where
   they are there already, before the manifest that refers to them;
 * a content that no bundle refers to, as inputs and orders of executions are: their last use is when they were sent;
-* a job's files while Slurm has not done with it, and all of them where Slurm does not answer;
+* a job's files while its engine has not done with it, and all of them where the engine does not answer;
 * what a writer has begun less than a day ago.
 
-Only names that layoutrand and submitit give are touched, and no symbolic link is followed.
+Only names that layoutrand and engines give are touched, and no symbolic link is followed.
 """
 
 from __future__ import annotations
@@ -28,46 +28,50 @@ from typing import Final, Literal
 
 from layoutrand.cluster import manifest as bundle
 from layoutrand.cluster.manifest import Manifest
-from layoutrand.cluster.shared_directory import Staging, staging_errors
+from layoutrand.cluster.shared_directory import Staging
+from layoutrand.engines import known
 from layoutrand.errors import BundleError
+from layoutrand.platform.disk import shared_errors
 
 DAY_S: Final = 86400.0
 """Nothing younger (s) is deleted."""
 
 Kind = Literal["bundle", "carried", "content", "result", "record", "agreement", "job", "token", "scratch", "unknown"]
-KINDS: Final[Mapping[Kind, str]] = {
+_WORDS: Final[Mapping[Kind, str]] = {
     "bundle": "captures for nodes",
     "carried": "captures for other machines",
     "content": "their files",
     "result": "binaries waiting to be taken home",
     "record": "executions waiting to be recorded",
     "agreement": "processors that experiments are executed on",
-    "job": "files of Slurm jobs",
-    "token": "notes of Slurm jobs",
+    "job": "files of {} jobs",
+    "token": "notes of {} jobs",
     "scratch": "unfinished writing",
     "unknown": "not layoutrand's",
 }
-"""What each kind is, in the order in which they are shown."""
 
 _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("scratch", re.compile(r"(.*/)?\.tmp-[^/]+")),
-    ("scratch", re.compile(r"slurm/([0-9a-f]{32}\.pkl|submission_file_[0-9a-f]+\.sh)")),
     ("content", re.compile(r"objects/([0-9a-f]{2})/\1[0-9a-f]{62}")),
     ("bundle", re.compile(r"bundles/[0-9a-f]{64}\.json")),
     ("carried", re.compile(r"carried/[0-9a-f]{64}\.json")),
     ("result", re.compile(r"results/([0-9a-f]{2})/\1[0-9a-f]{62}")),
     ("record", re.compile(r"executions/.+")),
     ("agreement", re.compile(r"pools/.+")),
-    ("token", re.compile(r"slurm/tokens/[0-9a-f]+")),
-    ("job", re.compile(r"slurm/\d+(_\d+)?/[^/]+")),
 )
+
+
+def kinds() -> dict[Kind, str]:
+    """What each kind is, in the order in which they are shown."""
+    titles = " or ".join(engine.title for engine in known.engines() if engine.left)
+    return {kind: words.format(titles) for kind, words in _WORDS.items()}
 
 
 @dataclass(frozen=True)
 class Staged:
     """One file, or one job's files: size on disk in bytes, time of its last use, and for people a ``label``.
 
-    A bundle refers to contents, which are ``contents_size`` bytes on disk.
+    A bundle refers to contents, which are ``contents_size`` bytes on disk.  Files of a job are of an ``engine``.
     """
 
     kind: Kind
@@ -78,6 +82,7 @@ class Staged:
     label: str = ""
     refers_to: frozenset[str] = frozenset()
     contents_size: int = 0
+    engine: str = ""
 
 
 @dataclass
@@ -94,21 +99,21 @@ class Inventory:
 
 def inventory(root: Path) -> Inventory:
     """Everything below the staging directory; raises `BundleError` where there is none."""
-    with staging_errors("read", root):
+    with shared_errors("read", root):
         os.scandir(root).close()
     found = Inventory()
-    jobs: dict[str, list[Staged]] = {}
+    jobs: dict[Path, list[Staged]] = {}
     for path in _files(root, found):
         with suppress(FileNotFoundError):  # taken home, or deleted by another, meanwhile
             entry = _entry(root, path)
             if entry.kind == "job":
-                jobs.setdefault(entry.name, []).append(entry)
+                jobs.setdefault(path.parent, []).append(entry)
             else:
                 found.entries.append(entry)
-    for name, files in jobs.items():
+    for folder, files in jobs.items():
         latest = max(entry.used_at for entry in files)
         size = sum(entry.size for entry in files)
-        found.entries.append(Staged("job", name, root / "slurm" / name, size, latest, name))
+        found.entries.append(replace(files[0], path=folder, size=size, used_at=latest))
     sizes = {entry.name: entry.size for entry in found.of("content")}
     found.entries = [
         _described(Staging(root), entry, sizes, found) if entry.kind == "bundle" else entry for entry in found.entries
@@ -117,16 +122,16 @@ def inventory(root: Path) -> Inventory:
 
 
 def collect(
-    root: Path, *, older_s: float, now: float, active: Collection[str] | None, dry_run: bool = False
+    root: Path, *, older_s: float, now: float, active: Mapping[str, Collection[str] | None], dry_run: bool = False
 ) -> tuple[list[Staged], Inventory]:
     """Delete what is not needed and was not used for ``older_s`` (at least `DAY_S`): what that was, and what is left.
 
-    ``active`` are the ids of jobs that Slurm has not done with, None where that is not known. Files that may not be
-    deleted are problems of the inventory; so are manifests that cannot be read, for whose sake all contents stay.
+    ``active`` are, by engine, the ids of jobs that it has not done with, None where that is not known. Files that may
+    not be deleted are problems of the inventory; so are manifests that cannot be read, for whose sake all contents
+    stay.
     """
     older_s = max(older_s, DAY_S)
     found = inventory(root)
-    known = None if active is None else {job.split("_", 1)[0] for job in active} | set(active)
     deleted: list[Staged] = []
 
     def drop(entry: Staged, age: float) -> None:
@@ -139,9 +144,11 @@ def collect(
             drop(entry, age)
     for entry in found.entries:
         if entry.kind in {"job", "token"} and now - entry.used_at >= older_s:
-            if known is None:
-                found.problems.append((entry.path, "Slurm does not say whether the job is done"))
-            elif entry.label not in known:
+            jobs = active.get(entry.engine)
+            if jobs is None:
+                title = known.engine(entry.engine).title
+                found.problems.append((entry.path, f"{title} does not say whether the job is done"))
+            elif entry.label not in {*jobs, *(job.split("_", 1)[0] for job in jobs)}:  # of an array, or the whole one
                 drop(entry, older_s)
     gone = {entry.path for entry in deleted}
     kept = [entry for entry in (found if dry_run else inventory(root)).of("bundle") if entry.path not in gone]
@@ -173,9 +180,7 @@ def _files(root: Path, found: Inventory) -> Iterator[Path]:
 def _entry(root: Path, path: Path) -> Staged:
     status = path.lstat()
     relative = str(path.relative_to(root))
-    kind: Kind = "unknown"
-    if stat.S_ISREG(status.st_mode):
-        kind = next((kind for kind, pattern in _PATTERNS if pattern.fullmatch(relative)), "unknown")
+    kind, owner = _kind(relative) if stat.S_ISREG(status.st_mode) else ("unknown", "")
     name, label = path.name, ""
     if kind == "unknown":
         name = relative
@@ -186,7 +191,19 @@ def _entry(root: Path, path: Path) -> Staged:
     elif kind == "token":
         with suppress(OSError):
             label = path.read_text("ascii", "replace").strip()
-    return Staged(kind, name, path, status.st_blocks * 512, status.st_mtime, label)
+    return Staged(kind, name, path, status.st_blocks * 512, status.st_mtime, label, engine=owner)
+
+
+def _kind(relative: str) -> tuple[Kind, str]:
+    """What a file of that name is, and the name of the engine that left it, or ""."""
+    for kind, pattern in _PATTERNS:
+        if pattern.fullmatch(relative):
+            return kind, ""
+    owner, _, inner = relative.partition("/")
+    for left, pattern in known.engine(owner).left.items() if owner in known.names() else ():
+        if pattern.fullmatch(inner):
+            return left, owner
+    return "unknown", ""
 
 
 def _described(staging: Staging, entry: Staged, sizes: Mapping[str, int], found: Inventory) -> Staged:

@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from layoutrand.config import matrix
-from layoutrand.config.cluster import Cluster, Local
+from layoutrand.config.cluster import Cluster, Local, tables
 from layoutrand.config.command import ARGS
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
@@ -36,10 +36,11 @@ from layoutrand.config.problems import explain, key_path, suggest
 from layoutrand.config.schedule import Order
 from layoutrand.config.sizes import size_in_bytes
 from layoutrand.config.spec_settings import SpecSuite
-from layoutrand.config.strict_table import STRICT, Name
 from layoutrand.config.topology import CpuWish, checked_wish
 from layoutrand.config.warmup_choices import ChosenWarmup, wrong_choices
+from layoutrand.engines.engine import Remote
 from layoutrand.errors import ConfigError, UsageError
+from layoutrand.text.strict_table import STRICT, Name
 
 Factor = Literal[
     "function-order", "module-order", "function-order-in-module", "data-order", "padding", "link-order",
@@ -256,14 +257,23 @@ class Config(_Table):
     systems: Annotated[dict[Name, System], Field(min_length=1)]
     benchmarks: list[Benchmark] = []
     run: Run = Run()
-    cluster: Annotated[Cluster, Field(discriminator="kind")] = Local()
+    cluster: Cluster = Local()
     warmup: list[ChosenWarmup] = []
 
     def order(self) -> Order:
         """The order of executions: ``run.order``, which is "pairs" on a cluster unless it is given."""
-        if self.cluster.kind != "local" and "order" not in self.run.model_fields_set:
+        if self.remote is not None and "order" not in self.run.model_fields_set:
             return "pairs"
         return self.run.order
+
+    @property
+    def remote(self) -> Remote | None:
+        """What the nodes that link and execute are told; None where this machine does so alone."""
+        return self.cluster if isinstance(self.cluster, Remote) else None
+
+    def here(self) -> Config:
+        """The same, linked and executed on this machine alone."""
+        return self.model_copy(update={"cluster": Local()})
 
     def in_one_layout(self) -> frozenset[str]:
         """Names of the systems that have no layout but their own: prebuilt, and nothing that options could place."""
@@ -291,7 +301,7 @@ def parse(text: str, *, path: str) -> Config:
     try:
         config = Config.model_validate(expanded)
     except ValidationError as error:
-        raise ConfigError(path, [*explain(error, _File), *problems]) from error
+        raise ConfigError(path, [*explain(error, _File, {"cluster": tables()}), *problems]) from error
     if problems:
         raise ConfigError(path, problems)
     return config

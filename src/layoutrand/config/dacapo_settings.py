@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from layoutrand.config.metric import Warmup
-from layoutrand.config.strict_table import Name, StrictTable
+from layoutrand.text.strict_table import Name, StrictTable
 
 ALL: Final = "all"
 

@@ -17,8 +17,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from layoutrand.config.strict_table import StrictTable
 from layoutrand.model import Execution
+from layoutrand.text.strict_table import StrictTable
 
 TICK_S: Final = 0.01
 """Step of the CPU times in /proc/stat (USER_HZ is 100 wherever layoutrand runs)."""

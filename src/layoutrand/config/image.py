@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from layoutrand.config.strict_table import StrictTable
+from layoutrand.text.strict_table import StrictTable
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
 

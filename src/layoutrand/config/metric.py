@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from layoutrand.config.counter_names import checked_events, metric_of
 from layoutrand.config.readings import NUMBERS, Reading
-from layoutrand.config.strict_table import STRICT, Name
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
+from layoutrand.text.strict_table import STRICT, Name
 
 Better = Literal["less", "more"]
 JsonLines = Literal["all", "matching"]

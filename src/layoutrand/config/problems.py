@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -25,12 +25,17 @@ _WORDS: Final = {
     "finite_number": "must be a finite number",
 }
 
+Tables = Mapping[str, Mapping[str, type[BaseModel]]]
+_NONE: Final[Tables] = {}
 _KIND_WANTED: Final = {"union_tag_invalid", "union_tag_not_found"}
 
 
-def explain(error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """One line for each problem that pydantic found in a table meant for ``model``."""
-    return [_line(detail, model) for detail in error.errors(include_url=False)]
+def explain(error: ValidationError, model: type[BaseModel], by_kind: Tables = _NONE) -> list[str]:
+    """One line for each problem that pydantic found in a table meant for ``model``.
+
+    ``by_kind`` has, for keys of the model whose type does not tell, what their table may be by its ``kind``.
+    """
+    return [_line(detail, model, by_kind) for detail in error.errors(include_url=False)]
 
 
 def suggest(name: str, known: Sequence[str]) -> str:
@@ -44,8 +49,8 @@ def key_path(location: Sequence[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
 
 
-def _line(detail: ErrorDetails, model: type[BaseModel]) -> str:
-    location, table = _walk([part for part in detail["loc"] if part != _KEY_MARK], model)
+def _line(detail: ErrorDetails, model: type[BaseModel], by_kind: Tables) -> str:
+    location, table = _walk([part for part in detail["loc"] if part != _KEY_MARK], model, by_kind)
     where = key_path(location)
     kind = detail["type"]
     if kind in _KIND_WANTED:
@@ -67,14 +72,16 @@ def _given(value: object) -> str:
     return f" (given: {value!r})" if isinstance(value, str | int | float) else ""
 
 
-def _walk(location: Sequence[int | str], model: type[BaseModel]) -> tuple[list[int | str], type[BaseModel] | None]:
+def _walk(
+    location: Sequence[int | str], model: type[BaseModel], by_kind: Tables
+) -> tuple[list[int | str], type[BaseModel] | None]:
     """The place as it is in the file, and the model of the table in which its last key stands.
 
     Where tables of several kinds are allowed, pydantic puts the kind into the path.
     """
     path: list[int | str] = []
     found: type[BaseModel] | None = model
-    kinds: dict[str, type[BaseModel]] = {}
+    kinds: Mapping[str, type[BaseModel]] = {}
     for place, part in enumerate(location):
         if part in kinds:
             found, kinds = kinds[str(part)], {}
@@ -85,7 +92,7 @@ def _walk(location: Sequence[int | str], model: type[BaseModel]) -> tuple[list[i
         fields = {} if found is None else _keys(found)
         if part in fields:  # else: an index or a table's name
             annotation = fields[str(part)].annotation
-            found, kinds = _inner_model(annotation), _kinds(annotation)
+            found, kinds = _inner_model(annotation), by_kind.get(str(part), {}) or _kinds(annotation)
     return path, found
 
 

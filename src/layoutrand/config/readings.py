@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from layoutrand.config.strict_table import StrictTable
+from layoutrand.text.strict_table import StrictTable
 
 
 class DacapoReading(StrictTable):

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, field_validator
 
 from layoutrand.config.problems import suggest
-from layoutrand.config.strict_table import Name, StrictTable
+from layoutrand.text.strict_table import Name, StrictTable
 
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 Tool = Literal["runcpu", "runspec"]

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from layoutrand.config.metric import Metric, Warmup
 from layoutrand.config.problems import suggest
-from layoutrand.config.strict_table import Name, StrictTable
+from layoutrand.text.strict_table import Name, StrictTable
 
 DEFAULT: Final = "default"
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.config.topology import parse_cpus
+from layoutrand.engines.known import engines
 from layoutrand.platform.proc_files import CPUS, fields, number, text
 
 ROOT: Final = Path("/")
@@ -44,11 +45,12 @@ def host_facts(root: Path = ROOT) -> dict[str, Any]:
 
 
 def node_name() -> str:
-    """What this node is called: by ``LAYOUTRAND_NODE`` if that is set, else by Slurm, else by itself.
+    """What this node is called: by ``LAYOUTRAND_NODE`` if that is set, else by an engine, else by itself.
 
     The variable is for workers whose machine has another name in its container, or the same as others.
     """
-    return os.environ.get("LAYOUTRAND_NODE") or os.environ.get("SLURMD_NODENAME") or platform.node()
+    variables = ["LAYOUTRAND_NODE", *(engine.node_variable for engine in engines() if engine.node_variable)]
+    return next((name for variable in variables if (name := os.environ.get(variable))), platform.node())
 
 
 def host_settings(root: Path = ROOT) -> dict[str, Any]:

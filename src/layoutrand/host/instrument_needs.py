@@ -13,7 +13,7 @@ def check_instruments(config: Config, benchmarks: Sequence[str]) -> None:
 
     Executions on nodes need it there, and nodes say so.
     """
-    if config.cluster.kind != "local":
+    if config.remote is not None:
         return
     chosen = [benchmark for benchmark in config.benchmarks if not benchmarks or benchmark.name in benchmarks]
     needed = {each for benchmark in chosen for each in asked(benchmark.metric)}

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from layoutrand.errors import CacheError
+from layoutrand.errors import BundleError, CacheError
 
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of layoutrand. Deleting it is never loss.\n"
 
@@ -47,6 +47,18 @@ def cache_errors(action: str, path: Path) -> Iterator[None]:
             f"cannot {action} {error.filename or path}: {error.strerror or error}. "
             "Nothing finished is lost: free some space or mend the permissions and give the same command again, "
             "or set LAYOUTRAND_CACHE to another directory"
+        ) from error
+
+
+@contextmanager
+def shared_errors(action: str, path: Path) -> Iterator[None]:
+    """Turn an `OSError` in the directory that nodes share into a `BundleError` that says what was done, and where."""
+    try:
+        yield
+    except OSError as error:
+        raise BundleError(
+            f"cannot {action} {error.filename or path}: {error.strerror or error}. Nothing finished is lost: see that "
+            "the staging directory exists on every node, may be written and has space, and give the same command again"
         ) from error
 
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from layoutrand.cluster.shared_directory import staging_errors
-from layoutrand.platform.disk import write_atomically
+from layoutrand.platform.disk import shared_errors, write_atomically
 
 _TOKEN = re.compile(r"[0-9a-f]{1,200}")
 _JOB = re.compile(r"\d+(_\d+)?")
@@ -31,7 +30,7 @@ class TokenJournal:
     def job(self, token: str) -> str | None:
         """The id of the job that was submitted for the token."""
         path = self._path(token)
-        with staging_errors("read", path), suppress(FileNotFoundError):
+        with shared_errors("read", path), suppress(FileNotFoundError):
             job = path.read_text("ascii", "replace").strip()
             return job if _JOB.fullmatch(job) else None
         return None
@@ -39,18 +38,18 @@ class TokenJournal:
     def note(self, token: str, job: str) -> None:
         """Remember the token's job."""
         path = self._path(token)
-        with staging_errors("write", path):
+        with shared_errors("write", path):
             write_atomically(path, f"{job}\n".encode())
 
     def forget(self, token: str) -> None:
         """The token's job has ended or is unwanted."""
         path = self._path(token)
-        with staging_errors("delete", path):
+        with shared_errors("delete", path):
             path.unlink(missing_ok=True)
 
     def jobs(self, prefix: str) -> Mapping[str, str]:
         """Jobs by those tokens that begin with the prefix."""
-        with staging_errors("read", self._folder):
+        with shared_errors("read", self._folder):
             try:
                 names = [path.name for path in self._folder.iterdir()]
             except FileNotFoundError:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from layoutrand.cluster.squeue import Queued, advice, parse_queue
+from layoutrand.engines.squeue import Queued, advice, parse_queue
 
 
 def test_jobs_by_id():

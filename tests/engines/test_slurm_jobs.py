@@ -10,9 +10,9 @@ from queue import SimpleQueue
 
 import pytest
 
-from layoutrand.cluster import slurm
-from layoutrand.cluster.slurm import SlurmJobs
-from layoutrand.cluster.slurm_tokens import TokenJournal
+from layoutrand.engines import slurm_jobs as slurm
+from layoutrand.engines.slurm_jobs import SlurmJobs
+from layoutrand.engines.slurm_tokens import TokenJournal
 from layoutrand.errors import BundleError, ClusterError
 
 

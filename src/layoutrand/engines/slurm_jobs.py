@@ -1,4 +1,4 @@
-"""Slurm behind the standard `Executor`: submitit writes, submits and pickles, this waits for the jobs.
+"""Slurm behind the standard executor: submitit writes, submits and pickles, this waits for the jobs.
 
 submitit learns a job's end from ``sacct``, which says nothing where Slurm keeps no accounts. Here a job has ended when
 its result is there; one that ``squeue`` no longer lists and that has left no result is lost. One that is preempted or
@@ -14,14 +14,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.cluster.slurm_tokens import TokenJournal
-from layoutrand.cluster.squeue import FORMAT, Queued, advice, parse_queue
+from layoutrand.engines.engine import TaskExecutor
+from layoutrand.engines.slurm_tokens import TokenJournal
+from layoutrand.engines.squeue import FORMAT, Queued, advice, parse_queue
 from layoutrand.errors import BundleError, ClusterError, ToolNotFound
 from layoutrand.platform.disk import tail
 from layoutrand.platform.process import ask
@@ -68,7 +69,7 @@ class _Job:
         return str(self.job.job_id)
 
 
-class SlurmJobs(Executor):
+class SlurmJobs(TaskExecutor):
     """Functions executed as jobs of Slurm; those submitted within a moment of each other become one job array."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Dask's scheduler behind the standard `Executor`, with nodes that can be avoided.
+"""Dask's scheduler behind the standard executor, with nodes that can be avoided.
 
 A token of a function's argument means nothing here: tasks end with the client that asked for them.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from layoutrand.engines.engine import TaskExecutor
 from layoutrand.errors import ClusterError
 
 _LOOK_S: Final = 2.0
@@ -60,7 +61,7 @@ def _supply(resources: Mapping[str, float]) -> str:
     return ", ".join(f"{name}={count:g}" for name, count in sorted(resources.items())) or "none"
 
 
-class DaskTasks(Executor):
+class DaskTasks(TaskExecutor):
     """Functions executed as tasks of Dask, each with one of a resource if that is given."""
 
     def __init__(
