@@ -307,7 +307,7 @@ def test_short_and_constant_iterations_have_plots_too():
     constant = dataclasses.replace(A, series=((5.0,) * 30,))
     plots = pairs(constant)
     assert [own.title for own, _ in plots] == ["run sequence: time", "lag 1 from 8 on", "autocorrelation from 8 on"]
-    assert [at for at, _, _ in plots[0][0].verticals] == [1.0, 8.0]
+    assert [line.place for line in plots[0][0].verticals] == [1.0, 8.0]
     assert all(len(beside(pair, width=80, style=ASCII)) == HEIGHT + 3 for pair in plots)
     assert len(pairs(dataclasses.replace(A, series=((1.0, 2.0),)))) == 1
 

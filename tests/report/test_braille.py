@@ -7,11 +7,11 @@ import math
 import pytest
 
 from layoutrand.report.braille import ASCII, BRAILLE, beside, style_for
-from layoutrand.report.svg import Panel, PanelShape
+from layoutrand.report.plot import Plot, Series, VerticalLine
 
 
 def panel(points, kind="points", **more):
-    return Panel("title", "x", "", [PanelShape(kind, points, "black")], **more)
+    return Plot("title", "", "x", "", [Series("", 0, kind, points)], **more)
 
 
 def drawn(*panels, style=ASCII, width=14, height=2):
@@ -71,7 +71,7 @@ def test_a_line_joins_its_points():
 
 
 def test_reference_lines_lie_under_the_data():
-    both = panel([(0.0, 1.0), (4.0, 1.0)], verticals=[(2.0, "", "")], horizontals=[0.0, 2.0])
+    both = panel([(0.0, 1.0), (4.0, 1.0)], verticals=[VerticalLine(2.0, 0)], horizontals=[0.0, 2.0])
     assert cells(drawn(both, style=ASCII)) == [".----|----.", "-----|-----"]
     assert cells(drawn(both, style=BRAILLE)) == ["⡀┄┄┄┄┆┄┄┄┄⢀", "┄┄┄┄┄┆┄┄┄┄┄"]
 

@@ -49,7 +49,9 @@ def every_mark():
     """A plot with all that figures are made of."""
     kinds = ("points", "line", "steps", "bars", "dashed", "points", "points")
     series = [plot.Series(f"s{k}", k, kind, [(k, 1.0), (k + 1, 2.0)]) for k, kind in enumerate(kinds)]
-    return plot.draw(plot.Plot("t", "d", "x", "y", series, horizontals=(1.5,), verticals=((2.0, 1),)))
+    return plot.draw(
+        plot.Plot("t", "d", "x", "y", series, horizontals=(1.5,), verticals=(plot.VerticalLine(2.0, 1, "here"),))
+    )
 
 
 def text_of(data):

@@ -123,7 +123,11 @@ def _ecdf(members: Sequence[SuiteMember], axis: Axis) -> Figure:
         means = sorted(mean / axis.factor for _, mean in member.analysis.binary_means)
         points = [(means[0], 0.0), *((mean, (k + 1) / len(means)) for k, mean in enumerate(means))]
         series.append(plot.Series(member.analysis.system, number, "steps", points))
-    stocks = [(m.analysis.stock.mean / axis.factor, k) for k, m in enumerate(members) if m.analysis.stock is not None]
+    stocks = [
+        plot.VerticalLine(m.analysis.stock.mean / axis.factor, k)
+        for k, m in enumerate(members)
+        if m.analysis.stock is not None
+    ]
     chart = plot.Plot(
         title=f"{members[0].analysis.benchmark}: distribution over layouts",
         description="Empirical distribution of the binaries' means by system; the table of binaries has the numbers.",

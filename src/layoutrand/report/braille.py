@@ -1,6 +1,6 @@
-"""Panels of `report.svg` as lines of text, for a terminal: braille dots, or ASCII where these cannot be shown.
+"""Plots of `report.plot` as lines of text, for a terminal: braille dots, or ASCII where these cannot be shown.
 
-Panels of one row have the same axes, so what differs between them is in the data.
+Plots of one row have the same axes, so what differs between them is in the data.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from layoutrand.report.svg import Panel, PanelShape, Point
+from layoutrand.report.plot import Plot, Point, Series
 
 HEIGHT: Final = 8
 FEWEST_COLUMNS: Final = 28
-"""Below this width for each, panels stand under each other."""
+"""Below this width for each, plots stand under each other."""
 _GAP: Final = 2
 _LEAST: Final = 8
 
@@ -58,18 +58,18 @@ def style_for(encoding: str | None) -> Style:
     return BRAILLE
 
 
-def beside(panels: Sequence[Panel], *, width: int, style: Style, height: int = HEIGHT) -> list[str]:
-    """The panels in one row of at most ``width`` columns, or under each other where that is too narrow for them.
+def beside(plots: Sequence[Plot], *, width: int, style: Style, height: int = HEIGHT) -> list[str]:
+    """The plots in one row of at most ``width`` columns, or under each other where that is too narrow for them.
 
-    Values that are not finite are left out; panels without any finite value say so.
+    Values that are not finite are left out; plots without any finite value say so.
     """
-    each = (width - _GAP * (len(panels) - 1)) // len(panels)
-    if each < FEWEST_COLUMNS and len(panels) > 1:
-        return [line for panel in panels for line in beside([panel], width=width, style=style, height=height)]
-    axes = _axes(panels)
+    each = (width - _GAP * (len(plots) - 1)) // len(plots)
+    if each < FEWEST_COLUMNS and len(plots) > 1:
+        return [line for plot in plots for line in beside([plot], width=width, style=style, height=height)]
+    axes = _axes(plots)
     if axes is None:
-        return [f"{panel.title}: no finite value to show" for panel in panels]
-    blocks = [_block(panel, axes, width=each, height=height, style=style) for panel in panels]
+        return [f"{plot.title}: no finite value to show" for plot in plots]
+    blocks = [_block(plot, axes, width=each, height=height, style=style) for plot in plots]
     return [(" " * _GAP).join(line.ljust(each) for line in lines).rstrip() for lines in zip(*blocks, strict=True)]
 
 
@@ -84,13 +84,13 @@ class _Axis:
         return min(n - 1, max(0, int(share * (n - 1) + 0.5)))
 
 
-def _axes(panels: Sequence[Panel]) -> tuple[_Axis, _Axis] | None:
-    points = [point for panel in panels for shape in panel.shapes for point in _finite(shape)]
+def _axes(plots: Sequence[Plot]) -> tuple[_Axis, _Axis] | None:
+    points = [point for plot in plots for series in plot.series for point in _finite(series)]
     if not points:
         return None
-    places = [x for x, _ in points] + [at for panel in panels for at, _, _ in panel.verticals]
-    heights = [y for _, y in points] + [at for panel in panels for at in panel.horizontals]
-    if any(shape.kind == "bars" for panel in panels for shape in panel.shapes):
+    places = [x for x, _ in points] + [line.place for plot in plots for line in plot.verticals]
+    heights = [y for _, y in points] + [at for plot in plots for at in plot.horizontals]
+    if any(series.kind == "bars" for plot in plots for series in plot.series):
         heights.append(0.0)
     return _axis(places), _axis(heights)
 
@@ -102,8 +102,8 @@ def _axis(values: Sequence[float]) -> _Axis:
     return _Axis(low - margin, high + margin)
 
 
-def _finite(shape: PanelShape) -> list[Point]:
-    return [(x, y) for x, y in shape.points if math.isfinite(x) and math.isfinite(y)]
+def _finite(series: Series) -> list[Point]:
+    return [(x, y) for x, y in series.points if math.isfinite(x) and math.isfinite(y)]
 
 
 @dataclass
@@ -136,41 +136,41 @@ class _Canvas:
         return self.style.character(frozenset(dots)) if dots else self.lines.get(cell, " ")
 
 
-def _block(panel: Panel, axes: tuple[_Axis, _Axis], *, width: int, height: int, style: Style) -> list[str]:
+def _block(plot: Plot, axes: tuple[_Axis, _Axis], *, width: int, height: int, style: Style) -> list[str]:
     """A title, ``height`` rows, and two lines for the axis below; no line is shorter or longer for other data."""
     x, y = axes
     labels = {0: f"{y.high:.4g}", height - 1: f"{y.low:.4g}"}
     gutter = max(map(len, labels.values()))
     canvas = _Canvas(max(_LEAST, width - gutter - 2), height, style)
-    for at in panel.horizontals:
+    for at in plot.horizontals:
         line = height - 1 - y.place(at, height * style.up) // style.up
         canvas.lines |= {(column, line): style.horizontal for column in range(canvas.columns)}
-    for at, _, _ in panel.verticals:
-        column = x.place(at, canvas.size[0]) // style.across
-        canvas.lines |= {(column, line): style.vertical for line in range(height)}
-    for shape in panel.shapes:
-        for dot in _dots(shape, x, y, canvas.size):
+    for vertical in plot.verticals:
+        column = x.place(vertical.place, canvas.size[0]) // style.across
+        canvas.lines |= {(column, row): style.vertical for row in range(height)}
+    for series in plot.series:
+        for dot in _dots(series, x, y, canvas.size):
             canvas.dot(*dot)
     rows = [f"{labels.get(number, ''):>{gutter}} {style.axis}{canvas.row(number)}" for number in range(height)]
     low, high = f"{x.low:.4g}", f"{x.high:.4g}"
-    between = panel.x_label[: max(0, canvas.columns - len(low) - len(high) - 2)]
+    between = plot.x_label[: max(0, canvas.columns - len(low) - len(high) - 2)]
     room = canvas.columns - len(low) - len(high)
     below = low + between.center(room) + high if room > 0 else low
     return [
-        panel.title[:width], *rows, f"{'':>{gutter}} {style.corner}{style.base * canvas.columns}",
+        plot.title[:width], *rows, f"{'':>{gutter}} {style.corner}{style.base * canvas.columns}",
         f"{'':>{gutter}}  {below}",
     ]  # fmt: skip
 
 
-def _dots(shape: PanelShape, x: _Axis, y: _Axis, size: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    places = [(x.place(a, size[0]), y.place(b, size[1])) for a, b in _finite(shape)]
-    if shape.kind == "bars":
+def _dots(series: Series, x: _Axis, y: _Axis, size: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    places = [(x.place(a, size[0]), y.place(b, size[1])) for a, b in _finite(series)]
+    if series.kind == "bars":
         zero = y.place(0.0, size[1])
         for column, top in places:
             yield from ((column, row) for row in range(min(zero, top), max(zero, top) + 1))
         return
     yield from places
-    if shape.kind == "line":
+    if series.kind in {"line", "trace"}:
         for (a, b), (c, d) in itertools.pairwise(places):
             steps = max(abs(c - a), abs(d - b))
             yield from ((a + (c - a) * k // steps, b + (d - b) * k // steps) for k in range(1, steps))

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
-from layoutrand.report.svg import ticks
 from layoutrand.text.document import cut, plain
 
 WIDTH: Final = 380
 N_COLOURS: Final = 5
 _MOST_CHARACTERS: Final = 60
+_MOST_ON_SHEET: Final = 240
 _LARGEST: Final = 1e300  # beyond it, differences overflow
 
 # One path draws all marks of a series.  A line of length 0 with round caps is a disc.  With square caps it would be a
@@ -55,6 +55,14 @@ def span(values: Iterable[float], *, margin: float = 0.05) -> tuple[float, float
     if high == low:
         extra = 0.05 * abs(high) or 1.0
     return low - extra, high + extra
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """At most so many round numbers (1, 2 or 5 times a power of ten apart) within low ... high, above low."""
+    step = 10.0 ** math.floor(math.log10((high - low) / (most - 1)))
+    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= most - 1)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [number * step for number in range(first, last + 1)]
 
 
 def labelled_ticks(low: float, high: float, most: int = 6) -> list[tuple[float, str]]:
@@ -139,6 +147,26 @@ def frame(title: str, description: str, height: float, parts: Iterable[str]) -> 
         f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" viewBox="0 0 {WIDTH} {height:.0f}" role="img">',
         f"<title>{escape(plain(title))}</title>",
         f"<desc>{escape(plain(description))}</desc>",
+        *(part for part in parts if part),
+        "</svg>",
+    ])  # fmt: skip
+
+
+def sheet(title: str, rows: Sequence[Sequence[tuple[Sequence[str], float]]], notes: Sequence[str]) -> str:
+    """Rows of drawn figures (parts, height) on white, with a heading above and notes below."""
+    width = WIDTH * max(len(row) for row in rows)
+    parts = [text(8, 22, title, style="strong", most=_MOST_ON_SHEET)]
+    top = 36.0
+    for row in rows:
+        for place, (drawn, _height) in enumerate(row):
+            parts += [f'<g transform="translate({place * WIDTH},{top:.0f})">', *drawn, "</g>"]
+        top += max(height for _drawn, height in row) + 10
+    parts += [text(8, top + 8 + 18 * place, note, most=_MOST_ON_SHEET) for place, note in enumerate(notes)]
+    height = top + 18 * len(notes) + 10
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" role="img">',
+        f"<title>{escape(plain(title))}</title>",
+        f'<rect width="{width}" height="{height:.0f}" fill="#ffffff"/>',
         *(part for part in parts if part),
         "</svg>",
     ])  # fmt: skip

@@ -1,33 +1,45 @@
-"""Plots of one quantity against another: points, lines, steps and bars from 0."""
+"""Plots of one quantity against another: points, lines, steps and bars from 0; as SVG, or as parts of a larger one."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from layoutrand.report import canvas
 from layoutrand.report.canvas import WIDTH, Scale
 
 _TOP, _UP, _RIGHT = 10, 190, 10
+_TITLE = 20
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Series:
-    """Things drawn alike; ``number`` chooses colour and mark, ``name`` stands in the legend unless it is empty."""
+    """Things drawn alike; ``number`` chooses colour and mark, ``name`` stands in the legend unless it is empty.
+
+    A "trace" is a line without marks, for thousands of points.
+    """
 
     name: str
     number: int
-    kind: Literal["points", "line", "steps", "bars", "dashed"]
+    kind: Literal["points", "line", "steps", "bars", "dashed", "trace"]
     points: Sequence[Point]
+
+
+class VerticalLine(NamedTuple):
+    """A dashed line at ``place`` in the colour of series ``number`` with its mark on top, and a label beside it."""
+
+    place: float
+    number: int
+    label: str = ""
 
 
 @dataclass(frozen=True)
 class Plot:
-    """One plot; ``horizontals`` are dashed lines, ``verticals`` (place, series) lines in a series' colour.
+    """One plot; ``horizontals`` are dashed lines.
 
     ``counts_x`` says that x counts something: only whole numbers are written below.
     """
@@ -38,13 +50,26 @@ class Plot:
     y_label: str
     series: Sequence[Series]
     horizontals: Sequence[float] = ()
-    verticals: Sequence[tuple[float, int]] = ()
+    verticals: Sequence[VerticalLine] = ()
     from_zero: bool = False
     counts_x: bool = False
 
 
 def draw(plot: Plot) -> str:
     """The SVG of the plot, its legend below."""
+    drawn, height = parts(plot)
+    return canvas.frame(plot.title, plot.description, height, drawn)
+
+
+def titled(plot: Plot) -> tuple[list[str], float]:
+    """The parts of the plot with its title above them, for a sheet of several; and their height."""
+    drawn, height = parts(plot)
+    title = canvas.text(2, 12, plot.title, style="strong")
+    return [title, f'<g transform="translate(0,{_TITLE})">', *drawn, "</g>"], height + _TITLE
+
+
+def parts(plot: Plot) -> tuple[list[str], float]:
+    """What the SVG of the plot is made of, and how high it is."""
     points = [point for series in plot.series for point in series.points]
     heights = [y for _, y in points] + list(plot.horizontals)
     low, high = canvas.span(heights)
@@ -54,31 +79,42 @@ def draw(plot: Plot) -> str:
     labels = canvas.labelled_ticks(low, high)
     left = 12 + 6.8 * max((len(label) for _, label in labels), default=1)
     bottom = _TOP + 16 + _UP
-    x = Scale(*canvas.span([*(x for x, _ in points), *(x for x, _ in plot.verticals)]), left, WIDTH - left - _RIGHT)
+    places = [*(x for x, _ in points), *(line.place for line in plot.verticals)]
+    x = Scale(*canvas.span(places), left, WIDTH - left - _RIGHT)
     y = Scale(low, high, bottom, -_UP)
-    parts = [canvas.text(2, _TOP + 3, plot.y_label, style="quiet")]
+    drawn = [canvas.text(2, _TOP + 3, plot.y_label, style="quiet")]
     for place, label in labels:
-        parts += [canvas.line(left, y(place), WIDTH - _RIGHT, y(place), "grid")]
-        parts += [canvas.text(left - 5, y(place) + 4, label, anchor="end")]
+        drawn += [canvas.line(left, y(place), WIDTH - _RIGHT, y(place), "grid")]
+        drawn += [canvas.text(left - 5, y(place) + 4, label, anchor="end")]
     for place, label in canvas.labelled_ticks(x.low, x.high):
         if plot.counts_x and place != round(place):
             continue
-        parts += [canvas.line(x(place), bottom, x(place), bottom + 4)]
-        parts += [canvas.tick(x(place), bottom + 17, f"{place:.0f}" if plot.counts_x else label)]
-    parts.append(canvas.line(left, bottom, WIDTH - _RIGHT, bottom))
-    parts += [canvas.line(left, y(at), WIDTH - _RIGHT, y(at), "reference") for at in plot.horizontals]
-    for place, number in plot.verticals:
-        parts.append(canvas.line(x(place), _TOP + 14, x(place), bottom, f"flag {canvas.colour(number)}"))
-        parts.append(canvas.marks([(x(place), _TOP + 14)], number))
+        drawn += [canvas.line(x(place), bottom, x(place), bottom + 4)]
+        drawn += [canvas.tick(x(place), bottom + 17, f"{place:.0f}" if plot.counts_x else label)]
+    drawn.append(canvas.line(left, bottom, WIDTH - _RIGHT, bottom))
+    drawn += [canvas.line(left, y(at), WIDTH - _RIGHT, y(at), "reference") for at in plot.horizontals]
+    for row, line in enumerate(plot.verticals):
+        drawn += _vertical(line, x(line.place), bottom, _TOP + 18 + 12 * row)
     for series in plot.series:
-        parts += _series(series, x, y)
-    parts.append(canvas.text(WIDTH / 2, bottom + 34, plot.x_label, anchor="middle", style="quiet"))
+        drawn += _series(series, x, y)
+    drawn.append(canvas.text(WIDTH / 2, bottom + 34, plot.x_label, anchor="middle", style="quiet"))
     named = [(series.name, series.number) for series in plot.series if series.name]
     below: float = bottom + 42
     if named:
-        drawn, below = canvas.legend(named, bottom + 54)
-        parts += drawn
-    return canvas.frame(plot.title, plot.description, below, parts)
+        rows, below = canvas.legend(named, bottom + 54)
+        drawn += rows
+    return drawn, below
+
+
+def _vertical(line: VerticalLine, x: float, bottom: float, y: float) -> list[str]:
+    drawn = [
+        canvas.line(x, _TOP + 14, x, bottom, f"flag {canvas.colour(line.number)}"),
+        canvas.marks([(x, _TOP + 14)], line.number),
+    ]
+    if not line.label:
+        return drawn
+    beside, anchor = (7, "start") if x < WIDTH / 2 else (-7, "end")  # where there is more room
+    return [*drawn, canvas.text(x + beside, y, line.label, anchor=anchor)]
 
 
 def _series(series: Series, x: Scale, y: Scale) -> list[str]:
@@ -89,6 +125,8 @@ def _series(series: Series, x: Scale, y: Scale) -> list[str]:
     places = [(x(a), y(b)) for a, b in series.points]
     if series.kind == "points":
         return [canvas.marks(places, series.number)]
+    if series.kind == "trace":
+        return [canvas.polyline(places, f"curve {style}")]
     if series.kind == "dashed":
         return [canvas.polyline(places, f"dashes {style}")]
     if series.kind == "line":

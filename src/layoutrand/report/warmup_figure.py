@@ -10,10 +10,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.analysis.warmup_command import FEWEST_ITERATIONS, Warmup
-from layoutrand.report.svg import COLOURS, PALE, Panel, PanelShape, Point, page
+from layoutrand.report import canvas, plot, style
+from layoutrand.report.plot import Plot, Point, Series, VerticalLine
 from layoutrand.stats import autocorrelation, lag_points, reordered
 
-SHOWN: Final = len(COLOURS)
+SHOWN: Final = 4
+_GREY: Final = 4
+_MM: Final = 0.25  # for each unit of a figure: about a pixel of a screen
 _NOTES: Final = (
     "Run sequence: every iteration of up to four executions; dashed: the suggested warm-up, and the one in force.",
     "Lag 1 and autocorrelation: the first execution without warm-up (blue), and the same iterations in a random order "
@@ -24,43 +27,44 @@ _NOTES: Final = (
 
 def draw(found: Sequence[Warmup]) -> str:
     """The figure (SVG) of one benchmark; ``found`` are its systems."""
-    return page(f"{found[0].benchmark}: {found[0].metric}", [_row(each) for each in found], _NOTES)
+    rows = [[plot.titled(each) for each in _row(system)] for system in found]
+    figure = canvas.sheet(f"{found[0].benchmark}: {found[0].metric}", rows, _NOTES)
+    return style.standalone(figure, _MM * canvas.WIDTH * max(map(len, rows)))
 
 
-def _row(each: Warmup) -> list[Panel]:
+def _row(each: Warmup) -> list[Plot]:
     label = f"{each.metric} [{each.unit}]" if each.unit else each.metric
-    marks = [(float(each.in_force), "#777777", f"in force: {each.in_force}")]
+    marks = [VerticalLine(float(each.in_force), _GREY, f"in force: {each.in_force}")]
     if each.suggested is not None:
-        marks = [(float(each.suggested), "#b00020", f"suggested: {each.suggested}")]
-        if each.suggested != each.in_force:
-            marks.append((float(each.in_force), "#777777", ""))
+        marks.insert(0, VerticalLine(float(each.suggested), _GREY, f"suggested: {each.suggested}"))
     lines = [
-        PanelShape("line", [(float(k), value) for k, value in enumerate(values)], COLOURS[number])
+        Series("", number, "trace", [(float(k), value) for k, value in enumerate(values)])
         for number, values in reversed(list(enumerate(each.series[:SHOWN])))
     ]
-    sequence = Panel(f"{each.system}: run sequence", "iteration", label, lines, verticals=marks)
+    sequence = Plot(f"{each.system}: run sequence", "", "iteration", label, lines, verticals=marks, counts_x=True)
     dropped = _dropped(each)
     rest = each.series[0][dropped:]
     if len(rest) < FEWEST_ITERATIONS:
         return [sequence]
     chance = reordered(rest).tolist()
-    lag = Panel(
-        f"{each.system}: lag 1, from iteration {dropped} on", f"earlier {label}", f"later {label}",
-        [PanelShape("points", _pairs(chance), PALE), PanelShape("points", _pairs(rest), COLOURS[0])],
+    lag = Plot(
+        f"{each.system}: lag 1, from iteration {dropped} on", "", f"earlier {label}", f"later {label}",
+        [Series("", _GREY, "points", _pairs(chance)), Series("", 0, "points", _pairs(rest))],
     )  # fmt: skip
     found = autocorrelation(rest)
     own, other = (
         [(k + shift, value) for k, value in enumerate(values) if k]
         for values, shift in ((found.values, 0.0), (found.reordered, 0.3))
     )
-    bars = Panel(
-        f"{each.system}: autocorrelation, from iteration {dropped} on", "lag", "correlation",
-        [PanelShape("bars", other, PALE), PanelShape("bars", own, COLOURS[0])], horizontals=(-found.band, found.band),
+    bars = Plot(
+        f"{each.system}: autocorrelation, from iteration {dropped} on", "", "lag", "correlation",
+        [Series("", _GREY, "bars", other), Series("", 0, "bars", own)], horizontals=(-found.band, found.band),
+        counts_x=True,
     )  # fmt: skip
     return [sequence, lag, bars]
 
 
-def pairs(each: Warmup) -> list[tuple[Panel, Panel]]:
+def pairs(each: Warmup) -> list[tuple[Plot, Plot]]:
     """Plots without colours, for a terminal: each of the first execution beside that of its iterations reordered.
 
     The run sequence is that of all iterations; lag and autocorrelation leave warm-up out, and are there only where
@@ -68,7 +72,7 @@ def pairs(each: Warmup) -> list[tuple[Panel, Panel]]:
     """
     label = f"{each.metric} [{each.unit}]" if each.unit else each.metric
     marks = sorted({each.in_force} if each.suggested is None else {each.in_force, each.suggested})
-    verticals = [(float(mark), PALE, "") for mark in marks if mark]
+    verticals = [VerticalLine(float(mark), _GREY) for mark in marks if mark]
     every = each.series[0]
     plots = [
         (_sequence(f"run sequence: {label}", every, verticals), _sequence("reordered", reordered(every).tolist(), ())),
@@ -84,18 +88,18 @@ def pairs(each: Warmup) -> list[tuple[Panel, Panel]]:
     return [*plots, (_bars(title, found.values, found.band), _bars("reordered", found.reordered, found.band))]
 
 
-def _sequence(title: str, values: Sequence[float], marks: Sequence[tuple[float, str, str]]) -> Panel:
+def _sequence(title: str, values: Sequence[float], marks: Sequence[VerticalLine]) -> Plot:
     points = [(float(k), value) for k, value in enumerate(values)]
-    return Panel(title, "iteration", "", [PanelShape("points", points, COLOURS[0])], verticals=marks)
+    return Plot(title, "", "iteration", "", [Series("", 0, "points", points)], verticals=marks)
 
 
-def _lag(title: str, values: Sequence[float]) -> Panel:
-    return Panel(title, "earlier iteration", "", [PanelShape("points", _pairs(values), COLOURS[0])])
+def _lag(title: str, values: Sequence[float]) -> Plot:
+    return Plot(title, "", "earlier iteration", "", [Series("", 0, "points", _pairs(values))])
 
 
-def _bars(title: str, values: Sequence[float], band: float) -> Panel:
+def _bars(title: str, values: Sequence[float], band: float) -> Plot:
     points = [(float(k), value) for k, value in enumerate(values) if k]
-    return Panel(title, "lag", "", [PanelShape("bars", points, COLOURS[0])], horizontals=(-band, 0.0, band))
+    return Plot(title, "", "lag", "", [Series("", 0, "bars", points)], horizontals=(-band, 0.0, band))
 
 
 def _dropped(each: Warmup) -> int:
