@@ -36,6 +36,8 @@ JOBS ?= $(shell nproc)
 PACKAGES_IN ?= /var/tmp/layoutrand-packages
 # Options for pytest, such as PYTEST="-k cache -x".
 PYTEST ?=
+# The tests start Python some thousand times: let none compile what another has.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@sed -n 's/^#   //p' Makefile

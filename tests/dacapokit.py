@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
+
+import startkit
 
 CNF = """\
 benchmark {name}
@@ -65,9 +65,7 @@ def write_project(root: Path, suite: dict[str, Any], systems: dict[str, dict[str
 
 def layoutrand(root, *arguments, env=None):
     """The command, as a user has it."""
-    return subprocess.run(
-        [sys.executable, "-m", "layoutrand", *arguments], cwd=root, capture_output=True, text=True, env=env
-    )
+    return startkit.layoutrand(*arguments, cwd=root, env=env)
 
 
 def document(root, *arguments, status=0, env=None):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+from startkit import layoutrand
 from workshop import Workshop
 
 NAMES = [f"u_{k}" for k in range(8)]
@@ -17,10 +17,8 @@ def direct(
     shop: Workshop, *words: str, options: tuple[str, ...] = ("--seed", "7"), folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Execute the command with these options, in the project's directory or in the folder."""
-    start = [sys.executable, "-m", "layoutrand", "exec", *options, "--", *words]
-    return subprocess.run(
-        start, cwd=folder or shop.project, env=environment(shop), capture_output=True, text=True, errors="replace"
-    )
+    where = folder or shop.project
+    return layoutrand("exec", *options, "--", *words, cwd=where, env=environment(shop), errors="replace")
 
 
 def environment(shop: Workshop) -> dict[str, str]:

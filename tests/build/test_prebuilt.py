@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import startkit
 from layoutrand.cli import run
 from layoutrand.config.command import Places, arguments
 from layoutrand.config.config import parse
@@ -49,7 +48,7 @@ def project(tmp_path, monkeypatch):
 
 
 def layoutrand(root, *arguments):
-    return subprocess.run([sys.executable, "-m", "layoutrand", *arguments], cwd=root, capture_output=True, text=True)
+    return startkit.layoutrand(*arguments, cwd=root)
 
 
 def document(root, *arguments):

@@ -13,6 +13,7 @@ import pytest
 import typer
 
 from layoutrand.cli import make_app
+from startkit import layoutrand
 
 CONFIG = """\
 [project]
@@ -49,7 +50,8 @@ int NAME2(int x) { return helper(x + 1) - 1; }
 """
 
 
-def layoutrand(*arguments, cwd, env):
+def started(*arguments, cwd, env):
+    """The command with a Python of its own, as a user starts it."""
     return subprocess.run(
         [sys.executable, "-m", "layoutrand", *arguments], cwd=cwd, env=env, capture_output=True, text=True
     )
@@ -99,7 +101,7 @@ def test_every_command_has_help(tmp_path, env):
         "cache",
         "demo",
     ):
-        done = layoutrand(command, "--help", cwd=tmp_path, env=env)
+        done = started(command, "--help", cwd=tmp_path, env=env)
 
         assert done.returncode == 0
         assert "Usage: layoutrand " + command in done.stdout
@@ -114,27 +116,30 @@ def _commands(command, path=()):
 @pytest.mark.parametrize("is_rich", ["1", "0"])
 def test_help_shows_every_word_in_brackets(env, is_rich):
     """`[cluster]` is a table of layoutrand.toml and no style of rich's."""
-    code = "import sys; from layoutrand.cli import run; [run([*each.split(), '--help']) for each in sys.argv[1:]]"
-    found = 0
+    code = (
+        "import sys; from layoutrand.cli import run; "
+        "[(run([*each.split(), '--help']), print('\\f', end='')) for each in sys.argv[1:]]"
+    )
+    spoken = {}
     for path, command in _commands(typer.main.get_command(make_app())):
         texts = [command.help, *(getattr(param, "help", None) for param in command.params)]
         words = [word for text in texts if text for word in re.findall(r"\[+[^\[\]\s]+\]+", text)]
-        if not words:
-            continue
-        wide = {**env, "COLUMNS": "300", "TYPER_USE_RICH": is_rich}
-        done = subprocess.run([sys.executable, "-c", code, " ".join(path)], capture_output=True, text=True, env=wide)
-        assert done.returncode == 0, done.stderr
-        for word in words:
-            found += 1
-            assert word in done.stdout, (path, word)
-        assert "\\[" not in done.stdout
-    assert found >= 4, "build, run, staging and warmup speak of tables"
+        if words:
+            spoken[" ".join(path)] = words
+    wide = {**env, "COLUMNS": "300", "TYPER_USE_RICH": is_rich}
+    done = subprocess.run([sys.executable, "-c", code, *spoken], capture_output=True, text=True, env=wide)
+    assert done.returncode == 0, done.stderr
+    shown = dict(zip(spoken, done.stdout.split("\f"), strict=False))
+    assert len(shown) == len(spoken)
+    assert [(path, word) for path, words in spoken.items() for word in words if word not in shown[path]] == []
+    assert "\\[" not in done.stdout
+    assert sum(map(len, spoken.values())) >= 4, "build, run, staging and warmup speak of tables"
 
 
 def test_the_main_job_from_build_to_comparison(project, env):
     """build, run, analyse and compare work one after another and speak JSON."""
-    built = layoutrand("build", "--seeds", "4", "--json", cwd=project, env=env)
-    table = [line.split("  ") for line in layoutrand("build", "--seeds", "4", cwd=project, env=env).stdout.splitlines()]
+    built = started("build", "--seeds", "4", "--json", cwd=project, env=env)
+    table = [line.split("  ") for line in started("build", "--seeds", "4", cwd=project, env=env).stdout.splitlines()]
     (row,) = [[cell.strip() for cell in cells if cell.strip()] for cells in table if cells[0].strip() == "O1"]
     assert (row[2], row[5]) == ("6", "5 + stock"), "stock is the user's own build: nothing to verify it against"
     document = json.loads(built.stdout)
@@ -143,17 +148,17 @@ def test_the_main_job_from_build_to_comparison(project, env):
     assert sorted({str(b["seed"]) for b in document["binaries"]}) == ["1", "2", "3", "4", "identity", "stock"]
     assert document["failures"] == []
 
-    ran = layoutrand("run", "--seeds", "4", "--json", cwd=project, env=env)
+    ran = started("run", "--seeds", "4", "--json", cwd=project, env=env)
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["failures"] == []
 
-    analysed = json.loads(layoutrand("analyse", "--json", cwd=project, env=env).stdout)
+    analysed = json.loads(started("analyse", "--json", cwd=project, env=env).stdout)
     assert {(b["system"], b["n_binaries"], b["mean"]) for b in analysed["benchmarks"] if b["primary"]} == {
         ("O1", 4, 88.0),
         ("O2", 4, 88.0),
     }
 
-    compared = layoutrand("compare", "O1", "O2", "--json", "--fail-if", "slower", cwd=project, env=env)
+    compared = started("compare", "O1", "O2", "--json", "--fail-if", "slower", cwd=project, env=env)
     assert compared.returncode == 0
     assert json.loads(compared.stdout)["benchmarks"][0]["ratio"] == pytest.approx(1.0)
 

@@ -2,16 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
-
-def layoutrand(*arguments, cwd, env):
-    return subprocess.run(
-        [sys.executable, "-m", "layoutrand", *arguments], cwd=cwd, env=env, capture_output=True, text=True
-    )
+from startkit import layoutrand
 
 
 @pytest.fixture

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
+import startkit
 from layoutrand.cli import import_options
 from layoutrand.interop import formats
 
@@ -15,9 +14,7 @@ from layoutrand.interop import formats
 @pytest.fixture
 def layoutrand(tmp_path):
     def call(*arguments, stdin=""):
-        return subprocess.run(
-            [sys.executable, "-m", "layoutrand", *arguments], cwd=tmp_path, input=stdin, capture_output=True, text=True
-        )
+        return startkit.layoutrand(*arguments, cwd=tmp_path, stdin=stdin)
 
     return call
 

@@ -3,10 +3,10 @@
 import json
 import os
 import re
-import subprocess
-import sys
 
 import pytest
+
+import startkit
 
 CONFIG = """\
 [project]
@@ -52,13 +52,7 @@ def layoutrand(tmp_path):
     env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
 
     def call(*arguments, status=0, more=None):
-        done = subprocess.run(
-            [sys.executable, "-m", "layoutrand", *arguments],
-            cwd=root,
-            env={**env, **(more or {})},
-            capture_output=True,
-            text=True,
-        )
+        done = startkit.layoutrand(*arguments, cwd=root, env={**env, **(more or {})})
         assert done.returncode == status, done.stderr
         return done
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from startkit import layoutrand
+
 CONFIG = """\
 [project]
 name = "ending"
@@ -58,10 +60,8 @@ class Project:
             command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
         )
 
-    def run(self, *arguments, **options):
-        process = self.start(*arguments, **options)
-        out, err = process.communicate(timeout=120)
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    def run(self, *arguments):
+        return layoutrand("run", "--seeds", "2", "-C", self.root, *arguments, env=self.env)
 
     def processes(self):
         """All processes whose environment names the project or its cache, other than those named."""

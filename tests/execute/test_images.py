@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 
 import pytest
 
+import startkit
 from workshop import require
 
 LAUNCHER = r"""
@@ -91,8 +91,7 @@ def project(tmp_path, monkeypatch):
 
 
 def layoutrand(root, *arguments):
-    command = [sys.executable, "-m", "layoutrand", *arguments, "--share-machine"]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True)
+    return startkit.layoutrand(*arguments, "--share-machine", cwd=root)
 
 
 def run(root, *arguments):

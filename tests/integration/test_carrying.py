@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from startkit import layoutrand
 from workshop import Workshop, hashes, main_calling, many_functions
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
@@ -30,10 +29,7 @@ def shop(gnu: Workshop) -> Workshop:
 
 def said(cache: Path, project: Path, *arguments: str, status: int = 0) -> str:
     """What a command prints, or what is wrong."""
-    done = subprocess.run(
-        [sys.executable, "-m", "layoutrand", *arguments], cwd=project, capture_output=True, text=True, check=False,
-        env={**os.environ, "LAYOUTRAND_CACHE": str(cache)},
-    )  # fmt: skip
+    done = layoutrand(*arguments, cwd=project, env={**os.environ, "LAYOUTRAND_CACHE": str(cache)})
     assert done.returncode == status, done.stderr
     return done.stdout if status == 0 else done.stderr
 

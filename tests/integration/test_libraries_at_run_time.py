@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import startkit
 from layoutrand.objects import dynamic
 from workshop import FILLER, Workshop, many_functions
 
@@ -53,8 +53,7 @@ def commands(way: str = "") -> str:
 def layoutrand(project: Workshop, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command line in the project."""
     env = {**os.environ, "LAYOUTRAND_CACHE": str(project.cache)}
-    command = [sys.executable, "-m", "layoutrand", *arguments, "-q", "--json"]
-    return subprocess.run(command, cwd=project.project, env=env, capture_output=True, text=True)
+    return startkit.layoutrand(*arguments, "-q", "--json", cwd=project.project, env=env)
 
 
 @pytest.mark.parametrize(

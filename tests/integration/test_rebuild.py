@@ -6,11 +6,11 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import startkit
 from layoutrand.build import descent
 from layoutrand.build.build import SystemBuild
 from layoutrand.cache import store as caches
@@ -373,10 +373,7 @@ timeout_s = 30
 
 def layoutrand(shop: Workshop, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the program as a user would."""
-    return subprocess.run(
-        [sys.executable, "-m", "layoutrand", *arguments, "-C", str(shop.project)],
-        env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)}, capture_output=True, text=True,
-    )  # fmt: skip
+    return startkit.layoutrand(*arguments, "-C", shop.project, env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)})
 
 
 def test_the_command_line(gnu_units: Workshop) -> None:

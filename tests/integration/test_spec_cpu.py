@@ -11,7 +11,6 @@ import os
 import re
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import pytest
 
 from speckit import fnv, make_spec_root
+from startkit import layoutrand
 
 SYSTEMS = {"O2": "-O2", "a-longer-name": "-O1"}
 
@@ -44,10 +44,7 @@ class Project:
 
     def call(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """One command."""
-        return subprocess.run(
-            [sys.executable, "-m", "layoutrand", *arguments, "-C", str(self.project)],
-            env=self.env, capture_output=True, text=True, timeout=500,
-        )  # fmt: skip
+        return layoutrand(*arguments, "-C", self.project, env=self.env)
 
     def document(self, *arguments: str, status: int = 0) -> dict[str, Any]:
         """The JSON document of a command that ends with this status."""

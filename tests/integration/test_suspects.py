@@ -10,11 +10,10 @@ import json
 import os
 import random
 import sqlite3
-import subprocess
-import sys
 
 import pytest
 
+import startkit
 from workshop import require
 
 SEEDS = 24
@@ -77,10 +76,8 @@ def layoutrand(tmp_path):
     (project / "src" / "prog.c").write_text(source(rounds=200))
 
     def call(*arguments, status=0):
-        done = subprocess.run(
-            [sys.executable, "-m", "layoutrand", *arguments, "-C", project],
-            env={**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}, capture_output=True, text=True,
-        )  # fmt: skip
+        env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+        done = startkit.layoutrand(*arguments, "-C", project, env=env)
         assert done.returncode == status, done.stderr
         return done
 

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import startkit
 from gitkit import commit, git, make
 from workshop import alive, require
 
@@ -24,9 +25,7 @@ PART = "int {n}1(int x) {{ return x + {k}; }}\nint {n}2(int x) {{ return x * {k}
 
 
 def layoutrand(*arguments, cwd, cache):
-    env = {**os.environ, "LAYOUTRAND_CACHE": str(cache)}
-    command = [sys.executable, "-m", "layoutrand", *arguments]
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    return startkit.layoutrand(*arguments, cwd=cwd, env={**os.environ, "LAYOUTRAND_CACHE": str(cache)})
 
 
 @pytest.fixture

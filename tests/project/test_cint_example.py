@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from startkit import layoutrand
+
 CINT = Path(__file__).resolve().parents[2] / "examples" / "cint"
 
 
@@ -97,8 +99,8 @@ def test_results_become_tables(tmp_path):
                 rows.writerow(["tree", system, seed, 1, 1, base + seed % 3 / 100, "s"])
     documents = []
     for name, words in (("analyse", ["analyse"]), ("compare", ["compare", "O2", "O3"])):
-        command = [sys.executable, "-m", "layoutrand", *words, "--import", tmp_path / "data.csv", "--json", "-q"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+        done = layoutrand(*words, "--import", tmp_path / "data.csv", "--json", "-q", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
         documents.append(tmp_path / f"{name}.json")
         documents[-1].write_text(done.stdout)
     page = tmp_path / "RESULTS.md"
