@@ -15,7 +15,7 @@ from layoutrand.config import jdk
 from layoutrand.config.config import parse
 from layoutrand.config.jdk import JvmFacts
 from layoutrand.errors import ConfigError
-from layoutrand.jvm.log import jvm_facts
+from layoutrand.jvm.start import jvm_facts
 from workshop import absent, require
 
 CLASSES = ["# made by a JDK", "java/lang/Object", "java/lang/String", "a/B id: 3", "java/util/List", "a/C super: 3 id: 4",

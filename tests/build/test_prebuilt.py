@@ -163,7 +163,7 @@ def test_what_cannot_be_meant_is_an_error(text, problem):
 
 def test_the_demo_ends_with_the_paths_of_its_reports(project, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LAYOUTRAND_LOCK_DIR", str(tmp_path))
-    monkeypatch.setattr("layoutrand.capture.example.copy_example", lambda directory: None)
+    monkeypatch.setattr("layoutrand.build.demo.copy_example", lambda directory: None)
     monkeypatch.setattr("layoutrand.cli.doctor_command._DEMO_METRICS", ("t",))
 
     assert run(["demo", "-C", str(project), "--seeds", "3"]) == 0
@@ -184,7 +184,7 @@ def test_the_demo_measures_by_what_there_is(project, tmp_path, monkeypatch, caps
     which = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name, *a, **k: None if name == "valgrind" else which(name, *a, **k))
     monkeypatch.setenv("LAYOUTRAND_LOCK_DIR", str(tmp_path))
-    monkeypatch.setattr("layoutrand.capture.example.copy_example", lambda directory: None)
+    monkeypatch.setattr("layoutrand.build.demo.copy_example", lambda directory: None)
     monkeypatch.setattr("layoutrand.cli.doctor_command._DEMO_METRICS", ("t", "instructions"))
 
     assert run(["demo", "-C", str(project), "--seeds", "3"]) == 0
@@ -209,7 +209,7 @@ def test_with_valgrind_the_demo_executes_all_of_it(project, tmp_path, monkeypatc
         raise UsageError("that is all")
 
     monkeypatch.setattr("layoutrand.cli.running.build_and_execute", build_and_execute)
-    monkeypatch.setattr("layoutrand.capture.example.copy_example", lambda directory: None)
+    monkeypatch.setattr("layoutrand.build.demo.copy_example", lambda directory: None)
     assert run(["demo", "-C", str(project), "--seeds", "3"]) == 2
     assert asked == [[]]  # which stands for all
     assert "no valgrind" not in capsys.readouterr().out

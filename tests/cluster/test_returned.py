@@ -12,7 +12,7 @@ import pytest
 from layoutrand.cluster.returned import Shelf
 from layoutrand.errors import BundleError, DamagedRecord, ResultsError
 from layoutrand.platform.disk import sha256_bytes
-from layoutrand.results.project_id import project_id
+from layoutrand.results.file import project_id
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutrand.config.sizes import size_in_bytes, size_in_words
+from layoutrand.config.conditions import size_in_bytes, size_in_words
 
 
 @pytest.mark.parametrize(

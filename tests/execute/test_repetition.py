@@ -21,8 +21,8 @@ from layoutrand.analysis.documents import analyse_document, compare_document, ru
 from layoutrand.config.config import parse
 from layoutrand.config.disturbance import summary, whereabouts
 from layoutrand.errors import ConfigError
+from layoutrand.execute.execute import Observer
 from layoutrand.execute.experiment import current_experiment, slot_key
-from layoutrand.execute.observe import Observer
 from layoutrand.host.attempts import Attempts, is_due, is_to_be_repeated, that_count
 from layoutrand.model import Measurement
 from repetitionkit import WALL, FakeWatch, Project

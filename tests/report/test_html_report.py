@@ -15,8 +15,7 @@ from fakes import make_config
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.sentences import of_ratio, of_suite
-from layoutrand.cache.capture_record import Capture
-from layoutrand.capture.tools import tools_of
+from layoutrand.cache.capture_record import Capture, tools_of
 from layoutrand.cli import run as layoutrand
 from layoutrand.config.config import parse
 from layoutrand.config.seeds import format_seeds

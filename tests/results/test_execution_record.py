@@ -10,9 +10,9 @@ import pytest
 from layoutrand.cluster.task import read_record, record_key, record_of
 from layoutrand.errors import BundleError
 from layoutrand.execute.experiment import slot_key
-from layoutrand.execute.kept_output import keep_files
+from layoutrand.execute.workplace import keep_files
 from layoutrand.model import Execution, Measurement
-from layoutrand.results.execution_record import from_json, to_json
+from layoutrand.results.rows import from_json, to_json
 
 EXECUTION = Execution(
     system="s", benchmark="b", definition="d", layout=2**64 - 1, instrument="native", repetition=0, round=2**64 - 1,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from layoutrand.config.readings import DacapoReading
 from layoutrand.suites.dacapo_output import judge
-from layoutrand.suites.verdict import HarnessOutput, Verdict
+from layoutrand.suites.suite import HarnessOutput, Verdict
 
 SAMPLES = Path(__file__).parents[3] / "shared/samples/dacapo"
 needs_samples = pytest.mark.skipif(

@@ -12,7 +12,7 @@ from layoutrand.config.readings import NUMBERS, Reading
 from layoutrand.config.spec_settings import SpecSuite
 from layoutrand.errors import ConfigError
 from layoutrand.suites.known import by_kind, by_reading, suites
-from layoutrand.suites.verdict import HarnessOutput
+from layoutrand.suites.suite import HarnessOutput
 
 NOTHING = HarnessOutput("ok", "", 0, "", "", files={})
 SETTINGS = {

@@ -8,7 +8,7 @@ import pytest
 
 from layoutrand.config.readings import SpecReading
 from layoutrand.suites.spec_output import build_problems, judge, stored_exehashes
-from layoutrand.suites.verdict import HarnessOutput
+from layoutrand.suites.suite import HarnessOutput
 
 SAMPLES = Path(__file__).parents[3] / "shared/samples/spec"
 EXE = "benchspec/CPU/505.mcf_r/exe/mcf_r_base.layoutrand"

@@ -38,8 +38,7 @@ from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, T
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
 from layoutrand.link import codecheck
-from layoutrand.link.code import Code
-from layoutrand.link.freedom import only_one_layout
+from layoutrand.link.code import Code, only_one_layout
 from layoutrand.link.relink import link_layout, verify
 from layoutrand.linkers.toolbox import Tool, Toolbox
 from layoutrand.linkers.trials import is_trial

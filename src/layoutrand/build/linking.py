@@ -14,8 +14,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.layout.order import LINK_ORDER, draw
-from layoutrand.link.code import Code
-from layoutrand.link.freedom import only_one_layout
+from layoutrand.link.code import Code, only_one_layout
 from layoutrand.link.relink import Linked, link_layout, verify
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName

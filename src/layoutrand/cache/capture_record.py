@@ -1,4 +1,4 @@
-"""The record of one instrumented build, as values and as JSON.
+"""The record of one instrumented build, as values and as JSON, and what it was made with.
 
 In link lines ``ROOT`` (a NUL, which no argument can contain) stands for the directory that holds the captured files,
 so that a capture can be moved to another directory or machine and still be linked.
@@ -126,3 +126,23 @@ def _link(table: Mapping[str, Any]) -> CapturedLink:
     for key in ("argv", "replay_argv", "members", "identity", "warnings"):
         values[key] = tuple(table[key])
     return CapturedLink(**values)
+
+
+def tools_of(capture: Capture) -> dict[str, str]:
+    """Its "compilers", "linker" and "source", in words."""
+    versions = {role: facts.get("version", "") for role, facts in capture.tools.items()}
+    compilers = dict.fromkeys(versions[role] for role in ("cc", "cxx", "fc") if versions.get(role))
+    return {
+        "compilers": "; ".join(compilers), "linker": versions.get("ld", ""), "source": _source(capture.source),
+    }  # fmt: skip
+
+
+def _source(source: Mapping[str, Any]) -> str:
+    """A commit, or the digest of the files and what git said of them."""
+    if source.get("commit"):
+        return f"commit {source['commit'][:12]} of {source.get('repo', 'a repository')}"
+    files = f"files {source['digest'][:12]}" if source.get("digest") else "not recorded"
+    git = source.get("git") or {}
+    if not git.get("commit"):
+        return files
+    return f"{files}, commit {git['commit'][:12]}{' with changes' if git.get('dirty') else ''}"

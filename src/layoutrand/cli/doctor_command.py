@@ -75,8 +75,7 @@ def demo(
     """All of it on the built-in example, in about a minute: build, run, analyse, compare."""
     from layoutrand.analysis.analyse import analyse
     from layoutrand.analysis.compare import compare
-    from layoutrand.build.demo_needs import check_needs, left_out
-    from layoutrand.capture.example import copy_example
+    from layoutrand.build.demo import check_needs, copy_example, left_out
     from layoutrand.cli import analysis, building, failing, reporting, running
     from layoutrand.cli.markdown_report import write_report
     from layoutrand.config.seeds import parse_seeds

@@ -37,7 +37,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.config.seeds import parse_layout
-    from layoutrand.link.freedom import only_one_layout
+    from layoutrand.link.code import only_one_layout
     from layoutrand.model import IDENTITY
 
     terminal = options.terminal(json=json, quiet=quiet)

@@ -19,9 +19,9 @@ from layoutrand.cluster.task import pool_name
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
 from layoutrand.execute import experiment as experiments
-from layoutrand.execute.kept_output import keep_files
 from layoutrand.execute.run_plan import RunPlan
 from layoutrand.execute.run_progress import Known, known
+from layoutrand.execute.workplace import keep_files
 from layoutrand.host.facts import host_facts, processor
 from layoutrand.model import Context, Execution, Experiment, Node, SlotKey
 from layoutrand.results.experiments import ResultsStore

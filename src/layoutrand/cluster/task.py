@@ -19,7 +19,7 @@ from layoutrand.host.attempts import Attempts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, Execution, SlotKey
 from layoutrand.platform.disk import canonical_json, sha256_bytes
-from layoutrand.results.execution_record import from_json, slot_json, to_json
+from layoutrand.results.rows import from_json, slot_json, to_json
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from layoutrand.host.attempts import Attempts
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import STOCK, Binary
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
-from layoutrand.results.project_id import project_id
+from layoutrand.results.file import project_id
 
 RUN_DIGITS: Final = 32
 """With how many digits the name of a run begins each of its tokens."""

@@ -26,6 +26,7 @@ from pydantic import (
 from layoutrand.config import matrix
 from layoutrand.config.cluster import Cluster, Local, tables
 from layoutrand.config.command import ARGS
+from layoutrand.config.conditions import size_in_bytes
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.disturbance import Disturbance
@@ -34,7 +35,6 @@ from layoutrand.config.jdk import JIT_STRESS, factors_of_a_jdk
 from layoutrand.config.metric import Metric
 from layoutrand.config.problems import explain, key_path, suggest
 from layoutrand.config.schedule import Order
-from layoutrand.config.sizes import size_in_bytes
 from layoutrand.config.spec_settings import SpecSuite
 from layoutrand.config.topology import CpuWish, checked_wish
 from layoutrand.config.warmup_choices import ChosenWarmup, wrong_choices
@@ -332,7 +332,7 @@ def _expanded(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 def _wrong_warmups(table: Mapping[str, Any], systems: list[str] | None) -> Iterator[str]:
     """What is wrong with the names in ``[[warmup]]``; those of systems are checked only where ``systems`` are known.
 
-    Which benchmarks a suite has is known when it has been looked at (`layoutrand.suites.expand.expanded`).
+    Which benchmarks a suite has is known when it has been looked at (`layoutrand.suites.suite.expanded`).
     """
     entries = None if "suite" in table else table.get("benchmarks", [])
     names = [entry.get("name") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else [None]

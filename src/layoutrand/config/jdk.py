@@ -120,7 +120,7 @@ def options(factors: Sequence[str], layout: LayoutName, archive: str) -> tuple[s
 
 
 def log_options(log: str) -> tuple[str, ...]:
-    """The words that have a JVM write what `layoutrand.jvm.log` reads: to the file ``log``, and its output."""
+    """The words that have a JVM write what `layoutrand.jvm.start` reads: to the file ``log``, and its output."""
     return (f"-Xlog:gc+heap+coops=debug,class+load=debug:file={log}:none:filecount=0", "-XX:+PrintFlagsFinal")
 
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+import statistics
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
 from layoutrand.build.as_built import check_as_built
 from layoutrand.config import command as commands
+from layoutrand.config.disturbance import Disturbance, disturbances
 from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.execution_setup import ExecutionSetup, command_of, make_sandbox
 from layoutrand.execute.judge import in_its_words, judge, of_the_program
 from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Outcome
-from layoutrand.execute.observe import Observed, Observer
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
 from layoutrand.execute.run_progress import RunProgress, Summary, known, summarised
 from layoutrand.execute.workplace import Workplace, end_leftovers
@@ -167,3 +170,54 @@ def _execute_slot(
         rusage=outcome.rusage, env_size=padding, argv=command.argv, log=log, conditions=command.conditions.facts(),
         host_state=seen.state, disturbances=seen.disturbances, measurements=judgement.measurements,
     )  # fmt: skip
+
+
+REMEMBERED: Final = 100
+_LEAST: Final = 5  # frequencies, before one of them can be said to be unusual
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What came of an execution, what is recorded of the host, and the names of what disturbed it."""
+
+    outcome: Outcome
+    state: Mapping[str, Any]
+    disturbances: tuple[str, ...]
+
+
+class Observer:
+    """Watches the host while executions are made.
+
+    The reference for the clock frequency is the median of the last `REMEMBERED` executions, those of earlier calls
+    included, so that interrupting a run changes nothing.  ``recorded`` are the states of executions recorded before,
+    oldest first.
+    """
+
+    def __init__(self, limits: Disturbance, recorded: Iterable[Mapping[str, Any]], watch: HostWatch) -> None:
+        """Begin with what is known of the frequency."""
+        self._limits = limits
+        self._watch = watch
+        known = (state["frequency_hz"] for state in recorded if "frequency_hz" in state)
+        self._frequencies: deque[float] = deque(known, maxlen=REMEMBERED)
+
+    def watch(
+        self, execute: Callable[[], Outcome], *, cpus: Sequence[int] | None = None, immune: bool = False
+    ) -> Observed:
+        """Call ``execute`` between two readings.
+
+        ``cpus`` are those that the program may use, None for all of ours.  ``immune`` says that nothing which happens
+        on the host can change what is measured, as with a simulated processor: then nothing disturbs it.
+        """
+        before = self._watch.before(cpus)
+        outcome = execute()
+        state = self._watch.state(before, cpus)
+        if len(self._frequencies) >= _LEAST and "frequency_hz" in state:
+            state["frequency_reference_hz"] = round(statistics.median(self._frequencies))
+        if "frequency_hz" in state:
+            self._frequencies.append(state["frequency_hz"])
+        found: tuple[str, ...] = ()
+        if not immune and outcome.status != "start":
+            found = disturbances(state, self._limits)
+        if "busy" in found:
+            state |= self._watch.culprits()
+        return Observed(outcome, state, found)

@@ -17,7 +17,7 @@ from layoutrand.instruments.known import instrument, reads_output
 from layoutrand.instruments.program_output import first_difference, with_last_words
 from layoutrand.model import Measurement
 from layoutrand.suites.known import by_reading
-from layoutrand.suites.verdict import HarnessOutput
+from layoutrand.suites.suite import HarnessOutput
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from layoutrand.build.build import SystemBuild
 from layoutrand.build.prebuilt import origin_of, recorded_under
-from layoutrand.capture.tools import tools_of
+from layoutrand.cache.capture_record import tools_of
 from layoutrand.config.config import Config
 from layoutrand.execute.images import image_key
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -10,7 +11,6 @@ from layoutrand.config import jdk
 from layoutrand.config.command import SYSTEM_PATH
 from layoutrand.config.jdk import JvmFacts
 from layoutrand.errors import LayoutNotApplied
-from layoutrand.jvm.log import jvm_facts
 from layoutrand.model import Binary
 from layoutrand.platform.process import Runner
 
@@ -44,4 +44,20 @@ def run_java(runner: Runner, home: Path, words: Sequence[str], folder: Path, log
     environment = {"PATH": SYSTEM_PATH, "HOME": str(folder), "LANG": "C.UTF-8", "TMPDIR": str(folder)}
     return runner.run_logged(
         [str(home / "bin/java"), *words], cwd=folder, env=environment, log=log, timeout_s=TIMEOUT_S
+    )
+
+
+_HEAP: Final = re.compile(r"^Heap address: (0x[0-9a-f]+), size: .*?Compressed Oops mode: ([^,]+)", re.MULTILINE)
+_LOADED: Final = re.compile(r"^(\S+) source: shared objects file(?: \(top\))?\n klass: (0x[0-9a-f]+)", re.MULTILINE)
+_FLAG: Final = re.compile(r"^\s*\w+ (StressLCM|StressGCM|StressSeed)\s+:?= (\S+)", re.MULTILINE)
+
+
+def jvm_facts(log: str, printed: str) -> JvmFacts:
+    """Read the file of ``-Xlog:gc+heap+coops=debug,class+load=debug`` without decorations, and PrintFlagsFinal."""
+    heap = _HEAP.search(log)
+    return JvmFacts(
+        classes={name: int(address, 16) for name, address in _LOADED.findall(log)},
+        heap_address=int(heap[1], 16) if heap else None,
+        heap_mode=heap[2].strip() if heap else "",
+        flags=dict(_FLAG.findall(printed)),
     )

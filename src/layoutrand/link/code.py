@@ -1,7 +1,8 @@
-"""The code of a capture, against which every layout is compared."""
+"""The code of a capture, against which every layout is compared, and whether there is any other layout of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, BinaryIO
@@ -9,8 +10,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.errors import FeatureUnsupported
+from layoutrand.layout.order import LINK_ORDER, may_differ
 from layoutrand.link import code_blocks as blocks
+from layoutrand.link import lto
 from layoutrand.link.code_blocks import Blocks
+from layoutrand.linkers import link_order
 
 
 @dataclass(frozen=True)
@@ -54,3 +60,26 @@ class Code:
             values = {field.name: arrays[field.name] for field in fields(Code)}
         values["fixed"] = np.unpackbits(values["fixed"], count=len(values["content"])).view(bool)
         return Code(**values)
+
+
+def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str) -> str:
+    """Why every seed would give the link the same layout, or "" where some seed would not.
+
+    Also where the factors have no meaning for the link at all: it is refused then, and that has a reason of its own.
+    """
+    try:
+        lto.require_factors(link.lto, factors, link.artefact)
+    except FeatureUnsupported:
+        return ""
+    if LINK_ORDER in factors and any(len(run) > 1 for run in link_order.runs(link.argv, link.moves.values())):
+        return ""
+    if may_differ(link.sections, link.identity, factors=factors, classes=classes):
+        return ""
+    movable = link.movable()
+    held = f"{movable} placeable section{'s' if movable > 1 else ''}"
+    if LINK_ORDER in factors:
+        return f"{held}, and {link_order.NONE_SIDE_BY_SIDE}: there is only one layout"
+    if movable > 1:
+        apart = ", each class by itself" if classes == "keep" else ""
+        held += f", of which no two may change places ({', '.join(factors)}{apart})"
+    return f"{held}: there is only one layout"

@@ -1,10 +1,11 @@
-"""Opening the results file, and keeping a second layoutrand from executing beside the first."""
+"""Opening the results file, keeping a second layoutrand from executing beside the first, and naming the project."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
+import secrets
 import sqlite3
 import tempfile
 import time
@@ -14,6 +15,7 @@ from typing import Final
 from urllib.parse import quote
 
 from layoutrand.errors import ResultsError
+from layoutrand.platform.disk import write_atomically
 from layoutrand.results.experiments import ResultsStore, trouble
 from layoutrand.results.rows import APPLICATION_ID, BUSY_S, SCHEMA, SCHEMA_VERSION
 
@@ -159,3 +161,19 @@ def _lock(descriptor: int, lock_path: Path, wait_s: float, on_wait: Callable[[st
             raise ResultsError(f"cannot lock {lock_path}: {error.strerror}; use a local disk") from error
         else:
             return
+
+
+def project_id(project: Path) -> str:
+    """The project's word, drawn when it is first asked for; raises `ResultsError` where it cannot be kept.
+
+    To be called while holding the lock on the results, so that it is drawn once.
+    Paths do not tell projects apart that share a staging directory: two containers may both call theirs /work.
+    """
+    path = project / ".layoutrand" / "id"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            write_atomically(path, secrets.token_hex(16).encode())
+        return path.read_text("ascii")
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"cannot keep {path}: {error}; check owner, permissions and free space") from error

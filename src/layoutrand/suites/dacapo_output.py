@@ -17,7 +17,7 @@ from typing import Final
 
 from layoutrand.config.readings import DacapoReading
 from layoutrand.suites.dacapo_messages import explanation
-from layoutrand.suites.verdict import HarnessOutput, Verdict
+from layoutrand.suites.suite import HarnessOutput, Verdict
 
 # Not anchored at the start: the benchmark may have written the beginning of a line just before.
 _LINE: Final = re.compile(

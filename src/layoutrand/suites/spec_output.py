@@ -12,7 +12,7 @@ from typing import Final
 
 from layoutrand.config.readings import SpecReading
 from layoutrand.errors import UnreadableResults
-from layoutrand.suites.verdict import HarnessOutput, Verdict
+from layoutrand.suites.suite import HarnessOutput, Verdict
 from layoutrand.text.spec_rsf import failure_of, rsf_results
 
 _FINISHED: Final = re.compile(r"^run(?:spec|cpu) finished at .+; \d+ total seconds elapsed", re.MULTILINE)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from layoutrand.capture.instrumented_build import SuiteTools
 from layoutrand.config.config import Benchmark, Build, Config
-from layoutrand.suites.verdict import HarnessOutput, Verdict
+from layoutrand.config.warmup_choices import wrong_choices
+from layoutrand.errors import ConfigError
+from layoutrand.suites.known import by_kind
 
 
 @dataclass(frozen=True)
@@ -63,3 +65,54 @@ class Suite(ABC):
         """Files in the folder of the artefacts that explain why an execution failed."""
         del folder
         return []
+
+
+@dataclass(frozen=True)
+class HarnessOutput:
+    """How the harness ended and what it left: ``status`` and ``reason`` as in `Execution`, before its output is read.
+
+    ``output`` and ``messages`` are its standard output and standard error, the former holding both where they were
+    merged.  ``files`` are text files that it left (see `layoutrand.suites.suite.Suite.left_behind`), by path relative
+    to where they were sought.  ``expected`` is the SHA-256 of each artefact that the benchmark was given,
+    ``digests`` that of each file of such a name that was there afterwards; ``hash_is_sha256`` says that a hash of the
+    executable which the suite records is known to be that, too.
+    """
+
+    status: str
+    reason: str
+    returncode: int | None
+    output: str
+    messages: str
+    files: dict[str, str]
+    expected: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    hash_is_sha256: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``status`` and ``reason`` as in `Execution`; ``values`` of the iterations in order, only where it is "ok"."""
+
+    status: str
+    reason: str
+    values: tuple[float, ...]
+
+
+def expanded(config: Config, project: Path) -> Config:
+    """The configuration with a build and benchmarks in the place of ``[suite]``, which stays for the record.
+
+    Raises `ConfigError` where the suite is not there, is another version, or has no such benchmark.
+    """
+    if config.suite is None:
+        return config
+    made = by_kind(config.suite.kind).expand(config.suite, config, project)
+    entries = [entry.model_dump() for entry in config.warmup]
+    wrong = list(wrong_choices(entries, [benchmark.name for benchmark in made.benchmarks], list(config.systems)))
+    if wrong:
+        raise ConfigError(str(project / "layoutrand.toml"), wrong)
+    return config.model_copy(update={"build": made.build, "benchmarks": made.benchmarks})
+
+
+def build_tools(config: Config, build: Build) -> SuiteTools | None:
+    """What is known of the tools that do the build, where they are a suite's own."""
+    return None if config.suite is None else by_kind(config.suite.kind).tools(build)

@@ -10,8 +10,7 @@ from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.readings import DacapoReading
 from layoutrand.suites import dacapo_output, dacapo_suite
 from layoutrand.suites.dacapo_jar import jar_facts
-from layoutrand.suites.suite import Expansion, Suite
-from layoutrand.suites.verdict import HarnessOutput, Verdict
+from layoutrand.suites.suite import Expansion, HarnessOutput, Suite, Verdict
 
 
 class _Dacapo(Suite):

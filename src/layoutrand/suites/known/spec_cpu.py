@@ -15,8 +15,7 @@ from layoutrand.config.suite_build import SuiteBuild
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.suites import spec_output, spec_suite
 from layoutrand.suites.spec_root import digests_of, read_root, results_to_keep, text_files
-from layoutrand.suites.suite import Expansion, Suite
-from layoutrand.suites.verdict import HarnessOutput, Verdict
+from layoutrand.suites.suite import Expansion, HarnessOutput, Suite, Verdict
 
 
 class _SpecCpu(Suite):

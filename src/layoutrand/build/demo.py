@@ -1,15 +1,18 @@
-"""What the built-in example needs of a machine, looked for before anything is built."""
+"""The built-in example: its files, and what it needs of a machine, looked for before anything is built."""
 
 from __future__ import annotations
 
 import shutil
+from importlib.resources import as_file, files
 from pathlib import Path
 
+from layoutrand.capture.source import copy
 from layoutrand.config.config import Config
-from layoutrand.errors import HostError, ToolNotFound
+from layoutrand.errors import HostError, ToolNotFound, UsageError
 from layoutrand.instruments.known import asked, instruments
 from layoutrand.linkers import toolbox
 from layoutrand.linkers.compiling import what_stops
+from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
 from layoutrand.text.build_output import lacks_c_library
@@ -39,3 +42,23 @@ def left_out(config: Config) -> list[str]:
     absent = {each for each in instruments() if each.simulated and each.program and not shutil.which(each.program)}
     simulated = [benchmark.name for benchmark in config.benchmarks if absent.intersection(asked(benchmark.metric))]
     return simulated if len(simulated) < len(config.benchmarks) else []
+
+
+_LEFT_OUT = ("*.o", "*.a", "README.md", "build", "build/*")
+
+
+def copy_example(target: Path) -> None:
+    """Put the example into ``target``; what is there already from an earlier call is used as it is.
+
+    Raises `UsageError` if the directory holds something else.
+    """
+    if (target / "layoutrand.toml").exists():
+        return
+    if target.exists() and any(target.iterdir()):
+        raise UsageError(f"{target} is not empty and holds no layoutrand.toml; choose another directory with -C")
+    with as_file(files("layoutrand") / "quickstart") as source, cache_errors("write the example to", target):
+        if target.exists():
+            target.rmdir()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        copy(source, target, _LEFT_OUT)
+        (target / "layoutrand.toml").write_bytes((source / "layoutrand.toml").read_bytes())
