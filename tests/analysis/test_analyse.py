@@ -11,6 +11,7 @@ from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.documents import analyse_document
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuildFailure, Measurement
+from warningkit import said
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK, systems=("a",))
@@ -149,7 +150,7 @@ def test_a_failed_simulation_is_not_missing_from_the_wall_times(tmp_path):
     rows.append(execution(config, tmp_path, "a", "b", 1, instrument="cachegrind", status="no-measurement"))
     write(config, tmp_path, rows)
     (analysis,) = analyse(selected(config, tmp_path), confidence=0.95, metrics=[]).analyses
-    assert not any("failed" in warning for warning in analysis.warnings)
+    assert not any("failed" in warning for warning in said(analysis.warnings))
 
 
 def test_metrics_are_analysed_each_on_its_own(tmp_path):

@@ -24,6 +24,7 @@ from layoutrand.config.config import parse
 from layoutrand.interop.export import export
 from layoutrand.model import Measurement, Node
 from nodekit import FACTS, NODES, SLOW, one_system
+from warningkit import said
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK)
@@ -214,7 +215,7 @@ def test_seeds_of_which_a_system_went_elsewhere_are_not_paired(tmp_path):
     (pair,) = compared(both(tmp_path, changes=elsewhere)).benchmarks
 
     assert pair.n_pairs == 23
-    assert any("paired by seed without 3: the two systems' executions" in warning for warning in pair.warnings)
+    assert any("paired by seed without 3: the two systems' executions" in warning for warning in said(pair.warnings))
 
 
 def test_seeds_that_one_system_lacks_on_a_slow_node_do_not_make_it_fast(tmp_path):
@@ -234,7 +235,7 @@ def test_systems_on_different_nodes_have_no_ratio(tmp_path):
     result = compared(recorded(tmp_path, a=old, b=new))
 
     assert result.benchmarks[0].ratio is None
-    assert any("executed on different nodes" in warning for warning in result.benchmarks[0].warnings)
+    assert any("executed on different nodes" in warning for warning in said(result.benchmarks[0].warnings))
     assert result.suite is None
 
 
@@ -268,7 +269,7 @@ def test_each_seed_on_a_node_of_its_own(tmp_path):
     assert analysis.nodes.method == "linked"
     assert analysis.mean.relative_half_width < 0.025
     assert analysis.layout is None  # one execution of stock on each node shows no noise
-    assert any("its own noise cannot be told from the nodes" in warning for warning in analysis.stock.warnings)
+    assert any("its own noise cannot be told from the nodes" in warning for warning in said(analysis.stock.warnings))
 
 
 def test_each_seed_on_a_node_of_its_own_without_controls(tmp_path):
@@ -276,7 +277,7 @@ def test_each_seed_on_a_node_of_its_own_without_controls(tmp_path):
     values = {"seed": one_system(16, nodes=nodes, factors=dict.fromkeys(nodes.values(), 1.0))["seed"]}
     report = report_of(recorded(tmp_path, nodes=nodes, a=values))
 
-    assert any("nodes cannot be told from layouts" in warning for warning in report.analyses[0].warnings)
+    assert any("nodes cannot be told from layouts" in warning for warning in said(report.analyses[0].warnings))
     assert report.nodes.p_value is None
     assert "cannot be compared" in node_words.sentences(report.nodes)[0]
 
@@ -309,7 +310,7 @@ def test_settings_in_which_nodes_differ(tmp_path):
     facts[3] = Node("n3", {**FACTS, "governor": "powersave", "memory_bytes": 2**34 + 2**20})
     report = report_of(recorded(tmp_path, a=one_system(18), facts=facts))
 
-    (warning,) = [line for line in report.warnings if line.startswith("nodes differ in")]
+    (warning,) = [line for line in said(report.warnings) if line.startswith("nodes differ in")]
     assert warning.startswith("nodes differ in CPU governor: performance (n0, n1, n2); powersave (n3)")
     assert [row.facts for row in report.nodes.rows][2:] == [{"governor": "performance"}, {"governor": "powersave"}]
 
@@ -317,7 +318,7 @@ def test_settings_in_which_nodes_differ(tmp_path):
 def test_unlike_processors_and_facts_that_changed_are_said(tmp_path):
     facts = [Node(name, {**FACTS, "cpu_model": "CPU" if name != "n1" else "Other"}) for name in SLOW]
     facts.append(Node("n2", {**FACTS, "kernel": "Linux 6.2"}))
-    warnings = report_of(recorded(tmp_path, a=one_system(19), facts=facts)).warnings
+    warnings = said(report_of(recorded(tmp_path, a=one_system(19), facts=facts)).warnings)
 
     assert any(line.startswith("unlike processors are analysed together") and "(n1)" in line for line in warnings)
     assert any(line.startswith("changed while the experiment ran: n2 (kernel)") for line in warnings)
@@ -327,7 +328,7 @@ def test_paths_of_different_lengths_are_said(tmp_path):
     def at(row):
         return dataclasses.replace(row, conditions={"workplace": "/tmp/x" if row.node != "n2" else "/tmp/longer"})
 
-    warnings = report_of(recorded(tmp_path, a=one_system(20), changes=at)).warnings
+    warnings = said(report_of(recorded(tmp_path, a=one_system(20), changes=at)).warnings)
     (warning,) = [line for line in warnings if "paths of different lengths" in line]
     assert "6 bytes (n1, n3, n0); 11 bytes (n2)" in warning.replace("n0, n1, n3", "n1, n3, n0")
 

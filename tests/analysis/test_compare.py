@@ -17,6 +17,7 @@ from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BuildFailure
+from warningkit import said
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK)
@@ -193,7 +194,7 @@ def test_different_primary_metrics_give_no_ratio_for_the_suite(tmp_path):
     write(config, tmp_path, rows)
     result = compare(selected(config, tmp_path), "a", "b", confidence=0.95, threshold=0.0, metric=None)
     assert result.suite is None
-    assert any("different metrics (pause_s, wall_s)" in warning for warning in result.warnings)
+    assert any("different metrics (pause_s, wall_s)" in warning for warning in said(result.warnings))
 
 
 def test_the_document_has_the_promised_keys(tmp_path):

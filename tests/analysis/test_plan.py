@@ -18,6 +18,7 @@ from layoutrand.cli.plan_command import duration
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_executions
 from layoutrand.errors import AnalysisError, UsageError
+from warningkit import said
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK, systems=("a",))
@@ -64,7 +65,7 @@ def test_stock_tells_the_noise_of_executions(tmp_path):
     assert plan.costs_s == {"binary": 0.5, "execution": 1.0}
     # sqrt(link / execution * noise / layout), rounded up: TR 4-12, equation 14
     assert plan.counts == {"execution": math.ceil(math.sqrt(0.5 / 1.0 * (0.5 / 3) / (0.75 - 0.5 / 3)))}
-    assert any("stock" in warning for warning in plan.warnings)
+    assert any("stock" in warning for warning in said(plan.warnings))
 
 
 def test_iterations_are_a_level_with_a_cost(tmp_path):

@@ -9,6 +9,7 @@ from layoutrand.execute.experiment import current_context, current_experiment
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import BuildFailure, Measurement
 from layoutrand.results.file import open_for_writing, results_path
+from warningkit import said
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = make_config(BENCHMARK)
@@ -79,7 +80,7 @@ def test_other_captures_definitions_and_binaries_are_left_out_and_said(tmp_path)
     write(CONFIG, tmp_path, rows)
     selection = selected(CONFIG, tmp_path)
     assert [executions for _, executions in selection.samples[0].binaries] == [((10,),), ((20,),), ((30,),)]
-    text = "\n".join(selection.warnings)
+    text = "\n".join(said(selection.warnings))
     assert "1 executions of 1 other capture" in text
     assert "earlier definition" in text
     assert "built anew" in text

@@ -10,6 +10,7 @@ from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.sentences import of_ratio, p_words
 from layoutrand.analysis.sureness import Sureness
 from layoutrand.stats import FiveNumberSummary, Forecast, Interval
+from layoutrand.stats.advice import NoForecast
 
 
 def interval(centre, low, high):
@@ -67,7 +68,7 @@ def test_undecided():
 
 
 def test_undecided_for_ever():
-    forecast = Forecast(verdict="undecided", n_binaries=None, n_more=None, warnings=("w",))
+    forecast = Forecast(verdict="undecided", n_binaries=None, n_more=None, warnings=(NoForecast(1),))
     assert "would decide" not in said(ratio=interval(0.99, 0.98, 1.01), verdict="undecided", forecast=forecast)
 
 

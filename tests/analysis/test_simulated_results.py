@@ -12,6 +12,7 @@ from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
 from layoutrand.cli import run
 from layoutrand.model import Measurement
+from warningkit import said
 
 NATIVE, CACHEGRIND = "native", "cachegrind"
 METRICS = {NATIVE: ("wall_s", "s"), CACHEGRIND: ("estimated_cycles", "1")}
@@ -56,7 +57,7 @@ def test_nothing_disturbs_what_is_simulated(tmp_path):
     selection = recorded(tmp_path, config_of("{ cachegrind = true }"), [CACHEGRIND])
     report = analyse(selection, confidence=0.95, metrics=[])
     ratio = compare(selection, "a", "c", confidence=0.95, threshold=0.01, metric=None)
-    assert of_host(selection.warnings) == of_host(report.warnings) == of_host(ratio.warnings) == []
+    assert of_host(said(selection.warnings)) == of_host(said(report.warnings)) == of_host(said(ratio.warnings)) == []
     assert report.disturbed == ratio.disturbed == ()
 
 
@@ -65,7 +66,7 @@ def test_what_disturbed_times_is_not_told_of_simulated_counts(tmp_path, metric, 
     selection = recorded(tmp_path, config_of("{ wall = true, cachegrind = true }"), [NATIVE, CACHEGRIND])
     report = analyse(selection, confidence=0.95, metrics=[metric])
     ratio = compare(selection, "a", "c", confidence=0.95, threshold=0.01, metric=metric)
-    for warnings in (report.warnings, ratio.warnings):
+    for warnings in (said(report.warnings), said(ratio.warnings)):
         assert len(of_host(warnings)) == (2 if told else 0)
     assert bool(report.disturbed) == bool(ratio.disturbed) == told
 

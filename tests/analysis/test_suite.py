@@ -16,6 +16,7 @@ from layoutrand.analysis.compare import compare, compare_several
 from layoutrand.analysis.documents import comparisons_document, halves_document
 from layoutrand.analysis.sentences import of_ratio, of_suite
 from layoutrand.errors import AnalysisError
+from warningkit import said
 
 NAMES = "bcdefg"
 TABLES = "".join(f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\n' for name in NAMES)
@@ -138,7 +139,7 @@ def test_where_seeds_differ_the_suite_is_taken_binary_by_binary(tmp_path):
 
     assert (result.suite.ratio.low, result.suite.ratio.high) == pytest.approx((expected.low, expected.high))
     assert result.suite.paired is None
-    assert not any("independent" in warning for warning in result.warnings)
+    assert not any("independent" in warning for warning in said(result.warnings))
     assert result.suite.bootstrap.half_width == pytest.approx(expected.half_width, rel=0.25)
 
 
@@ -153,7 +154,7 @@ def test_benchmarks_with_different_binaries_and_no_common_seed_are_taken_for_ind
     result = compare(selected(config, tmp_path), "a", "b", **OPTIONS)
 
     assert result.suite.ratio.method == "log-t"
-    assert any("takes the benchmarks for independent" in warning for warning in result.warnings)
+    assert any("takes the benchmarks for independent" in warning for warning in said(result.warnings))
 
 
 def test_the_distribution_of_the_suite_mean_is_summed_up_in_five_numbers(tmp_path):

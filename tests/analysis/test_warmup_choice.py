@@ -22,6 +22,7 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.model import Measurement
 from layoutrand.report.braille import ASCII, HEIGHT, beside
 from layoutrand.report.warmup_figure import pairs
+from warningkit import said
 
 HEAD = """\
 # keep this comment
@@ -175,7 +176,7 @@ def test_an_entry_that_leaves_nothing_is_named(tmp_path):
         for system in ("jvm-a", "jvm-b")
     ]  # fmt: skip
     write(config, tmp_path, rows)
-    (warning,) = [w for w in selected(config, tmp_path).warnings if "leaves nothing" in w]
+    (warning,) = [w for w in said(selected(config, tmp_path).warnings) if "leaves nothing" in w]
     assert warning.startswith("b: warmup[0].iterations = 3 leaves nothing of time in 1 execution(s)")
 
 
@@ -230,13 +231,13 @@ def test_host_and_system_go_together_and_an_entry_of_the_same_keys_is_changed():
 def test_a_system_without_a_steady_state_leaves_only_itself_out():
     done = chosen(Scope(by_system=True), (A, dataclasses.replace(B, initialised=None, independent=None)))
     assert parse(done.text, path="x").warmup == [entry(8, system="jvm-a")]
-    assert done.warnings == ("b, jvm-b: nothing written, because it reaches no steady state",)
+    assert said(done.warnings) == ("b, jvm-b: nothing written, because it reaches no steady state",)
 
 
 @pytest.mark.parametrize("scope", [Scope(), Scope("h")])
 def test_a_more_specific_entry_that_still_holds_is_told(scope):
     text = HEAD + "[[warmup]]\nbenchmark = 'b'\nsystem = 'jvm-a'\niterations = 3\n"
-    assert chosen(scope, text=text).warnings == (
+    assert said(chosen(scope, text=text).warnings) == (
         "b, jvm-a: warmup[0].iterations = 3 is more specific and still holds on h",
     )
 
@@ -247,7 +248,7 @@ def test_an_entry_that_could_have_no_effect_is_not_written():
     done = chosen(Scope("h"), text=text)
     assert (done.text, done.written) == (text, ())
     assert "time has a warmup of its own (metric.printed[0].warmup), which [[warmup]] does not change" in "".join(
-        done.warnings
+        said(done.warnings)
     )
 
 

@@ -17,6 +17,7 @@ from layoutrand.config.settings import with_warmup
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.model import Measurement
 from layoutrand.stats import autocorrelation, suggest_warmup
+from warningkit import said
 
 HEAD = """\
 # keep this comment
@@ -88,13 +89,13 @@ def test_dependent_iterations_give_the_initialised_state_and_say_so(tmp_path):
 
     (found,) = examined(tmp_path, {("a", k): list(dependent(k)) for k in (1, 2, 3)})
     assert (found.independent, found.initialised, found.suggested) == (None, 0, 0)
-    assert any("no independent state within 200 iterations" in warning for warning in found.warnings)
+    assert any("no independent state within 200 iterations" in warning for warning in said(found.warnings))
 
 
 def test_too_few_iterations_give_no_suggestion_but_a_reason(tmp_path):
     (found,) = examined(tmp_path, {("a", 1): [3.0, 2.0, 1.0]})
     assert (found.suggested, found.correlations, found.band) == (None, (), None)
-    assert any("3 iteration(s) per execution are too few" in warning for warning in found.warnings)
+    assert any("3 iteration(s) per execution are too few" in warning for warning in said(found.warnings))
 
 
 def test_a_throughput_warms_up_from_below(tmp_path):

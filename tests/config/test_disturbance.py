@@ -13,10 +13,10 @@ from layoutrand.config.disturbance import (
     Disturbance,
     disturbances,
     explanations,
-    mixed_settings,
     sentence,
     summary,
 )
+from layoutrand.config.execution_warnings import mixed_settings
 
 QUIET = {"window_s": 1.0, "load1": 0.1, "governor": "performance", "turbo": False, "throttle_events": 0, "steal_s": 0.0,
          "other_cpu_s": 0.0, "own_cpu_s": 1.0, "swap_in_pages": 0, "swap_out_pages": 0, "frequency_hz": 2e9,
@@ -107,7 +107,9 @@ def test_the_summary_says_how_many_of_which_benchmark_by_what(tmp_path):
 def test_settings_that_changed_between_executions_are_told(tmp_path):
     rows = _executions(tmp_path, ("a", 1, (), {"governor": "powersave"}), ("a", 2, (), {}), ("a", 3, (), {}))
     assert mixed_settings(rows[1:]) == []
-    (line,) = mixed_settings(rows)
+    (line,) = map(str, mixed_settings(rows))
     assert "frequency governor (performance 2, powersave 1)" in line
-    (line,) = mixed_settings(_executions(tmp_path, ("a", 1, (), {"turbo": True}), ("a", 2, (), {"turbo": False})))
+    (line,) = map(
+        str, mixed_settings(_executions(tmp_path, ("a", 1, (), {"turbo": True}), ("a", 2, (), {"turbo": False})))
+    )
     assert "turbo (on 1, off 1)" in line

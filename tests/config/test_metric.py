@@ -14,6 +14,7 @@ from layoutrand.errors import ConfigError
 from layoutrand.execute import experiment as experiments
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import Measurement
+from warningkit import said
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 SEVERAL = (
@@ -227,7 +228,7 @@ def test_a_warm_up_that_leaves_nothing_is_said(project):
     assert "value" not in {sample.metric for sample in selection.samples}
     assert any(
         "warmup = 2 leaves nothing of value in 2 execution(s), which have 2 iterations at most" in w
-        for w in selection.warnings
+        for w in said(selection.warnings)
     )
 
 

@@ -24,6 +24,7 @@ from layoutrand.instruments.known import instrument
 from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import Measurement
 from layoutrand.platform.disk import sha256_file
+from warningkit import said
 from workshop import not_installed
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
@@ -114,10 +115,10 @@ def test_executions_on_different_cpus_are_told(project):
         for seed, cpu in ((1, 3), (2, 3), (3, 5))
     ]
     write(config, project.path, rows)
-    warnings = selected(config, project.path).warnings
+    warnings = said(selected(config, project.path).warnings)
     assert [w for w in warnings if "made on different CPUs (CPU 3: 2; CPU 5: 1)" in w]
     write(make_config(WALL, systems=("a",), run="cpu = 3"), project.path, rows[:2])
-    assert not selected(make_config(WALL, systems=("a",), run="cpu = 3"), project.path).warnings
+    assert not said(selected(make_config(WALL, systems=("a",), run="cpu = 3"), project.path).warnings)
 
 
 @pytest.mark.parametrize(

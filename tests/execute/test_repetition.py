@@ -26,6 +26,7 @@ from layoutrand.execute.experiment import current_experiment, slot_key
 from layoutrand.host.attempts import Attempts, is_due, is_to_be_repeated, that_count
 from layoutrand.model import Measurement
 from repetitionkit import WALL, FakeWatch, Project
+from warningkit import said
 
 BUSY, STEAL, QUIET = {"other_cpu_s": 1.0}, {"steal_s": 0.5}, {}
 
@@ -191,10 +192,10 @@ def test_disturbed_executions_stay_in_every_analysis_and_are_told(tmp_path):
     line = "b: 3 of 10 executions were disturbed (busy 3; a 2, b 1); they are in the samples"
     report = analyse(selection, confidence=0.95, metrics=[])
     assert [a.n_executions for a in report.analyses] == [5, 5]
-    assert any(warning.startswith(line) for warning in report.warnings)
+    assert any(warning.startswith(line) for warning in said(report.warnings))
     assert analyse_document(report)["disturbed"][0]["disturbed"] == 3
     comparison = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
-    assert any(warning.startswith(line) for warning in comparison.warnings)
+    assert any(warning.startswith(line) for warning in said(comparison.warnings))
     assert compare_document(comparison)["disturbed"][0]["systems"] == {"a": 2, "b": 1}
 
 
@@ -207,7 +208,7 @@ def test_disturbed_executions_that_failed_are_not_said_to_be_in_the_samples(tmp_
     rows += [execution(config, tmp_path, "a", "b", 3, measurements=value, **noise)]
     rows += [execution(config, tmp_path, "a", "b", k, **noise, **crash) for k in (4, 5)]
     write(config, tmp_path, rows)
-    warnings = selected(config, tmp_path).warnings
+    warnings = said(selected(config, tmp_path).warnings)
     line = "b: 3 of 5 executions were disturbed (busy 3; a 3); 2 of them failed, the others are in the samples"
     assert any(warning.startswith(line) for warning in warnings)
     assert whereabouts(summary(rows[3:], ())) == "they failed, so none is in the samples"

@@ -13,6 +13,7 @@ from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, ConfigError, UsageError
 from layoutrand.execute.experiment import current_experiment
+from warningkit import said
 
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 
@@ -76,15 +77,15 @@ def test_what_the_experiment_is_called_changes_with_other_orders_only(run, rando
     assert current_experiment(config_of(run=run)).randomise == randomise
 
 
-@pytest.mark.parametrize(("order", "said"), [("blocks", False), ("random", False), ("sequential", True)])
-def test_a_comparison_says_that_a_sequential_order_confounds_systems_with_drift(tmp_path, order, said):
+@pytest.mark.parametrize(("order", "is_told"), [("blocks", False), ("random", False), ("sequential", True)])
+def test_a_comparison_says_that_a_sequential_order_confounds_systems_with_drift(tmp_path, order, is_told):
     config = config_of(order)
     rows = [row for system in "ab" for row in measured(config, tmp_path, system, "b", {1: [[1.0]], 2: [[1.1]]})]
     write(config, tmp_path, rows)
     result = compare(selected(config, tmp_path), "a", "b", confidence=0.95, threshold=0.01, metric=None)
-    assert any("looks like a difference between systems" in warning for warning in result.warnings) == said
+    assert any("looks like a difference between systems" in warning for warning in said(result.warnings)) == is_told
     alone = selected(config, tmp_path, systems=["a"])
-    assert not any("looks like a difference between systems" in warning for warning in alone.warnings)
+    assert not any("looks like a difference between systems" in warning for warning in said(alone.warnings))
 
 
 def test_an_unknown_order_is_an_error():

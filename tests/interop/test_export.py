@@ -18,6 +18,7 @@ from layoutrand.interop.formats import parse
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.importing import ImportQuestion, import_selection
 from layoutrand.model import BuildFailure, Measurement
+from warningkit import said
 
 CONFIG = make_config(
     '[[benchmarks]]\nname = "fib"\ncommand = ["{artefact}"]\n'
@@ -93,9 +94,9 @@ def test_each_binary_is_one_line_for_benchstat(selection):
     ]  # fmt: skip
     assert of_a[3].startswith("Benchmark_2sort 1 ")
     assert len(of_a) == 6
-    assert "no place for stock" in " ".join(result.warnings)
-    assert "1 are not in it" in " ".join(result.warnings)
-    assert "1 binaries not built" in " ".join(result.warnings)
+    assert "no place for stock" in " ".join(said(result.warnings))
+    assert "1 are not in it" in " ".join(said(result.warnings))
+    assert "1 binaries not built" in " ".join(said(result.warnings))
 
 
 def test_benchstat_is_told_where_more_is_better(selection):

@@ -13,6 +13,7 @@ from layoutrand.analysis.documents import analyse_document, compare_document
 from layoutrand.errors import AnalysisError, UsageError
 from layoutrand.interop.import_spec import Wanted, layout_of, parse_import
 from layoutrand.interop.importing import ImportQuestion, import_selection
+from warningkit import said
 
 
 def load(*files, **changes):
@@ -152,7 +153,7 @@ def test_the_same_file_twice_is_an_error_and_the_same_numbers_are_warned_of():
     put("b.json", hyperfine(1.25))
     with pytest.raises(UsageError, match="imported twice"):
         load("g:1=a.json", "g:2=a.json")
-    assert "is one a copy" in " ".join(load("g:1=a.json", "g:2=b.json").warnings)
+    assert "is one a copy" in " ".join(said(load("g:1=a.json", "g:2=b.json").warnings))
 
 
 def test_names_in_a_file_can_be_systems():
@@ -196,7 +197,7 @@ def test_warm_up_is_left_out():
     })  # fmt: skip
     selection = load("p.json")
     assert selection.samples[0].binaries == (("unnamed", ((1.0, 2.0, 3.0),)),)
-    assert "1 execution(s) hold nothing but warm-up" in selection.warnings[0]
+    assert "1 execution(s) hold nothing but warm-up" in said(selection.warnings)[0]
     assert load("p.json", warmup=2).samples[0].binaries == (("unnamed", ((2.0, 3.0),)),)
     with pytest.raises(AnalysisError, match="nothing but warm-up"):
         analyse(load("p.json", warmup=4), confidence=0.95, metrics=[])
@@ -245,7 +246,7 @@ def test_failed_executions_are_failures_of_the_selection():
     assert (failure.system, failure.benchmark, failure.layout) == ("g", "505.mcf_r", 2)
     report = analyse(selection, confidence=0.95, metrics=[])
     (analysis,) = report.analyses
-    assert "1 execution(s) failed and are not in the sample; seeds without any: 2" in analysis.warnings
+    assert "1 execution(s) failed and are not in the sample; seeds without any: 2" in said(analysis.warnings)
     with pytest.raises(AnalysisError, match=r"SPEC status CE .compile error. .2.rsf.$"):
         analyse(load("2.rsf"), confidence=0.95, metrics=[])
 

@@ -29,6 +29,7 @@ from layoutrand.report.html import render
 from layoutrand.report.whole_page import report
 from layoutrand.text.quantities import quantity
 from reportkit import HOSTILE, SVG, contexts, noise, page_of, recorded, table_of
+from warningkit import Sentence
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
@@ -151,7 +152,7 @@ def test_hostile_names_are_shown_and_nothing_else(tmp_path):
         ),
         failures=(dataclasses.replace(selection.executions[0], status="exit", reason=HOSTILE, log=HOSTILE),),
         build_failures=(BuildFailure("a", HOSTILE, 9, HOSTILE, None),),
-        warnings=(HOSTILE,),
+        warnings=(Sentence(HOSTILE),),
     )
     facts = {"cpu_model": HOSTILE, HOSTILE: None}
     config = {

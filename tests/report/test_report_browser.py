@@ -17,6 +17,7 @@ from layoutrand.model import BuildFailure
 from layoutrand.report.html import render
 from layoutrand.report.whole_page import report
 from reportkit import HOSTILE, contexts, recorded
+from warningkit import Sentence
 
 WIDTHS = (360, 768, 1280)  # a phone, a tablet, a desk
 LAYOUTS = (*range(1, 5), "stock", "identity")
@@ -120,7 +121,7 @@ def awkward(tmp_path_factory):
         selection,
         failures=(failed,) * 3,
         build_failures=(BuildFailure(systems[0], "prog", 9, "x" * 400, None),),
-        warnings=("y" * 300, HOSTILE),
+        warnings=(Sentence("y" * 300), Sentence(HOSTILE)),
         samples=tuple(dataclasses.replace(s, benchmark=s.benchmark + HOSTILE) for s in selection.samples),
         executions=tuple(dataclasses.replace(e, benchmark=e.benchmark + HOSTILE) for e in selection.executions),
     )

@@ -7,6 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from layoutrand.analysis.analysis_warnings import (
+    ControlSpread,
+    FailedBuilds,
+    FailedExecutions,
+    FewOfControl,
+    NoShift,
+    NothingExecuted,
+    UnboundedShift,
+)
 from layoutrand.analysis.blocking import Freed, SampleNodes, freed, sample_nodes
 from layoutrand.analysis.findings import Findings, findings
 from layoutrand.analysis.node_table import NodeTable, node_table
@@ -16,7 +25,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts
 from layoutrand.model import BinaryName, LayoutName
 from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components, with_lost
-from layoutrand.warning import sentences_of
+from layoutrand.warning import AnyWarning, sentences_of
 
 LEVELS: Final = ("binary", "execution", "iteration")
 
@@ -61,7 +70,7 @@ class Control:
     sd: float | None
     percentile: float
     shift: Interval | None
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,7 @@ class Analysis:
     layout: LayoutSpread | None
     stock: Control | None
     identity: Control | None
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
     findings: Findings | None = None
     nodes: SampleNodes | None = None
     node_level: LevelVariance | None = None
@@ -104,7 +113,7 @@ class AnalysisReport:
     analyses: tuple[Analysis, ...]
     selection: Selection
     confidence: float
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
     nodes: NodeTable | None = None
 
     @property
@@ -122,13 +131,14 @@ def analyse(selection: Selection, *, confidence: float, metrics: Sequence[str]) 
     with_binaries = [sample for sample in chosen if sample.binaries]
     warnings = selection.warnings_for(sample.instrument for sample in chosen)
     warnings += [
-        f"{sample.system}, {sample.benchmark}: no seed was executed successfully, so there is nothing to analyse; "
-        "the failures say why"
+        NothingExecuted(sample.system, sample.benchmark)
         for sample in chosen
         if not sample.binaries and sample.is_primary
     ]
     if not with_binaries:
-        raise AnalysisError("\n".join(["no seed was executed successfully", *warnings, *_failure_lines(selection)]))
+        raise AnalysisError(
+            "\n".join(["no seed was executed successfully", *sentences_of(warnings), *_failure_lines(selection)])
+        )
     nodes = node_table(selection, confidence)
     return AnalysisReport(
         analyses=tuple(_analyse(sample, selection, confidence) for sample in with_binaries),
@@ -181,8 +191,8 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
     constant = counts(sample.instrument) and min(means) == max(means)
     unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
     found = findings(own, data, names, interval, _started(sample, selection))
-    warnings = [
-        *([] if constant else sentences_of(unsure)),
+    warnings: list[AnyWarning] = [
+        *([] if constant else unsure),
         *missing(sample, selection),
         *own.warnings,
         *found.warnings,
@@ -255,49 +265,37 @@ def _control(sample: Freed, name: LayoutName, data: Any, means: list[float], con
     mean = math.fsum(own) / len(own)
     variance = _variance(own) if sample.has_noise(name) else None
     below = sum(value < mean for value in means) + sum(value == mean for value in means) / 2
-    warnings: list[str] = []
+    warnings: list[AnyWarning] = []
     shift = None
     if len(own) < 2 or len(means) < 2:
-        warnings.append(
-            f"{name} has {len(own)} execution(s) beside {len(means)} binaries; "
-            "2 of each at least are needed for an interval of the shift"
-        )
+        warnings.append(FewOfControl(name, len(own), len(means)))
     elif not sample.has_noise(name):
-        warnings.append(
-            f"{name} was executed once or hardly more on each node, so its own noise cannot be told from the nodes; "
-            "more rounds on fewer nodes, or both stock and identity, would show it"
-        )
+        warnings.append(ControlSpread(name))
     else:
         charged = with_lost(own, sample.control_lost.get(name, 0))
         try:
             shift = ratio_interval(charged, sample.charged(data), confidence=confidence, method="fieller-welch")
         except AnalysisError as error:
-            warnings.append(f"no shift against {name}: {error}")
+            warnings.append(NoShift(name, str(error)))
     if shift is not None and not math.isfinite(shift.half_width):
-        warnings.append(
-            f"the shift against {name} has no bounds; more executions of {name} and more seeds would give it some"
-        )
+        warnings.append(UnboundedShift(name))
     return Control(
         n_executions=len(own), mean=mean, sd=None if variance is None else math.sqrt(variance),
         percentile=100 * below / len(means), shift=shift, warnings=tuple(warnings),
     )  # fmt: skip
 
 
-def missing(sample: Sample, selection: Selection) -> list[str]:
+def missing(sample: Sample, selection: Selection) -> list[AnyWarning]:
     """Warnings about seeds that should be in the sample and are not: their absence may bias it."""
     of_sample = (sample.system, sample.benchmark, sample.instrument)
     lost = [e for e in selection.failures if (e.system, e.benchmark, e.instrument) == of_sample]
     seeds = sorted({e.layout for e in lost if isinstance(e.layout, int)} - {seed for seed, _ in sample.binaries})
-    warnings = []
+    warnings: list[AnyWarning] = []
     if lost:
-        warnings.append(
-            f"{len(lost)} execution(s) failed and are not in the sample"
-            + (f"; seeds without any: {', '.join(map(str, seeds))}" if seeds else "")
-            + ("" if selection.sources else "; `layoutrand run --retry-failed` executes them again")
-        )
+        warnings.append(FailedExecutions(len(lost), tuple(seeds), is_ours=not selection.sources))
     unbuilt = sorted({f.layout for f in selection.build_failures if f.system == sample.system}, key=str)
     if unbuilt:
-        warnings.append(f"no binary of {', '.join(map(str, unbuilt))}: their build failed, so the sample lacks them")
+        warnings.append(FailedBuilds(tuple(unbuilt)))
     return warnings
 
 

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from layoutrand.analysis.node_warnings import AloneOnNode, InseparableNodes
 from layoutrand.analysis.selection import Executions, Sample
-from layoutrand.config.seeds import format_seeds
 from layoutrand.errors import AnalysisError
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
 from layoutrand.stats import BlockEffects, Unblocked, adjust, block_effects, with_lost, without_blocks
+from layoutrand.warning import AnyWarning
 
 HOME: Final = "home"
 """What the machine is called that layoutrand was started on, beside nodes that have names."""
@@ -25,15 +26,6 @@ _LAYOUTS: Final = "layouts"
 
 _ROUNDING: Final = 1e-12
 """Of a factor that is 1 but for logarithm and exponential."""
-
-APART: Final = (
-    "the two systems were executed on different nodes, so a difference between systems cannot be told from one between "
-    "nodes, and there is no ratio; execute both on the same nodes (`layoutrand run` without --system does)"
-)
-_INSEPARABLE: Final = (
-    "nodes cannot be told from layouts: too few binaries share a node, and no control was executed on all of them, so "
-    "what nodes add is part of what layouts are said to add; execute stock as a control, more seeds, or fewer nodes"
-)
 
 
 @dataclass(frozen=True)
@@ -53,7 +45,7 @@ class Freed:
     control_degrees: Mapping[LayoutName, int] = field(default_factory=dict)
     control_lost: Mapping[LayoutName, int] = field(default_factory=dict)
     noise: float = 1.0
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[AnyWarning, ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -147,18 +139,6 @@ def apart(old: Sample, new: Sample) -> list[BinaryName]:
     return [name for name in both if sorted(old.nodes.get(name, ())) != sorted(new.nodes.get(name, ()))]
 
 
-def left_out_of_pairs(names: Sequence[BinaryName]) -> list[str]:
-    """What is said of them."""
-    if not names:
-        return []
-    seeds = [name for name in names if isinstance(name, int)]
-    listed = format_seeds(seeds) if 1 < len(seeds) == len(names) else ", ".join(map(str, names))
-    return [
-        f"paired by seed without {listed}: the two systems' executions of these were made on different nodes (one was "
-        "lost or repeated elsewhere), so their ratio would be partly that of the nodes"
-    ]
-
-
 def without(sample: Sample, names: Sequence[BinaryName]) -> Sample:
     """The sample without these binaries."""
     return replace(sample, binaries=tuple(each for each in sample.binaries if each[0] not in names))
@@ -215,7 +195,7 @@ def _freed(
         return tuple(tuple(x + by for x in run) for run, by in zip(executions, own, strict=True))
 
     if found.method == "none":
-        return Freed(sample, sample, method="none", warnings=(_INSEPARABLE,))
+        return Freed(sample, sample, method="none", warnings=(InseparableNodes(),))
     new = replace(
         sample, binaries=tuple((name, moved(name, own, is_control=False)) for name, own in sample.binaries),
         controls={name: moved(name, own, is_control=True) for name, own in sample.controls.items()},
@@ -228,13 +208,10 @@ def _freed(
     )  # fmt: skip
 
 
-def _alone(sample: Sample) -> tuple[str, ...]:
+def _alone(sample: Sample) -> tuple[AnyWarning, ...]:
     """Binaries that were the only ones on their node, so that nothing tells the one from the other."""
     on: dict[str, list[BinaryName]] = {}
     for name, _ in sample.binaries:
         on.setdefault(_called(sample.nodes[name][0] if name in sample.nodes else ""), []).append(name)
-    single = {names[0]: node for node, names in on.items() if len(names) == 1}
-    if not single:
-        return ()
-    listed = ", ".join(f"{name} ({node})" for name, node in single.items())
-    return (f"alone on a node, so that nothing tells layout from node there: {listed}; only their mean counts",)
+    single = tuple((names[0], node) for node, names in on.items() if len(names) == 1)
+    return (AloneOnNode(single),) if single else ()

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from layoutrand.analysis.analyse import choose_metrics, measurements, missing
-from layoutrand.analysis.blocking import APART, Freed, apart, freed_together, left_out_of_pairs, without
+from layoutrand.analysis.analysis_warnings import (
+    APART,
+    BenchmarksTakenForIndependent,
+    MixedDirections,
+    MixedMetrics,
+    NoRatio,
+    PairedWithout,
+)
+from layoutrand.analysis.blocking import Freed, apart, freed_together, without
 from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.selection import Executions, Sample, Selection, Source
@@ -31,13 +39,9 @@ from layoutrand.stats import (
     single_binary_ratios,
     suite_ratio,
 )
-from layoutrand.warning import sentences_of
+from layoutrand.warning import AnyWarning, sentences_of
 
 UNDECIDED: Final = "undecided"
-INDEPENDENT: Final = (
-    "the suite's interval takes the benchmarks for independent, although one binary serves them all; "
-    "execute all benchmarks of a system with the same seeds to do without that"
-)
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 Counted = Literal["binaries", "executions"]
 
@@ -73,7 +77,7 @@ class BenchmarkRatio:
     n_pairs: int
     correlation: float | None
     variance_reduction: float | None
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
     better: Better = "less"
     one_layout: tuple[bool, bool] = (False, False)
     n_executions: tuple[int, int] = (0, 0)
@@ -123,7 +127,7 @@ class Comparison:
     only_candidate: tuple[str, ...]
     failures: tuple[Execution, ...]
     build_failures: tuple[BuildFailure, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
     disturbed: tuple[Disturbed, ...] = ()
     sources: tuple[Source, ...] = ()
     evidence: Evidence | None = None
@@ -237,17 +241,18 @@ def _pair(old: Sample, new: Sample) -> _Pair:
 
 def _ratio(pair: _Pair, selection: Selection, confidence: float, threshold: float) -> BenchmarkRatio:
     baseline, candidate = pair.samples
-    warnings = [*missing(baseline, selection), *missing(candidate, selection)]
-    warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *left_out_of_pairs(pair.apart)]
+    warnings: list[AnyWarning] = [*missing(baseline, selection), *missing(candidate, selection)]
+    warnings += [*pair.free[0].warnings, *pair.free[1].warnings]
+    warnings += [PairedWithout(pair.apart)] if pair.apart else []
     old, new = pair.data(0), pair.data(1)
     ratio: Interval | None = None
     verdict: Verdict = UNDECIDED
     try:
         ratio = _unpaired(pair, confidence)
         verdict = decide(ratio, threshold, better=baseline.better)
-        warnings += sentences_of(_of_what_is_counted(ratio.warnings, baseline, candidate))
+        warnings += _of_what_is_counted(ratio.warnings, baseline, candidate)
     except AnalysisError as error:
-        warnings.append(f"no ratio: {error}")
+        warnings.append(NoRatio(str(error)))
     paired, seeds = _by_seed(pair.matched, confidence)
     won = _by_seed((without(baseline, pair.apart), without(candidate, pair.apart)), confidence)[0]
     fewest = min(len(baseline.binaries), len(candidate.binaries))
@@ -303,26 +308,24 @@ def _paired(old: Sequence[Executions], new: Sequence[Executions], confidence: fl
         return None
 
 
-def _suite(several: Sequence[_Pair], confidence: float, threshold: float) -> tuple[SuiteRatio | None, list[str]]:
+def _suite(several: Sequence[_Pair], confidence: float, threshold: float) -> tuple[SuiteRatio | None, list[AnyWarning]]:
     """The geometric mean over benchmarks, and why there is none."""
     pairs, matched = [each.samples for each in several], [each.matched for each in several]
     metrics = {old.metric for old, _ in pairs}
     if len(metrics) > 1:
-        listed = ", ".join(sorted(metrics))
-        reason = f"no ratio for the suite: its benchmarks are measured in different metrics ({listed})"
-        return None, [f"{reason}; --metric chooses one"]
+        return None, [MixedMetrics(tuple(sorted(metrics)))]
     directions = {old.better for old, _ in pairs}
     if len(directions) > 1:
         (metric,) = metrics
-        return None, [f"no ratio for the suite: of {metric} less is better in some of its benchmarks, more in others"]
+        return None, [MixedDirections(metric)]
     if not all(each.comparable for each in several):
-        return None, [f"no ratio for the suite: {APART}"]
+        return None, [NoRatio(APART, is_of_suite=True)]
     baselines = {" ".join(_name(each.samples[0])): each.data(0) for each in several}
     candidates = {" ".join(_name(each.samples[1])): each.data(1) for each in several}
     try:
         ratio = suite_ratio(baselines, candidates, confidence=confidence)
     except AnalysisError as error:
-        return None, [f"no ratio for the suite: {error}"]
+        return None, [NoRatio(str(error), is_of_suite=True)]
     # All benchmarks of a seed are executed from one binary, so their ratios rise and fall together. Where seeds are
     # shared the mean over benchmarks is therefore taken seed by seed: an interval that took the benchmarks for
     # independent would be too narrow. Both systems of a seed are executed on one node, so these ratios are taken as
@@ -338,10 +341,9 @@ def _suite(several: Sequence[_Pair], confidence: float, threshold: float) -> tup
         bootstrap=bootstrap(matched if paired else pairs, confidence) if len(pairs) > 1 else None,
         distributions=distributions(baselines, candidates) if len(pairs) > 1 else None, unit=pairs[0][0].unit,
     )  # fmt: skip
-    warnings = []
     if paired is None and shared is None and len(pairs) > 1:
-        warnings.append(INDEPENDENT)
-    return suite, warnings
+        return suite, [BenchmarksTakenForIndependent()]
+    return suite, []
 
 
 def _nothing_common(
@@ -355,7 +357,7 @@ def _nothing_common(
         f"{baseline} and {candidate} have no benchmark in common with successful executions of seeds.",
         f"{baseline} has {listed(old)}; {candidate} has {listed(new)}."
         + ("" if selection.sources else " Execute both with `layoutrand run`."),
-        *selection.warnings,
+        *sentences_of(selection.warnings),
     ]
     if selection.failures:
         first = selection.failures[0]

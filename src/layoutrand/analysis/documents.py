@@ -86,7 +86,7 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
         "failures": [failure_json(execution) for execution in report.selection.failures],
         "disturbed": [disturbed_json(row) for row in report.disturbed],
         "build_failures": [build_failure_json(failure) for failure in report.selection.build_failures],
-        "warnings": list(report.warnings),
+        "warnings": sentences_of(report.warnings),
     }
 
 
@@ -111,7 +111,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
         "failures": [failure_json(execution) for execution in comparison.failures],
         "disturbed": [disturbed_json(row) for row in comparison.disturbed],
         "build_failures": [build_failure_json(failure) for failure in comparison.build_failures],
-        "warnings": list(comparison.warnings),
+        "warnings": sentences_of(comparison.warnings),
     }  # fmt: skip
 
 
@@ -184,7 +184,7 @@ def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
             "verdict": pair.paired_verdict,
         },
         **_sureness_json(pair),
-        "warnings": list(pair.warnings),
+        "warnings": sentences_of(pair.warnings),
     }  # fmt: skip
 
 
@@ -228,7 +228,7 @@ def _analysis_json(analysis: Analysis) -> dict[str, Any]:
         "layout": None if analysis.layout is None else vars(analysis.layout),
         "stock": _control_json(analysis.stock), "identity": _control_json(analysis.identity),
         **_findings_json(analysis.findings), "nodes": sample_nodes_json(analysis.nodes),
-        "warnings": list(analysis.warnings),
+        "warnings": sentences_of(analysis.warnings),
     }  # fmt: skip
 
 
@@ -278,5 +278,5 @@ def _control_json(control: Control | None) -> dict[str, Any] | None:
         "n_executions": control.n_executions, "mean": control.mean, "sd": control.sd,
         "percentile": control.percentile,
         "shift": None if shift is None else {"ratio": shift.centre, **interval_json(shift)},
-        "warnings": list(control.warnings),
+        "warnings": sentences_of(control.warnings),
     }  # fmt: skip

@@ -7,9 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from layoutrand.analysis.analysis_warnings import LeftOutExecutions
 from layoutrand.analysis.selection import ROUND, Selection
 from layoutrand.config.seeds import format_seeds
 from layoutrand.model import BinaryName
+from layoutrand.warning import sentences_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Evidence:
     """
 
     systems: tuple[SystemEvidence, ...]
-    left_out: tuple[str, ...]
+    left_out: tuple[LeftOutExecutions, ...]
     project: str | None
     host: str | None
     policy: dict[str, Any] | None
@@ -152,7 +154,7 @@ def sentences(of: Evidence) -> list[str]:
 
 def left_out_words(of: Evidence) -> str:
     """What was left out, for a place that says so already."""
-    return "; ".join(line.replace("left out ", "", 1) for line in of.left_out) or "nothing"
+    return "; ".join(each.briefly() for each in of.left_out) or "nothing"
 
 
 def _words(randomise: Any) -> str:
@@ -176,5 +178,5 @@ def evidence_json(of: Evidence) -> dict[str, Any]:
             }
             for row in of.systems
         ],
-        "left_out": list(of.left_out), "nodes": list(of.nodes),
+        "left_out": sentences_of(of.left_out), "nodes": list(of.nodes),
     }  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from layoutrand.analysis.analysis_warnings import MachineDrifted, NoisyStock, NoNoise, UntestedLayout
 from layoutrand.analysis.blocking import Freed
 from layoutrand.analysis.selection import Sample
 from layoutrand.errors import AnalysisError
@@ -33,29 +34,13 @@ from layoutrand.stats import (
     with_lost,
 )
 from layoutrand.stats.levels import Nested
-from layoutrand.warning import sentences_of
+from layoutrand.warning import AnyWarning
 
 HALF_WIDTH: Final = 0.01
 """The precision of a mean that the binaries still needed are given for."""
 
 LEVEL: Final = 0.05
 """Of the tests for whether layout matters and for more than one peak."""
-
-_NO_NOISE: Final = (
-    "each binary was executed once and there are no repeated executions of stock, so layout cannot be told from the "
-    "noise of executions; set run.executions = 2, or execute stock as a control"
-)
-
-_DRIFTED: Final = (
-    "binaries executed one after the other measured alike, which layouts cannot do: the machine drifted, and what "
-    "layout is said to add may be partly that; compare with the executions of stock, or measure again on a quieter "
-    "machine, or with more run.executions (each is a pass of its own over all binaries, so that drift counts as noise)"
-)
-
-_NOISY_STOCK: Final = (
-    "the executions of stock vary more than the layouts do, by more than chance explains: the noise was not the same "
-    "for both, or has outliers, so what layout adds cannot be told from it and is given without interval"
-)
 
 DRIFT_LEVEL: Final = 0.01
 _ORDERS: Final = 2_000
@@ -157,7 +142,7 @@ class Findings:
     shape: Shape
     one_binary: OneBinary | None
     needed: Needed
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
     drift: Drift | None = None
 
 
@@ -177,7 +162,7 @@ def findings(
         layout_sd = relative_sds[0]
     drift = _drift(own, means, started)
     if drift is not None and drift.is_found:
-        warnings.append(_DRIFTED)
+        warnings.append(MachineDrifted())
     return Findings(
         relative_sds=relative_sds, layout_sd=layout_sd, correlation=correlation, test=test, shape=_shape(sample, means),
         one_binary=None if sample.one_layout else _one_binary(means, mean.centre),
@@ -187,7 +172,7 @@ def findings(
 
 def _layout(
     own: Freed, data: Any, names: tuple[str, ...], means: Sequence[float], confidence: float
-) -> tuple[Interval | None, LayoutTest | None, Interval | None, list[str]]:
+) -> tuple[Interval | None, LayoutTest | None, Interval | None, list[AnyWarning]]:
     """Intraclass correlation, test, interval of the layouts' standard deviation, and warnings."""
     sample = own.sample
     if sample.one_layout or len(means) < 2 or min(means) == max(means):
@@ -202,19 +187,19 @@ def _layout(
                 method="f" if _is_balanced(data) and len(names) == 2 else "bootstrap",
             )
         except AnalysisError as error:
-            return None, None, None, [f"whether layout matters cannot be tested: {error}"]
-        return share, LayoutTest(found.p_value, _finite(found.statistic), method), None, sentences_of(share.warnings)
+            return None, None, None, [UntestedLayout(str(error))]
+        return share, LayoutTest(found.p_value, _finite(found.statistic), method), None, list(share.warnings)
     stock = _noise(own)
     try:
         effect = layout_effect(stock, own.charged(means), confidence=confidence) if stock is not None else None
     except AnalysisError as error:
-        return None, None, None, [f"whether layout matters cannot be tested: {error}"]
+        return None, None, None, [UntestedLayout(str(error))]
     if effect is None:
         # A simulator's counts have hardly any noise, and it is executed once per binary whatever run.executions says.
-        return None, None, None, [] if sample.instrument in simulated() else [_NO_NOISE]
+        return None, None, None, [] if sample.instrument in simulated() else [NoNoise()]
     test = LayoutTest(effect.p_value, None, "stock")
     if effect.layout_sd_interval.high == 0:
-        return None, test, None, [_NOISY_STOCK]
+        return None, test, None, [NoisyStock()]
     return effect.correlation, test, effect.layout_sd_interval, []
 
 

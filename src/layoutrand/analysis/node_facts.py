@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from layoutrand.analysis.blocking import HOME
+from layoutrand.analysis.node_warnings import ChangedNodes, Groups, UnlikeNodes, UnlikePaths, UnlikeProcessors
 from layoutrand.model import Execution, Node
+from layoutrand.warning import AnyWarning
 
 _FACTS: Final = (
     "cpu_model", "cpus", "machine", "kernel", "governor", "turbo", "frequency_driver", "smt", "transparent_hugepages",
@@ -29,7 +31,13 @@ NOT_KNOWN: Final = "not known"
 
 def facts_of(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, dict[str, str]]:
     """Of each of these nodes its facts in words; of one whose facts have changed all of them, in order."""
-    found: dict[str, dict[str, str]] = {}
+    found = _values_of(nodes, names)
+    return {name: {key: _shown(values) for key, values in own.items()} for name, own in found.items()}
+
+
+def _values_of(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Of each of these nodes what each fact was, in order: several values where it changed, none where not recorded."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
     memory = [
         facts["memory_bytes"] for facts in (n.facts for n in nodes if n.name in names) if facts.get("memory_bytes")
     ]
@@ -38,11 +46,12 @@ def facts_of(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, dict[str,
         own = [node.facts for node in nodes if node.name == name]
         if alike:
             own = [{**facts, "memory_bytes": max(memory)} for facts in own]
-        found[name] = {
-            key: "; then ".join(dict.fromkeys(_said(key, facts.get(key)) for facts in own)) or NOT_KNOWN
-            for key in _FACTS
-        }
+        found[name] = {key: tuple(dict.fromkeys(_said(key, facts.get(key)) for facts in own)) for key in _FACTS}
     return found
+
+
+def _shown(values: Sequence[str]) -> str:
+    return "; then ".join(values) or NOT_KNOWN
 
 
 def differing(facts: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -50,65 +59,42 @@ def differing(facts: Mapping[str, Mapping[str, str]]) -> list[str]:
     return [key for key in _FACTS if len({own[key] for own in facts.values()} - {NOT_KNOWN}) > 1]
 
 
-def warnings(nodes: Sequence[Node], executions: Sequence[Execution]) -> list[str]:
+def warnings(nodes: Sequence[Node], executions: Sequence[Execution]) -> list[AnyWarning]:
     """About unlike processors, settings that differ, facts that changed, and paths of different lengths."""
     used = sorted({execution.node or HOME for execution in executions})
-    facts = facts_of(nodes, used)
-    said = []
-    processors = _groups({name: ", ".join(own[key] for key in _PROCESSOR) for name, own in facts.items()})
+    facts = _values_of(nodes, used)
+    found: list[AnyWarning] = []
+    processors = _groups({name: [own[key] for key in _PROCESSOR] for name, own in facts.items()})
     if len(processors) > 1:
-        said.append(
-            f"unlike processors are analysed together, as cluster.measure.unlike_cpus has it: {_listed(processors)}; "
-            "what one layout does on one of them it may not do on another, so the numbers are those of this mix"
-        )
-    for key, name in _SETTINGS.items():
-        values = _groups({node: own[key] for node, own in facts.items()})
+        found.append(UnlikeProcessors(processors))
+    for key, setting in _SETTINGS.items():
+        values = _groups({node: [own[key]] for node, own in facts.items()})
         if len(values) > 1:
-            said.append(
-                f"nodes differ in {name}: {_listed(values)}; what that adds is part of the nodes' effects and taken "
-                "out with them, but not what it does to some layouts alone"
-            )
-    changed = [
-        f"{name} ({', '.join(key for key in _SETTINGS if '; then ' in own[key])})"
-        for name, own in facts.items()
-        if any("; then " in own[key] for key in _SETTINGS)
-    ]
-    if changed:
-        said.append(f"changed while the experiment ran: {', '.join(changed)}; a node is taken for the same throughout")
-    return [*said, *_paths(executions)]
+            found.append(UnlikeNodes(setting, values))
+    changes = [(name, tuple(key for key in _SETTINGS if len(own[key]) > 1)) for name, own in facts.items()]
+    if changed := tuple((name, keys) for name, keys in changes if keys):
+        found.append(ChangedNodes(changed))
+    return [*found, *_paths(executions)]
 
 
-def _paths(executions: Sequence[Execution]) -> list[str]:
+def _paths(executions: Sequence[Execution]) -> list[AnyWarning]:
     """Longer paths of the directory that a program runs in move its stack."""
-    lengths: dict[str, str] = {}
+    lengths: dict[str, list[tuple[str, ...]]] = {}
     for execution in executions:
         workplace = execution.conditions.get("workplace")
         if isinstance(workplace, str):
-            own = f"{len(workplace.encode())} bytes"
-            lengths[execution.node or HOME] = own
+            lengths[execution.node or HOME] = [(f"{len(workplace.encode())} bytes",)]
     groups = _groups(lengths)
-    if len(groups) < 2:
-        return []
-    return [
-        f"programs ran under paths of different lengths: {_listed(groups)}; their stacks lie at different addresses on "
-        "these nodes, which counts as what the nodes add; a directory of one path on all nodes avoids that"
-    ]
+    return [UnlikePaths(groups)] if len(groups) > 1 else []
 
 
-def _groups(values: Mapping[str, str]) -> dict[str, list[str]]:
-    """Value -> the nodes that have it; without those of which it is not known."""
+def _groups(values: Mapping[str, Sequence[Sequence[str]]]) -> Groups:
+    """Facts in words -> the nodes that have these; without those of which one is not known."""
     found: dict[str, list[str]] = {}
-    for name, value in values.items():
-        if NOT_KNOWN not in value:
-            found.setdefault(value, []).append(name)
-    return found
-
-
-def _listed(groups: Mapping[str, Sequence[str]]) -> str:
-    return "; ".join(
-        f"{value} ({', '.join(names[:4])}{f' and {len(names) - 4} more' if len(names) > 4 else ''})"
-        for value, names in groups.items()
-    )
+    for name, facts in values.items():
+        if all(fact and NOT_KNOWN not in fact for fact in facts):
+            found.setdefault(", ".join(map(_shown, facts)), []).append(name)
+    return tuple((value, tuple(names)) for value, names in found.items())
 
 
 def _said(key: str, value: Any) -> str:

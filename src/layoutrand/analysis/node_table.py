@@ -12,19 +12,16 @@ import numpy as np
 
 from layoutrand.analysis.blocking import HOME
 from layoutrand.analysis.node_facts import differing, facts_of, warnings
+from layoutrand.analysis.node_warnings import OneRoundEach
 from layoutrand.analysis.selection import Sample, Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
 from layoutrand.model import Execution
 from layoutrand.stats import BlockEffects, Interval, adjust, block_effects
 from layoutrand.stats.block_fit import levelled, numbered
+from layoutrand.warning import AnyWarning
 
 _LAYOUTS: Final = "layouts"
-
-_ONE_ROUND: Final = (
-    "hardly any node executed more than one round, so what disturbed it in that round cannot be told from the node; "
-    "more seeds, or fewer nodes, would"
-)
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ class NodeTable:
     counted: str
     confidence: float
     is_speed: bool
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
 
 
 @dataclass(frozen=True)
@@ -93,9 +90,9 @@ def node_table(selection: Selection, confidence: float, systems: Collection[str]
     values = _values([e for e in executions if e.status == "ok"], samples)
     found, counted = _effects(values, confidence)
     facts = facts_of(selection.nodes, names)
-    said = list(warnings(selection.nodes, executions))
+    said = warnings(selection.nodes, executions)
     if found is not None and counted == "executions":
-        said.append(_ONE_ROUND)
+        said.append(OneRoundEach())
     holm = adjust(found.p_values) if found is not None else ()
     places = {str(name): place for place, name in enumerate(found.blocks)} if found is not None else {}
     rows = []

@@ -14,13 +14,14 @@ from statistics import fmean, variance
 from typing import Any, Final
 
 from layoutrand.analysis.analyse import collapse
+from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfStock
 from layoutrand.analysis.blocking import Freed, freed
 from layoutrand.analysis.selection import Sample, Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, Execution
 from layoutrand.stats import optimal_counts, plan, predict
 from layoutrand.text.quantities import SECONDS
-from layoutrand.warning import sentences_of
+from layoutrand.warning import AnyWarning, sentences_of
 
 HALF_WIDTHS: Final = (0.005, 0.01, 0.02)
 MOST_BINARIES: Final = 100_000
@@ -59,7 +60,7 @@ class BenchmarkPlan:
     counts: Mapping[str, int]
     for_mean: tuple[WidthForecast, ...]
     for_ratio: WidthForecast
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
 
 
 def make_plans(
@@ -106,15 +107,16 @@ def _plan(
     costs = _costs(sample, executions, link_s, levels)
     mean = fmean(value for _, runs in sample.binaries for run in runs for value in run)
     found = plan(data, [costs[level] for level in reversed(levels)], confidence=confidence)
-    components, warnings = found.unbiased, sentences_of(found.warnings)
+    components = found.unbiased
+    warnings: list[AnyWarning] = list(found.warnings)
     if sample.one_layout:
-        warnings.append("it is prebuilt, in one layout: what is counted are its executions, one for each seed of a run")
+        warnings.append(CountsExecutions())
     elif levels == ("binary",) and (noise := _noise_of_stock(own)) is not None:
         # One execution per binary cannot tell layout from noise; stock's executions, which vary by noise alone, can.
         levels = ("binary", "execution")
         costs = _costs(sample, executions, link_s, levels)
         components = (noise, max(0.0, components[0] - noise))
-        warnings = ["the noise of executions is that of stock's, since each binary was executed once"]
+        warnings = [NoiseOfStock()]
     cost_list = [costs[level] for level in reversed(levels)]
     lower = optimal_counts(components, cost_list) if len(levels) > 1 else ()
     shape = _Shape(components, lower, cost_list, mean, confidence)
@@ -213,7 +215,7 @@ def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[
                 **{name: getattr(each, name) for name in ("system", "benchmark", "metric", "n_binaries", "mean")},
                 "levels": list(each.levels), "relative_sds": dict(each.relative_sds), "costs_s": dict(each.costs_s),
                 "counts": dict(each.counts), "predicted": [_forecast(forecast) for forecast in each.for_mean],
-                "ratio": _forecast(each.for_ratio), "warnings": list(each.warnings),
+                "ratio": _forecast(each.for_ratio), "warnings": sentences_of(each.warnings),
             }
             for each in plans
         ],

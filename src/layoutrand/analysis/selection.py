@@ -11,9 +11,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from layoutrand.analysis.analysis_warnings import (
+    EarlierDefinition,
+    ExecutedInSequence,
+    LeftOutExecutions,
+    OtherCaptures,
+    PrebuiltSystems,
+    RebuiltBinaries,
+)
 from layoutrand.config.conditions import mixed_cpus
 from layoutrand.config.config import Benchmark, Config, choose
-from layoutrand.config.disturbance import Disturbed, mixed_settings, summary, whereabouts
+from layoutrand.config.disturbance import Disturbed, summary
+from layoutrand.config.execution_warnings import DisturbedExecutions, MachineWarning, mixed_settings
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
@@ -32,6 +41,7 @@ from layoutrand.model import (
     Node,
 )
 from layoutrand.results.experiments import ResultsStore
+from layoutrand.warning import AnyWarning, sentences_of
 
 Executions = tuple[tuple[float, ...], ...]
 """Measurements of one binary: (execution, iteration), warm-up left out."""
@@ -107,10 +117,8 @@ class Source:
 class Selection:
     """The samples of one experiment, their executions, the failures among these and among builds, what was left out.
 
-    ``sources`` are the files it was imported from; empty for what layoutrand executed itself.  ``left_out`` are those
-    of the warnings that name executions which were recorded but are not in the samples, ``of_host`` those about what
-    the machine did meanwhile.  ``nodes`` are those of a cluster that it was executed on; empty where it was executed
-    here.
+    ``sources`` are the files it was imported from; empty for what layoutrand executed itself.  ``nodes`` are
+    those of a cluster that it was executed on; empty where it was executed here.
     """
 
     experiment: Experiment
@@ -118,16 +126,19 @@ class Selection:
     executions: tuple[Execution, ...]
     failures: tuple[Execution, ...]
     build_failures: tuple[BuildFailure, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
     sources: tuple[Source, ...] = ()
-    left_out: tuple[str, ...] = ()
     nodes: tuple[Node, ...] = ()
-    of_host: tuple[str, ...] = ()
 
-    def warnings_for(self, instruments: Iterable[str]) -> list[str]:
+    @property
+    def left_out(self) -> tuple[LeftOutExecutions, ...]:
+        """Those of the warnings that are about executions which were recorded but are not in the samples."""
+        return tuple(each for each in self.warnings if isinstance(each, LeftOutExecutions))
+
+    def warnings_for(self, instruments: Iterable[str]) -> list[AnyWarning]:
         """The warnings about numbers of these instruments: nothing on the machine disturbs a simulated processor."""
         undisturbed = simulated().issuperset(instruments)
-        return [text for text in self.warnings if not undisturbed or text not in self.of_host]
+        return [each for each in self.warnings if not (undisturbed and isinstance(each, MachineWarning))]
 
     def disturbed(self, instruments: Iterable[str], systems: Collection[str] = ()) -> tuple[Disturbed, ...]:
         """What disturbed numbers of these instruments, of these systems or of all."""
@@ -152,7 +163,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     pools = [(each.hostname, read_now(store.executions(each), config, each.hostname)) for each in merged]
     everything = [execution for _, own in pools for execution in own]
     wanted = [e for e in everything if e.system in systems and e.benchmark in names]
-    warnings: list[str] = []
+    warnings: list[AnyWarning] = []
     current = {system: capture for each in merged for system, capture in store.current_captures(each).items()}
     current = {e.system: e.capture for e in wanted if current.get(e.system) == e.capture}
     kept = _current_captures(that_count(wanted, experiments.slot_key), {**current, **question.captures}, warnings)
@@ -160,13 +171,11 @@ def select(question: Question, store: ResultsStore) -> Selection:
     kept = _current_binaries(kept, warnings)
     if not kept:
         raise _nothing_left(experiment, everything, systems, names, warnings)
-    left_out = tuple(warnings)
     for hostname, own in pools:
         here = {id(execution) for execution in own}
         warnings += all_warmup([execution for execution in kept if id(execution) in here], config, hostname)
     warnings += _confounding(config, systems)
     warnings += _in_one_layout(config, systems)
-    of_host = _of_host(kept, config)
     captures = {execution.system: execution.capture for execution in kept}
     primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
     return Selection(
@@ -175,39 +184,26 @@ def select(question: Question, store: ResultsStore) -> Selection:
         executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
         build_failures=tuple(dict.fromkeys(f for each in merged for f in store.build_failures(each, captures))),
-        warnings=(*warnings, *of_host),
-        left_out=left_out,
-        of_host=tuple(of_host),
+        warnings=(*warnings, *_of_host(kept, config)),
         nodes=tuple(node for each in merged for node in store.nodes(each)),
     )
 
 
-def _in_one_layout(config: Config, systems: list[str]) -> list[str]:
+def _in_one_layout(config: Config, systems: list[str]) -> list[PrebuiltSystems]:
     """What the intervals of prebuilt systems do not cover."""
-    fixed = [name for name in systems if name in config.in_one_layout()]
-    if not fixed:
-        return []
-    return [
-        f"{', '.join(fixed)}: prebuilt, in one layout: intervals cover executions of these files, and say nothing of "
-        "what they would measure in another layout"
-    ]
+    fixed = tuple(name for name in systems if name in config.in_one_layout())
+    return [PrebuiltSystems(fixed)] if fixed else []
 
 
-def _of_host(kept: list[Execution], config: Config) -> list[str]:
+def _of_host(kept: list[Execution], config: Config) -> list[MachineWarning]:
     """What disturbed the executions, which are in the samples all the same unless they failed, and how they differ."""
     real = [execution for execution in kept if execution.instrument not in simulated()]
-    repeat = "" if config.run.disturbance.repeat else "; run.disturbance.repeat executes such executions again"
-    lines = [f"{row.line()}; {whereabouts([row])}{repeat}" for row in summary(kept, simulated())]
-    return [*lines, *mixed_settings(real), *mixed_cpus(real)]
+    disturbed = [DisturbedExecutions(row, config.run.disturbance.repeat > 0) for row in summary(kept, simulated())]
+    return [*disturbed, *mixed_settings(real), *mixed_cpus(real)]
 
 
-def _confounding(config: Config, systems: list[str]) -> list[str]:
-    if config.order() != "sequential" or len(systems) < 2:
-        return []
-    return [
-        'executed system after system (run.order = "sequential"): a drift of the machine looks like a difference '
-        "between systems here"
-    ]
+def _confounding(config: Config, systems: list[str]) -> list[ExecutedInSequence]:
+    return [ExecutedInSequence()] if config.order() == "sequential" and len(systems) > 1 else []
 
 
 def _experiment(question: Question, store: ResultsStore) -> tuple[Experiment, list[Experiment]]:
@@ -264,7 +260,9 @@ def unlike(pools: Sequence[tuple[Experiment, int]]) -> str:
 
 # Clocks of nodes may differ, and a node may end what it was asked for before the source was changed: what the last call
 # was about is recorded, and when an execution began matters only where that call has executed nothing of a system yet.
-def _current_captures(executions: list[Execution], captures: Mapping[str, str], warnings: list[str]) -> list[Execution]:
+def _current_captures(
+    executions: list[Execution], captures: Mapping[str, str], warnings: list[AnyWarning]
+) -> list[Execution]:
     latest = {execution.system: execution.capture for execution in sorted(executions, key=lambda e: e.started_at)}
     wanted = latest | {system: capture for system, capture in captures.items() if system in latest}
     kept = [execution for execution in executions if execution.capture == wanted[execution.system]]
@@ -272,15 +270,12 @@ def _current_captures(executions: list[Execution], captures: Mapping[str, str], 
         left_out = [e for e in executions if e.system == system and e.capture != wanted[system]]
         if left_out:
             n_captures = len({execution.capture for execution in left_out})
-            warnings.append(
-                f"{system}: left out {len(left_out)} executions of {n_captures} other capture(s) (the source, the "
-                f"toolchain, the flags or build.mode were others); capture {wanted[system][:12]} is analysed"
-            )
+            warnings.append(OtherCaptures(len(left_out), system, n_captures, wanted[system]))
     return kept
 
 
 def _current_definitions(
-    executions: list[Execution], definitions: Mapping[tuple[str, str], str], warnings: list[str]
+    executions: list[Execution], definitions: Mapping[tuple[str, str], str], warnings: list[AnyWarning]
 ) -> list[Execution]:
     kept, left_out = [], dict[str, int]()
     for execution in executions:
@@ -289,28 +284,27 @@ def _current_definitions(
             kept.append(execution)
         elif current is not None:
             left_out[execution.benchmark] = left_out.get(execution.benchmark, 0) + 1
-    for benchmark, count in left_out.items():
-        warnings.append(
-            f"{benchmark}: left out {count} executions of an earlier definition (command, inputs or metric)"
-        )
+    warnings += [EarlierDefinition(count, benchmark) for benchmark, count in left_out.items()]
     return kept
 
 
-def _current_binaries(executions: list[Execution], warnings: list[str]) -> list[Execution]:
+def _current_binaries(executions: list[Execution], warnings: list[AnyWarning]) -> list[Execution]:
     """A layout linked anew into other bytes is another binary: only the one executed last counts."""
     latest = {
         (e.system, e.benchmark, e.layout): e.binary_sha256 for e in sorted(executions, key=lambda e: e.started_at)
     }
     kept = [e for e in executions if e.binary_sha256 == latest[e.system, e.benchmark, e.layout]]
     if len(kept) < len(executions):
-        warnings.append(
-            f"left out {len(executions) - len(kept)} executions of binaries that were since built anew and differ"
-        )
+        warnings.append(RebuiltBinaries(len(executions) - len(kept)))
     return kept
 
 
 def _nothing_left(
-    experiment: Experiment, everything: list[Execution], systems: list[str], names: list[str], warnings: list[str]
+    experiment: Experiment,
+    everything: list[Execution],
+    systems: list[str],
+    names: list[str],
+    warnings: list[AnyWarning],
 ) -> AnalysisError:
     counts: dict[tuple[str, str, str], int] = {}
     for execution in everything:
@@ -319,7 +313,7 @@ def _nothing_left(
     lines = [
         f"no results of {', '.join(names)} with {', '.join(systems)} as configured now. {experiment.hostname} has:",
         *(f"  - {n} executions of {b} with system {s}, capture {c}" for (s, b, c), n in sorted(counts.items())),
-        *warnings,
+        *sentences_of(warnings),
         "Execute them with `layoutrand run`.",
     ]
     return AnalysisError("\n".join(lines))

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.analysis.warmup_command import Warmup
+from layoutrand.analysis.warmup_warnings import NoSteadyState, OverruledWarmup, OwnWarmup
 from layoutrand.config.config import Config, parse
 from layoutrand.config.settings import with_chosen_warmup, with_warmup
 from layoutrand.execute.iterations import warmups_of
+from layoutrand.warning import AnyWarning
 
 _ENTRY: Final = "[[warmup]] iterations"
 
@@ -38,7 +40,7 @@ class Chosen:
 
     text: str
     written: tuple[str, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
 
 
 def choose_suggested(text: str, path: str, config: Config, found: Sequence[Warmup], scope: Scope, here: str) -> Chosen:
@@ -49,22 +51,18 @@ def choose_suggested(text: str, path: str, config: Config, found: Sequence[Warmu
     own in the file, so their setting is an entry of ``[[warmup]]`` always.
     """
     numbers = {benchmark.name: benchmark.metric.numbers() for benchmark in config.benchmarks}
-    written, warnings = [], []
+    written: list[str] = []
+    warnings: list[AnyWarning] = []
     set_now: dict[Warmup, str] = {}
     for (benchmark, metric, system), together in _together(found, scope).items():
-        name = benchmark if system is None else f"{benchmark}, {system}"
         counts = [each.suggested for each in together]
         known = [count for count in counts if count is not None]
         if len(known) < len(counts):
-            who = "not every system reaches a" if system is None else "it reaches no"
-            warnings.append(f"{name}: nothing written, because {who} steady state")
+            warnings.append(NoSteadyState(benchmark, system))
             continue
         key, own = next((key, n.warmup is not None) for key, n in numbers[benchmark].items() if n.name == metric)
         if own and not scope.is_everywhere:
-            warnings.append(
-                f"{name}: nothing written, because {metric} has a warmup of its own ({key}.warmup), which [[warmup]] "
-                "does not change; take it out first, or write without --for-host and --for-system"
-            )
+            warnings.append(OwnWarmup(benchmark, system, metric, key))
             continue
         if scope.is_everywhere and config.suite is None:
             setting = f"{key if own else 'metric'}.warmup"
@@ -90,18 +88,15 @@ def _together(found: Sequence[Warmup], scope: Scope) -> Mapping[tuple[str, str, 
     return together
 
 
-def _overruled(config: Config, set_now: Mapping[Warmup, str], scope: Scope, here: str) -> list[str]:
+def _overruled(config: Config, set_now: Mapping[Warmup, str], scope: Scope, here: str) -> list[AnyWarning]:
     """Warnings where a more specific entry than the one just written holds all the same."""
     benchmarks = {benchmark.name: benchmark for benchmark in config.benchmarks}
-    warnings = []
+    warnings: list[AnyWarning] = []
     for each, setting in set_now.items():
         now = warmups_of(config, benchmarks[each.benchmark], each.system, here)[each.metric]
         keys = (each.benchmark, scope.host, each.system if scope.by_system else None)
         entries = [(entry.benchmark, entry.host, entry.system) for entry in config.warmup]
         expected = f"warmup[{entries.index(keys)}].iterations" if setting == _ENTRY else setting
         if now.setting != expected:
-            warnings.append(
-                f"{each.benchmark}, {each.system}: {now.setting} = {now.iterations} is more specific and still holds "
-                f"on {here}"
-            )
+            warnings.append(OverruledWarmup(each.benchmark, each.system, now.setting, now.iterations, here))
     return warnings

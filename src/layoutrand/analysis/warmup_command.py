@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.analysis.selection import Selection
+from layoutrand.analysis.warmup_warnings import NotASpeed, TooShortForWarmup
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Printed
 from layoutrand.config.warmup_choices import InForce
@@ -19,7 +20,7 @@ from layoutrand.execute.iterations import warmups_of
 from layoutrand.instruments.known import reads_output
 from layoutrand.model import Execution
 from layoutrand.stats import WarmupSuggestion, autocorrelation, dacapo_warmup, georges_warmup, suggest_warmup
-from layoutrand.warning import sentences_of
+from layoutrand.warning import AnyWarning, sentences_of
 
 MOST_EXECUTIONS: Final = 20
 """More would not help to see, and the tests are corrected for their number: they would see nothing any more."""
@@ -55,7 +56,7 @@ class Warmup:
     p_values: tuple[float, ...]
     correlations: tuple[float, ...]
     band: float | None
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
 
     @property
     def suggested(self) -> int | None:
@@ -112,10 +113,10 @@ def _examine(
     durations, warnings = _durations(series, number)
     in_force = now.iterations
     suggestion, reason = _suggestion(durations)
-    warnings += [reason] if reason else []
+    warnings += reason
     dropped = in_force
     if suggestion is not None:
-        warnings += sentences_of(suggestion.warnings)
+        warnings += suggestion.warnings
         best = suggestion.initialised if suggestion.independent is None else suggestion.independent
         dropped = in_force if best is None else best
     rest = durations[0][dropped:]
@@ -132,27 +133,21 @@ def _examine(
     )  # fmt: skip
 
 
-def _durations(series: Series, number: Printed) -> tuple[Series, list[str]]:
+def _durations(series: Series, number: Printed) -> tuple[Series, list[AnyWarning]]:
     """The series as something of which more is slower, which is what the methods look for."""
     if number.better == "less":
         return series, []
     if any(value <= 0 for values in series for value in values):
-        return series, [
-            f"{number.name} has values that are not above 0, so it cannot be read as a speed: a start-up phase with "
-            "low values is not recognised"
-        ]
+        return series, [NotASpeed(number.name)]
     return tuple(tuple(1 / value for value in values) for values in series), []
 
 
-def _suggestion(durations: Series) -> tuple[WarmupSuggestion | None, str]:
+def _suggestion(durations: Series) -> tuple[WarmupSuggestion | None, list[AnyWarning]]:
     """The suggestion, or why there is none."""
     shortest = min(map(len, durations))
     if shortest < FEWEST_ITERATIONS:
-        return None, (
-            f"{shortest} iteration(s) per execution are too few to see warm-up: have the program do at least "
-            f"{FEWEST_ITERATIONS}, better 300 once"
-        )
-    return suggest_warmup(durations), ""
+        return None, [TooShortForWarmup(shortest, FEWEST_ITERATIONS)]
+    return suggest_warmup(durations), []
 
 
 def for_benchmarks(found: Iterable[Warmup]) -> dict[tuple[str, str], int | None]:
@@ -180,7 +175,7 @@ def warmup_document(found: Sequence[Warmup], host: str, figure: Callable[[str], 
                 "warmup_setting": each.setting, "suggested": each.suggested,
                 "initialised": each.initialised, "independent": each.independent, "dacapo": each.dacapo,
                 "georges": each.georges, "p_values": list(each.p_values), "correlations": list(each.correlations),
-                "band": each.band, "figure": figure(each.benchmark), "warnings": list(each.warnings),
+                "band": each.band, "figure": figure(each.benchmark), "warnings": sentences_of(each.warnings),
             }
             for each in found
         ],

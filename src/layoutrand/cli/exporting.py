@@ -39,7 +39,7 @@ def export(  # noqa: PLR0913 - one parameter for each option
     selection = load_selection(config, directory, chosen, benchmark or [], host)
     result = export_selection(selection, format_name, metric or [])
     for warning in dict.fromkeys(result.warnings):
-        terminal.warn(warning)
+        terminal.warn(str(warning))
     if output is None:
         sys.stdout.write(result.text)
         return 0

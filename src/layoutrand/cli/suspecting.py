@@ -156,6 +156,7 @@ def show_explanation(found: Explanation | Unexplained, page: Display, *, hint: b
     """What was looked at, the hottest functions, and the suspects, or that there are none; ``hint`` at --confirm."""
     from layoutrand.explain import words
     from layoutrand.explain.explain import Unexplained
+    from layoutrand.explain.explain_warnings import NothingDiffers
 
     if isinstance(found, Unexplained):
         page.fail(f"{found.benchmark}, {found.system}, {found.metric}: {found.reason}")
@@ -174,8 +175,9 @@ def show_explanation(found: Explanation | Unexplained, page: Display, *, hint: b
         _show_suspects(found, page, hint=hint)
     else:
         page.line(words.nothing_found(found))
-    said = found.closest is None and not found.suspects  # the first warning is why nothing could be found
-    for warning in found.warnings[said:]:
+    for warning in found.warnings:
+        if isinstance(warning, NothingDiffers):  # the line above says it
+            continue
         page.warn(f"{words.title(found)}: {warning}")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
 from layoutrand.text.quantities import NO_BOUNDS, changes, ends, percent, quantity
+from layoutrand.warning import AnyWarning
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
@@ -132,9 +133,9 @@ def show_evidence(of: Evidence | None, page: Display) -> None:
         page.line(sentence)
 
 
-def show_grouped(several: Sequence[tuple[str, str]], page: Display) -> None:
-    """Warnings about samples, each sentence once, with the names of those it is about."""
-    groups: dict[str, list[str]] = {}
+def show_grouped(several: Sequence[tuple[str, AnyWarning]], page: Display) -> None:
+    """Warnings about samples, each once, with the names of those it is about."""
+    groups: dict[AnyWarning, list[str]] = {}
     for name, warning in several:
         groups.setdefault(warning, []).append(name)
     for warning, names in groups.items():
@@ -239,10 +240,10 @@ def interval(value: Interval, unit: str | None = None) -> str:
     return ends(value.low, value.high, unit)
 
 
-def show_selection_problems(selection: Selection, warnings: Sequence[str], page: Display) -> None:
+def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning], page: Display) -> None:
     """What was left out, and what failed."""
     for warning in dict.fromkeys(warnings):
-        page.warn(warning)
+        page.warn(str(warning))
     if selection.sources:
         for failure in selection.failures:
             page.fail(f"{failure.system}, {failure.benchmark}: {failure.reason}; not in the numbers")

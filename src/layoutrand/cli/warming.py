@@ -171,4 +171,4 @@ def _write(
     for line in chosen.written:
         terminal.say(f"{line} written to {path}; results are read with it from now on, and none is executed again")
     for warning in chosen.warnings:
-        terminal.warn(warning)
+        terminal.warn(str(warning))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from signal import SIGXFSZ
 from typing import Any, Final
 
+from layoutrand.config.execution_warnings import MachineWarning, MixedCpus
 from layoutrand.config.topology import Placement, format_cpus
 from layoutrand.layout.keyed import keyed_uniform
 from layoutrand.model import Execution
@@ -55,16 +56,10 @@ def draw_stack_offset(schedule_seed: int, slot_identity: bytes) -> int:
     return STACK_STEP * keyed_uniform(schedule_seed, "stack-offset", slot_identity, steps)
 
 
-def mixed_cpus(executions: Iterable[Execution]) -> list[str]:
-    """A sentence where executions that were pinned were so to different CPUs: ``cpu = "auto"`` may choose anew."""
+def mixed_cpus(executions: Iterable[Execution]) -> list[MachineWarning]:
+    """A warning where executions that were pinned were so to different CPUs: ``cpu = "auto"`` may choose anew."""
     counts = Counter(format_cpus(e.conditions["cpus"]) for e in executions if "cpus" in e.conditions)
-    if len(counts) < 2:
-        return []
-    listed = "; ".join(f"CPU {cpus}: {count}" for cpus, count in counts.most_common())
-    return [
-        f"the executions were made on different CPUs ({listed}), since others were to be had; where cores differ, a "
-        "difference between systems or layouts may come from that. run.cpu = N stays on one"
-    ]
+    return [MixedCpus(tuple(counts.most_common()))] if len(counts) > 1 else []
 
 
 @dataclass(frozen=True)

@@ -172,22 +172,3 @@ def explanations(rows: Iterable[Disturbed]) -> list[str]:
     """For each disturbance that there was, what it was like once, and what helps."""
     examples = {name: example for row in rows for name, example in row.examples.items()}
     return [f"{name}, such as: {examples[name]}; {MEND[name]}" for name in MEND if name in examples]
-
-
-def mixed_settings(executions: Iterable[Execution]) -> list[str]:
-    """One sentence for each setting of the machine that was not the same in all of these executions."""
-    members = list(executions)
-    lines = []
-    for key, called in (("governor", "frequency governor"), ("turbo", "turbo")):
-        counts = Counter(e.host_state[key] for e in members if e.host_state.get(key) is not None)
-        if len(counts) > 1:
-            listed = ", ".join(f"{_said(value)} {count}" for value, count in counts.most_common())
-            lines.append(
-                f"the executions were made with different settings of the {called} ({listed}); a difference between "
-                "systems or layouts may come from that"
-            )
-    return lines
-
-
-def _said(value: object) -> str:
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from layoutrand.config.config import Benchmark, Config
+from layoutrand.config.execution_warnings import NothingButWarmup
 from layoutrand.config.warmup_choices import InForce, WarmupScope, warmups_in_force
 from layoutrand.instruments.known import reads_output
 from layoutrand.model import Execution, Measurement
@@ -29,7 +30,7 @@ def warmups_of(config: Config, benchmark: Benchmark, system: str, host: str) -> 
     return warmups_in_force(config.warmup, benchmark.metric, WarmupScope(benchmark.name, system, host))
 
 
-def all_warmup(executions: Sequence[Execution], config: Config, host: str) -> list[str]:
+def all_warmup(executions: Sequence[Execution], config: Config, host: str) -> list[NothingButWarmup]:
     """Warnings about executions that have no iteration left, since all are warm-up by now."""
     warmups = _Warmups(config, host)
     counts: dict[tuple[str, str, InForce], list[int]] = {}
@@ -39,8 +40,7 @@ def all_warmup(executions: Sequence[Execution], config: Config, host: str) -> li
             if 0 < count <= warmup.iterations:
                 counts.setdefault((execution.benchmark, metric, warmup), []).append(count)
     return [
-        f"{benchmark}: {warmup.setting} = {warmup.iterations} leaves nothing of {metric} in {len(those)} execution(s), "
-        f"which have {max(those)} iterations at most: they are not in the sample"
+        NothingButWarmup(benchmark, metric, warmup.setting, warmup.iterations, len(those), max(those))
         for (benchmark, metric, warmup), those in counts.items()
     ]
 

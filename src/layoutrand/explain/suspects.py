@@ -25,6 +25,7 @@ from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError, FeatureUnsupported
+from layoutrand.explain.explain_warnings import CostOutside, FewLayouts, NoCalls, NothingDiffers
 from layoutrand.explain.features import Feature, design, features
 from layoutrand.explain.hotness import Hotness, function_names, hot_functions, mangled, renamed
 from layoutrand.instruments.profile import Profile
@@ -45,6 +46,7 @@ from layoutrand.stats import (
 )
 from layoutrand.stats.levels import nested
 from layoutrand.stats.screening import FEWEST
+from layoutrand.warning import AnyWarning
 
 FEW: Final = 20
 """With fewer binaries only an effect that outweighs everything else can be found, which is said."""
@@ -117,7 +119,7 @@ class Explanation:
     detectable: float
     detectable_ratio: float
     closest: tuple[str, float] | None
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
 
 
 def explain(
@@ -266,31 +268,23 @@ def _closest(found: Sequence[Feature], result: Screening) -> tuple[str, float] |
     return found[best].words, float(result.p_values[best])
 
 
-def _warnings(subject: Subject, seeds: Sequence[int], hotness: Hotness, *, profiled_by_samples: bool) -> list[str]:
-    lines = []
+def _warnings(
+    subject: Subject, seeds: Sequence[int], hotness: Hotness, *, profiled_by_samples: bool
+) -> list[AnyWarning]:
+    found: list[AnyWarning] = []
     if len(seeds) < FEW:
-        lines.append(
-            f"{len(seeds)} binaries: only what outweighs everything else can be found; {FEW} or more are better"
-        )
+        found.append(FewLayouts(len(seeds), FEW))
     if profiled_by_samples:
-        lines.append(
-            "samples tell nothing of calls, so distances are looked at between the hottest functions alone; "
-            "--profiler callgrind counts calls"
-        )
+        found.append(NoCalls())
     if hotness.in_artefact < 0.5:
-        lines.append(
-            f"{100 * (1 - hotness.in_artefact):.0f} % of the cost lies outside {subject.artefact}, in code that no "
-            "layout moves"
-        )
-    return lines
+        found.append(CostOutside(1 - hotness.in_artefact, subject.artefact))
+    return found
 
 
 def _nothing(explanation: Explanation) -> Explanation:
     """No two binaries differ in what was measured, or in where their hot functions lie."""
-    reason = "the hot functions lie alike in all layouts: nothing of what is looked at differs"
-    if explanation.relative_sd == 0:
-        reason = f"{explanation.subject.sample.metric} is the same in all layouts"
-    return replace(explanation, warnings=(reason, *explanation.warnings))
+    metric = explanation.subject.sample.metric if explanation.relative_sd == 0 else None
+    return replace(explanation, warnings=(NothingDiffers(metric), *explanation.warnings))
 
 
 def is_worse(effect: Interval, better: Better) -> bool:

@@ -12,6 +12,7 @@ from layoutrand.explain.explain import Confirmed, Unexplained
 from layoutrand.explain.suspects import Explanation, Suspect
 from layoutrand.model import Experiment
 from layoutrand.stats import FactorSplit, Interval
+from layoutrand.warning import sentences_of
 
 
 def explain_document(
@@ -67,7 +68,7 @@ def _explanation(explanation: Explanation, confirmed: Confirmed) -> dict[str, An
         "closest": None if explanation.closest is None else {
             "feature": explanation.closest[0], "p_value": explanation.closest[1],
         },
-        "warnings": list(explanation.warnings),
+        "warnings": sentences_of(explanation.warnings),
     }  # fmt: skip
 
 

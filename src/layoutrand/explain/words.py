@@ -7,6 +7,7 @@ from typing import Final
 
 from layoutrand.config.seeds import format_seeds
 from layoutrand.explain.confirming import Confirmation
+from layoutrand.explain.explain_warnings import NothingDiffers
 from layoutrand.explain.features import Feature
 from layoutrand.explain.suspects import POWER, Explanation
 from layoutrand.stats import FactorSplit, Interval
@@ -37,7 +38,8 @@ def looked_at(explanation: Explanation) -> str:
 def nothing_found(explanation: Explanation) -> str:
     """That nothing was found, what came closest, and what could have been found."""
     if explanation.closest is None:
-        return f"nothing found: {explanation.warnings[0]}"
+        (reason,) = (each for each in explanation.warnings if isinstance(each, NothingDiffers))
+        return f"nothing found: {reason}"
     name, p_value = explanation.closest
     metric = explanation.subject.sample.metric
     return (

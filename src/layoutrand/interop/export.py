@@ -12,8 +12,10 @@ from layoutrand.build.build_document import build_failure_json
 from layoutrand.errors import AnalysisError
 from layoutrand.interop import exports
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
+from layoutrand.interop.interop_warnings import NoPlaceForBuilds, NoPlaceForControls, NoPlaceForFailures
 from layoutrand.model import IDENTITY, STOCK, Execution
 from layoutrand.text.foreign_fields import plain
+from layoutrand.warning import AnyWarning, sentences_of
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Export:
     """The text, and warnings about what the format has no place for."""
 
     text: str
-    warnings: tuple[str, ...]
+    warnings: tuple[AnyWarning, ...]
 
 
 def export(selection: Selection, format_name: str, metrics: Sequence[str]) -> Export:
@@ -39,10 +41,10 @@ def export(selection: Selection, format_name: str, metrics: Sequence[str]) -> Ex
     warnings = selection.warnings
     if format_name == "json":
         unbuilt = [build_failure_json(failure) for failure in selection.build_failures]
-        more = {"version": __version__, **facts, "build_failures": unbuilt, "warnings": list(warnings)}
+        more = {"version": __version__, **facts, "build_failures": unbuilt, "warnings": sentences_of(warnings)}
         return Export(exports.as_json(content, more), warnings)
     if selection.build_failures:
-        warnings += (f"{format_name} has no place for the {len(selection.build_failures)} binaries not built",)
+        warnings += (NoPlaceForBuilds(format_name, len(selection.build_failures)),)
     if format_name == "csv":
         return Export(exports.as_csv(content), warnings)
     if not any(row.binary not in {STOCK, IDENTITY} for row in content.rows):
@@ -83,11 +85,11 @@ def _failure(execution: Execution, number: int) -> FailedRun:
     )  # fmt: skip
 
 
-def _lost(content: Imported, format_name: str) -> list[str]:
-    lost = []
+def _lost(content: Imported, format_name: str) -> list[AnyWarning]:
+    lost: list[AnyWarning] = []
     if content.failures:
-        lost.append(f"{format_name} has no place for failed executions; {len(content.failures)} are not in it")
+        lost.append(NoPlaceForFailures(format_name, len(content.failures)))
     controls = sorted({row.binary for row in content.rows} & {STOCK, IDENTITY})
     if controls:
-        lost.append(f"{format_name} has no place for {' and '.join(controls)}, which are no drawn layouts: left out")
+        lost.append(NoPlaceForControls(format_name, tuple(controls)))
     return lost

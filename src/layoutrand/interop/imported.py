@@ -11,6 +11,7 @@ from typing import Any, Final
 from layoutrand.config.metric import Better
 from layoutrand.instruments.known import program_itself
 from layoutrand.text.foreign_fields import excerpt, unreadable
+from layoutrand.warning import AnyWarning
 
 PROGRAM_ITSELF: Final = program_itself().name
 """The instrument of numbers that say nothing of theirs: most harnesses time the program as it is."""
@@ -74,7 +75,7 @@ class Imported:
 
     rows: tuple[ImportedNumber, ...]
     failures: tuple[FailedRun, ...] = ()
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[AnyWarning, ...] = ()
 
 
 def in_base_unit(value: float, unit: str) -> tuple[float, str]:

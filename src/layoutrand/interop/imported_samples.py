@@ -12,7 +12,9 @@ from layoutrand.config.metric import Better
 from layoutrand.errors import UsageError
 from layoutrand.interop.import_spec import layout_of
 from layoutrand.interop.imported import ImportedNumber
+from layoutrand.interop.interop_warnings import OnlyWarmup, SingleBinaries
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
+from layoutrand.warning import AnyWarning
 
 UNNAMED: Final = "unnamed"
 """What the one binary of a file is called that knows nothing of binaries."""
@@ -33,7 +35,7 @@ _Unit = tuple[str, Better]
 
 def samples(
     items: Sequence[FileRow], systems: Sequence[str], benchmarks: Sequence[str], warmup: int
-) -> tuple[tuple[Sample, ...], list[str]]:
+) -> tuple[tuple[Sample, ...], list[AnyWarning]]:
     """The samples in the order of benchmarks and systems, and warnings.
 
     A benchmark's primary metric is the first that there is of it.  Iterations flagged as warm-up are left out, and so
@@ -64,13 +66,13 @@ def samples(
         return benchmarks.index(benchmark), systems.index(system), is_other, instrument, metric
 
     found = []
-    warnings: list[str] = []
+    warnings: list[AnyWarning] = []
     for key in sorted(table, key=place):
         sample = _sample(key, table[key], units[key[1:]], warmup, is_primary=key[2:] == primary[key[1]])
         found.append(sample)
         if sample.is_primary:
             warnings += _warnings(sample, table[key])
-    return tuple(found), warnings + _single(found)
+    return tuple(found), [*warnings, *_single(found)]
 
 
 def _shown(unit: _Unit) -> str:
@@ -111,26 +113,17 @@ def _seeds_first(name: BinaryName) -> tuple[bool, int, str]:
     return (False, name, "") if isinstance(name, int) else (True, 0, name)
 
 
-def _warnings(sample: Sample, table: Mapping[str, _Places]) -> list[str]:
-    where = f"{sample.system}, {sample.benchmark}"
-    warnings = []
+def _warnings(sample: Sample, table: Mapping[str, _Places]) -> list[OnlyWarmup]:
     counted = sum(len(runs) for _, runs in sample.binaries) + sum(len(runs) for runs in sample.controls.values())
     lost = sum(len(places) for places in table.values()) - counted
-    if lost:
-        warnings.append(f"{where}: {lost} execution(s) hold nothing but warm-up and are not in the sample")
-    return warnings
+    return [OnlyWarmup(sample.system, sample.benchmark, lost)] if lost else []
 
 
-def _single(found: Sequence[Sample]) -> list[str]:
+def _single(found: Sequence[Sample]) -> list[SingleBinaries]:
     """A warning about samples of one binary, which is all that most harnesses ever measure."""
     primary = [sample for sample in found if sample.is_primary]
     single = [sample for sample in primary if len(sample.binaries) == 1]
     if not single:
         return []
-    systems = ", ".join(dict.fromkeys(sample.system for sample in single))
-    where = "" if len(single) == len(primary) else " in some benchmarks"
-    return [
-        f"one binary of {systems}{where}: its executions tell of "
-        "execution noise and nothing of layout, so there is no interval over layouts; build more layouts and import "
-        "each as NAME:SEED=FILE"
-    ]
+    systems = dict.fromkeys(sample.system for sample in single)
+    return [SingleBinaries(tuple(systems), len(single) == len(primary))]

@@ -19,6 +19,7 @@ from layoutrand.interop.formats import parse
 from layoutrand.interop.import_spec import EVERY, Wanted, layout_of, parse_import
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.imported_samples import UNNAMED, FileRow, samples
+from layoutrand.interop.interop_warnings import FileRemark, SameNumbers
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
 from layoutrand.text.foreign_fields import plain
@@ -79,7 +80,7 @@ def import_selection(question: ImportQuestion) -> Selection:
         ),
         build_failures=(),
         warnings=(
-            *(f"{file.shown}: {remark}" for file in files for remark in file.content.remarks),
+            *(FileRemark(file.shown, remark) for file in files for remark in file.content.remarks),
             *_copies(files),
             *warnings,
         ),
@@ -175,16 +176,13 @@ def _check_binaries(files: Sequence[_File]) -> None:
     _check_fingerprints(row for file in files for row in file.content.rows if row.fingerprint)
 
 
-def _copies(files: Sequence[_File]) -> list[str]:
+def _copies(files: Sequence[_File]) -> list[SameNumbers]:
     """A warning where files hold the same numbers: right for counts that never vary, wrong for times."""
     contents: dict[tuple[ImportedNumber, ...], _File] = {}
     for file in files:
         measured = tuple(replace(row, system="", binary="") for row in file.content.rows)
         if measured and (other := contents.setdefault(measured, file)) is not file:
-            return [
-                f"{other.shown} and {file.shown} hold the same numbers to the last digit, as two measurements of time "
-                "never do: is one a copy of the other?"
-            ]
+            return [SameNumbers(other.shown, file.shown)]
     return []
 
 

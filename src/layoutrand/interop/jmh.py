@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from layoutrand.config.metric import Better
 from layoutrand.interop.imported import Imported, ImportedNumber, in_base_unit, json_number, member, once, shown
+from layoutrand.interop.interop_warnings import NanMetric, SharedJvm
 from layoutrand.text.foreign_fields import plain, unreadable
+from layoutrand.warning import AnyWarning
 
 _METRICS: Final = {"thrpt": "throughput", "avgt": "time_per_op", "sample": "sampled_time_per_op", "ss": "single_shot"}
 
@@ -29,7 +31,7 @@ def parse(document: Any, source: str) -> Imported:
     if not isinstance(document, list) or not document:
         raise unreadable(source, f"the document is {shown(document)}; expected JMH's array of results")
     rows: list[ImportedNumber] = []
-    remarks: list[str] = []
+    remarks: list[AnyWarning] = []
     seen: set[str] = set()
     for place, result in enumerate(document):
         where = f"result {place}"
@@ -38,12 +40,12 @@ def parse(document: Any, source: str) -> Imported:
         once(f"{name}, mode {mode}", seen, source, "split the file, one for each system")
         seen.add(f"{name}, mode {mode}")
         if result.get("forks") == 0:
-            remarks.append(f"{name}: forks = 0, so it ran in one JVM with whatever ran before it")
+            remarks.append(SharedJvm(name))
         primary = member(result, "primaryMetric", dict, source, where)
         rows += _rows(primary, name, _METRICS.get(mode, mode), source, f"{where}, primaryMetric")
         for metric, secondary in (result.get("secondaryMetrics") or {}).items():
             if _has_nan(secondary):
-                remarks.append(f"{name}: its secondary metric {plain(metric)} holds NaN and is left out")
+                remarks.append(NanMetric(name, plain(metric)))
                 continue
             rows += _rows(secondary, name, plain(metric), source, f"{where}, secondaryMetrics, {metric!r}")
     return Imported(tuple(rows), remarks=tuple(dict.fromkeys(remarks)))

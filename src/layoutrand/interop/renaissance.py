@@ -11,11 +11,12 @@ import io
 from typing import Any, Final
 
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, json_number, member, shown
+from layoutrand.interop.interop_warnings import AbnormalTermination, UnmarkedWarmup
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
+from layoutrand.warning import AnyWarning
 
 DURATION: Final = "duration_ns"
 _POINTS_IN_TIME: Final = ("uptime_ns", "vm_start_unix_ms", "vm_start_ns")
-_NO_WARMUP: Final = "nothing in the file marks warm-up, so every iteration counts; --warmup leaves out the first ones"
 
 
 def recognise(document: Any) -> bool:
@@ -52,9 +53,9 @@ def parse(document: Any, source: str) -> Imported:
                 _row(name, iteration, key, json_number(value, source, f"{place}, {key!r}"))
                 for key, value in numbers.items()
             ]
-    remarks = [_NO_WARMUP] if rows else []
+    remarks: list[AnyWarning] = [UnmarkedWarmup()] if rows else []
     if vm != "normal":
-        remarks.append(f"the JVM's termination was {vm!r}: benchmarks that were to follow are not in the file")
+        remarks.append(AbnormalTermination(vm))
     return Imported(tuple(rows), tuple(failures), tuple(remarks))
 
 
@@ -94,7 +95,7 @@ def parse_csv(text: str, source: str) -> Imported:
         raise unreadable(source, f"no CSV ({error})", line=reader.line_num) from error
     if not rows:
         raise unreadable(source, "holds no iteration below its header")
-    return Imported(tuple(rows), remarks=(_NO_WARMUP,))
+    return Imported(tuple(rows), remarks=(UnmarkedWarmup(),))
 
 
 def _row(benchmark: str, iteration: int, column: str, value: float) -> ImportedNumber:

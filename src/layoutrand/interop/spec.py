@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Final
 
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
+from layoutrand.interop.interop_warnings import CopiedPeak
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 from layoutrand.text.spec_rsf import SUCCESS, failure_of, rsf_results
 
@@ -55,10 +56,8 @@ def _failed(benchmark: str, code: str, detail: str, index: int, variant: str) ->
     return FailedRun(benchmark, status, reason, index, variant=variant)
 
 
-def _copies(benchmarks: set[str]) -> tuple[str, ...]:
-    if not benchmarks:
-        return ()
-    return (f"peak is a copy of base for {', '.join(sorted(benchmarks))} and was left out there",)
+def _copies(benchmarks: set[str]) -> tuple[CopiedPeak, ...]:
+    return (CopiedPeak(tuple(sorted(benchmarks))),) if benchmarks else ()
 
 
 def parse_csv(text: str, source: str) -> Imported:

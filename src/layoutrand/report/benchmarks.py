@@ -16,7 +16,7 @@ from layoutrand.report.course import convergence, dependence, run_order
 from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.quantities import percent, quantity
-from layoutrand.warning import sentences_of
+from layoutrand.warning import AnyWarning
 
 _LEVEL_NAMES: Final = {
     "binary": "between binaries",
@@ -156,13 +156,13 @@ def _five(member: SuiteMember) -> list[float]:
 def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
     drawn, cells = [], []
     unknown: list[str] = []
-    remarks: list[str] = []
+    remarks: list[AnyWarning] = []
     for number, member in enumerate(members):
         analysis = member.analysis
         if analysis.n_binaries < 2 or analysis.mean.centre == 0:
             continue
         intervals = analysis.findings.relative_sds if analysis.findings is not None else ()
-        remarks += [line for each in intervals if each is not None for line in sentences_of(each.warnings)]
+        remarks += [warning for each in intervals if each is not None for warning in each.warnings]
         for level, interval in zip(analysis.levels, intervals, strict=True):
             if level.relative_sd is None or interval is None:
                 continue

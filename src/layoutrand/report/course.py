@@ -16,7 +16,6 @@ from layoutrand.report.members import Axis, SuiteMember, remarks_of
 from layoutrand.stats import autocorrelation, mean_interval
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.quantities import percent, quantity
-from layoutrand.warning import sentences_of
 
 _MOST_PLOTTED: Final = 1500
 _CONVERGENCE_POINTS: Final = 25
@@ -148,7 +147,7 @@ def dependence(member: SuiteMember, number: int) -> list[Figure]:
     caption = (
         f"{len(iterations)} iterations of the first execution of seed {seed}, warm-up left out. Independent iterations "
         f"lie within the dashed lines ({100 * found.confidence:g} % of them, each lag). Permutation test of "
-        f"independence: p = {found.p_value:.3g}.{remarks_of(sentences_of(found.warnings))}"
+        f"independence: p = {found.p_value:.3g}.{remarks_of(found.warnings)}"
     )
     table = Table(f"{system}: autocorrelation", ("lag", "as recorded", "in a random order"), [
         (str(k), f"{found.values[k]:.3f}", f"{found.reordered[k]:.3f}") for k in lags

@@ -23,7 +23,7 @@ from layoutrand.config.disturbance import explanations, summary, whereabouts
 from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName, Context
 from layoutrand.text.document import Chapter, Table
-from layoutrand.warning import sentences_of
+from layoutrand.warning import AnyWarning
 
 _MOST_LISTED: Final = 200
 _MOST_NAMED: Final = 4
@@ -80,24 +80,24 @@ def alerts(selection: Selection, problems: Sequence[str]) -> list[str]:
 
 def warnings(found: AnalysisReport, comparisons: Iterable[Comparison]) -> list[str]:
     """Every warning of the analyses and comparisons, each once, with all that it is about."""
-    about: dict[str, dict[str, None]] = {line: {} for line in found.warnings}
+    about: dict[AnyWarning, dict[str, None]] = {each: {} for each in found.warnings}
     for analysis in found.analyses:
         controls = [c for c in (analysis.stock, analysis.identity) if c is not None]
         name = f"{analysis.benchmark} with {analysis.system}"
-        for line in [*analysis.warnings, *(line for control in controls for line in control.warnings)]:
-            about.setdefault(line, {})[name] = None
-    said = {line for analysis in found.analyses for line in analysis.warnings}
+        for each in [*analysis.warnings, *(each for control in controls for each in control.warnings)]:
+            about.setdefault(each, {})[name] = None
+    said = {each for analysis in found.analyses for each in analysis.warnings}
     for result in comparisons:
         name = f"{result.candidate} / {result.baseline}"
-        for line in result.warnings:
-            about.setdefault(line, {})
+        for each in result.warnings:
+            about.setdefault(each, {})
         for pair in result.benchmarks:
-            for line in pair.warnings:
-                if line not in said:
-                    about.setdefault(line, {})[f"{pair.benchmark} {name}"] = None
-        for line in sentences_of(result.suite.ratio.warnings) if result.suite else ():
-            about.setdefault(line, {})[f"geometric mean {name}"] = None
-    return [f"{_listing(list(names))}{line}" for line, names in about.items()]
+            for each in pair.warnings:
+                if each not in said:
+                    about.setdefault(each, {})[f"{pair.benchmark} {name}"] = None
+        for each in result.suite.ratio.warnings if result.suite else ():
+            about.setdefault(each, {})[f"geometric mean {name}"] = None
+    return [f"{_listing(list(names))}{each}" for each, names in about.items()]
 
 
 def _listing(names: Sequence[str]) -> str:

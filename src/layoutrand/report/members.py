@@ -8,6 +8,7 @@ from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.selection import Sample
+from layoutrand.warning import AnyWarning
 
 _UNITS: Final = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), "B": ((2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))}
 _COUNTS: Final = ((1e9, "10⁹"), (1e6, "10⁶"), (1.0, ""))
@@ -40,6 +41,6 @@ def axis_of(members: Sequence[SuiteMember]) -> Axis:
     return Axis(factor, f"{metric} [{name}]" if name else metric)
 
 
-def remarks_of(lines: Sequence[str]) -> str:
+def remarks_of(warnings: Sequence[AnyWarning]) -> str:
     """Warnings as the end of a caption."""
-    return "".join(f" Note: {line.rstrip('.')}." for line in dict.fromkeys(lines))
+    return "".join(f" Note: {each}." for each in dict.fromkeys(warnings))

@@ -1,0 +1,321 @@
+"""Every warning that conclusions add to those of statistics: the kinds, and the words of each."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Final
+
+from layoutrand.config.seeds import format_seeds
+from layoutrand.model import BinaryName, LayoutName
+from layoutrand.warning import AnyWarning
+
+APART: Final = (
+    "the two systems were executed on different nodes, so a difference between systems cannot be told from one between "
+    "nodes, and there is no ratio; execute both on the same nodes (`layoutrand run` without --system does)"
+)
+
+
+# What a selection leaves out, and what the executions in it are like.
+
+
+@dataclass(frozen=True)
+class LeftOutExecutions(AnyWarning):
+    """Executions that were recorded but are not in the samples."""
+
+    count: int
+
+    @property
+    @abstractmethod
+    def _parts(self) -> tuple[str, str]:
+        """What it is about, with a colon, or nothing; and which executions these are."""
+
+    def __str__(self) -> str:
+        whose, which = self._parts
+        return f"{whose}left out {self.count} executions of {which}"
+
+    def briefly(self) -> str:
+        """For a place that says already what was done with them."""
+        whose, which = self._parts
+        return f"{whose}{self.count} executions of {which}"
+
+
+@dataclass(frozen=True)
+class OtherCaptures(LeftOutExecutions):
+    """Of captures other than the one that is analysed."""
+
+    system: str
+    n_captures: int
+    capture: str
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        return f"{self.system}: ", (
+            f"{self.n_captures} other capture(s) (the source, the toolchain, the flags or build.mode were others); "
+            f"capture {self.capture[:12]} is analysed"
+        )
+
+
+@dataclass(frozen=True)
+class EarlierDefinition(LeftOutExecutions):
+    """Of a benchmark that was defined otherwise then."""
+
+    benchmark: str
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        return f"{self.benchmark}: ", "an earlier definition (command, inputs or metric)"
+
+
+@dataclass(frozen=True)
+class RebuiltBinaries(LeftOutExecutions):
+    """Of binaries that are not those of now."""
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        return "", "binaries that were since built anew and differ"
+
+
+@dataclass(frozen=True)
+class PrebuiltSystems(AnyWarning):
+    """What the intervals of prebuilt systems do not cover."""
+
+    systems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{', '.join(self.systems)}: prebuilt, in one layout: intervals cover executions of these files, and say "
+            "nothing of what they would measure in another layout"
+        )
+
+
+@dataclass(frozen=True)
+class ExecutedInSequence(AnyWarning):
+    """Systems that were executed one after the other."""
+
+    def __str__(self) -> str:
+        return (
+            'executed system after system (run.order = "sequential"): a drift of the machine looks like a difference '
+            "between systems here"
+        )
+
+
+@dataclass(frozen=True)
+class NothingExecuted(AnyWarning):
+    """A benchmark of a system that has no sample."""
+
+    system: str
+    benchmark: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.system}, {self.benchmark}: no seed was executed successfully, so there is nothing to analyse; "
+            "the failures say why"
+        )
+
+
+@dataclass(frozen=True)
+class FailedExecutions(AnyWarning):
+    """Executions that a sample lacks, ``seeds`` of which there are none, and whether they can be executed again."""
+
+    count: int
+    seeds: tuple[int, ...]
+    is_ours: bool
+
+    def __str__(self) -> str:
+        return (
+            f"{self.count} execution(s) failed and are not in the sample"
+            + (f"; seeds without any: {', '.join(map(str, self.seeds))}" if self.seeds else "")
+            + ("; `layoutrand run --retry-failed` executes them again" if self.is_ours else "")
+        )
+
+
+@dataclass(frozen=True)
+class FailedBuilds(AnyWarning):
+    """Layouts that a sample lacks."""
+
+    layouts: tuple[LayoutName, ...]
+
+    def __str__(self) -> str:
+        listed = ", ".join(map(str, self.layouts))
+        return f"no binary of {listed}: their build failed, so the sample lacks them"
+
+
+# What cannot be told of one sample.
+
+
+@dataclass(frozen=True)
+class FewOfControl(AnyWarning):
+    """Too few executions of a control, or binaries, for an interval."""
+
+    control: LayoutName
+    n_executions: int
+    n_binaries: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.control} has {self.n_executions} execution(s) beside {self.n_binaries} binaries; "
+            "2 of each at least are needed for an interval of the shift"
+        )
+
+
+@dataclass(frozen=True)
+class ControlSpread(AnyWarning):
+    """A control that hardly any node executed twice."""
+
+    control: LayoutName
+
+    def __str__(self) -> str:
+        return (
+            f"{self.control} was executed once or hardly more on each node, so its own noise cannot be told from the "
+            "nodes; more rounds on fewer nodes, or both stock and identity, would show it"
+        )
+
+
+@dataclass(frozen=True)
+class NoShift(AnyWarning):
+    """No ratio of the layouts to a control, and why."""
+
+    control: LayoutName
+    reason: str
+
+    def __str__(self) -> str:
+        return f"no shift against {self.control}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class UnboundedShift(AnyWarning):
+    """A ratio of the layouts to a control without bounds."""
+
+    control: LayoutName
+
+    def __str__(self) -> str:
+        return (
+            f"the shift against {self.control} has no bounds; more executions of {self.control} and more seeds would "
+            "give it some"
+        )
+
+
+@dataclass(frozen=True)
+class NoNoise(AnyWarning):
+    """Nothing shows what executions of one binary differ by."""
+
+    def __str__(self) -> str:
+        return (
+            "each binary was executed once and there are no repeated executions of stock, so layout cannot be told "
+            "from the noise of executions; set run.executions = 2, or execute stock as a control"
+        )
+
+
+@dataclass(frozen=True)
+class MachineDrifted(AnyWarning):
+    """Neighbours in time are alike."""
+
+    def __str__(self) -> str:
+        return (
+            "binaries executed one after the other measured alike, which layouts cannot do: the machine drifted, and "
+            "what layout is said to add may be partly that; compare with the executions of stock, or measure again on "
+            "a quieter machine, or with more run.executions (each is a pass of its own over all binaries, so that "
+            "drift counts as noise)"
+        )
+
+
+@dataclass(frozen=True)
+class NoisyStock(AnyWarning):
+    """Less variance between layouts than between executions of one."""
+
+    def __str__(self) -> str:
+        return (
+            "the executions of stock vary more than the layouts do, by more than chance explains: the noise was not "
+            "the same for both, or has outliers, so what layout adds cannot be told from it and is given without "
+            "interval"
+        )
+
+
+@dataclass(frozen=True)
+class UntestedLayout(AnyWarning):
+    """Statistics had a reason to refuse the test."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"whether layout matters cannot be tested: {self.reason}"
+
+
+@dataclass(frozen=True)
+class CountsExecutions(AnyWarning):
+    """The plan of a prebuilt system."""
+
+    def __str__(self) -> str:
+        return "it is prebuilt, in one layout: what is counted are its executions, one for each seed of a run"
+
+
+@dataclass(frozen=True)
+class NoiseOfStock(AnyWarning):
+    """A plan from binaries that were executed once."""
+
+    def __str__(self) -> str:
+        return "the noise of executions is that of stock's, since each binary was executed once"
+
+
+# What cannot be told of two systems.
+
+
+@dataclass(frozen=True)
+class NoRatio(AnyWarning):
+    """Why there is none: of one benchmark, or of the suite."""
+
+    reason: str
+    is_of_suite: bool = False
+
+    def __str__(self) -> str:
+        return f"no ratio{' for the suite' if self.is_of_suite else ''}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class MixedMetrics(AnyWarning):
+    """A suite without a common metric."""
+
+    metrics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"no ratio for the suite: its benchmarks are measured in different metrics ({', '.join(self.metrics)}); "
+            "--metric chooses one"
+        )
+
+
+@dataclass(frozen=True)
+class MixedDirections(AnyWarning):
+    """A suite whose metric is better when more of it is there, and when less is."""
+
+    metric: str
+
+    def __str__(self) -> str:
+        return f"no ratio for the suite: of {self.metric} less is better in some of its benchmarks, more in others"
+
+
+@dataclass(frozen=True)
+class BenchmarksTakenForIndependent(AnyWarning):
+    """A suite without common seeds."""
+
+    def __str__(self) -> str:
+        return (
+            "the suite's interval takes the benchmarks for independent, although one binary serves them all; "
+            "execute all benchmarks of a system with the same seeds to do without that"
+        )
+
+
+@dataclass(frozen=True)
+class PairedWithout(AnyWarning):
+    """Seeds that the two systems have from different nodes."""
+
+    names: tuple[BinaryName, ...]
+
+    def __str__(self) -> str:
+        seeds = [name for name in self.names if isinstance(name, int)]
+        listed = format_seeds(seeds) if 1 < len(seeds) == len(self.names) else ", ".join(map(str, self.names))
+        return (
+            f"paired by seed without {listed}: the two systems' executions of these were made on different nodes (one "
+            "was lost or repeated elsewhere), so their ratio would be partly that of the nodes"
+        )

@@ -1,0 +1,93 @@
+"""Warnings about recorded executions: what disturbed them, what changed between them, what warm-up leaves of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from layoutrand.config.disturbance import Disturbed, whereabouts
+from layoutrand.model import Execution
+from layoutrand.warning import AnyWarning
+
+Counts = tuple[tuple[str, int], ...]
+"""(What it was, in how many executions), the most frequent first."""
+
+
+@dataclass(frozen=True)
+class MachineWarning(AnyWarning):
+    """About the machine while it measured: nothing that a simulated processor takes notice of."""
+
+
+@dataclass(frozen=True)
+class DisturbedExecutions(MachineWarning):
+    """Executions of one benchmark that were disturbed, executed again where ``is_repeated``."""
+
+    row: Disturbed = field(hash=False)
+    is_repeated: bool
+
+    def __str__(self) -> str:
+        repeat = "" if self.is_repeated else "; run.disturbance.repeat executes such executions again"
+        return f"{self.row.line()}; {whereabouts([self.row])}{repeat}"
+
+
+@dataclass(frozen=True)
+class MixedSettings(MachineWarning):
+    """A setting of the machine that was not the same in all executions."""
+
+    setting: str
+    counts: Counts
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{value} {count}" for value, count in self.counts)
+        return (
+            f"the executions were made with different settings of the {self.setting} ({listed}); a difference between "
+            "systems or layouts may come from that"
+        )
+
+
+@dataclass(frozen=True)
+class MixedCpus(MachineWarning):
+    """Executions that were pinned to different CPUs."""
+
+    counts: Counts
+
+    def __str__(self) -> str:
+        listed = "; ".join(f"CPU {cpus}: {count}" for cpus, count in self.counts)
+        return (
+            f"the executions were made on different CPUs ({listed}), since others were to be had; where cores differ, "
+            "a difference between systems or layouts may come from that. run.cpu = N stays on one"
+        )
+
+
+@dataclass(frozen=True)
+class NothingButWarmup(AnyWarning):
+    """Executions, ``most`` iterations long at most, that a ``setting`` leaves nothing of."""
+
+    benchmark: str
+    metric: str
+    setting: str
+    iterations: int
+    n_executions: int
+    most: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.benchmark}: {self.setting} = {self.iterations} leaves nothing of {self.metric} in "
+            f"{self.n_executions} execution(s), which have {self.most} iterations at most: they are not in the sample"
+        )
+
+
+def mixed_settings(executions: Iterable[Execution]) -> list[MachineWarning]:
+    """One warning for each setting of the machine that was not the same in all of these executions."""
+    members = list(executions)
+    found: list[MachineWarning] = []
+    for key, called in (("governor", "frequency governor"), ("turbo", "turbo")):
+        counts = Counter(e.host_state[key] for e in members if e.host_state.get(key) is not None)
+        if len(counts) > 1:
+            found.append(MixedSettings(called, tuple((_said(value), n) for value, n in counts.most_common())))
+    return found
+
+
+def _said(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)

@@ -1,0 +1,54 @@
+"""Warnings of `layoutrand explain`: the kinds, and the words of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutrand.warning import AnyWarning
+
+
+@dataclass(frozen=True)
+class NothingDiffers(AnyWarning):
+    """Why nothing can be found: no ``metric`` that differs, or (None) nothing in the places of hot functions."""
+
+    metric: str | None
+
+    def __str__(self) -> str:
+        if self.metric is not None:
+            return f"{self.metric} is the same in all layouts"
+        return "the hot functions lie alike in all layouts: nothing of what is looked at differs"
+
+
+@dataclass(frozen=True)
+class FewLayouts(AnyWarning):
+    """Too few to find what is weak."""
+
+    count: int
+    enough: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.count} binaries: only what outweighs everything else can be found; {self.enough} or more are better"
+        )
+
+
+@dataclass(frozen=True)
+class NoCalls(AnyWarning):
+    """A profile of samples."""
+
+    def __str__(self) -> str:
+        return (
+            "samples tell nothing of calls, so distances are looked at between the hottest functions alone; "
+            "--profiler callgrind counts calls"
+        )
+
+
+@dataclass(frozen=True)
+class CostOutside(AnyWarning):
+    """A share of the cost in code of others."""
+
+    share: float
+    artefact: str
+
+    def __str__(self) -> str:
+        return f"{100 * self.share:.0f} % of the cost lies outside {self.artefact}, in code that no layout moves"

@@ -1,0 +1,144 @@
+"""Warnings about numbers of other harnesses, in and out: the kinds, and the words of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutrand.warning import AnyWarning
+
+
+@dataclass(frozen=True)
+class FileRemark(AnyWarning):
+    """What has to be known about one file."""
+
+    file: str
+    remark: AnyWarning
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.remark}"
+
+
+@dataclass(frozen=True)
+class SharedJvm(AnyWarning):
+    """A benchmark of JMH without forks."""
+
+    benchmark: str
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}: forks = 0, so it ran in one JVM with whatever ran before it"
+
+
+@dataclass(frozen=True)
+class NanMetric(AnyWarning):
+    """A secondary metric that is left out."""
+
+    benchmark: str
+    metric: str
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}: its secondary metric {self.metric} holds NaN and is left out"
+
+
+@dataclass(frozen=True)
+class UnmarkedWarmup(AnyWarning):
+    """A format without a place for it."""
+
+    def __str__(self) -> str:
+        return "nothing in the file marks warm-up, so every iteration counts; --warmup leaves out the first ones"
+
+
+@dataclass(frozen=True)
+class AbnormalTermination(AnyWarning):
+    """A JVM that ended before its last benchmark."""
+
+    how: str
+
+    def __str__(self) -> str:
+        return f"the JVM's termination was {self.how!r}: benchmarks that were to follow are not in the file"
+
+
+@dataclass(frozen=True)
+class CopiedPeak(AnyWarning):
+    """Benchmarks of SPEC CPU that were measured once for both of its metrics."""
+
+    benchmarks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"peak is a copy of base for {', '.join(self.benchmarks)} and was left out there"
+
+
+@dataclass(frozen=True)
+class SameNumbers(AnyWarning):
+    """Two files that may be one."""
+
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} and {self.second} hold the same numbers to the last digit, as two measurements of time "
+            "never do: is one a copy of the other?"
+        )
+
+
+@dataclass(frozen=True)
+class OnlyWarmup(AnyWarning):
+    """Imported executions of which nothing is left."""
+
+    system: str
+    benchmark: str
+    n_executions: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.system}, {self.benchmark}: {self.n_executions} execution(s) hold nothing but warm-up and are not "
+            "in the sample"
+        )
+
+
+@dataclass(frozen=True)
+class SingleBinaries(AnyWarning):
+    """Systems that have one binary in some benchmarks, or in all."""
+
+    systems: tuple[str, ...]
+    is_everywhere: bool
+
+    def __str__(self) -> str:
+        where = "" if self.is_everywhere else " in some benchmarks"
+        return (
+            f"one binary of {', '.join(self.systems)}{where}: its executions tell of execution noise and nothing of "
+            "layout, so there is no interval over layouts; build more layouts and import each as NAME:SEED=FILE"
+        )
+
+
+@dataclass(frozen=True)
+class NoPlaceForBuilds(AnyWarning):
+    """A format that knows nothing of builds."""
+
+    format: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.format} has no place for the {self.count} binaries not built"
+
+
+@dataclass(frozen=True)
+class NoPlaceForFailures(AnyWarning):
+    """A format of successful executions."""
+
+    format: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.format} has no place for failed executions; {self.count} are not in it"
+
+
+@dataclass(frozen=True)
+class NoPlaceForControls(AnyWarning):
+    """A format whose executions are all alike."""
+
+    format: str
+    controls: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.format} has no place for {' and '.join(self.controls)}, which are no drawn layouts: left out"
