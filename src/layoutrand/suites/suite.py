@@ -12,7 +12,6 @@ from layoutrand.capture.instrumented_build import SuiteTools
 from layoutrand.config.config import Benchmark, Build, Config
 from layoutrand.config.warmup_choices import wrong_choices
 from layoutrand.errors import ConfigError
-from layoutrand.suites.known import by_kind
 
 
 @dataclass(frozen=True)
@@ -103,6 +102,8 @@ def expanded(config: Config, project: Path) -> Config:
 
     Raises `ConfigError` where the suite is not there, is another version, or has no such benchmark.
     """
+    from layoutrand.suites.known import by_kind  # whose modules import this one
+
     if config.suite is None:
         return config
     made = by_kind(config.suite.kind).expand(config.suite, config, project)
@@ -115,4 +116,6 @@ def expanded(config: Config, project: Path) -> Config:
 
 def build_tools(config: Config, build: Build) -> SuiteTools | None:
     """What is known of the tools that do the build, where they are a suite's own."""
+    from layoutrand.suites.known import by_kind  # whose modules import this one
+
     return None if config.suite is None else by_kind(config.suite.kind).tools(build)
