@@ -12,7 +12,7 @@ from fakes import make_config
 from layoutrand.cluster.installed import check_places, places_of
 from layoutrand.config.config import parse
 from layoutrand.errors import ClusterError, ConfigError, HostError
-from layoutrand.suites.suite import expanded
+from layoutrand.suites.expand import expanded
 from speckit import make_spec_root
 
 

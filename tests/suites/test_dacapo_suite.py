@@ -13,7 +13,7 @@ from layoutrand.config.config import parse
 from layoutrand.errors import ConfigError
 from layoutrand.execute.experiment import definitions
 from layoutrand.suites.dacapo_expansion import SCRATCH, generation_of
-from layoutrand.suites.suite import expanded
+from layoutrand.suites.expand import expanded
 
 SUITE = {"jar": "dacapo.jar", "benchmarks": ["fop", "pmd"], "iterations": 5}
 MANIFEST = "Implementation-Version: 9.12-MR1\r\n"

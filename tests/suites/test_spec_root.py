@@ -10,8 +10,8 @@ import pytest
 from layoutrand.config.config import parse
 from layoutrand.config.spec_settings import SpecSuite, chosen_benchmarks, executables_of, members_of
 from layoutrand.errors import ConfigError
+from layoutrand.suites.expand import expanded
 from layoutrand.suites.spec_root import digests_of, read_root, text_files
-from layoutrand.suites.suite import expanded
 from speckit import make_spec_root
 
 

@@ -26,7 +26,7 @@ from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.process import InTurn
-from layoutrand.suites.suite import build_tools
+from layoutrand.suites.expand import build_tools
 
 
 @dataclass(frozen=True)

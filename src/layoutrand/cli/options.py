@@ -102,7 +102,7 @@ def load_config(directory: Path) -> Config:
         for sentence in missing_in_room(config, directory):
             terminal(json=False, quiet=False).warn(f"{path}: {sentence}")
         return config
-    from layoutrand.suites.suite import expanded
+    from layoutrand.suites.expand import expanded
 
     return expanded(config, directory)
 
