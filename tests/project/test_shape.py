@@ -95,7 +95,6 @@ def test_no_name_stands_twice():
     assert {name: places for name, places in classes.items() if len(places) > 1} == {}
 
 
-
 def _imports(tree, names):
     """Modules that are imported before anything of this one is defined."""
     for node in tree.body:
