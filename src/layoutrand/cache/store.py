@@ -331,10 +331,12 @@ def verify(cache: Cache) -> list[tuple[CacheEntry, str]]:
 
 
 def _clear_abandoned(cache: Cache) -> None:
+    import psutil
+
     hour_ago = time.time() - 3600
     for path in (cache.root / "work").iterdir():
         parts = path.name.rsplit("-", 2)
-        alive = len(parts) == 3 and parts[1].isdigit() and Path(f"/proc/{int(parts[1])}").exists()
+        alive = len(parts) == 3 and parts[1].isdigit() and psutil.pid_exists(int(parts[1]))
         if not alive and path.lstat().st_mtime < hour_ago:
             shutil.rmtree(path, ignore_errors=True)
 

@@ -154,8 +154,10 @@ def _is_abandoned(base: Path) -> bool:
     The number alone would not do, since containers that share a cache number their processes alike; nor would the
     lock, which on a network file system may be known to one host only.
     """
+    import psutil
+
     number = base.name.split("-")[1]
-    if not number.isdigit() or Path(f"/proc/{int(number)}").exists():
+    if not number.isdigit() or psutil.pid_exists(int(number)):
         return False
     try:
         if (base / _KERNEL).read_text("utf-8") != (_kernel() or None):

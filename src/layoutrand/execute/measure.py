@@ -243,7 +243,7 @@ def signal_name(number: int) -> str:
 
 
 def _own_peak_bytes() -> int:
-    """The peak memory of layoutrand itself, from /proc because getrusage would report its parent's in the same way."""
+    """The peak memory of layoutrand itself, from /proc: getrusage reports its parent's in the same way, psutil none."""
     for line in Path("/proc/self/status").read_bytes().splitlines():
         if line.startswith(b"VmHWM:"):
             return int(line.split()[1]) * 1024

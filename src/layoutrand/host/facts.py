@@ -1,8 +1,8 @@
 """Facts about this machine: those recorded with an experiment, and the settings that doctor looks at.
 
-Everything is read from ``/proc`` and ``/sys`` (below a ``root`` in tests); what cannot be read is None, never an error:
-a fact that a container hides must not stop an experiment.  What changes from execution to execution is read in
-`layoutrand.host.watch`.
+Everything is read from ``/proc`` and ``/sys`` (below a ``root`` in tests), by psutil where it knows it; what cannot be
+read is None, never an error: a fact that a container hides must not stop an experiment.  What changes from execution to
+execution is read in `layoutrand.host.watch`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from layoutrand.config.topology import parse_cpus
 from layoutrand.engines.known import engines
-from layoutrand.platform.proc_files import CPUS, fields, number, text
+from layoutrand.platform.proc_files import CPUS, number, text, told_by_psutil
 
 ROOT: Final = Path("/")
 
@@ -32,7 +33,7 @@ def host_facts(root: Path = ROOT) -> dict[str, Any]:
         "cpu_model": _cpu_model(root),
         "cpus": os.cpu_count(),
         "cpus_allowed": len(os.sched_getaffinity(0)),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "memory_bytes": told_by_psutil(ROOT, lambda psutil: psutil.virtual_memory().total),
         "aslr": number(root / "proc/sys/kernel/randomize_va_space"),
         "governor": governor(root),
         "turbo": turbo(root),
@@ -55,16 +56,15 @@ def node_name() -> str:
 
 def host_settings(root: Path = ROOT) -> dict[str, Any]:
     """What doctor looks at beyond the facts: settings and standing conditions that can be mended or must be known."""
-    memory = fields(root / "proc/meminfo", ("SwapTotal", "SwapFree"))
     return {
         "virtual": " hypervisor" in (text(root / "proc/cpuinfo") or ""),
         "governors": _governors(root),
-        "swap_used_bytes": 1024 * (memory.get("SwapTotal", 0) - memory.get("SwapFree", 0)),
+        "swap_used_bytes": told_by_psutil(root, lambda psutil: psutil.swap_memory().used) or 0,
         "perf_event_paranoid": number(root / "proc/sys/kernel/perf_event_paranoid"),
         "nmi_watchdog": number(root / "proc/sys/kernel/nmi_watchdog"),
         "hardware_counters": (root / "sys/bus/event_source/devices/cpu").exists(),
         "on_battery": _on_battery(root),
-        "steal_share": _steal_share(root),
+        "steal_share": told_by_psutil(root, _steal_share),
     }
 
 
@@ -128,18 +128,18 @@ def _governors(root: Path) -> list[str]:
 
 
 def _on_battery(root: Path) -> bool:
-    """Whether the machine has a mains supply that gives nothing (or none at all) and a battery that is emptied."""
+    """Whether the machine has a mains supply that gives nothing (or none at all) and a battery that is emptied.
+
+    psutil knows mains supplies by two names, and none that is a USB socket.
+    """
     supplies = list((root / "sys/class/power_supply").glob("*"))
     mains = [number(supply / "online") for supply in supplies if text(supply / "type") in {"Mains", "USB"}]
     discharging = any(text(s / "type") == "Battery" and text(s / "status") == "Discharging" for s in supplies)
     return discharging and not any(mains)
 
 
-def _steal_share(root: Path) -> float | None:
+def _steal_share(psutil: ModuleType) -> float | None:
     """What the hypervisor took of the CPU time that was asked for, since the machine's start."""
-    total = (text(root / "proc/stat") or "").partition("\n")[0].split()
-    if len(total) < 9 or total[0] != "cpu":
-        return None
-    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, total[1:9])
-    asked = user + nice + system + irq + softirq + steal
-    return steal / asked if asked else None
+    spent = psutil.cpu_times()
+    asked = spent.user + spent.nice + spent.system + spent.irq + spent.softirq + spent.steal
+    return spent.steal / asked if asked else None

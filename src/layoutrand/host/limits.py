@@ -19,7 +19,6 @@ from layoutrand.config.conditions import Conditions
 from layoutrand.errors import FeatureUnsupported
 
 _OWN_NEED: Final = 256 << 20  # more than starting a child takes, by far
-_LARGEST: Final = 2**63 - 1
 
 Limits = Mapping[int, int]
 """Kind of resource (``resource.RLIMIT_...``) -> bytes."""
@@ -62,11 +61,10 @@ def _least(bound: int, limit_already: int) -> int:
 
 
 def _own_memory() -> int:
-    """What RLIMIT_DATA counts of this process, in bytes."""
-    for line in Path("/proc/self/status").read_bytes().splitlines():
-        if line.startswith(b"VmData:"):
-            return int(line.split()[1]) * 1024
-    return _LARGEST
+    """What RLIMIT_DATA counts of this process, in bytes, and its stack."""
+    import psutil
+
+    return int(psutil.Process().memory_info().data)
 
 
 def _set(pid: int, kind: int, bound: int) -> None:
@@ -83,6 +81,7 @@ def _set(pid: int, kind: int, bound: int) -> None:
 
 
 def _tree(pid: int) -> Iterator[int]:
+    """The process and its descendants.  psutil would look through all of the machine, and the program runs already."""
     yield pid
     with contextlib.suppress(OSError):  # ended meanwhile
         for task in os.listdir(f"/proc/{pid}/task"):

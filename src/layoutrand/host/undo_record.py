@@ -140,8 +140,8 @@ def boot_id(root: Path) -> str:
 
 def process_started(pid: int) -> int | None:
     """When the process was started, in ticks since the machine's start; None where there is no such process."""
-    line = proc_files.text(Path("/proc") / str(pid) / "stat")
-    return None if line is None else int(line[line.rfind(")") + 2 :].split()[19])
+    stat = proc_files.process_stat("/proc", pid)
+    return None if stat is None else stat.started
 
 
 def _sync(directory: Path) -> None:

@@ -11,7 +11,8 @@ One reading takes 0.2 to 0.3 ms with two CPUs and some 20 µs for each further C
 `MOST_CPUS` of them are looked at).  Looking through all processes takes longer (20 µs each), so it is done at most
 every `SCAN_EVERY_S` seconds before an execution, and after one that other processes disturbed.
 
-What cannot be read is left out.
+What cannot be read is left out.  psutil would open and parse some of these files several times over, and
+does not know the others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which files a program has in its memory, from /proc/PID/maps while it runs."""
+"""Which files a program has in its memory, from /proc/PID/maps while it runs (psutil tells no inodes)."""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 A process that daemonises escapes its process group.  Declaring ourselves the subreaper (Linux 3.4) makes every orphan
 among our descendants our child, so that after an execution what is new among our children is what the program left.
 Where layoutrand itself was killed, the next one looks for its processes among all.
+
+psutil is not for this: to find children it looks through all processes of the machine, which takes milliseconds after
+each execution; it asks whether a number still is that process and kills then, where a pidfd is the process; and it
+reaps what somebody else waits for.
 """
 
 from __future__ import annotations
