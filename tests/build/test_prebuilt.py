@@ -164,7 +164,7 @@ def test_what_cannot_be_meant_is_an_error(text, problem):
 def test_the_demo_ends_with_the_paths_of_its_reports(project, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LAYOUTRAND_LOCK_DIR", str(tmp_path))
     monkeypatch.setattr("layoutrand.build.demo.copy_example", lambda directory: None)
-    monkeypatch.setattr("layoutrand.cli.doctor_command._DEMO_METRICS", ("t",))
+    monkeypatch.setattr("layoutrand.cli.doctor_command._shown_first", lambda: ["t"])
 
     assert run(["demo", "-C", str(project), "--seeds", "3"]) == 0
 
@@ -185,7 +185,7 @@ def test_the_demo_measures_by_what_there_is(project, tmp_path, monkeypatch, caps
     monkeypatch.setattr(shutil, "which", lambda name, *a, **k: None if name == "valgrind" else which(name, *a, **k))
     monkeypatch.setenv("LAYOUTRAND_LOCK_DIR", str(tmp_path))
     monkeypatch.setattr("layoutrand.build.demo.copy_example", lambda directory: None)
-    monkeypatch.setattr("layoutrand.cli.doctor_command._DEMO_METRICS", ("t", "instructions"))
+    monkeypatch.setattr("layoutrand.cli.doctor_command._shown_first", lambda: ["t", "instructions"])
 
     assert run(["demo", "-C", str(project), "--seeds", "3"]) == 0
 

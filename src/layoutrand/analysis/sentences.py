@@ -6,6 +6,7 @@ import math
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+from layoutrand.instruments.known import is_elapsed
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, percent, telling
 
@@ -155,7 +156,7 @@ class _Words:
         size = self._size(ratio, telling([100 * (ratio - 1)], _digits(ratio)))
         if not self._is_speed:
             return f"{new} {'took' if measured else 'takes'} {size} {self._pair.metric} than {old}"
-        by = "" if self._pair.metric == "wall_s" else f" by {self._pair.metric}"
+        by = "" if is_elapsed(self._pair.metric) else f" by {self._pair.metric}"
         return f"{new} {'measured' if measured else 'is'} {size} than {old}{by}"
 
     def counts(self) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from layoutrand.capture.source import copy
 from layoutrand.config.config import Config
 from layoutrand.errors import HostError, ToolNotFound, UsageError
+from layoutrand.instruments.instrument import Instrument
 from layoutrand.instruments.known import asked, instruments
 from layoutrand.linkers import toolbox
 from layoutrand.linkers.compiling import what_stops
@@ -37,9 +38,14 @@ def check_needs(runner: Runner) -> None:
         raise HostError(f"the demo builds a C program, and {compiler} cannot make the smallest one: {first}")
 
 
+def absent_simulators() -> list[Instrument]:
+    """The instruments that simulate a processor by a program which this machine lacks."""
+    return [each for each in instruments() if each.simulated and each.program and not shutil.which(each.program)]
+
+
 def left_out(config: Config) -> list[str]:
     """Benchmarks on a simulated processor, where there is nothing to simulate one with but others to execute."""
-    absent = {each for each in instruments() if each.simulated and each.program and not shutil.which(each.program)}
+    absent = set(absent_simulators())
     simulated = [benchmark.name for benchmark in config.benchmarks if absent.intersection(asked(benchmark.metric))]
     return simulated if len(simulated) < len(config.benchmarks) else []
 

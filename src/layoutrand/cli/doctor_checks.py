@@ -17,6 +17,7 @@ from layoutrand.host.host_problems import HostProblem, Severity, host_problems
 from layoutrand.host.tune import changes_document, standing
 from layoutrand.host.tuning import UNDO, Tuning
 from layoutrand.host.watch import HostWatch
+from layoutrand.instruments.known import instruments, starters
 from layoutrand.linkers import toolbox
 from layoutrand.platform.packages import install
 from layoutrand.platform.process import Runner
@@ -53,13 +54,13 @@ def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, roo
     tuning = tuning or Tuning(root)
     chains = [toolbox.load(name, project) for name in toolbox.shipped()]
     abilities = tuple(_ability(chain, runner) for chain in chains)
-    instruments = {name: shutil.which(name) for name in ("valgrind", "perf")}
+    programs = {each.program: shutil.which(each.program) for each in starters() if each.program}
     facts, settings, state = host_facts(root), host_settings(root), _look(root)
     missing = {chain.name: toolbox.missing(chain) for chain in chains}
-    problems = [*_toolchain_problems(abilities, missing), *_instrument_problems(instruments), *_cache_problems()]
+    problems = [*_toolchain_problems(abilities, missing), *_instrument_problems(programs), *_cache_problems()]
     changed, left = _changed(tuning)
     problems += [*left, *host_problems(facts, settings, state)]
-    return Diagnosis(abilities, instruments, facts, settings, state, changed, tuple(problems))
+    return Diagnosis(abilities, programs, facts, settings, state, changed, tuple(problems))
 
 
 def _look(root: Path) -> dict[str, Any]:
@@ -100,10 +101,12 @@ def _toolchain_problems(abilities: tuple[Ability, ...], missing: Mapping[str, Se
     ]
 
 
-def _instrument_problems(instruments: dict[str, str | None]) -> list[HostProblem]:
-    if instruments["valgrind"] is None:
-        return [HostProblem("note", "valgrind is absent: no metric = { cachegrind = true }", install(["valgrind"]))]
-    return []
+def _instrument_problems(programs: dict[str, str | None]) -> list[HostProblem]:
+    return [
+        HostProblem("note", f"{each.program} is absent: {each.missed}", each.how_to_install())
+        for each in instruments()
+        if each.missed and each.program and programs[each.program] is None
+    ]
 
 
 def _cache_problems() -> list[HostProblem]:

@@ -61,7 +61,11 @@ def _show_diagnosis(found: Diagnosis, terminal: Terminal) -> None:
         terminal.line(f"{problem.severity}: {problem.what}\n    mend: {problem.mend}")
 
 
-_DEMO_METRICS = ("wall_s", "instructions", "i1_misses", "branch_mispredictions", "estimated_cycles")
+def _shown_first() -> list[str]:
+    """The metrics that say most to somebody who sees them for the first time."""
+    from layoutrand.instruments.known import instruments
+
+    return [metric for each in instruments() for metric in each.shown_first]
 
 
 def demo(
@@ -75,12 +79,11 @@ def demo(
     """All of it on the built-in example, in about a minute: build, run, analyse, compare."""
     from layoutrand.analysis.analyse import analyse
     from layoutrand.analysis.compare import compare
-    from layoutrand.build.demo import check_needs, copy_example, left_out
+    from layoutrand.build.demo import absent_simulators, check_needs, copy_example, left_out
     from layoutrand.cli import analysis, building, failing, reporting, running
     from layoutrand.cli.markdown_report import write_report
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.execute.run_plan import RunChoices
-    from layoutrand.platform.packages import install
     from layoutrand.platform.process import SubprocessRunner
 
     terminal = options.terminal(json=False, quiet=quiet)
@@ -91,9 +94,10 @@ def demo(
     benchmarks = [each.name for each in config.benchmarks if each.name not in without] if without else []
     terminal.line(f"The example, a small language interpreter, is in {directory}; see its layoutrand.toml.\n")
     if without:
+        absent = absent_simulators()
         terminal.line(
-            f"There is no valgrind ({install(['valgrind'])}), so nothing is simulated: {', '.join(without)} is left "
-            "out, and times alone are measured.\n"
+            f"There is no {absent[0].program} ({absent[0].how_to_install()}), so nothing is simulated: "
+            f"{', '.join(without)} is left out, and times alone are measured.\n"
         )
     only = "".join(f"--benchmark {name} " for name in benchmarks)
     terminal.line(f"$ layoutrand run --seeds {seeds} {only}-C {directory}")
@@ -105,7 +109,7 @@ def demo(
     running.show_run(summary, terminal, told)
     selection = analysis.load_selection(config, directory, [], benchmarks, None)
     measured = {sample.metric for sample in selection.samples}
-    metrics = [metric for metric in _DEMO_METRICS if metric in measured]
+    metrics = [metric for metric in _shown_first() if metric in measured]
     chosen = "".join(f"--metric {metric} " for metric in metrics)
     terminal.line(f"\n$ layoutrand analyse {only}{chosen}-C {directory}")
     every = analyse(selection, confidence=0.95, metrics=[])

@@ -81,6 +81,7 @@ def share(text: str, option: str) -> float:
 def load_config(directory: Path) -> Config:
     """The project's configuration; raises `UsageError` where there is none, with what to do."""
     from layoutrand.config.config import parse
+    from layoutrand.instruments.asked_for import check_asked
 
     path = directory / CONFIG_NAME
     try:
@@ -92,10 +93,7 @@ def load_config(directory: Path) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
     config = parse(text, path=str(path))
-    if any(benchmark.metric.instruments for benchmark in config.benchmarks):
-        from layoutrand.instruments.asked_for import check_asked
-
-        check_asked(config.benchmarks, str(path))
+    check_asked(config.benchmarks, str(path))
     if config.suite is None:
         from layoutrand.cluster.inputs import missing_in_room
 

@@ -109,6 +109,9 @@ class Instrument(Starter):
     counts: ClassVar[bool] = True
     """Whether its numbers come in steps of one, so that equal ones are no sign of a coarse clock."""
 
+    elapsed: ClassVar[str] = ""
+    """The metric that is the time from start to end, where it has one."""
+
     summing_up: ClassVar[str] = ""
     """The metric that sums up its others, where there is one."""
 

@@ -15,10 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from layoutrand.errors import UsageError
+from layoutrand.instruments.known import is_elapsed
 from layoutrand.interop.imported import Imported, ImportedNumber
 from layoutrand.interop.pyperf import SEED_KEY
 from layoutrand.interop.table import COLUMNS, OK, SCHEMA
-from layoutrand.model import IDENTITY, STOCK, WALL_METRIC
+from layoutrand.model import IDENTITY, STOCK
 
 FORMATS: Final = ("csv", "json", "benchstat", "pyperf")
 _PYPERF_UNITS: Final = {"s": "second", "B": "byte"}
@@ -103,7 +104,7 @@ def _go_name(benchmark: str) -> str:
 def _go_unit(row: ImportedNumber) -> str:
     name = re.sub(r"\s", "_", row.metric)
     if row.unit == "s":
-        return "sec/op" if row.metric == WALL_METRIC else f"{name.removesuffix('_s')}-sec/op"
+        return "sec/op" if is_elapsed(row.metric) else f"{name.removesuffix('_s')}-sec/op"
     return f"{name.removesuffix('_bytes')}-bytes/op" if row.unit == "B" else name
 
 

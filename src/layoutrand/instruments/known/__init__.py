@@ -72,6 +72,11 @@ def counts(name: str) -> bool:
     return all(each.counts for each in instruments() if each.name == name)
 
 
+def is_elapsed(metric: str) -> bool:
+    """Whether a metric is the time from start to end, which is what anybody means who says faster."""
+    return any(each.elapsed == metric for each in instruments())
+
+
 @cache
 def _found(places: tuple[str, ...]) -> tuple[Starter, ...]:
     """By the directories that were looked into."""

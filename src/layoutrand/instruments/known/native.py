@@ -18,6 +18,7 @@ class _Native(Instrument):
     described = "posix session, pidfd, wait4"
     reads_output = True
     counts = False
+    elapsed = WALL_METRIC
     shown_first = (WALL_METRIC,)
 
     def is_asked(self, metric: Metric) -> bool:
