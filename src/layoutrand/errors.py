@@ -84,7 +84,17 @@ class BuildError(LayoutrandError):
         """Join the ``message`` and, where there is one, the place of the ``log``."""
         self.message = message
         self.log = log
-        super().__init__(f"{message}\nFull log: {log}" if log else message)
+        super().__init__(with_log(message, log))
+
+
+def with_log(message: str, log: Path | None) -> str:
+    """The whole message of a failure that has a log."""
+    return message if log is None else f"{message}\nFull log: {log}"
+
+
+def without_log(text: str, log: Path | None) -> str:
+    """What `with_log` was given; for a log that is of no use where the message is read."""
+    return text if log is None else text.removesuffix(with_log("", log))
 
 
 class BuildFailed(BuildError):

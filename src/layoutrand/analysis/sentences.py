@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, percent, telling
+
+_SMALLEST_P: Final = 0.0001
+"""Below it a p-value is as good as any other."""
 
 
 def of_analysis(analysis: Analysis) -> str:
@@ -72,13 +76,12 @@ def _of_findings(analysis: Analysis) -> list[str]:
 
 def p_value(value: float) -> str:
     """A p-value for people: no more digits than it deserves."""
-    return "< 0.0001" if value < 0.0001 else f"{value:.2g}"
+    return f"< {_SMALLEST_P:g}" if value < _SMALLEST_P else f"{value:.2g}"
 
 
 def p_words(value: float) -> str:
     """``p = 0.012`` or ``p < 0.0001``."""
-    said = p_value(value)
-    return f"p {said}" if said.startswith("<") else f"p = {said}"
+    return f"p {'' if value < _SMALLEST_P else '= '}{p_value(value)}"
 
 
 def of_ratio(result: Comparison, pair: BenchmarkRatio) -> str:
@@ -172,7 +175,7 @@ class _Words:
 
     def _size(self, ratio: float, digits: int) -> str:
         """``2.1 % faster``."""
-        return f"{abs(100 * (ratio - 1)):.{digits}f} % {self._below if ratio < 1 else self._above}"
+        return f"{_apart(ratio, digits)} % {self._below if ratio < 1 else self._above}"
 
     def interval(self, interval: Interval) -> str:
         """``1.4 to 2.8 %`` in the direction of the centre, else with the direction of both ends."""
@@ -183,17 +186,22 @@ class _Words:
             return self.ends(low, high)
         near, far = (low, high) if low > 1 else (high, low)
         digits = telling([100 * (near - 1), 100 * (far - 1)], _digits(far))
-        return f"{abs(100 * (near - 1)):.{digits}f} to {abs(100 * (far - 1)):.{digits}f} %"
+        return f"{_apart(near, digits)} to {_apart(far, digits)} %"
 
     def ends(self, low: float, high: float) -> str:
         """``1.7 % slower to 5.9 % faster``, from the worse end to the better; ``0.8 to 0.9 % faster``."""
         digits = max(_digits(low), _digits(high)) if max(abs(low - 1), abs(high - 1)) < 0.01 else 1
         digits = telling([100 * (low - 1), 100 * (high - 1)], digits)
+        if (low < 1) == (high < 1):
+            near, far = (low, high) if abs(low - 1) < abs(high - 1) else (high, low)
+            return f"{_apart(near, digits)} to {self._size(far, digits)}"
         ends = [self._size(low, digits), self._size(high, digits)]
-        if ends[0].rpartition(" % ")[2] == ends[1].rpartition(" % ")[2]:
-            near, far = ends if abs(low - 1) < abs(high - 1) else ends[::-1]
-            return f"{near.partition(' % ')[0]} to {far}"
         return " to ".join(ends if self._below == "slower" else ends[::-1])
+
+
+def _apart(ratio: float, digits: int) -> str:
+    """Percent between a ratio and 1, without sign."""
+    return f"{abs(100 * (ratio - 1)):.{digits}f}"
 
 
 def _count(n: int, counted: str) -> str:

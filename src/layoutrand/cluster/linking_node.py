@@ -24,14 +24,14 @@ from layoutrand.cluster.bundle import import_capture
 from layoutrand.cluster.shared_directory import Staging
 from layoutrand.config.build_recipe import BUILD_VERSION
 from layoutrand.config.config import LayoutPolicy
-from layoutrand.errors import ClusterError, LayoutrandError
+from layoutrand.errors import ClusterError, LayoutrandError, without_log
 from layoutrand.host.facts import node_name
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import sha256_file, tail
 from layoutrand.platform.process import SubprocessRunner
 
-_TASKS: Final = 3
+_TASKS: Final = 4
 """Changes where tasks are pickled otherwise: a module or class of theirs has another name."""
 
 VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}/{_TASKS}"
@@ -134,7 +134,7 @@ def _link(chunk: Chunk, node: str) -> Answer:
             if isinstance(result, BuildFailure):
                 _require_whole(linking)
                 log = "" if result.log is None else tail(result.log, _LOG_LINES)
-                failed.append(Failed(layout, result.error, log))
+                failed.append(Failed(layout, without_log(result.error, result.log), log))
             else:
                 found = linking.cache.load_binary(linking.key(layout), result.path.name)
                 if found is None:

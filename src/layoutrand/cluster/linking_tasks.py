@@ -24,7 +24,7 @@ from layoutrand.cluster.dealing import Dealer, TaskProblem
 from layoutrand.cluster.linking_node import VERSION, Answer, Chunk, link_chunk
 from layoutrand.cluster.shared_directory import Staging
 from layoutrand.engines.engine import Remote, TaskExecutor
-from layoutrand.errors import BundleError, StoreError
+from layoutrand.errors import BundleError, StoreError, with_log
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
 
@@ -158,8 +158,7 @@ class _Batch:
             return TaskProblem(f"node {answer.node} cannot link it: {answer.refused}", answer.refused, answer.node)
         for failed in answer.failed:
             log = self._log(failed.layout, failed.log) if failed.log else None
-            message = failed.error.split("\nFull log: ")[0]
-            whole = f"on node {answer.node}: {message}" + (f"\nFull log: {log}" if log else "")
+            whole = with_log(f"on node {answer.node}: {failed.error}", log)
             self._settle(failed.layout, self._failure(failed.layout, whole, log))
         left = self.take_home(layout for layout in answer.made if layout not in self.results)
         return TaskProblem(f"node {answer.node} linked it, but it is not in the staging directory") if left else None
@@ -186,7 +185,7 @@ class _Batch:
         self._lost += 1
         times = "once" if attempts == 1 else f"{attempts} times"
         for layout in payload.layouts:
-            self._settle(layout, self._failure(layout, f"given out {times}: {problem.words}\nFull log: {path}", path))
+            self._settle(layout, self._failure(layout, with_log(f"given out {times}: {problem.words}", path), path))
 
     def _failure(self, layout: LayoutName, error: str, log: Path | None) -> BuildFailure:
         return BuildFailure(self._linking.capture.system, self._linking.link.artefact, layout, error, log)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -30,12 +31,28 @@ _NONE: Final[Tables] = {}
 _KIND_WANTED: Final = {"union_tag_invalid", "union_tag_not_found"}
 
 
+@dataclass(frozen=True)
+class TableProblem:
+    """What is wrong at one place of a table; ``where`` is its key path, or nothing for the whole table."""
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
 def explain(error: ValidationError, model: type[BaseModel], by_kind: Tables = _NONE) -> list[str]:
     """One line for each problem that pydantic found in a table meant for ``model``.
 
     ``by_kind`` has, for keys of the model whose type does not tell, what their table may be by its ``kind``.
     """
-    return [_line(detail, model, by_kind) for detail in error.errors(include_url=False)]
+    return [str(problem) for problem in problems_of(error, model, by_kind)]
+
+
+def problems_of(error: ValidationError, model: type[BaseModel], by_kind: Tables = _NONE) -> list[TableProblem]:
+    """The same with place and message apart."""
+    return [_problem(detail, model, by_kind) for detail in error.errors(include_url=False)]
 
 
 def suggest(name: str, known: Sequence[str]) -> str:
@@ -49,7 +66,7 @@ def key_path(location: Sequence[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
 
 
-def _line(detail: ErrorDetails, model: type[BaseModel], by_kind: Tables) -> str:
+def _problem(detail: ErrorDetails, model: type[BaseModel], by_kind: Tables) -> TableProblem:
     location, table = _walk([part for part in detail["loc"] if part != _KEY_MARK], model, by_kind)
     where = key_path(location)
     kind = detail["type"]
@@ -57,13 +74,14 @@ def _line(detail: ErrorDetails, model: type[BaseModel], by_kind: Tables) -> str:
         context = detail.get("ctx", {})
         one_of = str(context.get("expected_tags", "")).replace("'", '"').replace(", ", " or ")
         tag = str(context.get("tag", ""))
-        return f"{where}.kind: {f'must be {one_of}' if one_of else 'this key is required'}{_given(tag) if tag else ''}"
+        wanted = f"must be {one_of}" if one_of else "this key is required"
+        return TableProblem(f"{where}.kind", f"{wanted}{_given(tag) if tag else ''}")
     if kind == "extra_forbidden":
         known = [] if table is None else list(_keys(table))
         hint = suggest(str(location[-1]), known) or (f"; known here: {', '.join(known)}" if known else "")
-        return f"{where}: unknown key{hint}"
+        return TableProblem(where, f"unknown key{hint}")
     message = _WORDS.get(kind) or detail["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
-    return f"{where}: {message}{_given(detail['input'])}" if where else message
+    return TableProblem(where, f"{message}{_given(detail['input'])}" if where else message)
 
 
 def _given(value: object) -> str:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from layoutrand.config.config import Benchmark, Build, Config
 from layoutrand.config.dacapo_settings import DacapoSuite
-from layoutrand.config.problems import explain
+from layoutrand.config.problems import problems_of
 from layoutrand.errors import ConfigError
 from layoutrand.suites.dacapo_expansion import JVM_LIBRARIES, benchmarks, wrong
 from layoutrand.suites.dacapo_jar import jar_facts
@@ -33,7 +33,8 @@ def expand(suite: DacapoSuite, config: Config, project: Path) -> tuple[Build, li
     try:
         return build, benchmarks(suite, facts)
     except ValidationError as error:  # of words that are the user's own, since ours are right
-        lines = [line.removeprefix("command: ") for line in explain(error, Benchmark)]
+        found = problems_of(error, Benchmark)
+        lines = [each.message if each.where == "command" else str(each) for each in found]
         raise ConfigError(
             str(path), [f"suite.java_options, suite.options or suite.jar: {line}" for line in lines]
         ) from error
