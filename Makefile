@@ -4,6 +4,7 @@
 #   make test      the tests, without the slow ones; those for tools that are not installed are skipped, with the reason
 #   make lint      style, types and import contracts, for those who change layoutrand
 #   make merge     those of the slow tests that CI executes
+#   make coverage  `make test`, and the lines and branches that it never executes: .venv/coverage/html (half an hour)
 #   make slow      all that takes long, `fresh` and `versions` included (some hours)
 #   make fresh     both commands in bare systems of other releases ($(RELEASES)), as an ordinary user; needs root
 #   make versions  the tests with the oldest and with the newest versions of the libraries ($(VERSIONS))
@@ -18,7 +19,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test merge slow fresh versions lock perf matrix packages hotspot-check lint clean needs
+.PHONY: help demo test merge coverage slow fresh versions lock perf matrix packages hotspot-check lint clean needs
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
   if "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$p"; break; fi; done)
@@ -76,6 +77,12 @@ test: .venv/test.stamp | needs
 # What CI executes beside `make test`: slow tests, but for real programs, simulation studies and whole products of cases.
 merge: .venv/test.stamp
 	@.venv/bin/pytest -n auto --dist worksteal -m "slow and not perf and not hour" $(PYTEST)
+
+# A failed test is no reason not to say what was executed.
+coverage: .venv/lint.stamp
+	@rm -rf .venv/coverage && mkdir -p .venv/coverage
+	@status=0; .venv/bin/coverage run -m pytest -n auto --dist worksteal $(PYTEST) || status=$$?; \
+	  .venv/bin/coverage combine --quiet; .venv/bin/coverage html --quiet; .venv/bin/coverage report; exit $$status
 
 slow: .venv/test.stamp
 	@LAYOUTRAND_EXAMPLES=full .venv/bin/pytest -n auto --dist worksteal -m "slow and not perf" $(PYTEST)
