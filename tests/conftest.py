@@ -28,11 +28,19 @@ OF_AN_HOUR = (
 )
 
 
+# And those of them that CI executes all the same.
+OF_CI = ("test_bzip2[GNU ld]", "test_lua[GNU ld]")
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
 def pytest_collection_modifyitems(items):
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for item in items:
-        if os.path.relpath(item.path, root).startswith(OF_AN_HOUR) and item.get_closest_marker("slow"):
+        if (
+            os.path.relpath(item.path, root).startswith(OF_AN_HOUR)
+            and item.name not in OF_CI
+            and item.get_closest_marker("slow")
+        ):
             item.add_marker(pytest.mark.hour)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 

@@ -228,6 +228,7 @@ def executed(root):
     return {layout: json.loads(argv) for layout, argv in rows}
 
 
+@pytest.mark.slow
 def test_an_archive_elsewhere_than_when_it_was_made_is_not_measured(tmp_path, monkeypatch, home):
     """The benchmark's own options come last, so they can undo the layout's: that is seen before anything is measured."""
     monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
@@ -241,6 +242,7 @@ def test_an_archive_elsewhere_than_when_it_was_made_is_not_measured(tmp_path, mo
     assert "its heap begins at 0x500000000 and not at" in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_a_collector_that_takes_no_base_is_a_failure_with_what_to_do(tmp_path, monkeypatch, home):
     monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
     text = CONFIG.replace('"cds-order", ', "").replace("-Xmx64m", "-Xmx64m -XX:-UseCompressedOops")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -170,8 +171,18 @@ def test_seeds_are_built_and_executed_until_the_cap_by_width_alone(project):
     assert again["executions"] <= 3 * 7
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("phase", ["build", "execution", "between"])
+PHASES = ("build", "execution", "between")
+NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+EACH_ONCE = list(zip(PHASES, NUMBERS, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("phase", "number"),
+    [
+        pytest.param(*pair, marks=() if pair in EACH_ONCE else pytest.mark.slow)
+        for pair in itertools.product(PHASES, NUMBERS)
+    ],
+)
 def test_interrupted_in_any_phase_it_leaves_nothing_running_and_goes_on_later(project, phase, number):
     config = CONFIG
     marker = project.root / "marker"

@@ -242,7 +242,7 @@ def killed_run(directory, kill_at):
     Project(directory).run(repeat=2, layouts=(1, 2, 3), watch=FakeWatch(*states, on_state=on_state))
 
 
-@pytest.mark.parametrize("kill_at", range(1, 10))
+@pytest.mark.parametrize("kill_at", [k if k < 4 else pytest.param(k, marks=pytest.mark.slow) for k in range(1, 10)])
 def test_killed_between_repetitions_nothing_is_lost_and_nothing_doubled(tmp_path, kill_at):
     """kill -9 in the middle of every attempt in turn; the same command then makes the attempts that are left."""
     script = f"import sys; sys.path[:0] = {[os.path.dirname(__file__), *sys.path]!r}\nfrom pathlib import Path\nimport test_repetition\n"

@@ -8,14 +8,14 @@ import pytest
 
 from workshop import LINKERS, Workshop, require
 
-# Where the linkers differ little, each runs with GNU ld in `make test` and with the others in `make slow`.
-ALIKE = ("test_planted_faults", "test_planted_data_faults", "test_hostile_names", "test_reproducible")
+# Every case with GNU ld in `make test`, and with the others in `make merge`; lld there too where linkers differ most.
+DIFFERENT = ("test_placement", "test_alignment", "test_factor_hazards")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give each test that asks for a linker all of them in turn."""
     if "linker" in metafunc.fixturenames:
-        fast = ("gnu",) if metafunc.module.__name__.rsplit(".", 1)[-1] in ALIKE else ("gnu", "lld-19")
+        fast = ("gnu", "lld-19") if metafunc.module.__name__.rsplit(".", 1)[-1] in DIFFERENT else ("gnu",)
         rows = [pytest.param(name, marks=() if name in fast else (pytest.mark.slow,)) for name in LINKERS]
         metafunc.parametrize("linker", rows, indirect=True)
 

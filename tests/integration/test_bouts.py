@@ -135,6 +135,7 @@ def _only(bout: Bout, count: int) -> Bout:
     return replace(bout, slots=bout.slots[:count])
 
 
+@pytest.mark.slow
 def test_what_is_lost_too_often_is_recorded_and_can_be_tried_again(site: Site) -> None:
     """As a failed execution of each slot, with the reason; others are not touched by it."""
     burning = True
@@ -261,6 +262,7 @@ def test_a_requeued_task_goes_on_where_it_was(site: Site) -> None:
     assert site.told("came home twice") == []
 
 
+@pytest.mark.slow
 def test_a_listing_that_is_old_loses_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a directory on NFS: what a task has left is asked for by its name before it is given out again."""
     monkeypatch.setattr(Shelf, "names", lambda _shelf: [])
@@ -296,6 +298,7 @@ def test_what_was_given_up_as_lost_and_comes_home_counts(site: Site) -> None:
     assert site.waiting() == []
 
 
+@pytest.mark.slow
 def test_attempts_that_come_home_in_another_order(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two disturbed attempts the second says that it began first: its node's clock is slow."""
     there = threading.Event()
@@ -335,6 +338,7 @@ def test_a_record_that_cannot_be_read_now_is_kept(site: Site) -> None:
     assert path.exists()
 
 
+@pytest.mark.slow
 def test_a_damaged_record_is_executed_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which is said, with the file."""
     there = threading.Event()
@@ -355,6 +359,7 @@ def test_a_damaged_record_is_executed_again(site: Site, monkeypatch: pytest.Monk
     assert len(site.told("is damaged, so what it records is executed again")) == 1
 
 
+@pytest.mark.slow
 def test_unlike_processors_are_not_mixed(site: Site) -> None:
     """The first node settles which; the others refuse, and where nobody is left that is an error with the reason."""
     request = site.request(site.config(), (1, 2))
@@ -532,6 +537,7 @@ def test_instruments_are_those_of_the_node(site: Site) -> None:
     assert len({round(count, -3) for count in counted}) == 1
 
 
+@pytest.mark.slow
 def test_a_node_with_a_full_disk_says_so_and_another_one_does_it(site: Site) -> None:
     """No file there may grow beyond 4 KiB; its task is given out again, and nothing is recorded for it."""
 
@@ -580,6 +586,7 @@ def test_what_the_system_refuses_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> 
         assert ended.refused.startswith("the system there says No space left on device: /scratch/x; see to its disks")
 
 
+@pytest.mark.slow
 def test_a_binary_that_was_damaged_on_its_node_is_fetched_again(site: Site) -> None:
     """Whatever wrote into it."""
     with Machines(site.folder, ("n1",)) as nodes:
@@ -610,6 +617,7 @@ def test_an_engine_that_is_gone_says_nothing_of_executions(site: Site) -> None:
     assert (summary.executed + summary.already, summary.failures) == (9, ())
 
 
+@pytest.mark.slow
 def test_a_loss_among_unlike_processors_ends_nothing(site: Site) -> None:
     """A round that is lost thrice while others are being executed for the first time is recorded beside them."""
     lost = threading.Event()

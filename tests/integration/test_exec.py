@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from execkit import MAKEFILE, NAMES, direct, environment
+from startkit import layoutrand
 from workshop import Workshop, alive, in_order, main_calling, many_functions, output, require
+
+START = (sys.executable, "-m", "layoutrand")
 
 
 @pytest.fixture
@@ -26,21 +29,15 @@ def project(gnu: Workshop) -> Workshop:
 
 
 def arguments(shop: Workshop, *words: str, options: tuple[str, ...] = ()) -> list[str]:
-    """The command line of an exec with seed 7 in the source directory."""
-    start = [sys.executable, "-m", "layoutrand", "exec", "--seed", "7", "-C", str(shop.project), *options]
+    """The words of an exec with seed 7 in the source directory."""
+    start = ["exec", "--seed", "7", "-C", str(shop.project), *options]
     return [*start, "--", "sh", "-c", 'cd src && exec "$0" "$@"', *words]
 
 
 def execute(shop: Workshop, *words: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     """Execute the command."""
-    return subprocess.run(
-        arguments(shop, *words, options=options),
-        env=environment(shop),
-        cwd=shop.project,
-        capture_output=True,
-        text=True,
-        errors="replace",
-    )
+    words = tuple(arguments(shop, *words, options=options))
+    return layoutrand(*words, env=environment(shop), cwd=shop.project, errors="replace")
 
 
 def shell(shop: Workshop, script: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -108,10 +105,8 @@ def test_a_command_killed_by_a_signal(project: Workshop) -> None:
 
 def test_a_command_that_does_not_exist(project: Workshop) -> None:
     """One clear message."""
-    done = subprocess.run(
-        [sys.executable, "-m", "layoutrand", "exec", "--seed", "7", "-C", str(project.project), "--", "/no/such"],
-        env=environment(project), capture_output=True, text=True,
-    )  # fmt: skip
+    words = ("exec", "--seed", "7", "-C", project.project, "--", "/no/such")
+    done = layoutrand(*words, env=environment(project))
     assert done.returncode == 1
     assert "cannot start /no/such: No such file or directory" in done.stderr
 
@@ -201,11 +196,18 @@ def test_a_seed_whose_order_is_the_one_there_is(project: Workshop) -> None:
     )
     said = set()
     for seed in range(1, 9):
-        words = [sys.executable, "-m", "layoutrand", "exec", "--seed", str(seed), "-C", str(project.project), "--"]
-        done = subprocess.run(
-            [*words, "sh", "-c", "cd src && $CC -fno-inline -o two two.c"], cwd=project.project,
-            env=environment(project), capture_output=True, text=True,
-        )  # fmt: skip
+        words = (
+            "exec",
+            "--seed",
+            seed,
+            "-C",
+            project.project,
+            "--",
+            "sh",
+            "-c",
+            "cd src && $CC -fno-inline -o two two.c",
+        )
+        done = layoutrand(*words, cwd=project.project, env=environment(project))
         assert done.returncode == 0, done.stderr
         line = next(line for line in done.stderr.splitlines() if "/two: layout" in line)
         moved = in_order(project.source / "two", ["g", "h"]) == ["h", "g"]
@@ -218,6 +220,7 @@ def test_a_seed_whose_order_is_the_one_there_is(project: Workshop) -> None:
 ASSEMBLER = ' .text\n .globl s\ns: movl %edi,%eax\nlocal: jmp 1f\n1: ret\n .section .note.GNU-stack,""\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["", "-g", "-flto"])
 def test_an_assembler_file_compiled_and_linked_in_one_step(project: Workshop, options: str) -> None:
     """The linker writes the name of the driver's temporary object into the symbol table, another name each time."""
@@ -258,7 +261,7 @@ def test_make_killed_between_link_and_layout(project: Workshop) -> None:
     for delay in (0.0, 0.1, 0.2, 0.3, 0.45, 0.6):
         execute(project, "make", "clean")
         process = subprocess.Popen(
-            arguments(project, "make"), env=environment(project), cwd=project.project, start_new_session=True,
+            [*START, *arguments(project, "make")], env=environment(project), cwd=project.project, start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         deadline = time.monotonic() + 30
@@ -280,7 +283,7 @@ def test_a_polite_end(project: Workshop, number: signal.Signals) -> None:
     """The command is asked to end and does so in its own way; nothing runs on, no work is left."""
     marker = project.project / "pid"
     process = subprocess.Popen(
-        arguments(project, "bash", "-c", f"trap 'echo ended > \"{marker}.end\"; exit 5' {number.name[3:]}; echo $$ > '{marker}'; sleep 60 & wait"),
+        [*START, *arguments(project, "bash", "-c", f"trap 'echo ended > \"{marker}.end\"; exit 5' {number.name[3:]}; echo $$ > '{marker}'; sleep 60 & wait")],
         env=environment(project), cwd=project.project, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     deadline = time.monotonic() + 30
@@ -305,7 +308,7 @@ def test_ctrl_c_is_left_to_make(project: Workshop) -> None:
         MAKEFILE.replace("\t$(CC) -o $@ $^\n", f"\t$(CC) -o $@ $^\n\texec '{sys.executable}' slow.py\n")
     )
     process = subprocess.Popen(
-        arguments(project, "make"), env=environment(project), cwd=project.project, start_new_session=True,
+        [*START, *arguments(project, "make")], env=environment(project), cwd=project.project, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + 30

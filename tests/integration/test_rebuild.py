@@ -90,7 +90,7 @@ def test_the_same_seed_gives_the_same_bytes_in_both_modes(units: Workshop, comma
     [
         ("strip prog", descent.LOADED),
         pytest.param("objcopy --add-section .signature=main.c prog", descent.LOADED, marks=pytest.mark.slow),
-        ("objcopy --only-keep-debug prog prog.debug && strip prog && objcopy --add-gnu-debuglink=prog.debug prog", descent.LOADED),
+        pytest.param("objcopy --only-keep-debug prog prog.debug && strip prog && objcopy --add-gnu-debuglink=prog.debug prog", descent.LOADED, marks=pytest.mark.slow),
         pytest.param("printf signature >> prog", descent.LOADED, marks=pytest.mark.slow),
         ("sed -i s/u0_5/U0_5/ prog", descent.CODE),
         pytest.param("objcopy --rename-section .text=.code prog", descent.CODE, marks=pytest.mark.slow),
@@ -143,6 +143,7 @@ def test_firmware(gnu: Workshop) -> None:
     assert rebuilt.path(1).read_bytes().endswith(b"signed")
 
 
+@pytest.mark.slow
 def test_the_programs_order_is_that_of_relink_mode_under_strip(units: Workshop) -> None:
     """Stripped in the build, the functions stand where relinking alone puts them: the code sections are equal."""
     relinked = units.built(PLAIN, seeds=[1, 2])
@@ -255,6 +256,7 @@ def test_resumed_and_cached(gnu_units: Workshop) -> None:
     }
 
 
+@pytest.mark.slow
 def test_several_artefacts_of_one_build(units: Workshop) -> None:
     """A program and the library it is linked with come from one build per layout, each laid out by itself."""
     commands = (
@@ -317,6 +319,7 @@ def test_links_that_are_no_artefacts(gnu_units: Workshop) -> None:
     assert not any("left as it was linked" in log for log in logs)  # nothing is put among what the build's tools say
 
 
+@pytest.mark.slow
 def test_an_output_with_another_name_each_time(gnu_units: Workshop) -> None:
     """A link under a temporary name is found by what it becomes."""
     built = gnu_units.built(
@@ -396,6 +399,7 @@ def test_the_command_line(gnu_units: Workshop) -> None:
     assert layoutrand(gnu_units, "build", "--mode", "relnk").returncode == 2
 
 
+@pytest.mark.slow
 def test_inspect_of_a_stripped_binary(gnu_units: Workshop) -> None:
     """The order is the one kept when the link was verified, equal to relink mode's, and that is said."""
     (gnu_units.project / "layoutrand.toml").write_text(gnu_units.toml([PLAIN + " && strip prog"]))

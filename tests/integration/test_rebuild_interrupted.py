@@ -52,6 +52,7 @@ def test_two_processes_do_nothing_twice(project: Workshop) -> None:
     assert not list((project.cache / "work").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moments", [1, pytest.param(25, marks=pytest.mark.slow)])
 def test_killed_at_any_point(project: Workshop, moments: int) -> None:
     """After kill -9 at several moments the same call completes, with the bytes of an undisturbed one."""

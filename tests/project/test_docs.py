@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import get_args
@@ -18,6 +17,7 @@ from layoutrand.engines.known.dask import Dask
 from layoutrand.engines.known.slurm import Slurm
 from layoutrand.interop import exports, table
 from layoutrand.interop import formats as importable
+from startkit import layoutrand
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -59,7 +59,7 @@ def test_the_commands_of_the_readme_work(project, tmp_path):
     for command in commands:
         words = shlex.split(command)
         assert words[0] == "layoutrand"
-        done = subprocess.run([sys.executable, "-m", *words], cwd=tmp_path, env=env, capture_output=True, text=True)
+        done = layoutrand(*words[1:], cwd=tmp_path, env=env)
         results[command] = (done.returncode, done.stderr if done.returncode else "")
 
     assert len(commands) >= 6

@@ -52,7 +52,9 @@ def _validates(jar, name, size, cwd):
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [name if name == "xalan" else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+)
 def test_each_workload_computes_the_reference_of_the_small_size_twice(jar, tmp_path, name):
     _validates(jar, name, "small", tmp_path)
 
@@ -83,6 +85,7 @@ def test_another_reference_is_not_matched(jar, tmp_path):
     assert " xalan PASSED in " in unchecked.stderr
 
 
+@pytest.mark.slow
 def test_searching_gives_the_same_with_one_thread_and_with_three_and_refuses_a_hundred(jar, tmp_path):
     one = _run(jar, "-t", "1", "-s", "small", "lusearch", cwd=tmp_path)
     three = _run(jar, "-t", "3", "-s", "small", "lusearch", cwd=tmp_path)

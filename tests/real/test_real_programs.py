@@ -43,6 +43,7 @@ def assert_all_verified_and_different(document):
     assert len({binary["text_sha256"] for binary in seeds}) == SEEDS
 
 
+@pytest.mark.slow
 def test_bzip2(build_layouts, toolchain, tmp_path):
     """bzip2 compresses and restores a real file alike in every layout."""
     document = build_layouts("bzip2", toolchain, commands=["make -j{jobs} bzip2"], artefact="bzip2", seeds=SEEDS)
@@ -64,6 +65,7 @@ def test_bzip2(build_layouts, toolchain, tmp_path):
     assert all(answer == found["stock"] for answer in found.values())
 
 
+@pytest.mark.slow
 def test_lua(build_layouts, toolchain, tmp_path):
     """The Lua interpreter answers a script that visits its library alike in every layout."""
     document = build_layouts(

@@ -15,7 +15,15 @@ LINE = re.compile(r"^===== DaCapo .* =====$", re.MULTILINE)
 TIME = re.compile(r"in \d+ msec")
 
 
-@pytest.fixture(params=DIFFERENT)
+FAST = ("2006-10-MR2", "23.11-MR1-chopin")
+
+
+def of_all(versions):
+    """The oldest and the newest in `make test`, the others in `make merge`."""
+    return [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in versions]
+
+
+@pytest.fixture(params=of_all(DIFFERENT))
 def version(request):
     return request.param
 
@@ -40,7 +48,7 @@ def _said(text):
     return [TIME.sub("in N msec", line) for line in LINE.findall(text)]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", of_all(VERSIONS))
 def test_warmups_are_numbered_but_in_2006_and_the_last_iteration_passes(version, jar, tmp_path):
     done = run_jar(jar, "-n", "3", "ok", cwd=tmp_path)
     first, second = ("", "") if version == "2006-10-MR2" else (" 1", " 2")
@@ -191,7 +199,7 @@ def test_the_scratch_directory_is_emptied_first(version, jar, tmp_path):
         (["-h"], 0, None),
     ],
 )
-@pytest.mark.parametrize("version", ["9.12-bach", "9.12-MR1", "23.11-MR1-chopin"])
+@pytest.mark.parametrize("version", of_all(["9.12-bach", "9.12-MR1", "23.11-MR1-chopin"]))
 def test_mistakes_since_2009_have_these_statuses_and_run_nothing(version, jar, tmp_path, words, status, message):
     done = run_jar(jar, *words, cwd=tmp_path)
 
@@ -224,7 +232,7 @@ def test_mistakes_in_2006_have_these_statuses(version, jar, tmp_path, words, sta
     assert ("NullPointerException" in done.stderr) == ("-s" in words)
 
 
-@pytest.mark.parametrize("version", LATER)
+@pytest.mark.parametrize("version", of_all(LATER))
 def test_the_jar_lists_its_benchmarks_and_holds_a_file_for_each(version, jar, tmp_path):
     folder = RELEASES[version].cnf
 
@@ -235,7 +243,7 @@ def test_the_jar_lists_its_benchmarks_and_holds_a_file_for_each(version, jar, tm
     assert names == {f"{folder}{name}.cnf" for name in benchmarks(version)}
 
 
-@pytest.mark.parametrize("version", [version for version in LATER if RELEASES[version].newer])
+@pytest.mark.parametrize("version", of_all(version for version in LATER if RELEASES[version].newer))
 def test_lines_about_requests_and_a_missing_file_came_with_23_11(version, jar, tmp_path):
     requests = run_jar(jar, "-n", "2", "requests", cwd=tmp_path)
     missing = run_jar(jar, "missing", cwd=tmp_path)
