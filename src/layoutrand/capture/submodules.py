@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from layoutrand.capture.source import left_out
 from layoutrand.errors import BuildFailed
-from layoutrand.platform.git_command import git, names, readable
+from layoutrand.platform.git_command import git, git_directory, names, readable
 
 # Paths that the user names, and those in repositories at paths, are fetched from whatever git's own setting is.
 OWN: Final = ("protocol.file.allow=always",)
@@ -71,11 +71,7 @@ def described(url: str, source: str) -> Repository:
     if not is_local(source):
         return Repository(url, source, None)
     path = Path(unquote(source.removeprefix("file://")) if source.startswith("file://") else source)
-    try:
-        common = os.fsdecode(git("rev-parse", "--git-common-dir", cwd=path).removesuffix(b"\n"))
-    except BuildFailed:  # no directory, such as a bundle; the fetch says what is wrong with it, if anything is
-        return Repository(url, source, None)
-    return Repository(url, source, path / common)
+    return Repository(url, source, git_directory(path))  # a bundle has none
 
 
 def places(parent: Repository, module: Submodule) -> Iterator[tuple[Repository, Sequence[str]]]:

@@ -3,6 +3,11 @@
 The same commit must give the same tree for everybody.  So where a tree is written, neither configuration nor
 attributes of user and machine count, and no hook is called.  Where something is fetched they do count: that is
 where credentials, proxies and rewritten URLs are kept.
+
+GitPython says where a repository is (`git_directory`).  Revisions, differences and submodules are asked of git itself:
+GitPython reads no SHA-256 repositories and not every way to write a revision (``main@{yesterday}``), does not tell that
+a name is ambiguous, loses differences in files whose names are not UTF-8, and cannot take a variable out of git's
+environment.
 """
 
 from __future__ import annotations
@@ -10,12 +15,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import Any, Final
+from typing import Final
 
 from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.platform.environment import GIT_ENVIRONMENT
@@ -54,31 +59,30 @@ def git_with_remarks(
 ) -> tuple[bytes, str]:
     """Like `git`, and also what it wrote to stderr though it succeeded."""
     require_git()
-    from git import Git, GitError
-
     options = [word for setting in (*_ALWAYS, *(_PLAIN if plain else ()), *settings) for word in ("-c", setting)]
-    # GitPython can add variables, not remove them; git started by a hook of git's would obey that repository's.
-    forget = [word for name in GIT_ENVIRONMENT for word in ("-u", name)]
-    env = {"GIT_TERMINAL_PROMPT": "0", **(_PLAIN_ENVIRONMENT if plain else {})}
-    with TemporaryFile() as given:
-        given.write(stdin)
-        given.seek(0)
-        try:
-            with _running.started:  # so that `stop` misses no process that is being started
-                process = Git(str(cwd)).execute(
-                    ["env", *forget, "git", "--no-optional-locks", *options, *arguments], istream=given, env=env,
-                    as_process=True,
-                )  # fmt: skip
-                _running.processes.add(process)
-        except (GitError, OSError) as error:  # the directory is not there, for one
-            raise BuildFailed(str(error)) from error
+    # Started by a hook of git's it would obey that repository's variables; and what it says is looked at below.
+    env = {name: value for name, value in os.environ.items() if name not in GIT_ENVIRONMENT}
+    env |= {"GIT_TERMINAL_PROMPT": "0", "LANGUAGE": "C", "LC_ALL": "C", **(_PLAIN_ENVIRONMENT if plain else {})}
+    pipe = subprocess.PIPE
     try:
-        out, said = process.communicate()
+        with _running.started:  # so that `stop` misses no process that is being started
+            process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
+                ["git", "--no-optional-locks", *options, *arguments],  # noqa: S607 - the user's git, found on PATH
+                cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe,
+            )  # fmt: skip
+            _running.processes.add(process)
+    except OSError as error:  # the directory is not there, for one
+        raise BuildFailed(str(error)) from error
+    try:
+        out, said = process.communicate(stdin)
+    except BaseException:
+        process.terminate()
+        raise
     finally:
         _running.processes.discard(process)
     if process.returncode != 0:
         raise BuildFailed(_reason(said) or f"git {arguments[0]} exited with status {process.returncode}")
-    return bytes(out), said.decode("utf-8", "backslashreplace")
+    return out, said.decode("utf-8", "backslashreplace")
 
 
 @dataclass
@@ -86,7 +90,7 @@ class _Running:
     """The git processes of this one; held ``started`` while one is being started."""
 
     started: threading.Lock = field(default_factory=threading.Lock)
-    processes: set[Any] = field(default_factory=set)
+    processes: set[subprocess.Popen[bytes]] = field(default_factory=set)
 
 
 _running = _Running()
@@ -100,9 +104,21 @@ def stop() -> None:
 
 
 def require_git() -> None:
-    """Raise `ToolNotFound` without git: importing GitPython would fail with a traceback."""
+    """Raise `ToolNotFound` without git, without which GitPython cannot be imported either."""
     if shutil.which("git") is None:
         raise ToolNotFound(f"git not found on PATH, needed to read repositories: {install(['git'])}")
+
+
+def git_directory(path: Path) -> Path | None:
+    """Where the repository at ``path`` keeps its objects, for all its work trees; None where there is none."""
+    require_git()
+    from git import InvalidGitRepositoryError, Repo
+
+    try:
+        with Repo(path, expand_vars=False) as repository:
+            return Path(repository.common_dir)
+    except (InvalidGitRepositoryError, OSError):
+        return None
 
 
 def _reason(said: bytes) -> str:
