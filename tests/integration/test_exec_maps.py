@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,15 @@ LINES = {
     "own shared": "gcc -fPIC -shared -o libv.so v.c; gcc -c main.c u.c; link() { gcc -o prog main.o u.o ./libv.so; }",
 }
 
+FAST = ("objects", "members", "twice", "shared", "library", "library that needs one", "-Wl,-Map=own.map", "-Wl,-tM")
 
-@pytest.fixture(params=["gnu", "lld-19"])
+
+def most_slow(cases: Iterable[str]) -> list[object]:
+    """The cases; those of the greatest difference in `make test`, the others in `make merge`."""
+    return [case if case in FAST else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+
+
+@pytest.fixture(params=["gnu", pytest.param("lld-19", marks=pytest.mark.slow)])
 def counted(request: pytest.FixtureRequest, gnu: Workshop) -> Workshop:
     """Sources, and a linker that notes how often it is called."""
     real = require(LINKERS[request.param], "binutils" if request.param == "gnu" else request.param)
@@ -46,7 +54,7 @@ def counted(request: pytest.FixtureRequest, gnu: Workshop) -> Workshop:
     return gnu
 
 
-@pytest.mark.parametrize("kind", LINES)
+@pytest.mark.parametrize("kind", most_slow(LINES))
 def test_a_link_like_an_earlier_one_takes_two_more(counted: Workshop, kind: str) -> None:
     """Identity and the layout; the result is the one that was proved the long way."""
     links = counted.project / "links"
@@ -78,7 +86,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.parametrize("kind", most_slow(LONG))
 def test_a_map_that_does_not_tell_all(counted: Workshop, kind: str) -> None:
     """Every link of a build gives the file that its first one gives, by a replay or by any way."""
     done = direct(counted, "sh", "-c", f"set -e; cd src; {LONG[kind]}; link; mv prog first; link; mv prog second; link")
@@ -105,7 +113,7 @@ GNU_ONLY = ["-Wl,--Ma=own.map", "-Wl,--cre", "-Wl,-tM"]
 
 
 @pytest.mark.parametrize(
-    "option", ["-Wl,-Map=own.map", "-Wl,-Map,own.map", "-Wl,-M", "-Wl,--print-map", "-Wl,--cref", *GNU_ONLY]
+    "option", most_slow(["-Wl,-Map=own.map", "-Wl,-Map,own.map", "-Wl,-M", "-Wl,--print-map", "-Wl,--cref", *GNU_ONLY])
 )
 def test_a_map_of_the_builds_own(counted: Workshop, option: str) -> None:
     """It goes where the build wants it, and holds what it holds without layoutrand; the program is laid out."""

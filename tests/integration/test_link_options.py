@@ -91,7 +91,7 @@ def masquerade(folder: Path, monkeypatch: pytest.MonkeyPatch, toolchain: str = "
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
-@pytest.mark.parametrize("name", ["gcc", "clang-lld"])
+@pytest.mark.parametrize("name", ["gcc", pytest.param("clang-lld", marks=pytest.mark.slow)])
 def test_ccache_in_the_compilers_place(
     units: Workshop, cached: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
@@ -124,18 +124,18 @@ def test_ccache_as_cmakes_launcher(units: Workshop, cached: Path) -> None:
         ("gcc", "-fuse-ld=bfd"),
         ("gcc-lld", "-fuse-ld=lld"),
         ("gcc-lld", "-fuse-ld=bfd"),  # the toolchain's flag comes last
-        ("clang", "-fuse-ld=bfd"),
-        ("clang", "-fuse-ld=ld"),
+        pytest.param("clang", "-fuse-ld=bfd", marks=pytest.mark.slow),
+        pytest.param("clang", "-fuse-ld=ld", marks=pytest.mark.slow),
         ("clang-lld", "-fuse-ld=lld"),
-        ("clang-lld", "--ld-path=ld.lld"),
-        ("clang-lld", "--ld-path=/usr/bin/ld.bfd"),
+        pytest.param("clang-lld", "--ld-path=ld.lld", marks=pytest.mark.slow),
+        pytest.param("clang-lld", "--ld-path=/usr/bin/ld.bfd", marks=pytest.mark.slow),
         ("clang", "--ld-path=/usr/bin/ld.bfd"),
-        ("clang", "--ld-path=/usr/bin/ld"),
+        pytest.param("clang", "--ld-path=/usr/bin/ld", marks=pytest.mark.slow),
         ("gcc", "-B/usr/bin"),
-        ("gcc", "-B /usr/bin/"),
+        pytest.param("gcc", "-B /usr/bin/", marks=pytest.mark.slow),
         ("gcc", "-B."),
-        ("gcc", "-B crt -Bnowhere"),
-        ("clang", "-B/usr/bin"),
+        pytest.param("gcc", "-B crt -Bnowhere", marks=pytest.mark.slow),
+        pytest.param("clang", "-B/usr/bin", marks=pytest.mark.slow),
     ],
 )
 def test_the_build_names_the_toolchains_linker(units: Workshop, name: str, flags: str) -> None:
@@ -148,7 +148,7 @@ def test_the_build_names_the_toolchains_linker(units: Workshop, name: str, flags
     [
         ("gcc", "-fuse-ld=gold"),
         ("gcc", "-fuse-ld=lld"),
-        ("clang", "-fuse-ld=lld"),
+        pytest.param("clang", "-fuse-ld=lld", marks=pytest.mark.slow),
         ("clang", "--ld-path=ld.lld"),
     ],
 )
@@ -168,9 +168,9 @@ def test_the_build_chooses_another_linker_by_name(units: Workshop, name: str, fl
     ("name", "flags"),
     [
         ("gcc", "-B$PWD/own"),
-        ("gcc", "-B own/"),
+        pytest.param("gcc", "-B own/", marks=pytest.mark.slow),
         ("gcc", "-Bown/my-"),
-        ("clang", "-Bown"),
+        pytest.param("clang", "-Bown", marks=pytest.mark.slow),
         ("clang", "--ld-path=$PWD/own/ld"),
     ],
 )

@@ -171,6 +171,7 @@ def test_the_line_that_is_not_moved_is_found(gnu: Workshop) -> None:
     assert "the other way round" in sabotage(gnu, before=ignored)
 
 
+@pytest.mark.slow
 def test_nothing_crosses_archives_libraries_and_options(gnu: Workshop) -> None:
     """Objects before an archive stay before it, objects behind an option behind it."""
     require("g++", "g++")

@@ -128,7 +128,10 @@ CXX_BUILD = """
 """
 
 
-@pytest.fixture(params=TOOLCHAINS)
+OF_GCC = ["gcc", *(pytest.param(name, marks=pytest.mark.slow) for name in TOOLCHAINS if name != "gcc")]
+
+
+@pytest.fixture(params=OF_GCC)
 def kind(request: pytest.FixtureRequest) -> str:
     """Each toolchain that can do link-time optimisation."""
     programs_of(TOOLCHAINS[request.param])
@@ -201,7 +204,14 @@ def assert_loads_the_same(identity: Path, direct: Path, kind: str, *, stripped: 
 
 
 @pytest.mark.parametrize(
-    "how", ["", "-static", "-static-pie", "-g", "-no-pie", "-Wl,--gc-sections", "-s", "-Wl,--as-needed"]
+    "how",
+    [
+        "",
+        "-static-pie",
+        "-no-pie",
+        "-Wl,--gc-sections",
+        *(pytest.param(flag, marks=pytest.mark.slow) for flag in ("-static", "-g", "-s", "-Wl,--as-needed")),
+    ],
 )
 def test_a_c_program(workshop: Workshop, kind: str, how: str, tmp_path: Path) -> None:
     """Mixed objects and archives: identity loads what the direct link loads, every seed is verified and works."""
@@ -350,6 +360,7 @@ def test_thinlto_keeps_modules_apart(workshop: Workshop) -> None:
     built.assert_all_print_as_stock()
 
 
+@pytest.mark.parametrize("kind", TOOLCHAINS, indirect=True)  # in `make test` too
 def test_an_archive_found_by_its_name(workshop: Workshop, kind: str, tmp_path: Path) -> None:
     """-lpacked leads to intermediate code as its path does."""
     workshop.write_named(PROGRAM)
