@@ -45,7 +45,7 @@ def test_every_file_that_it_names_is_there():
 
 def test_recipes_name_files():
     recipes = TEXT[TEXT.index("## How to add") : TEXT.index("## From source to binary")]
-    for name in ("linker", "engine", "factor", "importer", "suite", "instrument", "sentence"):
+    for name in ("linker", "engine", "factor", "importer", "suite", "instrument", "sentence", "warning"):
         recipe = re.search(rf"^- \*\*an? {name}\*\*:((?:.|\n(?!-|\n))*)", recipes, re.MULTILINE)
         assert recipe is not None, name
         assert re.findall(r"`[\w/]+\.py`|`[\w/]+/`", recipe[1]), name

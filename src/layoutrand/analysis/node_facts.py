@@ -28,6 +28,9 @@ _SAME_MEMORY: Final = 0.02
 
 NOT_KNOWN: Final = "not known"
 
+_Values = tuple[str | None, ...]
+"""What a fact was, one after the other; None where it is not known."""
+
 
 def facts_of(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, dict[str, str]]:
     """Of each of these nodes its facts in words; of one whose facts have changed all of them, in order."""
@@ -35,9 +38,9 @@ def facts_of(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, dict[str,
     return {name: {key: _shown(values) for key, values in own.items()} for name, own in found.items()}
 
 
-def _values_of(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+def _values_of(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, dict[str, _Values]]:
     """Of each of these nodes what each fact was, in order: several values where it changed, none where not recorded."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    found: dict[str, dict[str, _Values]] = {}
     memory = [
         facts["memory_bytes"] for facts in (n.facts for n in nodes if n.name in names) if facts.get("memory_bytes")
     ]
@@ -50,8 +53,8 @@ def _values_of(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, dict[st
     return found
 
 
-def _shown(values: Sequence[str]) -> str:
-    return "; then ".join(values) or NOT_KNOWN
+def _shown(values: _Values) -> str:
+    return "; then ".join(NOT_KNOWN if value is None else value for value in values) or NOT_KNOWN
 
 
 def differing(facts: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -79,7 +82,7 @@ def warnings(nodes: Sequence[Node], executions: Sequence[Execution]) -> list[Any
 
 def _paths(executions: Sequence[Execution]) -> list[AnyWarning]:
     """Longer paths of the directory that a program runs in move its stack."""
-    lengths: dict[str, list[tuple[str, ...]]] = {}
+    lengths: dict[str, list[_Values]] = {}
     for execution in executions:
         workplace = execution.conditions.get("workplace")
         if isinstance(workplace, str):
@@ -88,18 +91,18 @@ def _paths(executions: Sequence[Execution]) -> list[AnyWarning]:
     return [UnlikePaths(groups)] if len(groups) > 1 else []
 
 
-def _groups(values: Mapping[str, Sequence[Sequence[str]]]) -> Groups:
+def _groups(values: Mapping[str, Sequence[_Values]]) -> Groups:
     """Facts in words -> the nodes that have these; without those of which one is not known."""
     found: dict[str, list[str]] = {}
     for name, facts in values.items():
-        if all(fact and NOT_KNOWN not in fact for fact in facts):
+        if all(fact and None not in fact for fact in facts):
             found.setdefault(", ".join(map(_shown, facts)), []).append(name)
     return tuple((value, tuple(names)) for value, names in found.items())
 
 
-def _said(key: str, value: Any) -> str:
+def _said(key: str, value: Any) -> str | None:
     if value is None:
-        return NOT_KNOWN
+        return None
     if isinstance(value, bool):
         return "yes" if value else "no"
     if key == "memory_bytes" and isinstance(value, int):
