@@ -17,9 +17,10 @@ from layoutrand.analysis.compare import compare
 from layoutrand.analysis.documents import analyse_document, compare_document
 from layoutrand.analysis.plan import make_plans, plan_document
 from layoutrand.analysis.stopping import widths
-from layoutrand.cli.analysis import show_analysis, show_comparison
+from layoutrand.cli.comparing import show_comparison
 from layoutrand.cli.plan_command import show_plans
 from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.terminal_tables import show_analysis
 from layoutrand.errors import AnalysisError
 
 SHAPES = list(itertools.product((1, 3), (1, 2), (1, 4)))

@@ -103,7 +103,7 @@ def with_stubs(record: LinkRecord, line: Sequence[Word], native: lto.Native, rea
         for number, (path, stub) in enumerate(link.ahead_of_archives(planner, modules, numbers).items())
     }
     for word in words:
-        path = linkline.absolute(word.text, record.cwd)
+        path = record.absolute(word.text)
         new_words += [ahead.pop(path), word] if word.kind == "input" and path in ahead else [word]
     for number, source in enumerate(objects):
         new_words.append(add(f"asking{number:05d}.o", bitcode.write_stub(bitcode.asking(source), source)))
@@ -124,7 +124,7 @@ class _Link:
         content: Callable[[str], bytes | None],
     ) -> None:  # fmt: skip
         """Read every file that is named, and archives found by ``-l`` of which members were used."""
-        paths = dict.fromkeys(linkline.absolute(word.text, record.cwd) for word in words if word.kind == "input")
+        paths = dict.fromkeys(record.absolute(word.text) for word in words if word.kind == "input")
         paths |= dict.fromkeys(name.rpartition("(")[0] for _, name in extracted)
         self.contents = {path: data for path in paths if (data := content(path)) is not None}
         self._extracted = extracted

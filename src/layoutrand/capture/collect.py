@@ -164,8 +164,8 @@ def read_named(record: LinkRecord, setup: IngestSetup) -> Named:
     place = setup.place
     recorded = [
         word
-        for word in linkline.words(record.argv)
-        if not (word.kind == "directory" and linkline.absolute(word.text, record.cwd) == place.wrappers)
+        for word in record.words()
+        if not (word.kind == "directory" and record.absolute(word.text) == place.wrappers)
     ]
     replayed = _replay(record, recorded, setup)
     names = dict(replayed.names)
@@ -173,7 +173,7 @@ def read_named(record: LinkRecord, setup: IngestSetup) -> Named:
     for word in replayed.line:
         if word.kind not in ("input", "file"):
             continue
-        path = linkline.absolute(word.text, record.cwd)
+        path = record.absolute(word.text)
         now = read_input(word.text, record.cwd, setup)
         data = replayed.kept.get(path, now)
         if data is None:
@@ -202,14 +202,14 @@ def collect(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft:
     for word in named.line:
         instead = None
         if word.kind in ("input", "file"):
-            instead = named.instead.get(linkline.absolute(word.text, record.cwd))
+            instead = named.instead.get(record.absolute(word.text))
         arguments += word.argv(instead)
     said, opened = _discover(record, setup, arguments, named.files, named.scratch)
     remove_tree(named.scratch)
     names, files = dict(named.names), dict(named.files)
     elsewhere = []
     for path in opened:
-        full = linkline.absolute(path, record.cwd)
+        full = record.absolute(path)
         content = None if full in names else read_input(path, record.cwd, setup)
         if content is not None:  # None also for a name with a newline, which the linker tells as two
             name = names.setdefault(full, captured_name(full, setup.place, len(names)))

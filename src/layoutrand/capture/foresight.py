@@ -100,7 +100,7 @@ def _small(named: Named) -> bool:
 
 def _captured(guess: Draft, record: LinkRecord, path: str) -> str | None:
     """What a file of the map of the build's own link is called in the capture; None if it is not there."""
-    return guess.names.get(linkline.absolute(path, record.cwd))
+    return guess.names.get(record.absolute(path))
 
 
 def _guess(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft | None:
@@ -110,7 +110,7 @@ def _guess(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft | None
         return None
     files, names = dict(named.files), dict(named.names)
     for path in (*expected, *_found(record, named)):
-        full = linkline.absolute(path, record.cwd)
+        full = record.absolute(path)
         data = None if full in names else read_input(path, record.cwd, setup)
         if data is not None:
             name = names.setdefault(full, captured_name(full, setup.place, len(names)))

@@ -100,7 +100,7 @@ def _remove(setup: IngestSetup, *names: str) -> None:
 
 
 def _objects(record: LinkRecord, setup: IngestSetup, draft: Draft) -> list[objects.Object]:
-    claims = draft.lto == "" and not setup.linker.generates_code and lto.uses_plugin(linkline.words(record.argv))
+    claims = draft.lto == "" and not setup.linker.generates_code and lto.uses_plugin(record.words())
     found = objects.objects(draft.files, draft.pulled, draft.units, claims=claims)
     _refuse_linker_sets(setup, found)
     return found
@@ -122,7 +122,7 @@ def _masks(found: Sequence[objects.Object], chosen: Sequence[objects.Candidate])
 
 
 def _refuse_unsupported(record: LinkRecord, setup: IngestSetup) -> None:
-    line = linkline.words(record.argv)
+    line = record.words()
     chosen = str(setup.toolbox.tools["ld"].path)
     if record.linker != chosen:
         raise CaptureFailed(
@@ -198,7 +198,7 @@ def _relocated(
         if word.kind not in ("input", "file", "directory"):
             arguments += word.argv()
             continue
-        path = linkline.absolute(word.text, record.cwd)
+        path = record.absolute(word.text)
         stays = not anywhere and not word.text.startswith("/") and linkline.inside(path, setup.place.tree) is not None
         name = draft.names.get(path) or captured_name(path, setup.place, 0)
         arguments += word.argv(None if stays else f"{ROOT}/{name}")

@@ -28,9 +28,17 @@ class LinkRecord:
     environment: Mapping[str, str]
     at_ns: int
 
+    def words(self) -> list[linkline.Word]:
+        """The link line in logical words."""
+        return linkline.words(self.argv)
+
+    def absolute(self, name: str) -> str:
+        """What a file that the link line, the map or the linker names is called from anywhere."""
+        return linkline.absolute(name, self.cwd)
+
     def output(self) -> str:
         """Absolute path of what the link wrote."""
-        return linkline.absolute(linkline.output(self.argv), self.cwd)
+        return self.absolute(linkline.output(self.argv))
 
     def inputs(self) -> dict[str, bytes]:
         """Content of each file named on the command line, by its absolute path, as it was when the link began.
@@ -44,7 +52,7 @@ class LinkRecord:
             for member in archive:
                 file = archive.extractfile(member)
                 if file is not None:
-                    contents[linkline.absolute(member.name, self.cwd)] = file.read()
+                    contents[self.absolute(member.name)] = file.read()
         return contents
 
     def map(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,34 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import import_options, options, output_formats
-from layoutrand.cli.comparing import show_comparison, show_comparisons, show_halves
-from layoutrand.cli.running import Benchmarks
+from layoutrand.cli.comparing import show_comparisons, show_halves
+from layoutrand.cli.selecting import Benchmarks, Host, load_selection, parse_threshold
 from layoutrand.cli.terminal import Terminal
-from layoutrand.cli.terminal_tables import interval, show_analysis, show_selection_problems
+from layoutrand.cli.terminal_tables import show_analysis, show_selection_problems
 from layoutrand.errors import UsageError
 from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
 
 if TYPE_CHECKING:
     from layoutrand.analysis.compare import Comparison
     from layoutrand.analysis.evidence import Evidence
-    from layoutrand.analysis.selection import Selection
-    from layoutrand.config.config import Config
-
-__all__ = [
-    "Host",
-    "analyse",
-    "compare",
-    "interval",
-    "load_selection",
-    "parse_threshold",
-    "show_analysis",
-    "show_comparison",
-    "show_selection_problems",
-]
 
 FAIL_IF_MET = 3
 
-Host = Annotated[str | None, typer.Option(help="Analyse the results of this machine; default: this one.")]
 AllMetrics = Annotated[bool, typer.Option("--all", help="Every metric measured, not only each benchmark's main one.")]
 
 
@@ -83,34 +67,6 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     show_analysis(report, terminal, every=every)
     _finish(terminal)
     return 0
-
-
-def load_selection(
-    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], host: str | None
-) -> Selection:
-    """The results that belong to the question; raises `UsageError` where there are none at all."""
-    from layoutrand.analysis.selection import Question, select
-    from layoutrand.results.file import open_for_reading, results_path
-
-    path = results_path(directory)
-    if not path.exists():
-        raise UsageError(f"there are no results in {path}; `layoutrand run` makes them")
-    question = Question(
-        config=config, project=directory, systems=systems, benchmarks=benchmarks, captures={}, host=host
-    )
-    with open_for_reading(path) as store:
-        return select(question, store)
-
-
-def parse_threshold(text: str) -> float:
-    """``1%`` or ``0.01`` as a fraction; raises `UsageError`."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
-    if match is None:
-        raise UsageError(f"--threshold {text}: write a percentage such as 1% or a fraction such as 0.01")
-    value = float(match[1]) / (100 if match[2] else 1)
-    if value >= 1:
-        raise UsageError(f"--threshold {text}: must be below 100 %")
-    return value
 
 
 def compare(  # noqa: PLR0913 - one parameter for each option

@@ -80,7 +80,7 @@ def demo(
     from layoutrand.analysis.analyse import analyse
     from layoutrand.analysis.compare import compare
     from layoutrand.build.demo import absent_simulators, check_needs, copy_example, left_out
-    from layoutrand.cli import analysis, building, failing, reporting, running
+    from layoutrand.cli import building, comparing, failing, reporting, running, selecting, terminal_tables
     from layoutrand.cli.markdown_report import write_report
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.execute.run_plan import RunChoices
@@ -107,18 +107,18 @@ def demo(
     summary, results = running.build_and_execute(part, choices, terminal, told=told)
     building.show_build(results, terminal)
     running.show_run(summary, terminal, told)
-    selection = analysis.load_selection(config, directory, [], benchmarks, None)
+    selection = selecting.load_selection(config, directory, [], benchmarks, None)
     measured = {sample.metric for sample in selection.samples}
     metrics = [metric for metric in _shown_first() if metric in measured]
     chosen = "".join(f"--metric {metric} " for metric in metrics)
     terminal.line(f"\n$ layoutrand analyse {only}{chosen}-C {directory}")
     every = analyse(selection, confidence=0.95, metrics=[])
     report = analyse(selection, confidence=0.95, metrics=metrics)
-    analysis.show_analysis(report, terminal, every=True)
+    terminal_tables.show_analysis(report, terminal, every=True)
     base, candidate = systems[0], systems[1]
     terminal.line(f"$ layoutrand compare {base} {candidate} {only}-C {directory}")
     comparison = compare(selection, base, candidate, confidence=0.95, threshold=0.01, metric=None)
-    analysis.show_comparison(comparison, terminal)
+    comparing.show_comparison(comparison, terminal)
     path = write_report(directory, config, results, summary, every, comparison)
     page = reporting.write_report(directory)
     terminal.line(f"\nReport: {path.absolute()}\nAs a page: {page.absolute()}")

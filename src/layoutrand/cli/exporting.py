@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.analysis import Host, load_selection
-from layoutrand.cli.running import Benchmarks
+from layoutrand.cli.selecting import Benchmarks, Host, load_selection
 
 
 def export(  # noqa: PLR0913 - one parameter for each option

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutrand import __version__
-from layoutrand.cli import analysis, building
+from layoutrand.cli import building, comparing, terminal_tables
 from layoutrand.platform.disk import write_atomically
 from layoutrand.text import markdown
 
@@ -62,9 +62,9 @@ def write_report(
                 f"{result.system}: {tools['cc']['version']}; {tools['ld']['version']}; capture {result.capture.id[:16]}"
             )
     page.line("## Analysis")
-    analysis.show_analysis(report, page, every=True)
+    terminal_tables.show_analysis(report, page, every=True)
     page.line("## Comparison")
-    analysis.show_comparison(comparison, page)
+    comparing.show_comparison(comparison, page)
     path = directory / "report.md"
     write_atomically(path, page.text.getvalue().encode("utf-8", "replace"))
     return path

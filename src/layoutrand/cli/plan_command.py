@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.analysis import Host, load_selection, show_selection_problems
-from layoutrand.cli.running import Benchmarks
+from layoutrand.cli.selecting import Benchmarks, Host, load_selection
 from layoutrand.cli.terminal import Display, Terminal
+from layoutrand.cli.terminal_tables import show_selection_problems
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:

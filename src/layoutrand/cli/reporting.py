@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import import_options, options
-from layoutrand.cli.analysis import Host, load_selection, parse_threshold
-from layoutrand.cli.running import Benchmarks
+from layoutrand.cli.selecting import Benchmarks, Host, load_selection, parse_threshold
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:

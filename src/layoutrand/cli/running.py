@@ -16,6 +16,7 @@ from layoutrand.cli import building, options
 from layoutrand.cli.failing import Failures
 from layoutrand.cli.notifying import Notify, notifying
 from layoutrand.cli.options import ProjectPart
+from layoutrand.cli.selecting import Benchmarks, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.text.quantities import NO_BOUNDS, percent
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import RunProgress, Summary
-
-Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
 
 
 def run(  # noqa: PLR0913 - one parameter for each option
@@ -171,8 +170,6 @@ def _with_itself(part: ProjectPart, seeds: Sequence[int], confidence: float) -> 
 
 
 def _recorded(part: ProjectPart) -> Selection:
-    from layoutrand.cli.analysis import load_selection
-
     return load_selection(part.config, part.directory, part.systems, part.benchmarks, None)
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import building, options
-from layoutrand.cli.analysis import interval, load_selection, show_selection_problems
-from layoutrand.cli.running import Benchmarks, run_message
+from layoutrand.cli.running import run_message
+from layoutrand.cli.selecting import Benchmarks, load_selection
 from layoutrand.cli.terminal import Display, Terminal
+from layoutrand.cli.terminal_tables import interval, show_selection_problems
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:

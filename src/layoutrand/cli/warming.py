@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.analysis import Host, load_selection
-from layoutrand.cli.running import Benchmarks
+from layoutrand.cli.selecting import Benchmarks, Host, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.errors import UsageError
 
