@@ -6,7 +6,7 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.errors import AnalysisError, ConfigError, ResultsError, UsageError
 from layoutrand.execute.experiment import current_context, current_experiment
-from layoutrand.instruments.primary import primary_metric
+from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.model import BuildFailure, Measurement
 from layoutrand.results.file import open_for_writing, results_path
 from warningkit import said

@@ -12,7 +12,7 @@ from layoutrand.analysis.documents import compare_document
 from layoutrand.config.config import Config, as_dict
 from layoutrand.errors import ConfigError
 from layoutrand.execute import experiment as experiments
-from layoutrand.instruments.primary import primary_metric
+from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.model import Measurement
 from warningkit import said
 

@@ -20,8 +20,8 @@ from layoutrand.execute.experiment import current_experiment, definitions, instr
 from layoutrand.execute.measure import measure
 from layoutrand.execute.working_conditions import conditions_of
 from layoutrand.instruments import counters
+from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import instrument
-from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import Measurement
 from layoutrand.platform.disk import sha256_file
 from warningkit import said

@@ -6,6 +6,7 @@ Only `config/metric.py`, which declares the keys that ask for them, and `model.p
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def constants(tree):
     return found
 
 
+@functools.cache
 def told_everywhere():
     """Those that other modules may import."""
     return {name for tree in TREES.values() for name in constants(tree) if not name.startswith("_")}

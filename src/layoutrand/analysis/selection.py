@@ -28,8 +28,8 @@ from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import all_warmup, read_now
 from layoutrand.host.attempts import that_count
+from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import reads_output, simulated
-from layoutrand.instruments.primary import primary_metric
 from layoutrand.model import (
     IDENTITY,
     STOCK,

@@ -43,7 +43,7 @@ def build(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.build.build_document import build_document
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.errors import ToolNotFound
-    from layoutrand.host.instrument_needs import check_instruments
+    from layoutrand.instruments.asked_for import check_programs
 
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.on_executor(options.in_mode(options.load_config(directory), mode), executor)
@@ -54,7 +54,7 @@ def build(  # noqa: PLR0913 - one parameter for each option
     if explain:
         return explaining.explain_build(config, directory, systems, layouts, terminal)
     try:  # what is built can be executed elsewhere, or later
-        check_instruments(config, [])
+        check_programs(config, [])
     except ToolNotFound as error:
         terminal.warn(f"`layoutrand run` will need more than this: {error}")
     part = options.ProjectPart(config, directory, systems, jobs=options.count_jobs(jobs))

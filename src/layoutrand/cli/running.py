@@ -208,9 +208,9 @@ def build_and_execute(
     from layoutrand.execute.execute import execute
     from layoutrand.execute.measure import measure
     from layoutrand.execute.run_request import make_request
-    from layoutrand.host.instrument_needs import check_instruments
     from layoutrand.host.tune import settle, tuned
     from layoutrand.host.tuning import Tuning
+    from layoutrand.instruments.asked_for import check_programs
     from layoutrand.results.file import open_for_writing, results_path
 
     failures = Failures() if told is None else told
@@ -219,7 +219,7 @@ def build_and_execute(
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
     if config.remote is not None:  # nothing is built for what cannot be carried to nodes
         inputs_of(config, [each for each in config.benchmarks if not benchmarks or each.name in benchmarks], directory)
-    check_instruments(config, benchmarks)
+    check_programs(config, benchmarks)
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     layouts = all_layouts(choices.seeds, controls=choices.controls)
     building_config = config if config.build.mode == "relink" else config.here()

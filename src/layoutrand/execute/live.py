@@ -13,7 +13,7 @@ from typing import Final
 
 from layoutrand.config.config import Benchmark
 from layoutrand.config.schedule import Slot
-from layoutrand.instruments.primary import primary_metric
+from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.model import Execution
 from layoutrand.stats import mean_interval
 

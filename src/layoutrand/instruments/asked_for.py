@@ -1,14 +1,46 @@
-"""What benchmarks ask of instruments by name: whether there are such instruments, and whether these measure that."""
+"""What benchmarks ask of instruments: whether there are such ones here, and which number is the main one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutrand.config.config import Benchmark
+from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Metric
 from layoutrand.config.problems import suggest
-from layoutrand.errors import ConfigError
+from layoutrand.errors import ConfigError, FeatureUnsupported
 from layoutrand.instruments.known import asked, instruments
+
+
+def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
+    """(Instrument, metric) that a benchmark is judged by.
+
+    What ``primary`` says, of a real processor before a simulated one; else the first of the first instrument: wall
+    time, a number that the program prints, the cycles estimated from simulated caches, a counter.
+    """
+    metric = benchmark.metric
+    used = asked(metric)
+    if not used:
+        raise FeatureUnsupported(f"benchmark {benchmark.name!r}: no instrument here measures what its metric asks for")
+    if metric.primary is None:
+        return used[0].name, used[0].metrics(metric)[0]
+    for each in sorted(used, key=lambda instrument: instrument.simulated):
+        if metric.primary in each.metrics(metric):
+            return each.name, metric.primary
+    raise FeatureUnsupported(f"benchmark {benchmark.name!r}: primary = {metric.primary!r} is not measured")
+
+
+def check_programs(config: Config, benchmarks: Sequence[str]) -> None:
+    """Raise `ToolNotFound` that names the package where these benchmarks (all where empty) need an absent program.
+
+    It is asked before anything is built for them.  Executions on nodes need it there, and nodes say so.
+    """
+    if config.remote is not None:
+        return
+    chosen = [benchmark for benchmark in config.benchmarks if not benchmarks or benchmark.name in benchmarks]
+    needed = {each for benchmark in chosen for each in asked(benchmark.metric)}
+    for each in instruments():
+        if each in needed:
+            each.find()
 
 
 def check_asked(benchmarks: Sequence[Benchmark], path: str) -> None:
@@ -24,14 +56,14 @@ def check_asked(benchmarks: Sequence[Benchmark], path: str) -> None:
 
 
 def _problems(metric: Metric) -> Iterator[str]:
-    used = {each.name: each for each in asked(metric)}
+    used = asked(metric)
     named = {each.name: each for each in instruments()}
     for name in metric.instruments:
         if name not in named:
             hint = suggest(name, list(named))
             yield f"metric.instruments: no instrument is called {name!r}; there are {', '.join(named)}{hint}"
-        elif name not in used:
+        elif named[name] not in used:
             yield f"metric.instruments: {name} is asked for by {named[name].settings}"
-    measured = [name for each in used.values() for name in each.metrics(metric)]
+    measured = [name for each in used for name in each.metrics(metric)]
     if metric.primary is not None and metric.primary not in measured:
         yield f"metric.primary = {metric.primary!r} is not measured; there are {', '.join(measured) or 'none'}"
