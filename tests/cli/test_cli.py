@@ -87,20 +87,10 @@ def test_help_imports_nothing_heavy():
 
 
 def test_every_command_has_help(tmp_path, env):
-    """Every command of design.md section 3 that this version has explains itself."""
-    for command in (
-        "init",
-        "doctor",
-        "build",
-        "exec",
-        "run",
-        "analyse",
-        "compare",
-        "warmup",
-        "inspect",
-        "cache",
-        "demo",
-    ):
+    """Every command that is shown explains itself, with all that it imports, in a Python of its own."""
+    shown = {name: found for name, found in typer.main.get_command(make_app()).commands.items() if not found.hidden}
+    assert len(shown) > 15
+    for command in shown:
         done = started(command, "--help", cwd=tmp_path, env=env)
 
         assert done.returncode == 0
