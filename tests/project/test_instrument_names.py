@@ -7,21 +7,14 @@ from __future__ import annotations
 
 import ast
 import functools
-from pathlib import Path
 
 import pytest
 
-import layoutrand
 from layoutrand.config.metric import Metric
 from layoutrand.instruments import known
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
+from sourcekit import SOURCE, TREES
 
-SOURCE = Path(layoutrand.__file__).parent
-TREES = {
-    str(path.relative_to(SOURCE)): ast.parse(path.read_text())
-    for path in sorted(SOURCE.rglob("*.py"))
-    if "quickstart" not in path.parts
-}
 DECLARE_NAMES = {"config/metric.py", "model.py"}
 KEYS = {"wall", "cachegrind", "counters", "instruments"}
 NAMES = {

@@ -6,15 +6,9 @@ import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import layoutrand
+from sourcekit import SOURCE, TREES
 
-SOURCE = Path(layoutrand.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
-TREES = {
-    str(path.relative_to(SOURCE)): ast.parse(path.read_text())
-    for path in sorted(SOURCE.rglob("*.py"))
-    if "quickstart" not in path.parts
-}
 EFFECTS = {
     "chmod", "exists", "glob", "is_dir", "is_file", "is_symlink", "iterdir", "listdir", "lstat", "mkdir", "open",
     "read_bytes", "read_text", "readlink", "rglob", "rmdir", "scandir", "stat", "symlink_to", "touch", "unlink",

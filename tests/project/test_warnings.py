@@ -13,18 +13,12 @@ from pathlib import Path
 
 import pytest
 
-import layoutrand
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.stats.stats_warning import WarningSubject
 from layoutrand.warning import AnyWarning
+from sourcekit import SOURCE, TREES
 from warningkit import Sentence
 
-SOURCE = Path(layoutrand.__file__).parent
-TREES = {
-    str(path.relative_to(SOURCE)): ast.parse(path.read_text())
-    for path in sorted(SOURCE.rglob("*.py"))
-    if "quickstart" not in path.parts
-}
 ROOT = Path(__file__).resolve().parents[2]
 STRINGS = {
     "cache/capture_record.py": "a record keeps what was said when it was made",
