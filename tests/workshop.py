@@ -206,6 +206,7 @@ class Built:
 def whole(result: SystemBuild) -> Built:
     """The build by layout; fails if a layout failed, is unverified, or has the text of another."""
     assert not result.failures, [f"{failure.layout}: {failure.error}" for failure in result.failures]
+    assert result.binaries
     for binary in result.binaries:
         if binary.layout == STOCK:
             continue
