@@ -14,10 +14,10 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.analysis.plan import make_plans, plan_document, unplanned
 from layoutrand.cli.options import share
-from layoutrand.cli.plan_command import duration
 from layoutrand.config.config import parse
 from layoutrand.config.settings import with_executions
 from layoutrand.errors import AnalysisError, UsageError
+from layoutrand.text.quantities import duration
 from warningkit import said
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
@@ -162,8 +162,12 @@ def test_wrong_shares(text):
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.012, "12 ms"), (3.42, "3.42 s"), (300, "5 min"), (7200, "2 h"), (400_000, "4.63 days"), (math.inf, "for ever")],
-)
+    [
+        (0.012, "12 ms"), (3.42, "3.42 s"), (59.4, "59.4 s"), (59.6, "1 min"), (200, "3 min 20 s"), (300, "5 min"),
+        (3599, "59 min 59 s"), (3599.7, "1 h"), (7200, "2 h"), (7530, "2 h 5 min"), (90_000, "25 h"),
+        (400_000, "4 days 15 h"), (math.inf, "for ever"),
+    ],
+)  # fmt: skip
 def test_durations(seconds, text):
     """Each unit where people use it."""
     assert duration(seconds) == text

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from buildkit import linker, run
 from layoutrand.linkers import linkline
-from layoutrand.linkers.linkline import absolute, inside, is_partial, output, replayable, user_scripts, words
+from layoutrand.linkers.linkline import absolute, inside, output, replayable, user_scripts, words
 from workshop import require
 
 WORDS = {
@@ -156,18 +156,6 @@ def test_a_word_can_name_another_file(argv, instead):
 def test_output(argv, expected):
     """The last output named counts, and a.out if there is none."""
     assert output(argv) == expected
-
-
-@pytest.mark.parametrize(
-    ("argv", "partial"),
-    [
-        (["-r", "a.o"], True), (["-i", "a.o"], True), (["-Ur"], True), (["--relocatable"], True), (["-relocatable"], True),
-        (["a.o"], False), (["-soname", "-r"], False), (["-rpath", "x"], False), (["-o", "-r"], False),
-    ],
-)  # fmt: skip
-def test_partial_links(argv, partial):
-    """Only the option itself joins objects, not a value that looks like it."""
-    assert is_partial(argv) is partial
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Final
 
 from layoutrand.analysis.analysis_warnings import (
@@ -19,7 +20,7 @@ from layoutrand.analysis.analysis_warnings import (
 from layoutrand.analysis.blocking import Freed, SampleNodes, freed, sample_nodes
 from layoutrand.analysis.findings import Findings, findings
 from layoutrand.analysis.node_table import NodeTable, node_table
-from layoutrand.analysis.selection import Executions, Sample, Selection
+from layoutrand.analysis.selection import Executions, Sample, Selection, binary_mean
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts
@@ -183,7 +184,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
     if sample.one_layout:
         names = LEVELS[1 : 1 + len(names)]
     interval = mean_interval(own.charged(data), confidence=confidence)
-    means = [_mean(executions) for _, executions in sample.binaries]
+    means = [binary_mean(executions) for _, executions in sample.binaries]
     levels = _levels(data, names)
     collapsed = tuple(level for level in LEVELS if level not in names)
     controls = {name: _control(own, name, data, means, confidence) for name in ("stock", "identity")}
@@ -204,7 +205,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
         n_executions=sample.n_executions,
         n_iterations=sum(len(iterations) for _, executions in sample.binaries for iterations in executions),
         mean=interval, levels=levels, collapsed=collapsed,
-        binary_means=tuple((seed, _mean(executions)) for seed, executions in sample.binaries),
+        binary_means=tuple((seed, binary_mean(executions)) for seed, executions in sample.binaries),
         layout=_layout_effect(levels, own, interval.centre),
         stock=controls["stock"], identity=controls["identity"], findings=found,
         warnings=tuple(dict.fromkeys(warnings)), nodes=nodes, node_level=_node_level(nodes, interval.centre),
@@ -250,7 +251,7 @@ def _layout_effect(levels: tuple[LevelVariance, ...], own: Freed, mean: float) -
     repeated = [level.level for level in levels[1:] if level.level == "execution"]
     if repeated:
         return LayoutSpread(top.unbiased_variance, _relative_sd(top.unbiased_variance, mean), "levels")
-    noise = _variance([_average(iterations) for iterations in sample.controls.get("stock", ())])
+    noise = _variance([fmean(iterations) for iterations in sample.controls.get("stock", ())])
     if noise is None or top.biased_variance is None or not own.has_noise("stock"):
         return None
     variance = top.biased_variance - noise * own.noise
@@ -261,8 +262,8 @@ def _control(sample: Freed, name: LayoutName, data: Any, means: list[float], con
     executions = sample.sample.controls.get(name)
     if not executions:
         return None
-    own = [_average(iterations) for iterations in executions]
-    mean = math.fsum(own) / len(own)
+    own = [fmean(iterations) for iterations in executions]
+    mean = fmean(own)
     variance = _variance(own) if sample.has_noise(name) else None
     below = sum(value < mean for value in means) + sum(value == mean for value in means) / 2
     warnings: list[AnyWarning] = []
@@ -299,21 +300,13 @@ def missing(sample: Sample, selection: Selection) -> list[AnyWarning]:
     return warnings
 
 
-def _mean(executions: Executions) -> float:
-    return math.fsum(map(_average, executions)) / len(executions)
-
-
-def _average(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
 def _variance(values: Sequence[float]) -> float | None:
     """Sample variance; exactly 0 for constant values, None for fewer than two."""
     if len(values) < 2:
         return None
     if min(values) == max(values):
         return 0.0
-    mean = _average(values)
+    mean = fmean(values)
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 

@@ -7,9 +7,9 @@ for every system, benchmark and control; so the mean of what was measured stays 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any, Final
 
 from layoutrand.analysis.node_warnings import AloneOnNode, InseparableNodes
@@ -171,7 +171,7 @@ def _rows(number: int, sample: Sample) -> list[_Row]:
     named: list[tuple[BinaryName, Executions, bool]] = [(name, own, False) for name, own in sample.binaries]
     named += [(name, own, True) for name, own in sample.controls.items()]
     return [
-        _Row(number, name, is_control, math.fsum(iterations) / len(iterations), _called(node))
+        _Row(number, name, is_control, fmean(iterations), _called(node))
         for name, executions, is_control in named
         for iterations, node in zip(executions, sample.nodes.get(name, ("",) * len(executions)), strict=True)
     ]

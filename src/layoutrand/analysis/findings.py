@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Final
 
 from layoutrand.analysis.analysis_warnings import MachineDrifted, NoisyStock, NoNoise, UntestedLayout
 from layoutrand.analysis.blocking import Freed
-from layoutrand.analysis.selection import Sample
+from layoutrand.analysis.selection import Sample, binary_mean
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts, simulated
 from layoutrand.model import STOCK, BinaryName
@@ -155,7 +156,7 @@ def findings(
     interval; ``started`` says when each binary was first executed, as far as that is known.
     """
     sample = own.sample
-    means = [math.fsum(map(_average, executions)) / len(executions) for _, executions in sample.binaries]
+    means = [binary_mean(executions) for _, executions in sample.binaries]
     correlation, test, layout_sd, warnings = _layout(own, data, names, means, mean.confidence)
     relative_sds = _relative_sds(own.charged(data), data, mean)
     if test is not None and test.method != "stock":
@@ -207,7 +208,7 @@ def _repeated(own: Freed, data: Any, method: str) -> tuple[TestResult, str]:
     """The test between binaries that were executed repeatedly, and its name; on several nodes within these."""
     if len(own.nodes) < 2:
         return variance_test(data, method=method), method
-    measured = [[_average(run) for run in executions] for _, executions in own.raw.binaries]
+    measured = [[fmean(run) for run in executions] for _, executions in own.raw.binaries]
     blocks = [
         own.raw.nodes.get(name, ("",) * len(runs))[place]
         for name, runs in own.raw.binaries
@@ -218,11 +219,11 @@ def _repeated(own: Freed, data: Any, method: str) -> tuple[TestResult, str]:
 
 def _noise(own: Freed) -> Nested | None:
     """Executions of stock, as noisy as what binaries that were executed once have beside layout; None for too few."""
-    runs = [_average(iterations) for iterations in own.sample.controls.get(STOCK, ())]
+    runs = [fmean(iterations) for iterations in own.sample.controls.get(STOCK, ())]
     if len(runs) < 2 or not own.has_noise(STOCK):
         return None
     if own.noise != 1:
-        mean = math.fsum(runs) / len(runs)
+        mean = fmean(runs)
         runs = [mean + (run - mean) * math.sqrt(own.noise) for run in runs]
     return with_lost(runs, own.control_lost.get(STOCK, 0))
 
@@ -299,10 +300,6 @@ def _is_balanced(data: Any) -> bool:
 
 def _flattened(data: Any) -> Any:
     return [item for part in data for item in part]
-
-
-def _average(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _finite(value: float) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any, Final
 
 import numpy as np
@@ -134,7 +134,7 @@ def _values(executions: Sequence[Execution], samples: Sequence[Sample]) -> list[
         kept = [m.value for m in e.measurements if sample and m.metric == sample.metric and not m.warmup]
         if sample is None or not kept:
             continue
-        mean = math.fsum(kept) / len(kept)
+        mean = fmean(kept)
         if mean <= 0:
             bad.add(key)
             continue
@@ -167,7 +167,7 @@ def _effects(values: Sequence[_Value], confidence: float) -> tuple[BlockEffects 
         if value.is_control:
             controls.setdefault(value.visit, []).append(own)
     chosen = controls if len(controls) == len(rounds) else rounds
-    means = [math.exp(math.fsum(own) / len(own)) for own in chosen.values()]
+    means = [math.exp(fmean(own)) for own in chosen.values()]
     try:
         return block_effects(means, [visit[2] for visit in chosen], units=list(chosen), confidence=confidence), "rounds"
     except AnalysisError:  # one round on each node

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 from layoutrand.analysis.analysis_warnings import (
@@ -145,6 +146,11 @@ class Selection:
         if simulated().issuperset(instruments):
             return ()
         return summary((e for e in self.executions if not systems or e.system in systems), simulated())
+
+
+def binary_mean(executions: Executions) -> float:
+    """The mean over a binary's executions of the mean over the iterations of each."""
+    return fmean(map(fmean, executions))
 
 
 def select(question: Question, store: ResultsStore) -> Selection:

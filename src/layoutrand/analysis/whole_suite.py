@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from layoutrand.analysis.analyse import measurements
-from layoutrand.analysis.selection import Executions, Sample
+from layoutrand.analysis.selection import Sample, binary_mean
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName
 from layoutrand.stats import (
@@ -47,20 +48,16 @@ def by_binary(pairs: Pairs, confidence: float, *, lost: tuple[int, int] = (0, 0)
         return None
     logs: list[list[float]] = []
     for side in (0, 1):
-        means = [[_mean(runs) for _, runs in pair[side].binaries] for pair in pairs]
+        means = [[binary_mean(runs) for _, runs in pair[side].binaries] for pair in pairs]
         if min(map(min, means)) <= 0:
             return None
         logs.append([math.fsum(map(math.log, binary)) / len(pairs) for binary in zip(*means, strict=True)])
     if min(map(len, logs)) < 2:
         return None
     # The unit of the means is that of no quantity; centred, their exponentials cannot overflow.
-    centre = math.fsum(logs[0]) / len(logs[0])
+    centre = fmean(logs[0])
     old, new = ([math.exp(value - centre) for value in side] for side in logs)
     return ratio_interval(with_lost(old, lost[0]), with_lost(new, lost[1]), confidence=confidence, method="log-t")
-
-
-def _mean(runs: Executions) -> float:
-    return math.fsum(math.fsum(run) / len(run) for run in runs) / len(runs)
 
 
 def _is_shared(pairs: Pairs) -> bool:

@@ -122,11 +122,6 @@ class Cache:
         """Directory of a capture."""
         return self.root / "captures" / capture_id
 
-    def capture_ids(self) -> list[str]:
-        """All captures that are here, damaged ones included."""
-        with cache_errors("list", self.root / "captures"):
-            return sorted(os.listdir(self.root / "captures"))
-
     def load_capture(self, capture_id: str) -> Capture | None:
         """The capture, or None if it is not here or its record is damaged."""
         path = self.capture_path(capture_id) / "capture.json"

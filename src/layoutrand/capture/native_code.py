@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from layoutrand.capture.records import LinkRecord
@@ -12,7 +12,6 @@ from layoutrand.linkers.linkline import Word
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors
 
-Whole = Callable[[bytes, str], bytes]
 """Makes an ordinary archive of a thin one, given its content and path; other content comes back as it is."""
 
 

@@ -11,7 +11,7 @@ import typer
 
 from layoutrand.cli import import_options, options, output_formats
 from layoutrand.cli.comparing import show_comparisons, show_halves
-from layoutrand.cli.selecting import Benchmarks, Host, load_selection, parse_threshold
+from layoutrand.cli.selecting import Benchmarks, Host, load_selection
 from layoutrand.cli.terminal import Terminal
 from layoutrand.cli.terminal_tables import show_analysis, show_selection_problems
 from layoutrand.errors import UsageError
@@ -107,7 +107,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.evidence import evidence
 
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
-    limit = parse_threshold(threshold)
+    limit = options.share(threshold, "--threshold", may_be_zero=True)
     _check_comparison(base, candidates, fail_if, holm=holm)
     names = list(dict.fromkeys([base, *candidates]))
     foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)

@@ -66,14 +66,14 @@ class ProjectPart:
     jobs: int = 1
 
 
-def share(text: str, option: str) -> float:
-    """``1%`` or ``0.01`` as a fraction above 0; raises `UsageError`."""
+def share(text: str, option: str, *, may_be_zero: bool = False) -> float:
+    """``1%`` or ``0.01`` as a fraction below 1, and above 0 unless that ``may_be_zero``; raises `UsageError`."""
     percentage = text.strip().endswith("%")
     try:
         value = float(text.strip().removesuffix("%")) / (100 if percentage else 1)
     except ValueError as error:
-        raise UsageError(f"{option} {text}: write a share such as 1% or 0.01") from error
-    if not 0 < value < 1:
+        raise UsageError(f"{option} {text}: write a percentage such as 1% or a fraction such as 0.01") from error
+    if not (0 < value < 1 or (may_be_zero and value == 0)):
         raise UsageError(f"{option} {text}: must lie between 0 and 100 %")
     return value
 

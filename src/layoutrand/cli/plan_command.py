@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,7 @@ from layoutrand.cli import options
 from layoutrand.cli.selecting import Benchmarks, Host, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.cli.terminal_tables import show_selection_problems
-from layoutrand.text.quantities import percent
+from layoutrand.text.quantities import duration, percent
 
 if TYPE_CHECKING:
     from layoutrand.analysis.plan import BenchmarkPlan, WidthForecast
@@ -103,16 +102,6 @@ def _forecast(forecast: WidthForecast, suffix: str = "") -> str:
     if forecast.binaries is None:
         return "out of reach"
     return f"{forecast.binaries:,}{' ' + suffix if suffix else ''}, {duration(forecast.seconds)}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people: 12 ms, 3.4 s, 5 min, 2.1 h."""
-    if math.isinf(seconds):
-        return "for ever"
-    for limit, factor, unit in ((0.9995, 1e-3, "ms"), (99.5, 1.0, "s"), (5940.0, 60.0, "min"), (172_800, 3600.0, "h")):
-        if seconds < limit:
-            return f"{seconds / factor:.3g} {unit}"
-    return f"{seconds / 86_400:.3g} days"
 
 
 def _write(directory: Path, plans: Sequence[BenchmarkPlan], terminal: Terminal) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import import_options, options
-from layoutrand.cli.selecting import Benchmarks, Host, load_selection, parse_threshold
+from layoutrand.cli.selecting import Benchmarks, Host, load_selection
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _page(question: _Question) -> Page:
     from layoutrand.config.config import choose
     from layoutrand.report.whole_page import report as make_report
 
-    limit = parse_threshold(question.threshold)
+    limit = options.share(question.threshold, "--threshold", may_be_zero=True)
     foreign, directory = question.foreign, question.directory
     contexts: Sequence[Context] = ()
     if foreign.files:

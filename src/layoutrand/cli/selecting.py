@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,14 +33,3 @@ def load_selection(
     )
     with open_for_reading(path) as store:
         return select(question, store)
-
-
-def parse_threshold(text: str) -> float:
-    """``1%`` or ``0.01`` as a fraction; raises `UsageError`."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
-    if match is None:
-        raise UsageError(f"--threshold {text}: write a percentage such as 1% or a fraction such as 0.01")
-    value = float(match[1]) / (100 if match[2] else 1)
-    if value >= 1:
-        raise UsageError(f"--threshold {text}: must be below 100 %")
-    return value

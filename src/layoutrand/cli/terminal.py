@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from layoutrand.text.quantities import duration
+
 _PLAIN_INTERVAL_S = 10.0
 _TELLING_S = 2.0
 """How long something must have gone on to tell how long the rest will take."""
@@ -199,15 +201,4 @@ def time_left(seconds: float | None) -> str:
     """``about 12 s left``; nothing where it is not known."""
     if seconds is None:
         return ""
-    return f"about {duration(seconds)} left" if round(seconds) else "less than 1 s left"
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people: 12 s, 3 min 20 s, 2 h 5 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+    return f"about {duration(round(seconds))} left" if round(seconds) else "less than 1 s left"

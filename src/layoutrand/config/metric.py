@@ -138,10 +138,6 @@ class Metric(_Source):
             )  # fmt: skip
         return numbers | {f"metric.printed[{place}]": number for place, number in enumerate(self.printed)}
 
-    def warmup_of(self, number: Printed) -> int:
-        """How many iterations of this number are warm-up."""
-        return self.warmup if number.warmup is None else number.warmup
-
     def better_of(self, name: str) -> Better:
         """Which direction is an improvement: less, unless a number that the program prints says otherwise."""
         return next((number.better for number in self.numbers().values() if number.name == name), "less")

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Final
 
 from layoutrand.config.config import Benchmark
@@ -82,7 +83,7 @@ class Live:
         executing = sum(n * self._duration(kind) for kind, n in waiting.items())
         if not self._between and executing < _LONG_S * sum(waiting.values()):
             return None
-        between = sum(self._between) / len(self._between) if self._between else 0.0
+        between = fmean(self._between) if self._between else 0.0
         return (executing + between * sum(waiting.values())) / max(1, len(self._last_end))
 
     def standings(self, *, confidence: float) -> list[Standing]:
@@ -91,7 +92,7 @@ class Live:
         order = list(self._main)
         for system, benchmark in sorted(self._values, key=lambda place: (order.index(place[1]), place[0])):
             binaries = self._values[system, benchmark]
-            interval = mean_interval([math.fsum(v) / len(v) for v in binaries.values()], confidence=confidence)
+            interval = mean_interval([fmean(v) for v in binaries.values()], confidence=confidence)
             relative = interval.half_width / abs(interval.centre) if interval.centre else math.inf
             known = relative if math.isfinite(relative) else None
             found.append(Standing(system, benchmark, interval.centre, self._units[benchmark], known, len(binaries)))
@@ -107,7 +108,7 @@ class Live:
         if execution.status == "ok" and values:
             self._units[execution.benchmark] = values[0].unit
             binaries = self._values.setdefault((execution.system, execution.benchmark), {})
-            mean = math.fsum(m.value for m in values) / len(values)
+            mean = fmean(m.value for m in values)
             binaries.setdefault(execution.layout, []).append(mean)
 
     def _duration(self, kind: _Kind) -> float:

@@ -17,12 +17,12 @@ import os
 import pwd
 import stat
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import ResultsError
+from layoutrand.platform.file_lock import wait_for_lock
 
 VARIABLE: Final = "LAYOUTRAND_LOCK_DIR"
 _NAME: Final = "layoutrand.lock"
@@ -68,8 +68,17 @@ def only_one_measures(path: Path, *, project: Path, wait_s: float, on_wait: Call
 
 def _locked(path: Path, wait_s: float, on_wait: Callable[[str], None]) -> int:
     """A descriptor of the file that is at the path, with the lock on it."""
-    deadline = time.monotonic() + wait_s
-    told = False
+    found = wait_for_lock(lambda: _try(path), wait_s=wait_s, poll_s=_POLL_S, on_wait=on_wait)
+    if isinstance(found, str):
+        raise ResultsError(
+            f"{found}; two at once would disturb each other. Run again when it is done, or wait for it with --wait. "
+            f"{_ADVICE}"
+        )
+    return found
+
+
+def _try(path: Path) -> int | str:
+    """As `_locked`, or who has the lock."""
     while True:
         descriptor = _open(path)
         try:
@@ -77,22 +86,13 @@ def _locked(path: Path, wait_s: float, on_wait: Callable[[str], None]) -> int:
             if _is_at(path, descriptor):
                 return descriptor
             os.close(descriptor)  # a cleaner of old files took it away while we came
-            continue
         except BlockingIOError:
             busy = f"another layoutrand measures on this machine ({_holder(descriptor)})"
             os.close(descriptor)
+            return busy
         except OSError as error:
             os.close(descriptor)
             raise ResultsError(f"cannot lock {path}: {error.strerror}. {_ADVICE}") from error
-        if time.monotonic() >= deadline:
-            raise ResultsError(
-                f"{busy}; two at once would disturb each other. Run again when it is done, or wait for it with --wait. "
-                f"{_ADVICE}"
-            )
-        if not told:
-            on_wait(f"{busy}; waiting for it to finish")
-            told = True
-        time.sleep(max(0.0, min(_POLL_S, deadline - time.monotonic())))
 
 
 def _open(path: Path) -> int:

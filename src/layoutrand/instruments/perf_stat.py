@@ -21,7 +21,6 @@ from layoutrand.errors import NoMeasurement
 SEPARATOR: Final = ";"
 OPTIONS: Final = ("stat", "-x", SEPARATOR)
 NOT_SUPPORTED: Final = "<not supported>"
-NOT_COUNTED: Final = "<not counted>"
 _BASE_UNITS: Final = {"": ("1", 1), "msec": ("s", 1000), "ns": ("s", 10**9)}
 _COMPLETE: Final = 100.0
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
@@ -46,8 +45,17 @@ def parse_rsf(text: str, source: str) -> Imported:
         elif result.reported_s is None:
             failures.append(_failed(result.benchmark, result.valid, result.errors, result.index, variant))
         else:
-            row = ImportedNumber(result.benchmark, result.reported_s, METRIC, "s", result.index)
-            rows.append(replace(row, variant=variant, fingerprint=result.exehash))
+            rows.append(
+                ImportedNumber(
+                    result.benchmark,
+                    result.reported_s,
+                    METRIC,
+                    "s",
+                    result.index,
+                    variant=variant,
+                    fingerprint=result.exehash,
+                )
+            )
     return Imported(tuple(rows), tuple(failures), _copies(copied))
 
 

@@ -55,7 +55,6 @@ _NO_EFFECT_ON_CODE: Final = frozenset({
 _PLUGIN: Final = frozenset({"plugin", "plugin-opt"})
 _STRIPS: Final = frozenset({"s", "strip-all", "x", "discard-all", "retain-symbols-file"})
 _SCRIPTS: Final = frozenset({"T", "script", "default-script", "dT"})
-_PARTIAL: Final = frozenset({"r", "i", "Ur", "relocatable"})
 
 
 @dataclass(frozen=True)
@@ -154,11 +153,6 @@ def output(argv: Sequence[str]) -> str:
     """The file that a link writes, as the command line names it."""
     named = [word.text for word in words(argv) if word.kind == "output"]
     return named[-1] if named else "a.out"
-
-
-def is_partial(argv: Sequence[str]) -> bool:
-    """Whether the link only joins objects (``-r``)."""
-    return any(word.kind == "option" and word.option in _PARTIAL for word in words(argv))
 
 
 def replayable(line: Sequence[Word], *, keep_symbols: bool, plugin: bool = False) -> list[Word]:

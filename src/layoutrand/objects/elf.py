@@ -36,14 +36,12 @@ SHF_GROUP: Final = 0x200
 SHF_TLS: Final = 0x400
 SHN_UNDEF: Final = 0
 SHN_LORESERVE: Final = 0xFF00
-SHN_ABS: Final = 0xFFF1
 SHN_XINDEX: Final = 0xFFFF
 GRP_COMDAT: Final = 1
 STT_OBJECT: Final = 1
 STT_FUNC: Final = 2
 STT_SECTION: Final = 3
 STT_FILE: Final = 4
-PT_LOAD: Final = 1
 
 SECTION = np.dtype(
     [("name", "<u4"), ("type", "<u4"), ("flags", "<u8"), ("addr", "<u8"), ("offset", "<u8"), ("size", "<u8"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
@@ -65,14 +66,14 @@ def _by_part(first: Analysis, systems: Sequence[str], points: Sequence[tuple[str
     for part in range(parts):
         start, end = len(points) * part // parts, len(points) * (part + 1) // parts
         means = [[value for s, _, value in points[start:end] if s == system] for system in systems]
-        shown = [quantity(math.fsum(v) / len(v) * axis.factor, first.unit) if v else "-" for v in means]
+        shown = [quantity(fmean(v) * axis.factor, first.unit) if v else "-" for v in means]
         cells.append((f"{start + 1} to {end}", *shown))
     return Table(f"{first.benchmark}: means in the order of execution", ("executions", *systems), cells)
 
 
 def _value(execution: Execution, metric: str) -> float | None:
     values = [m.value for m in execution.measurements if m.metric == metric and not m.warmup]
-    return math.fsum(values) / len(values) if values else None
+    return fmean(values) if values else None
 
 
 def convergence(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import secrets
 import sqlite3
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from layoutrand.errors import ResultsError
 from layoutrand.platform.disk import write_atomically
+from layoutrand.platform.file_lock import wait_for_lock
 from layoutrand.results.experiments import ResultsStore, trouble
 from layoutrand.results.rows import APPLICATION_ID, BUSY_S, SCHEMA, SCHEMA_VERSION
 
@@ -134,7 +135,10 @@ def exclusive_use(path: Path, *, wait_s: float, on_wait: Callable[[str], None]) 
     except OSError as error:
         raise ResultsError(f"cannot open {lock_path}: {error.strerror}; check owner and permissions") from error
     try:
-        _lock(descriptor, lock_path, wait_s, on_wait)
+        attempt = functools.partial(_try, descriptor, lock_path)
+        busy = wait_for_lock(attempt, wait_s=wait_s, poll_s=_LOCK_POLL_S, on_wait=on_wait)
+        if isinstance(busy, str):
+            raise ResultsError(f"{busy}; two at once would disturb each other. Run again when it is done")
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield
@@ -142,25 +146,16 @@ def exclusive_use(path: Path, *, wait_s: float, on_wait: Callable[[str], None]) 
         os.close(descriptor)
 
 
-def _lock(descriptor: int, lock_path: Path, wait_s: float, on_wait: Callable[[str], None]) -> None:
-    deadline = time.monotonic() + wait_s
-    told = False
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            busy = f"another layoutrand (process {holder}) is executing for {lock_path.parent}"
-            if time.monotonic() >= deadline:
-                raise ResultsError(f"{busy}; two at once would disturb each other. Run again when it is done") from None
-            if not told:
-                on_wait(f"{busy}; waiting for it to finish")
-                told = True
-            time.sleep(_LOCK_POLL_S)
-        except OSError as error:
-            raise ResultsError(f"cannot lock {lock_path}: {error.strerror}; use a local disk") from error
-        else:
-            return
+def _try(descriptor: int, lock_path: Path) -> int | str:
+    """The descriptor with the lock on it, or who has that."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+        return f"another layoutrand (process {holder}) is executing for {lock_path.parent}"
+    except OSError as error:
+        raise ResultsError(f"cannot lock {lock_path}: {error.strerror}; use a local disk") from error
+    return descriptor
 
 
 def project_id(project: Path) -> str:

@@ -30,6 +30,19 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
 
 
+def duration(seconds: float) -> str:
+    """Seconds for people: 12 ms, 3.4 s, 3 min 20 s, 2 h 5 min, 3 days."""
+    if math.isinf(seconds):
+        return "for ever"
+    if seconds < 59.5:
+        return f"{1000 * seconds:.3g} ms" if seconds < 0.9995 else f"{seconds:.3g} s"
+    units = (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+    first = next(place for place, (_, size) in enumerate(units) if seconds >= (2 * size if place == 0 else size - 0.5))
+    (large, size), (small, part) = units[first : first + 2]
+    count, rest = divmod(round(seconds), size)
+    return f"{count} {large} {rest // part} {small}" if rest >= part else f"{count} {large}"
+
+
 def percent(value: float | None, digits: int = 2) -> str:
     """A fraction in percent, or a dash for what is not known."""
     return "-" if value is None else f"{100 * value:.{digits}f} %"
