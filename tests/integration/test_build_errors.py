@@ -14,6 +14,7 @@ from layoutrand.errors import ConfigError, UsageError
 from layoutrand.linkers import toolbox
 from layoutrand.model import BuildFailure
 from layoutrand.platform.packages import apt_command
+from warningkit import said
 from workshop import FILLER, Workshop, alive, main_calling, many_functions, only_error, require
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
@@ -176,7 +177,7 @@ def test_one_stale_object_among_others(simple: Workshop) -> None:
     (simple.source / "u.c").rename(simple.source / "v.c.txt")
     simple.write(w__c=FILLER)
     built = simple.built("$CC -c main.c w.c && $CC -o prog main.o w.o old.o")
-    assert any("old.o" in note and "move as one piece" in note for note in built.result.notes)
+    assert any("old.o" in note and "move as one piece" in note for note in said(built.result.notes))
 
 
 def test_objects_stripped_before_the_link(simple: Workshop) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from layoutrand.build.build import SystemBuild
 from layoutrand.model import LayoutName
+from warningkit import said
 from workshop import Built, Workshop, in_order, many_functions, only_error, output, programs_of, require
 
 SEEDS = (1, 2, 3)
@@ -237,7 +238,7 @@ def test_libtool(project: Workshop, toolchain: str) -> None:
     ]  # fmt: skip
     result = project.build(commands, seeds=SEEDS, artefacts=artefacts, system={"toolchain": toolchain})
     assert not result.failures, result.failures
-    assert not result.notes
+    assert not said(result.notes)
     printed = {layout: together(result, layout, project.project / "placed") for layout in ("stock", "identity", *SEEDS)}
     assert printed == dict.fromkeys(printed, b"221 122 2 caught first second 6\n")
 
@@ -307,7 +308,7 @@ def test_fortran_and_a_shared_library(project: Workshop, toolchain: str, system:
     options = {"toolchain": toolchain, "fflags": "-O2"}
     result = project.build(commands, seeds=SEEDS, artefacts=["_out/prog", "_out/libboth.so.2"], system=options)
     assert not result.failures, result.failures
-    assert not result.notes
+    assert not said(result.notes)
     printed = {layout: together(result, layout, project.project / "placed") for layout in ("stock", "identity", *SEEDS)}
     assert printed == dict.fromkeys(printed, b"100 343\n")
 

@@ -14,6 +14,7 @@ from layoutrand.cache import store as caches
 from layoutrand.cache.store import Cache
 from layoutrand.errors import CacheError
 from layoutrand.model import STOCK
+from warningkit import said
 from workshop import Built, Workshop, main_calling, many_functions, whole
 
 BUILD = "$CC -c *.c && $CC -o prog main.o u.o"
@@ -62,11 +63,11 @@ def test_a_damaged_binary_is_linked_again(simple: Workshop, damage: str, name: s
     DAMAGES[damage](first.path(3).parent / name)
     second = simple.built(BUILD)
     assert [binary.layout for binary in second.result.binaries if not binary.cached] == [3]
-    assert second.result.notes == ("sys: the cached binary of prog, layout 3, was damaged; linked again",)
+    assert said(second.result.notes) == ("sys: the cached binary of prog, layout 3, was damaged; linked again",)
     assert digests(second) == digests(first)
     third = simple.built(BUILD)
     assert all(binary.cached for binary in third.result.binaries)
-    assert third.result.notes == ()
+    assert said(third.result.notes) == ()
 
 
 def test_a_damaged_stock_binary_is_built_again(simple: Workshop) -> None:
@@ -74,7 +75,7 @@ def test_a_damaged_stock_binary_is_built_again(simple: Workshop) -> None:
     first = simple.built(BUILD)
     flip(first.path(STOCK))
     second = simple.built(BUILD)
-    assert second.result.notes == ("sys: its cached stock binary was damaged, so it is built again",)
+    assert said(second.result.notes) == ("sys: its cached stock binary was damaged, so it is built again",)
     assert digests(second) == digests(first)
 
 
@@ -106,10 +107,10 @@ def test_a_damaged_capture_is_made_again(simple: Workshop, name: str, damage: st
     (shutil.rmtree(simple.cache / "binaries"), (simple.cache / "binaries").mkdir())
     second = simple.built(BUILD, seeds=[1, 2])
     assert digests(second) == digests(first)
-    assert len(second.result.notes) == 1
-    assert "its capture was" in second.result.notes[0]
-    assert "damaged" in second.result.notes[0]
-    assert "built again" in second.result.notes[0]
+    assert len(said(second.result.notes)) == 1
+    assert "its capture was" in said(second.result.notes)[0]
+    assert "damaged" in said(second.result.notes)[0]
+    assert "built again" in said(second.result.notes)[0]
     simple.said.clear()
     assert simple.built(BUILD, seeds=[1, 2, 3]).result.notes == ()
     assert simple.said == []
@@ -121,7 +122,7 @@ def test_a_capture_damaged_through_a_hard_link(simple: Workshop) -> None:
     (shared,) = (p for p in (_capture_folder(simple) / "0/edited").rglob("crtn.o"))
     flip_in_place(shared)
     again = simple.built(BUILD, seeds=[1, 2])
-    assert "its capture was damaged on disk" in again.result.notes[0]
+    assert "its capture was damaged on disk" in said(again.result.notes)[0]
     assert len(again.seeded) == 2
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import startkit
 from layoutrand.objects import dynamic
+from warningkit import said
 from workshop import FILLER, Workshop, many_functions
 
 SONAME = "libdeep.so.2"
@@ -80,16 +81,16 @@ def test_a_library_that_is_no_artefact_is_named(project: Workshop) -> None:
     for _ in range(2):
         result = project.build(commands(WAYS["no run path"]), artefacts=["app/prog"], seeds=[1])
         assert not result.failures
-        [note] = result.notes
+        [note] = said(result.notes)
         assert f"it needs {SONAME}, which its build made: without 'lib/{SONAME}' in build.artefacts" in note
 
 
 def test_a_library_under_another_name_is_no_help(project: Workshop) -> None:
     """The dynamic linker looks for the name inside the library, so the artefact must be listed by that name."""
     result = project.build(commands(), artefacts=["app/prog", f"lib/{SONAME}.1"], seeds=[1])
-    assert any(f"without 'lib/{SONAME}'" in note for note in result.notes)
+    assert any(f"without 'lib/{SONAME}'" in note for note in said(result.notes))
     listed = project.build(commands(), artefacts=["app/prog", f"lib/{SONAME}"], seeds=[1])
-    assert not listed.notes
+    assert not said(listed.notes)
 
 
 def test_the_system_s_libraries_are_no_matter(project: Workshop) -> None:
@@ -106,7 +107,7 @@ def test_a_library_that_a_library_needs(project: Workshop) -> None:
     build = f"mkdir -p lib && {INNER} {outer} $CC -o prog main.c filler.c -Llib -louter -Wl,-rpath-link,lib"
     result = project.build(build, seeds=[1])
     assert not result.failures
-    assert [note.split("it needs ")[1].split(",")[0] for note in result.notes] == ["libouter.so", SONAME]
+    assert [note.split("it needs ")[1].split(",")[0] for note in said(result.notes)] == ["libouter.so", SONAME]
 
 
 def test_names_in_dynamic_sections(project: Workshop) -> None:

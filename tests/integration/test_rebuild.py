@@ -16,6 +16,7 @@ from layoutrand.build.build import SystemBuild
 from layoutrand.cache import store as caches
 from layoutrand.cache.store import Cache
 from layoutrand.model import IDENTITY, STOCK
+from warningkit import said
 from workshop import Built, Workshop, in_order, main_calling, many_functions, only_error, output, require, whole
 
 COMPILE = "$CC -c *.c && "
@@ -81,7 +82,7 @@ def test_the_same_seed_gives_the_same_bytes_in_both_modes(units: Workshop, comma
         name: b.sha256 for name, b in relinked.by_layout.items()
     }
     assert claims(rebuilt) == {descent.AS_LINKED}
-    assert rebuilt.result.notes == relinked.result.notes
+    assert said(rebuilt.result.notes) == said(relinked.result.notes)
     assert rebuilt.result.capture.id != relinked.result.capture.id
 
 
@@ -103,13 +104,13 @@ def test_what_the_build_does_after_the_link(gnu_units: Workshop, after: str, cla
     printed = set(built.outputs().values())
     assert len(printed) == 1
     assert claims(built) == {claim}
-    note = next(note for note in built.result.notes if "after its link" in note)
+    note = next(note for note in said(built.result.notes) if "after its link" in note)
     assert note.startswith("sys: prog is changed after its link (4 layouts): ")
     assert len({binary.sha256 for binary in built.by_layout.values()}) == 5
     again = gnu_units.built(f"{PLAIN} -g && {after}", seeds=[1, 2, 3], build=REBUILD)
     assert all(binary.cached for binary in again.by_layout.values())
     assert claims(again) == {claim}
-    assert again.result.notes == built.result.notes
+    assert said(again.result.notes) == said(built.result.notes)
 
 
 def test_a_raw_image(gnu_units: Workshop) -> None:
@@ -243,13 +244,13 @@ def test_resumed_and_cached(gnu_units: Workshop) -> None:
     first.path(2).write_bytes(b"damaged")
     third = gnu_units.built(commands, seeds=[1, 2, 3], build=REBUILD)
     assert builds(gnu_units) == ["sys: layout 2: build"]
-    assert "sys: the cached binary of prog, layout 2, was damaged; built again" in third.result.notes
+    assert "sys: the cached binary of prog, layout 2, was damaged; built again" in said(third.result.notes)
     cache = Cache(gnu_units.cache)
     assert caches.verify(cache) == []
     cache.drop_capture(first.result.capture.id)
     fourth = gnu_units.built(commands, seeds=[1, 2, 3], build=REBUILD)
     assert builds(gnu_units) == ["sys: layout identity: build"]
-    assert "sys: the record of identity's build was missing or damaged; it is built again" in fourth.result.notes
+    assert "sys: the record of identity's build was missing or damaged; it is built again" in said(fourth.result.notes)
     assert fourth.result.capture.id == first.result.capture.id
     assert {name: b.sha256 for name, b in fourth.by_layout.items()} == {
         name: b.sha256 for name, b in second.by_layout.items()
@@ -291,10 +292,10 @@ def test_the_warnings_of_relink_mode(gnu_units: Workshop) -> None:
     relinked = gnu_units.build(commands, seeds=[1])
     rebuilt = gnu_units.build(commands, seeds=[1], build=REBUILD)
     cached = gnu_units.build(commands, seeds=[1], build=REBUILD)
-    assert len(relinked.notes) == 2
-    assert "old.o" in relinked.notes[0]
-    assert "libu.so" in relinked.notes[1]
-    assert rebuilt.notes == cached.notes == relinked.notes
+    assert len(said(relinked.notes)) == 2
+    assert "old.o" in said(relinked.notes)[0]
+    assert "libu.so" in said(relinked.notes)[1]
+    assert said(rebuilt.notes) == said(cached.notes) == said(relinked.notes)
 
 
 @pytest.mark.slow

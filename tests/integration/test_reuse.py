@@ -13,6 +13,7 @@ from layoutrand.cache.store import Cache, collect
 from layoutrand.errors import BuildFailed
 from layoutrand.model import STOCK
 from layoutrand.platform.process import SubprocessRunner
+from warningkit import said
 from workshop import FILLER, main_calling, whole
 
 COMMAND = "echo built >> {log}; $CC -c main.c pad.c && $CC -o prog main.o pad.o"
@@ -312,7 +313,7 @@ def test_systems_with_equal_keys_build_once_even_at_the_same_time(shop):
     assert builds(shop) == 4
     assert [result.capture.system for result in results] == ["a", "b", "c"]
     assert results[0].capture.id == results[1].capture.id != results[2].capture.id
-    assert results[1].notes == ("b: the same program as a, so they share a capture and its binaries",)
+    assert said(results[1].notes) == ("b: the same program as a, so they share a capture and its binaries",)
     assert results[0].notes == results[2].notes == ()
 
 

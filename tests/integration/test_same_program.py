@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from warningkit import said
 from workshop import FILLER, LOADER, Workshop, output, plain_program, symbols
 
 
@@ -279,7 +280,7 @@ def test_assembler_objects_move_as_one_piece(shop: Workshop) -> None:
     built.assert_prints("6 7")
     distances = {symbols(binary.path)["two"] - symbols(binary.path)["one"] for binary in built.by_layout.values()}
     assert len(distances) == 1
-    assert any("pieces.o" in note and "move as one piece" in note for note in built.result.notes)
+    assert any("pieces.o" in note and "move as one piece" in note for note in said(built.result.notes))
 
 
 def test_templates_and_virtual_functions(shop: Workshop) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.build.build_warnings import CHANGED_CLAIMS, ChangedAfterLink
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.stats.stats_warning import WarningSubject
 from layoutrand.warning import AnyWarning
@@ -22,9 +23,6 @@ from warningkit import Sentence
 ROOT = Path(__file__).resolve().parents[2]
 STRINGS = {
     "cache/capture_record.py": "a record keeps what was said when it was made",
-    "capture/origin.py": "notes on the source, which nobody groups",
-    "build/build.py": "notes on what was built again, which nobody groups",
-    "build/rebuild.py": "the same",
     "cli/output_formats.py": "what was printed",
     "build/exec.py": "what `exec` says of outputs, which nobody groups",
     "cluster/task.py": "what a node says while it works, which the home repeats",
@@ -68,7 +66,7 @@ KINDS = kinds()
 
 def sample(annotation):
     """Some value of this type."""
-    simple = {int: 7, str: "name", float: 0.25, bool: True, AnyWarning: Sentence("what there is to know"),
+    simple = {int: 7, str: "some name", float: 0.25, bool: True, AnyWarning: Sentence("what there is to know"),
               WarningSubject: WarningSubject("baseline"), Disturbed: Disturbed("b", 3, 1, {"busy": 1}, {"a": 1}, {})}  # fmt: skip
     if annotation in simple:
         return simple[annotation]
@@ -83,7 +81,10 @@ def sample(annotation):
 
 def made(kind):
     hints = typing.get_type_hints(kind)
-    return kind(**{field.name: sample(hints[field.name]) for field in dataclasses.fields(kind)})
+    values = {field.name: sample(hints[field.name]) for field in dataclasses.fields(kind)}
+    if kind is ChangedAfterLink:
+        values["claim"] = CHANGED_CLAIMS[0]
+    return kind(**values)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__qualname__)
@@ -107,7 +108,7 @@ def test_all_kinds_are_looked_at():
         if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "").endswith("Warning") for base in node.bases)
     }
 
-    assert stages >= {"stats", "config", "analysis", "interop", "explain"}
+    assert stages >= {"stats", "config", "capture", "build", "analysis", "interop", "explain"}
     assert written - {kind.__name__ for kind in KINDS} == {"StatsWarning", "LeftOutExecutions", "MachineWarning"}
 
 

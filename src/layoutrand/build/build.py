@@ -10,6 +10,13 @@ from pathlib import Path
 from layoutrand.build import prebuilt
 from layoutrand.build.binaries import as_failure, cached_binary, stock_key, store_stock
 from layoutrand.build.build_setup import BuildSetup, LinkingNodes, refuse_twins, threads
+from layoutrand.build.build_warnings import (
+    BinaryMadeAgain,
+    CaptureBuiltAgain,
+    RecordedWarning,
+    SharedCapture,
+    StockBuiltAgain,
+)
 from layoutrand.build.earlier_builds import recall_capture, remember_build
 from layoutrand.build.jdk_layouts import make_jdk_layouts
 from layoutrand.build.linking import Linking, Reference
@@ -27,6 +34,7 @@ from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.process import InTurn
 from layoutrand.suites.expand import build_tools
+from layoutrand.warning import AnyWarning
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class SystemBuild:
     cached: bool
     binaries: tuple[Binary, ...]
     failures: tuple[BuildFailure, ...]
-    notes: tuple[str, ...]
+    notes: tuple[AnyWarning, ...]
     jvms: Mapping[LayoutName, JvmFacts] = field(default_factory=dict)
 
 
@@ -91,7 +99,7 @@ def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutNam
     return _with_remarks(results, setup.origins.notes())
 
 
-def _with_remarks(results: Sequence[SystemBuild], sources: Sequence[str]) -> list[SystemBuild]:
+def _with_remarks(results: Sequence[SystemBuild], sources: Sequence[AnyWarning]) -> list[SystemBuild]:
     """The results with what there is to say across systems: of the ``sources``, once, and of captures they share."""
     first: dict[str, str] = {}
     told = []
@@ -100,7 +108,7 @@ def _with_remarks(results: Sequence[SystemBuild], sources: Sequence[str]) -> lis
         if result.capture is not None:
             other = first.setdefault(result.capture.id, result.system)
             if other != result.system:
-                notes.append(f"{result.system}: the same program as {other}, so they share a capture and its binaries")
+                notes.append(SharedCapture(result.system, other))
         told.append(replace(result, notes=tuple(notes)))
     return told
 
@@ -113,7 +121,7 @@ class _Base:
     order: BuildOrder | None
     cached: bool
     error: LayoutrandError | None
-    notes: tuple[str, ...]
+    notes: tuple[AnyWarning, ...]
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,7 @@ class _Stock:
     """What became of a system's stock build, by artefact."""
 
     results: list[Binary | BuildFailure]
-    notes: list[str]
+    notes: list[AnyWarning]
 
 
 def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
@@ -135,7 +143,7 @@ def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
 
 def _capture(setup: BuildSetup, name: str) -> _Base:
     """The system's capture, from the cache or made now."""
-    notes: list[str] = []
+    notes: list[AnyWarning] = []
     cache = setup.cache
     try:
         order = find_order(setup, name, "capture")
@@ -143,7 +151,7 @@ def _capture(setup: BuildSetup, name: str) -> _Base:
             made, known = recall_capture(cache, order)
             cached = made is not None
             if known and not cached:
-                notes.append(f"{name}: its capture was missing or damaged, so it is built again")
+                notes.append(CaptureBuiltAgain(name))
             made = made or capture(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
             remember_build(setup, order)
         return _Base(made, order, cached, None, tuple(notes))
@@ -153,7 +161,7 @@ def _capture(setup: BuildSetup, name: str) -> _Base:
 
 def _stock(setup: BuildSetup, name: str) -> _Stock:
     """The system's stock binaries, from the cache or built now."""
-    notes: list[str] = []
+    notes: list[AnyWarning] = []
     artefacts = setup.config.build.artefacts
     cache = setup.cache
     try:
@@ -165,7 +173,7 @@ def _stock(setup: BuildSetup, name: str) -> _Stock:
                 remember_build(setup, order)
                 return _Stock([binary for binary in found if binary], notes)
             if any(cache.has_entry(key) for key, binary in zip(keys.values(), found, strict=True) if binary is None):
-                notes.append(f"{name}: its cached stock binary was damaged, so it is built again")
+                notes.append(StockBuiltAgain(name))
             made = build_stock(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
             stored = [store_stock(cache, name, artefact, keys[artefact], data) for artefact, data in made.items()]
             remember_build(setup, order)
@@ -197,18 +205,15 @@ def _layouts(setup: BuildSetup, name: str, base: _Base, stock: _Stock, layouts: 
             damaged = setup.cache.damaged_files(base.capture)
             if damaged:
                 setup.cache.drop_capture(base.capture.id)
-                note = f"{name}: its capture was damaged on disk ({damaged[0]}), so it is built again"
+                note = CaptureBuiltAgain(name, damaged[0])
                 again = _capture(setup, name)
                 return _layouts(setup, name, replace(again, notes=(*base.notes, note)), stock, layouts)
         gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
         rows = {}
         for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
-            notes += [
-                f"{name}: the cached binary of {task.link.artefact}, layout {layout}, was damaged; linked again"
-                for layout in damaged_layouts
-            ]
+            notes += [BinaryMadeAgain(name, task.link.artefact, layout, "linked") for layout in damaged_layouts]
             rows[task.link.artefact] = _artefact_layouts(task, wanted, found)
-            notes += [f"{name}: {task.link.artefact}: {warning}" for warning in task.link.warnings]
+            notes += [RecordedWarning(name, task.link.artefact, text) for text in task.link.warnings]
         for row in refuse_twins(_refuse_immovable(tasks, rows)).values():
             results += row
     return SystemBuild(

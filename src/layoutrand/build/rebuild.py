@@ -19,6 +19,13 @@ from pathlib import Path
 from layoutrand.build import apply, descent
 from layoutrand.build.binaries import as_failure, binary_key, cached_binary, store_linked
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
+from layoutrand.build.build_warnings import (
+    CHANGED_CLAIMS,
+    BinaryMadeAgain,
+    ChangedAfterLink,
+    RecordedWarning,
+    ReferenceBuiltAgain,
+)
 from layoutrand.build.descend import Descendant, FinishedBuild, descend, difference
 from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.link_helper import relinking
@@ -32,6 +39,7 @@ from layoutrand.link.relink import Linked
 from layoutrand.linkers import linkline
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
+from layoutrand.warning import AnyWarning, sentences_of
 
 Results = dict[str, Binary | BuildFailure]
 """By artefact."""
@@ -44,13 +52,13 @@ class Rebuilt:
     capture: Capture | None
     cached: bool
     results: list[Binary | BuildFailure]
-    notes: list[str]
+    notes: list[AnyWarning]
 
 
 def rebuild(setup: BuildSetup, system: str, find: Callable[[], BuildOrder], layouts: Sequence[LayoutName]) -> Rebuilt:
     """Every layout of one system, from the cache or built now; ``find`` gives the instrumented build's order."""
     artefacts = setup.config.build.artefacts
-    notes: list[str] = []
+    notes: list[AnyWarning] = []
     try:
         job = _Job(setup, system, find())
         with setup.cache.lock(f"capture-{job.key[:32]}"), cache_errors("use", setup.cache.root):
@@ -66,7 +74,7 @@ def rebuild(setup: BuildSetup, system: str, find: Callable[[], BuildOrder], layo
         made |= {layout: job.given_up(layout, made[IDENTITY]) for layout in rest}
     else:
         made |= job.others(reference, rest, notes)
-        notes += [f"{system}: {link.artefact}: {warning}" for link in reference.links for warning in link.warnings]
+        notes += [RecordedWarning(system, link.artefact, text) for link in reference.links for text in link.warnings]
     results: list[Binary | BuildFailure] = []
     every = refuse_twins({artefact: [made[layout][artefact] for layout in layouts] for artefact in artefacts})
     for artefact, rows in every.items():
@@ -98,7 +106,7 @@ class _Job:
         """What each build is to leave."""
         return self.order.recipe.build.artefacts
 
-    def reference(self, notes: list[str], *, wanted: bool) -> tuple[Capture | None, dict[LayoutName, Results]]:
+    def reference(self, notes: list[AnyWarning], *, wanted: bool) -> tuple[Capture | None, dict[LayoutName, Results]]:
         """What every build is compared with (None if it failed), and identity's binaries if it had to be built now.
 
         ``wanted`` tells whether identity was asked for, too.
@@ -109,7 +117,7 @@ class _Job:
         if found is not None and not cache.damaged_files(found):
             return replace(found, system=self.system), {}
         if known:
-            notes.append(f"{self.system}: the record of identity's build was missing or damaged; it is built again")
+            notes.append(ReferenceBuiltAgain(self.system))
         try:
             with self._building(IDENTITY, ()) as build:
                 children = [descend(build, artefact) for artefact in self.artefacts]
@@ -135,14 +143,16 @@ class _Job:
             if isinstance(failure, BuildFailure)
         }  # fmt: skip
 
-    def others(self, reference: Capture, layouts: Sequence[LayoutName], notes: list[str]) -> dict[LayoutName, Results]:
+    def others(
+        self, reference: Capture, layouts: Sequence[LayoutName], notes: list[AnyWarning]
+    ) -> dict[LayoutName, Results]:
         """The layouts, from the cache or built now, as many at a time as there are jobs (in place one at a time)."""
         made = {layout: self._cached(reference, layout) for layout in layouts}
         missing = [layout for layout, found in made.items() if len(found) < len(self.artefacts)]
         for _ in range(len(layouts) - len(missing)):
             self._advance()
         notes += [
-            f"{self.system}: the cached binary of {artefact}, layout {layout}, was damaged; built again"
+            BinaryMadeAgain(self.system, artefact, layout, "built")
             for layout in missing
             for artefact in self.artefacts
             if artefact not in made[layout] and self.setup.cache.has_entry(self._key(reference, artefact, layout))
@@ -265,7 +275,7 @@ class _Job:
             (view / "_build").symlink_to(build.tree)
             present = {name: digest for name, digest in link.files.items() if (view / name).is_file()}
             absent = unlisted_libraries(replace(link, files=present), child.data, view, self.artefacts)
-        return replace(link, warnings=(*link.warnings, *absent))
+        return replace(link, warnings=(*link.warnings, *sentences_of(absent)))
 
     def _stored(self, reference: Capture, child: Descendant, layout: LayoutName) -> Binary:
         cache, proof = self.setup.cache, child.proof
@@ -306,20 +316,13 @@ class _Job:
             self.setup.progress.advance()
 
 
-def _remarks(system: str, artefact: str, rows: Sequence[Binary | BuildFailure]) -> list[str]:
+def _remarks(system: str, artefact: str, rows: Sequence[Binary | BuildFailure]) -> list[ChangedAfterLink]:
     """What is proved of artefacts that are not the linker's own files, once for each claim."""
     claims: dict[str, int] = {}
     for row in rows:
         if isinstance(row, Binary) and row.verification is not None:
             claim = row.verification.post_processed
             claims[claim] = claims.get(claim, 0) + 1
-    what = {
-        descent.LOADED: "all that is loaded is as it was linked and verified",
-        descent.CODE: "its code is as it was linked and verified; of other contents nothing is proved",
-        descent.NOT_COMPARABLE: "it cannot be compared with what was linked and verified (packed or encrypted?)",
-    }
     return [
-        f"{system}: {artefact} is changed after its link ({count} layouts): {what[claim]}"
-        for claim, count in claims.items()
-        if claim in what
+        ChangedAfterLink(system, artefact, count, claim) for claim, count in claims.items() if claim in CHANGED_CLAIMS
     ]

@@ -23,6 +23,7 @@ import numpy as np
 
 from layoutrand.cache.capture_record import ROOT, CapturedLink
 from layoutrand.capture import objects
+from layoutrand.capture.capture_warnings import WholeObjects
 from layoutrand.capture.collect import (
     TEMPORARY,
     Draft,
@@ -302,16 +303,11 @@ def _edit(
             f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
             "Is the source tree clean of old objects (make clean), and does the build use $CC or gcc from PATH?"
         )
-    warnings = []
-    if lumped:
-        warnings.append(
-            f"{len(lumped)} objects were not compiled through the wrappers (or are assembler) and move as one piece "
-            f"each: {', '.join(lumped[:5])}{' ...' if len(lumped) > 5 else ''}"
-        )
+    warnings = (str(WholeObjects(tuple(lumped))),) if lumped else ()
     # Ours stands in for the build's own script, with the order in it.
     argv = tuple(linkline.without_scripts(link.argv)) if link.users_script else link.argv
     moves = {item.name: f"{ROOT}/{item.file}" for item in found if item.ours and item.member is None}
     return replace(
-        link, edited=edited, sections=sections, warnings=tuple(warnings), argv=argv,
+        link, edited=edited, sections=sections, warnings=warnings, argv=argv,
         moves=moves if LINK_ORDER in setup.factors else {},
     )  # fmt: skip

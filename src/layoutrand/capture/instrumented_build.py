@@ -32,6 +32,7 @@ from layoutrand.platform.disk import cache_errors, canonical_json, remove_tree, 
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
 from layoutrand.text.build_output import lacks_c_library
+from layoutrand.warning import sentences_of
 
 _MOST_GUESSES = 20
 _LITTLE = 1 << 20  # bytes
@@ -87,7 +88,7 @@ def capture(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: 
                 setup = IngestSetup(artefact, data, place, base, order.toolbox, runner, order.recipe.factors)
                 link = _first_that_replays(records, setup, f"system {order.recipe.system!r}: ", log)
                 absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
-                links.append(replace(link, warnings=(*link.warnings, *absent)))
+                links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
             learned = suite_facts(order, tree, say)
             result = _finish(order, links, build_s, len(records), learned)
             with cache_errors("write", scratch):

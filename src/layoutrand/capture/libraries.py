@@ -6,25 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from layoutrand.cache.capture_record import CapturedLink
+from layoutrand.capture.capture_warnings import UnlistedLibrary
 from layoutrand.model import Binary, BuildFailure
 from layoutrand.objects import dynamic, elf
 
 _BUILT = "_build/"
 
 
-def unlisted_libraries(link: CapturedLink, data: bytes, root: Path, artefacts: Sequence[str]) -> tuple[str, ...]:
+def unlisted_libraries(link: CapturedLink, data: bytes, root: Path, artefacts: Sequence[str]) -> list[UnlistedLibrary]:
     """What to tell the user of libraries that the artefact ``data`` needs and that are no artefacts themselves.
 
     ``root`` holds the files of the captured ``link``.
     """
     needs = dynamic.read(data)
     if not needs.needed:
-        return ()
+        return []
     built = {}
     for name in link.files:
         if name.startswith(_BUILT) and _is_library(root / name):
             built[name.removeprefix(_BUILT)] = dynamic.read((root / name).read_bytes())
-    return tuple(dynamic.unlisted(needs, artefacts, built))
+    return [UnlistedLibrary(name, path) for name, path in dynamic.unlisted(needs, artefacts, built)]
 
 
 def _is_library(path: Path) -> bool:

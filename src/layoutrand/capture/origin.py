@@ -8,10 +8,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
+from layoutrand.capture.capture_warnings import ChangedSource, NotCommitted, UnknownState
 from layoutrand.capture.repository import Mirrors
 from layoutrand.capture.submodules import is_local
 from layoutrand.capture.worktree import git_state
@@ -20,11 +21,10 @@ from layoutrand.config.config import Config, GeneratedSource
 from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
 from layoutrand.platform import git_command
 from layoutrand.platform.disk import digest_of_input, sha256_bytes, write_files
+from layoutrand.warning import AnyWarning
 
 Say = Callable[[str], None]
 """Takes one line about what is happening."""
-
-_FEW: Final = 5  # names of files in one note
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Origin:
     fetch: Callable[[Path], None]
     in_place: Path | None
     contents: Mapping[str, str] | None
-    notes: tuple[str, ...]
+    notes: tuple[AnyWarning, ...]
 
     def record(self) -> dict[str, Any]:
         """What a capture keeps of it."""
@@ -81,7 +81,7 @@ class Origins:
         self._stopped = True
         git_command.stop()
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[AnyWarning]:
         """What there is to say of the sources that were found."""
         return [note for found in self._found.values() if isinstance(found, Origin) for note in found.notes]
 
@@ -96,14 +96,11 @@ class Origins:
         url = self.url(build.repo)
         commit = self.mirrors.resolve(url, rev)
         exclude = list(build.exclude)
-        notes = []
+        notes: list[AnyWarning] = []
         if re.match(r"(HEAD|@)($|[~^@])", rev or "HEAD") and os.path.isdir(url):
             state = git_state(Path(url))
             if state and state["dirty"]:
-                notes.append(
-                    f"source: what is built is commit {commit[:12]} of {url}; the {_files(state)} not committed there "
-                    "are no part of it (build.source builds a tree as it is)"
-                )
+                notes.append(NotCommitted(commit, url, state["n_changed"]))
         return Origin(
             facts={"commit": commit, **({"exclude": exclude} if exclude else {})},
             about={"repo": url, "rev": rev or "HEAD", "git": None},
@@ -118,14 +115,11 @@ class Origins:
         folder = (self.project / build.source).resolve()  # the wrappers see physical paths
         contents = source.listing(folder, build.exclude)
         state = git_state(folder, build.exclude)
-        notes = []
+        notes: list[AnyWarning] = []
         if state and "error" in state:
-            notes.append(f"source: git does not tell the state of {folder}: {state['error']}")
+            notes.append(UnknownState(str(folder), state["error"]))
         elif state and state["dirty"]:
-            notes.append(
-                f"source: {folder} differs from commit {state['commit'][:12]}: {_files(state)} changed "
-                f"({_named(state)}); that is recorded with the capture"
-            )
+            notes.append(ChangedSource(str(folder), state["commit"], state["n_changed"], tuple(state["changed"])))
         return Origin(
             facts={"digest": source.digest_of(contents), "in_place": build.in_place}, about={"git": state},
             fetch=lambda target: source.copy(folder, target, build.exclude),
@@ -163,12 +157,3 @@ def _generated(build: GeneratedSource) -> Origin:
         fetch=lambda target: write_files(target, build.files),
         in_place=None, contents=contents | {name: f"suite {digest}" for name, digest in outside.items()}, notes=(),
     )  # fmt: skip
-
-
-def _files(state: Mapping[str, Any]) -> str:
-    return "1 file" if state["n_changed"] == 1 else f"{state['n_changed']} files"
-
-
-def _named(state: Mapping[str, Any]) -> str:
-    more = state["n_changed"] - _FEW
-    return ", ".join(state["changed"][:_FEW]) + (f" and {more} more" if more > 0 else "")

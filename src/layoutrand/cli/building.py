@@ -119,7 +119,7 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
     page.table("Binaries", columns, rows)
     for result in results:
         for note in result.notes:
-            page.warn(note)
+            page.warn(str(note))
         show_failures(result.failures, page)
 
 

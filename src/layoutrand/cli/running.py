@@ -133,7 +133,7 @@ def _show_ending(
         show_aa(selves, confidence, terminal, seeds=seeds)
     for result in results:
         for note in result.notes:
-            terminal.warn(note)
+            terminal.warn(str(note))
     building.show_failures(summary.build_failures, terminal)
 
 

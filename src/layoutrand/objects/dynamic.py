@@ -71,8 +71,8 @@ def companions(artefacts: Mapping[str, Dynamic]) -> dict[str, list[str]]:
     return result
 
 
-def unlisted(artefact: Dynamic, listed: Iterable[str], built: Mapping[str, Dynamic]) -> Iterator[str]:
-    """One sentence for each library of the build that the artefact needs, itself or through another one, in vain.
+def unlisted(artefact: Dynamic, listed: Iterable[str], built: Mapping[str, Dynamic]) -> Iterator[tuple[str, str]]:
+    """Name and path of each library of the build that the artefact needs, itself or through another one, in vain.
 
     ``listed`` are the paths of all artefacts; ``built`` the shared libraries that the build made, by path in its tree.
     """
@@ -87,7 +87,4 @@ def unlisted(artefact: Dynamic, listed: Iterable[str], built: Mapping[str, Dynam
         pending += built[providers[name]].needed
         if name not in there:
             path = posixpath.join(posixpath.dirname(providers[name]), name)
-            yield (
-                f"it needs {name}, which its build made: without {path!r} in build.artefacts, executions find "
-                "no such library, or a strange one"
-            )
+            yield name, path

@@ -1,0 +1,102 @@
+"""Warnings of a build that came to its end: the kinds, and the words of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from layoutrand.build import descent
+from layoutrand.model import LayoutName
+from layoutrand.warning import AnyWarning
+
+_PROVED: Final = {
+    descent.LOADED: "all that is loaded is as it was linked and verified",
+    descent.CODE: "its code is as it was linked and verified; of other contents nothing is proved",
+    descent.NOT_COMPARABLE: "it cannot be compared with what was linked and verified (packed or encrypted?)",
+}
+CHANGED_CLAIMS: Final = tuple(_PROVED)
+"""The claims of `layoutrand.build.descent` about a file that is not as the linker left it."""
+
+
+@dataclass(frozen=True)
+class SharedCapture(AnyWarning):
+    """Two systems that are one program."""
+
+    system: str
+    other: str
+
+    def __str__(self) -> str:
+        return f"{self.system}: the same program as {self.other}, so they share a capture and its binaries"
+
+
+@dataclass(frozen=True)
+class CaptureBuiltAgain(AnyWarning):
+    """A capture that was in the cache; ``damaged`` is a file of it, None where nothing of it could be read."""
+
+    system: str
+    damaged: str | None = None
+
+    def __str__(self) -> str:
+        what = "missing or damaged" if self.damaged is None else f"damaged on disk ({self.damaged})"
+        return f"{self.system}: its capture was {what}, so it is built again"
+
+
+@dataclass(frozen=True)
+class StockBuiltAgain(AnyWarning):
+    """A stock binary that was in the cache."""
+
+    system: str
+
+    def __str__(self) -> str:
+        return f"{self.system}: its cached stock binary was damaged, so it is built again"
+
+
+@dataclass(frozen=True)
+class ReferenceBuiltAgain(AnyWarning):
+    """The build of identity in rebuild mode."""
+
+    system: str
+
+    def __str__(self) -> str:
+        return f"{self.system}: the record of identity's build was missing or damaged; it is built again"
+
+
+@dataclass(frozen=True)
+class BinaryMadeAgain(AnyWarning):
+    """A binary that was in the cache, ``made`` anew by a link, or by a build in rebuild mode."""
+
+    system: str
+    artefact: str
+    layout: LayoutName
+    made: Literal["linked", "built"]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.system}: the cached binary of {self.artefact}, layout {self.layout}, was damaged; {self.made} again"
+        )
+
+
+@dataclass(frozen=True)
+class RecordedWarning(AnyWarning):
+    """What the record of a capture says of an artefact's link."""
+
+    system: str
+    artefact: str
+    recorded: str
+
+    def __str__(self) -> str:
+        return f"{self.system}: {self.artefact}: {self.recorded}"
+
+
+@dataclass(frozen=True)
+class ChangedAfterLink(AnyWarning):
+    """An artefact that is not the linker's own file, in so many layouts; ``claim`` (of `descent`) is what is proved."""
+
+    system: str
+    artefact: str
+    n_layouts: int
+    claim: str
+
+    def __str__(self) -> str:
+        proved = _PROVED[self.claim]
+        return f"{self.system}: {self.artefact} is changed after its link ({self.n_layouts} layouts): {proved}"

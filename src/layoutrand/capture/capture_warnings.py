@@ -1,0 +1,89 @@
+"""Warnings about what was captured: the kinds, and the words of each.
+
+A record of a capture keeps those about its links as sentences, since it may be read years later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from layoutrand.warning import AnyWarning
+
+_FEW: Final = 5  # names of files in one warning
+
+
+@dataclass(frozen=True)
+class NotCommitted(AnyWarning):
+    """Changes in a repository of which a commit is built."""
+
+    commit: str
+    url: str
+    n_changed: int
+
+    def __str__(self) -> str:
+        return (
+            f"source: what is built is commit {self.commit[:12]} of {self.url}; the {_files(self.n_changed)} not "
+            "committed there are no part of it (build.source builds a tree as it is)"
+        )
+
+
+@dataclass(frozen=True)
+class UnknownState(AnyWarning):
+    """A source whose state git does not tell, and what it says instead."""
+
+    folder: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"source: git does not tell the state of {self.folder}: {self.error}"
+
+
+@dataclass(frozen=True)
+class ChangedSource(AnyWarning):
+    """A source that is not what was committed; ``changed`` are names of ``n_changed`` files, perhaps not of all."""
+
+    folder: str
+    commit: str
+    n_changed: int
+    changed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = self.n_changed - _FEW
+        named = ", ".join(self.changed[:_FEW]) + (f" and {more} more" if more > 0 else "")
+        return (
+            f"source: {self.folder} differs from commit {self.commit[:12]}: {_files(self.n_changed)} changed "
+            f"({named}); that is recorded with the capture"
+        )
+
+
+@dataclass(frozen=True)
+class WholeObjects(AnyWarning):
+    """Objects without sections of their own for functions."""
+
+    objects: tuple[str, ...]
+
+    def __str__(self) -> str:
+        named = ", ".join(self.objects[:_FEW]) + (" ..." if len(self.objects) > _FEW else "")
+        return (
+            f"{len(self.objects)} objects were not compiled through the wrappers (or are assembler) and move as one "
+            f"piece each: {named}"
+        )
+
+
+@dataclass(frozen=True)
+class UnlistedLibrary(AnyWarning):
+    """A library of the build that an artefact needs and that is none itself; ``path`` is where the build has it."""
+
+    name: str
+    path: str
+
+    def __str__(self) -> str:
+        return (
+            f"it needs {self.name}, which its build made: without {self.path!r} in build.artefacts, executions find "
+            "no such library, or a strange one"
+        )
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
