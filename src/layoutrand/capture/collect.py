@@ -28,7 +28,7 @@ from layoutrand.linkers.known import linker
 from layoutrand.linkers.linker import Linker, MapReader
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.objects import archive, elf
-from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sha256_bytes
+from layoutrand.platform.disk import Folders, cache_errors, link_or_copy, remove_tree, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
 
 _MEMBER = re.compile(r"^\((?P<gnu>.+)\)(?P<gnu_member>[^()]+)$|^(?:trace: )?(?P<lld>.+)\((?P<lld_member>[^()]+)\)$")
@@ -352,7 +352,7 @@ def write_edited(
 ) -> dict[str, str]:
     """Write the edited files under ``target``, one at a time, and hard-link the rest of ``names``; SHA-256 of each."""
     digests: dict[str, str] = {}
-    make = _Folders(target)
+    make = Folders(target)
     with cache_errors("write", target):
         for name, content in edits:
             make.place_for(name).write_bytes(content)
@@ -365,27 +365,10 @@ def write_edited(
 
 def write_tree(target: Path, files: Mapping[str, bytes], memory: LinkMemory) -> None:
     """Write ``files`` under ``target``."""
-    make = _Folders(target)
+    make = Folders(target)
     with cache_errors("write", target):
         for name, data in files.items():
             path = make.place_for(name)
             memory.write(data, path)
             if name == lto.ANSWER:
                 path.chmod(0o755)
-
-
-class _Folders:
-    """Directories below one, each made once."""
-
-    def __init__(self, base: Path) -> None:
-        self._base = str(base)
-        self._made: set[str] = set()
-
-    def place_for(self, name: str) -> Path:
-        """Where the file goes; its directory is there."""
-        path = f"{self._base}/{name}"
-        folder = os.path.dirname(path)
-        if folder not in self._made:
-            os.makedirs(folder, exist_ok=True)
-            self._made.add(folder)
-        return Path(path)

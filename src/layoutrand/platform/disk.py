@@ -155,3 +155,21 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, "utf-8")
+
+
+class Folders:
+    """Directories below one, each made once."""
+
+    def __init__(self, base: Path) -> None:
+        """Nothing is made yet."""
+        self._base = str(base)
+        self._made: set[str] = set()
+
+    def place_for(self, name: str) -> Path:
+        """Where the file goes; its directory is there."""
+        path = f"{self._base}/{name}"
+        folder = os.path.dirname(path)
+        if folder not in self._made:
+            os.makedirs(folder, exist_ok=True)
+            self._made.add(folder)
+        return Path(path)
