@@ -6,9 +6,17 @@ import random
 from pathlib import Path
 
 _STEPS = (
-    "leaq 3(%rax,%rdi,4), %rax", "xorq %rdi, %rax", "addl $7, %eax", "movq %rax, %rcx", "shlq $3, %rcx",
-    "subq %rcx, %rax", "imulq $1021, %rax, %rax", "testq %rax, %rax", "cmovs %rdi, %rax", "rorq $9, %rax",
-)  # fmt: skip
+    "leaq 3(%rax,%rdi,4), %rax",
+    "xorq %rdi, %rax",
+    "addl $7, %eax",
+    "movq %rax, %rcx",
+    "shlq $3, %rcx",
+    "subq %rcx, %rax",
+    "imulq $1021, %rax, %rax",
+    "testq %rax, %rax",
+    "cmovs %rdi, %rax",
+    "rorq $9, %rax",
+)
 
 
 def write_program(folder: Path, *, objects: int = 820, functions: int = 50, steps: int = 90) -> int:
@@ -47,11 +55,22 @@ def _function(number: int, total: int, steps: int, chance: random.Random) -> lis
         body.insert(place, f"\taddq value{number}(%rip), %rax")
     target = chance.randrange(total)
     return [
-        f'\t.section .text.f{number},"ax",@progbits', "\t.p2align 4", f"\t.globl f{number}",
-        f"\t.type f{number}, @function", f"f{number}:", "\tmovq %rdi, %rax", *body, "\tcmpq $-1, %rdi", "\tjne 1f",
-        f"\tjmp f{target}@PLT", "1:\tret", f"\t.size f{number}, .-f{number}",
-        f'\t.section .data.value{number},"aw",@progbits', "\t.p2align 3", f"value{number}:\t.quad {number}",
-    ]  # fmt: skip
+        f'\t.section .text.f{number},"ax",@progbits',
+        "\t.p2align 4",
+        f"\t.globl f{number}",
+        f"\t.type f{number}, @function",
+        f"f{number}:",
+        "\tmovq %rdi, %rax",
+        *body,
+        "\tcmpq $-1, %rdi",
+        "\tjne 1f",
+        f"\tjmp f{target}@PLT",
+        "1:\tret",
+        f"\t.size f{number}, .-f{number}",
+        f'\t.section .data.value{number},"aw",@progbits',
+        "\t.p2align 3",
+        f"value{number}:\t.quad {number}",
+    ]
 
 
 def _caller(number: int, functions: int) -> list[str]:
@@ -59,8 +78,17 @@ def _caller(number: int, functions: int) -> list[str]:
     for each in range(functions):
         calls += [f"\tmovl ${each + 1}, %edi", f"\tcall f{number * functions + each}@PLT", "\taddq %rax, %rbx"]
     return [
-        f'\t.section .text.all{number},"ax",@progbits', "\t.p2align 4", f"\t.globl all{number}",
-        f"\t.type all{number}, @function", f"all{number}:", "\tpushq %rbx", "\txorl %ebx, %ebx", *calls,
-        "\tmovq %rbx, %rax", "\tpopq %rbx", "\tret", f"\t.size all{number}, .-all{number}",
+        f'\t.section .text.all{number},"ax",@progbits',
+        "\t.p2align 4",
+        f"\t.globl all{number}",
+        f"\t.type all{number}, @function",
+        f"all{number}:",
+        "\tpushq %rbx",
+        "\txorl %ebx, %ebx",
+        *calls,
+        "\tmovq %rbx, %rax",
+        "\tpopq %rbx",
+        "\tret",
+        f"\t.size all{number}, .-all{number}",
         '\t.section .note.GNU-stack,"",@progbits',
-    ]  # fmt: skip
+    ]

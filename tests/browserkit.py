@@ -108,8 +108,11 @@ def chromium(folder):
     with Path(folder, "browser.log").open("wb") as log:
         process = subprocess.Popen(
             ["bash", "-c", shell, program, *flags, f"--user-data-dir={folder}/profile"],
-            pass_fds=(to_browser, from_browser), stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
+            pass_fds=(to_browser, from_browser),
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
     os.close(to_browser)
     os.close(from_browser)
     try:

@@ -61,9 +61,16 @@ def link_with(kind, folder, objects, *flags, driver="gcc", output="prog"):
 def section(index, obj="a.o", name=None, **changes):
     """A section of a made-up capture: plain, not pinned, no group."""
     values = {
-        "index": index, "object": obj, "name": name or f".text.f{index}", "occurrence": 0, "group": "", "kind": "text",
-        "size": 16, "align": 16, "pinned": False,
-    }  # fmt: skip
+        "index": index,
+        "object": obj,
+        "name": name or f".text.f{index}",
+        "occurrence": 0,
+        "group": "",
+        "kind": "text",
+        "size": 16,
+        "align": 16,
+        "pinned": False,
+    }
     return Section(**{**values, **changes})
 
 

@@ -42,9 +42,13 @@ class Machines(TaskExecutor):
     """Tasks taken by whichever node is free; ``meddle`` is called with the node's name, the payload and the work."""
 
     def __init__(
-        self, folder: Path, names: Sequence[str] = ("n1", "n2"), *,
-        meddle: Callable[[str, Any, Callable[[Any], Any]], Any] | None = None, **variables: str,
-    ) -> None:  # fmt: skip
+        self,
+        folder: Path,
+        names: Sequence[str] = ("n1", "n2"),
+        *,
+        meddle: Callable[[str, Any, Callable[[Any], Any]], Any] | None = None,
+        **variables: str,
+    ) -> None:
         self.given: list[Any] = []
         self.avoided: list[str] = []
         self._folder, self._variables = folder, variables

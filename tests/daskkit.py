@@ -28,9 +28,17 @@ class DaskCluster:
     def start_worker(self, name: str, *options: str) -> None:
         """Start a worker with one thread."""
         self.workers[name] = _process(
-            self.folder / f"{name}.log", "dask_worker", self.address, "--no-nanny", "--nthreads=1", f"--name={name}",
-            f"--local-directory={self.folder}", "--no-dashboard", "--host=127.0.0.1", *options,
-        )  # fmt: skip
+            self.folder / f"{name}.log",
+            "dask_worker",
+            self.address,
+            "--no-nanny",
+            "--nthreads=1",
+            f"--name={name}",
+            f"--local-directory={self.folder}",
+            "--no-dashboard",
+            "--host=127.0.0.1",
+            *options,
+        )
 
     def kill(self, name: str) -> None:
         """The worker is gone at once."""
@@ -70,9 +78,11 @@ def dask(folder: Path, workers: Sequence[str] = ("w1", "w2"), *options: str) -> 
 def _process(log: Path, module: str, *arguments: str) -> subprocess.Popen[bytes]:
     with log.open("wb") as file:
         return subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", f"distributed.cli.{module}", *arguments], stdout=file, stderr=file,
+            [sys.executable, "-W", "ignore", "-m", f"distributed.cli.{module}", *arguments],
+            stdout=file,
+            stderr=file,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )  # fmt: skip
+        )
 
 
 def _logged(log: Path, pattern: str, process: subprocess.Popen[bytes]) -> str:

@@ -31,15 +31,20 @@ class Project:
 
     def run(self, config, binaries, executor=None, watch=None, captures=None, failures=(), **choices):
         request = RunRequest(
-            config=config, project=self.path,
+            config=config,
+            project=self.path,
             built=BuiltSystems(binaries, captures or captures_of(config.systems), failures),
             choices=RunChoices(wait_s=0, **choices),
-        )  # fmt: skip
+        )
         with open_for_writing(results_path(self.path)) as store:
             return execute(
-                request, store=store, executor=executor or FakeExecutor(),
-                progress=self.progress.append, say=self.said.append, watch=watch,
-            )  # fmt: skip
+                request,
+                store=store,
+                executor=executor or FakeExecutor(),
+                progress=self.progress.append,
+                say=self.said.append,
+                watch=watch,
+            )
 
     def executions(self, config):
         with open_for_reading(results_path(self.path)) as store:

@@ -22,12 +22,32 @@ def execution(config: Config, project: Path, system: str, benchmark: str, layout
     instrument = changes.get("instrument", "native")
     definition = experiments.definitions(config, [chosen], project)[benchmark, instrument]
     fields = {
-        "system": system, "benchmark": benchmark, "definition": definition, "layout": layout, "instrument": instrument,
-        "repetition": 0, "round": layout if isinstance(layout, int) else 1, "attempt": 1, "order": 0,
-        "binary_sha256": f"sha-{system}-{layout}", "capture": f"capture-of-{system}", "status": "ok", "reason": "",
-        "returncode": 0, "signal": None, "started_at": 1.0, "wall_s": 1.0, "rusage": {}, "env_size": None,
-        "argv": (), "log": "", "conditions": {}, "host_state": {}, "disturbances": (), "measurements": (),
-    }  # fmt: skip
+        "system": system,
+        "benchmark": benchmark,
+        "definition": definition,
+        "layout": layout,
+        "instrument": instrument,
+        "repetition": 0,
+        "round": layout if isinstance(layout, int) else 1,
+        "attempt": 1,
+        "order": 0,
+        "binary_sha256": f"sha-{system}-{layout}",
+        "capture": f"capture-of-{system}",
+        "status": "ok",
+        "reason": "",
+        "returncode": 0,
+        "signal": None,
+        "started_at": 1.0,
+        "wall_s": 1.0,
+        "rusage": {},
+        "env_size": None,
+        "argv": (),
+        "log": "",
+        "conditions": {},
+        "host_state": {},
+        "disturbances": (),
+        "measurements": (),
+    }
     return Execution(**fields | changes)
 
 
@@ -45,9 +65,13 @@ def measured(
 
 
 def rounds(
-    config: Config, project: Path, system: str, benchmark: str, nodes: Mapping[int, str],
+    config: Config,
+    project: Path,
+    system: str,
+    benchmark: str,
+    nodes: Mapping[int, str],
     values: Mapping[LayoutName, Mapping[int, float]],
-) -> list[Execution]:  # fmt: skip
+) -> list[Execution]:
     """Executions on nodes: the round of each seed on its node, with the controls that ``values`` has.
 
     ``values`` are layout -> seed of the round -> measurement; "seed" stands for the seed's own layout.
@@ -59,10 +83,18 @@ def rounds(
                 measurement = Measurement("wall_s", "s", 0, float(own[seed]), warmup=False)
                 rows.append(
                     execution(
-                        config, project, system, benchmark, seed if layout == "seed" else layout, round=seed,
-                        order=order, started_at=float(order), node=node, measurements=(measurement,),
+                        config,
+                        project,
+                        system,
+                        benchmark,
+                        seed if layout == "seed" else layout,
+                        round=seed,
+                        order=order,
+                        started_at=float(order),
+                        node=node,
+                        measurements=(measurement,),
                     )
-                )  # fmt: skip
+                )
     return rows
 
 

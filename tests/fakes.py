@@ -47,10 +47,15 @@ class FakeExecutor:
         command.stderr.write_text("", "utf-8")
         status = "signal" if number is not None else "ok" if returncode == 0 else "exit"
         return Outcome(
-            pid=1, started_at=1e9, wall_s=wall_s, status=status, reason="" if status == "ok" else f"fake {status}",
-            returncode=None if number is not None else returncode, signal=number,
+            pid=1,
+            started_at=1e9,
+            wall_s=wall_s,
+            status=status,
+            reason="" if status == "ok" else f"fake {status}",
+            returncode=None if number is not None else returncode,
+            signal=number,
             rusage={name: wall_s for name in RUSAGE_METRICS},
-        )  # fmt: skip
+        )
 
 
 def make_config(benchmark: str, *, systems: Sequence[str] = ("a", "b"), run: str = "", project: str = "fake") -> Config:
@@ -68,9 +73,16 @@ def make_binary(directory: Path, system: str, layout: LayoutName, content: str, 
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     digest = hashlib.sha256(content.encode()).hexdigest()
     return Binary(
-        system=system, artefact=artefact, layout=layout, path=path, sha256=digest, text_sha256=digest, cached=False,
-        link_s=0.0, verification=None,
-    )  # fmt: skip
+        system=system,
+        artefact=artefact,
+        layout=layout,
+        path=path,
+        sha256=digest,
+        text_sha256=digest,
+        cached=False,
+        link_s=0.0,
+        verification=None,
+    )
 
 
 def shell_binaries(

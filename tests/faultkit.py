@@ -24,9 +24,11 @@ class Project:
     def run(self, binaries, **changes):
         changes = {"progress": lambda _: None, "say": lambda _: None, "executor": measure} | changes
         request = RunRequest(
-            config=self.config, project=self.root, built=BuiltSystems(binaries=binaries, captures=captures(("a",))),
-             choices=RunChoices(wait_s=0),
-        )  # fmt: skip
+            config=self.config,
+            project=self.root,
+            built=BuiltSystems(binaries=binaries, captures=captures(("a",))),
+            choices=RunChoices(wait_s=0),
+        )
         with open_for_writing(results_path(self.root)) as store:
             return execute(request, store=store, **changes)
 

@@ -123,10 +123,21 @@ def _ninja(laid):
 
 
 OPENSSL, LIBSSL, LIBCRYPTO = "apps/openssl", "libssl.so.3", "libcrypto.so.3"
-DIGESTS = {"md5": "md5", "sha1": "sha1", "sha256": "sha256", "sha512": "sha512", "sha3-256": "sha3_256", "blake2b512": "blake2b"}  # fmt: skip
+DIGESTS = {
+    "md5": "md5",
+    "sha1": "sha1",
+    "sha256": "sha256",
+    "sha512": "sha512",
+    "sha3-256": "sha3_256",
+    "blake2b512": "blake2b",
+}
 CIPHERS = {"aes-128-ctr": 128, "aes-256-cbc": 256, "chacha20": 256, "camellia-192-cbc": 192, "aria-256-ctr": 256}
 # AES of the block 00 11 .. ff with the keys 00 01 .. (FIPS 197, appendix C).
-AES = {128: "69c4e0d86a7b0430d8cdb78070b4c55a", 192: "dda97ca4864cdfe06eaf70a0ec0d7191", 256: "8ea2b7ca516745bfeafc49904b496089"}  # fmt: skip
+AES = {
+    128: "69c4e0d86a7b0430d8cdb78070b4c55a",
+    192: "dda97ca4864cdfe06eaf70a0ec0d7191",
+    256: "8ea2b7ca516745bfeafc49904b496089",
+}
 
 
 def _openssl(laid):
@@ -267,9 +278,21 @@ print(pickle.loads(pickle.dumps(counts, 4)) == counts, struct.pack("<dhq", math.
 print(sorted(text.split())[::997], f"{math.pi:+012.5f}|{1e100:g}|{255:#b}", "ǅ Straße".casefold(), (0.1).hex())
 """
 CPYTHON_TESTS = [
-    "test_grammar", "test_patma", "test_dict", "test_list", "test_tuple", "test_long", "test_float", "test_generators",
-    "test_descr", "test_sort", "test_math", "test_re", "test_struct", "test_heapq",
-]  # fmt: skip
+    "test_grammar",
+    "test_patma",
+    "test_dict",
+    "test_list",
+    "test_tuple",
+    "test_long",
+    "test_float",
+    "test_generators",
+    "test_descr",
+    "test_sort",
+    "test_math",
+    "test_re",
+    "test_struct",
+    "test_heapq",
+]
 CPYTHON_SUITE = f"""\
 import sys, unittest
 names = ["test." + name for name in {CPYTHON_TESTS}]
@@ -313,9 +336,12 @@ def _cpython(laid):
     library = laid.source / "Lib"
     (laid.scratch / "built_with.py").write_text("build_time_vars = {}\n")  # its tests ask for the flags of its build
     env = {
-        **os.environ, "PYTHONHOME": str(laid.source), "PYTHONPATH": f"{library}:{laid.scratch}",
-        "PYTHONDONTWRITEBYTECODE": "1", "_PYTHON_SYSCONFIGDATA_NAME": "built_with",
-    }  # fmt: skip
+        **os.environ,
+        "PYTHONHOME": str(laid.source),
+        "PYTHONPATH": f"{library}:{laid.scratch}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "_PYTHON_SYSCONFIGDATA_NAME": "built_with",
+    }
     said = laid.run("python", "-s", "-S", "-c", CPYTHON_SUITE, env=env).decode().splitlines()[-1].split()
     assert int(said[0]) > 1000 and said[1:] == ["0", "0"], said
     script = laid.scratch / "work.py"
@@ -364,4 +390,4 @@ LARGER = {
         ),
         ("python",), _cpython, cflags="-O1",
     ),
-}  # fmt: skip
+}  # a table: a row for what belongs together  # fmt: skip

@@ -13,9 +13,18 @@ SLOW = {"n0": 1.0, "n1": 1.0, "n2": 1.0, "n3": 1.1}
 
 
 FACTS = {
-    "hostname": "x", "machine": "x86_64", "cpu_model": "CPU", "cpus": 8, "kernel": "Linux 6.1", "governor": "performance",
-    "turbo": False, "smt": False, "transparent_hugepages": "never", "memory_bytes": 2**34, "aslr": 2,
-}  # fmt: skip
+    "hostname": "x",
+    "machine": "x86_64",
+    "cpu_model": "CPU",
+    "cpus": 8,
+    "kernel": "Linux 6.1",
+    "governor": "performance",
+    "turbo": False,
+    "smt": False,
+    "transparent_hugepages": "never",
+    "memory_bytes": 2**34,
+    "aslr": 2,
+}
 
 
 def one_system(seed, *, layout=0.02, noise=0.002, nodes=NODES, factors=SLOW, ratio=1.0, layouts=None):

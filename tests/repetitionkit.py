@@ -58,14 +58,21 @@ class Project:
         binaries = [make_binary(self.root / "cache", "a", layout, f"{content}\n# {layout}\n") for layout in layouts]
         config = self.config(repeat)
         request = RunRequest(
-            config=config, project=self.path, built=BuiltSystems(binaries=binaries, captures=captures(("a",))),
-             choices=RunChoices(retry_failed=retry_failed, wait_s=0, share_machine=True),
-        )  # fmt: skip
+            config=config,
+            project=self.path,
+            built=BuiltSystems(binaries=binaries, captures=captures(("a",))),
+            choices=RunChoices(retry_failed=retry_failed, wait_s=0, share_machine=True),
+        )
         with open_for_writing(results_path(self.path)) as store:
             return execute(
-                request, store=store, executor=executor or FakeExecutor(), progress=self.progress.append,
-                say=lambda _text: None, watch=watch or FakeWatch(*states), prepare=prepare,
-            )  # fmt: skip
+                request,
+                store=store,
+                executor=executor or FakeExecutor(),
+                progress=self.progress.append,
+                say=lambda _text: None,
+                watch=watch or FakeWatch(*states),
+                prepare=prepare,
+            )
 
     @staticmethod
     def config(repeat=0):

@@ -160,11 +160,19 @@ def _munge(folder: Path) -> Iterator[Path]:
     sock = place / "socket"
     daemon = subprocess.Popen(
         [
-            _program("munged"), "--foreground", "--force", f"--socket={sock}", f"--key-file={key}",
-            f"--pid-file={place}/pid", f"--seed-file={place}/seed", f"--log-file={place}/log", "--num-threads=2",
+            _program("munged"),
+            "--foreground",
+            "--force",
+            f"--socket={sock}",
+            f"--key-file={key}",
+            f"--pid-file={place}/pid",
+            f"--seed-file={place}/seed",
+            f"--log-file={place}/log",
+            "--num-threads=2",
         ],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         wait_until(sock.exists, "munge's socket")
         yield sock
@@ -176,9 +184,12 @@ def _munge(folder: Path) -> Iterator[Path]:
 def _daemon(folder: Path, program: str, *options: str) -> subprocess.Popen[bytes]:
     with (folder / f"{program}.out.log").open("ab") as log:
         return subprocess.Popen(
-            [_program(program), "-f", str(folder / "slurm.conf"), *options], stdout=log, stderr=log,
-            env={**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}, start_new_session=True,
-        )  # fmt: skip
+            [_program(program), "-f", str(folder / "slurm.conf"), *options],
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "SLURM_CONF": str(folder / "slurm.conf")},
+            start_new_session=True,
+        )
 
 
 def _stop(cluster: SlurmCluster) -> None:

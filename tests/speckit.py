@@ -61,8 +61,10 @@ def program(name: str) -> dict[str, str]:
     first, second = many_functions(6, prefix=f"{name}_a"), many_functions(6, prefix=f"{name}_b")
     second = f"int {name}_a5(int);\n{second}int {name}_last(int x) {{ return {name}_a5(x) ^ {name}_b5(x + 9); }}\n"
     return {
-        f"{name}_main.c": main.replace("@LAST@", f"{name}_last"), f"{name}_a.c": first, f"{name}_b.c": second,
-    }  # fmt: skip
+        f"{name}_main.c": main.replace("@LAST@", f"{name}_last"),
+        f"{name}_a.c": first,
+        f"{name}_b.c": second,
+    }
 
 
 def checksum(x: int) -> int:

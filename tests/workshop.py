@@ -130,10 +130,15 @@ class Workshop:
         return parse(text, path="layoutrand.toml")
 
     def toml(
-        self, commands: Sequence[str], *, artefacts: Sequence[str] = ("prog",), build: Mapping[str, Any] | None = None,
-        layout: Mapping[str, Any] | None = None, system: Mapping[str, Any] | None = None,
+        self,
+        commands: Sequence[str],
+        *,
+        artefacts: Sequence[str] = ("prog",),
+        build: Mapping[str, Any] | None = None,
+        layout: Mapping[str, Any] | None = None,
+        system: Mapping[str, Any] | None = None,
         systems: Mapping[str, Mapping[str, Any]] | None = None,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """The text of layoutrand.toml."""
         tables: dict[str, Mapping[str, Any]] = {
             "project": {"name": "test"},
@@ -148,9 +153,15 @@ class Workshop:
         )
 
     def build(
-        self, commands: str | Sequence[str] | Config, *, seeds: Iterable[int] = SEEDS, controls: bool = True,
-        layouts: Sequence[LayoutName] | None = None, jobs: int = 2, **changes: Any,
-    ) -> SystemBuild:  # fmt: skip
+        self,
+        commands: str | Sequence[str] | Config,
+        *,
+        seeds: Iterable[int] = SEEDS,
+        controls: bool = True,
+        layouts: Sequence[LayoutName] | None = None,
+        jobs: int = 2,
+        **changes: Any,
+    ) -> SystemBuild:
         """Build the only system; failures are in the result."""
         return self.build_all(
             commands, layouts=layouts or all_layouts(list(seeds), controls=controls), jobs=jobs, **changes
@@ -308,8 +319,11 @@ def start(shop: Workshop, *arguments: str) -> subprocess.Popen[str]:
     """Start `layoutrand build` as a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "layoutrand", "build", "--json", "-C", str(shop.project), *arguments],
-        env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def finish(process: subprocess.Popen[str]) -> dict[str, Any]:

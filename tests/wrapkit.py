@@ -25,11 +25,27 @@ PATH_FLAG = "-ffile-prefix-map=/build root=/layoutrand"
 COMPILE_FLAGS = ["-ffunction-sections", PATH_FLAG, "-DX='a b'"]
 LINK_FLAGS = ["-fuse-ld=lld", "-Wl,-z,now"]
 NASTY = {
-    "blank": b"a b", "blanks at the ends": b" a ", "tab": b"a\tb", "newline": b"a\nb", "newline at the end": b"a\n", "single quote": b"it's",
-    "double quote": b'say "x"', "dollar": b"$HOME ${PATH} $(id) $ORIGIN", "backtick": b"`id`", "backslash": b"a\\b\\n\\", "glob": b"*?[a-z]{b,c}~",
-    "hash": b"#x", "semicolon and ampersand": b"a;b&c|d>e<f", "not UTF-8": b"caf\xe9\xff", "UTF-8": "é€😀".encode(), "empty": b"", "percent": b"%s%n\\0",
-    "exclamation mark": b"!x", "equals sign": b"a=b", "long": b"x" * 5000,
-}  # fmt: skip
+    "blank": b"a b",
+    "blanks at the ends": b" a ",
+    "tab": b"a\tb",
+    "newline": b"a\nb",
+    "newline at the end": b"a\n",
+    "single quote": b"it's",
+    "double quote": b'say "x"',
+    "dollar": b"$HOME ${PATH} $(id) $ORIGIN",
+    "backtick": b"`id`",
+    "backslash": b"a\\b\\n\\",
+    "glob": b"*?[a-z]{b,c}~",
+    "hash": b"#x",
+    "semicolon and ampersand": b"a;b&c|d>e<f",
+    "not UTF-8": b"caf\xe9\xff",
+    "UTF-8": "é€😀".encode(),
+    "empty": b"",
+    "percent": b"%s%n\\0",
+    "exclamation mark": b"!x",
+    "equals sign": b"a=b",
+    "long": b"x" * 5000,
+}
 
 
 def write_script(path, text):
@@ -54,10 +70,18 @@ def compiler_script(
 ):
     """A compiler wrapper with flags that need quoting."""
     text = render.compiler_wrapper(
-        name=name, real=str(real), system="sys", toolchain="gcc", directory=str(directory), path_flag=PATH_FLAG,
-        compile_flags=compile_flags, link_flags=link_flags, linker=linker, ccache_path=ccache_path,
+        name=name,
+        real=str(real),
+        system="sys",
+        toolchain="gcc",
+        directory=str(directory),
+        path_flag=PATH_FLAG,
+        compile_flags=compile_flags,
+        link_flags=link_flags,
+        linker=linker,
+        ccache_path=ccache_path,
         **changes,
-    )  # fmt: skip
+    )
     return write_script(Path(folder, name), text)
 
 
@@ -67,10 +91,22 @@ def linker_script(folder, **changes):
     for name in ("rec", "src", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     values = {
-        "name": "ld", "real": shutil.which("ld.bfd"), "system": "sys", "toolchain": "gcc", "records": str(folder / "rec"),
-        "build_root": str(folder / "src"), "temporary": str(folder / "tmp"), "python": sys.executable, "expander": response_file.__file__,
-        "mkdir": shutil.which("mkdir"), "tar": shutil.which("tar"), "touch": shutil.which("touch"), "client": helper_client.__file__, "environment": LINKER_ENVIRONMENT, "system_prefixes": SYSTEM_PREFIXES,
-    }  # fmt: skip
+        "name": "ld",
+        "real": shutil.which("ld.bfd"),
+        "system": "sys",
+        "toolchain": "gcc",
+        "records": str(folder / "rec"),
+        "build_root": str(folder / "src"),
+        "temporary": str(folder / "tmp"),
+        "python": sys.executable,
+        "expander": response_file.__file__,
+        "mkdir": shutil.which("mkdir"),
+        "tar": shutil.which("tar"),
+        "touch": shutil.which("touch"),
+        "client": helper_client.__file__,
+        "environment": LINKER_ENVIRONMENT,
+        "system_prefixes": SYSTEM_PREFIXES,
+    }
     return write_script(folder / "bin" / "ld", render.linker_wrapper(**{**values, **changes}))
 
 

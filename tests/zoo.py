@@ -179,9 +179,10 @@ SET_TWO = """
 NO_SET = "int three_value = 123;\nint linker_set(void) { return three_value; }\n"
 
 DATA = {
-    "rodata": ("primes",), "data": ("counters", "scalar", "text", "middle", "pointer"),
+    "rodata": ("primes",),
+    "data": ("counters", "scalar", "text", "middle", "pointer"),
     "bss": ("buffer", "zeroed"),
-}  # fmt: skip
+}
 """Variables of the program by where they end up."""
 FUNCTIONS = ("tables", "threads", "jumps", "machine", "alpha", "beta", "linker_set", "aligned")
 
@@ -192,9 +193,15 @@ COMPILE = "for f in *.c; do $CC {flags} -c $f; done; for f in *.cc; do $CXX {fla
 def sources(*, linker_set: bool = True) -> dict[str, str]:
     """The program's files by name; without a linker set for linkers that would permute it."""
     return {
-        "zoo.h": HEADER, "tables.c": TABLES, "jumps.c": JUMPS, "alpha.cc": ALPHA, "beta.cc": BETA, "main.cc": MAIN,
-        "one.c": SET_ONE if linker_set else "int one_value = 1;\n", "two.c": SET_TWO if linker_set else NO_SET,
-    }  # fmt: skip
+        "zoo.h": HEADER,
+        "tables.c": TABLES,
+        "jumps.c": JUMPS,
+        "alpha.cc": ALPHA,
+        "beta.cc": BETA,
+        "main.cc": MAIN,
+        "one.c": SET_ONE if linker_set else "int one_value = 1;\n",
+        "two.c": SET_TWO if linker_set else NO_SET,
+    }
 
 
 def commands(flags: str = "", link: str = "", output: str = "prog") -> str:

@@ -41,9 +41,10 @@ def test_the_technical_reports_three_level_example(tmp_path):
     assert analysis["interval"] == pytest.approx([6.5 - 4.68871, 6.5 + 4.68871], rel=1e-5)
     assert analysis["collapsed"] == []
     assert analysis["layout"] == {
-        "variance": pytest.approx(2.27083, rel=1e-5), "relative_sd": pytest.approx(math.sqrt(2.27083) / 6.5, rel=1e-5),
+        "variance": pytest.approx(2.27083, rel=1e-5),
+        "relative_sd": pytest.approx(math.sqrt(2.27083) / 6.5, rel=1e-5),
         "method": "levels",
-    }  # fmt: skip
+    }
 
 
 def test_the_same_as_two_levels(tmp_path):
@@ -156,13 +157,18 @@ def test_a_failed_simulation_is_not_missing_from_the_wall_times(tmp_path):
 def test_metrics_are_analysed_each_on_its_own(tmp_path):
     rows = [
         execution(
-            CONFIG, tmp_path, "a", "b", seed,
+            CONFIG,
+            tmp_path,
+            "a",
+            "b",
+            seed,
             measurements=(
-                Measurement("wall_s", "s", 0, seed, warmup=False), Measurement("user_s", "s", 0, 1.0, warmup=False),
+                Measurement("wall_s", "s", 0, seed, warmup=False),
+                Measurement("user_s", "s", 0, 1.0, warmup=False),
             ),
         )
         for seed in (1, 2, 3)
-    ]  # fmt: skip
+    ]
     write(CONFIG, tmp_path, rows)
     selection = selected(CONFIG, tmp_path)
     both = analyse(selection, confidence=0.95, metrics=[]).analyses
@@ -182,8 +188,21 @@ def test_nothing_succeeded(tmp_path):
 def test_the_document_has_the_promised_keys(tmp_path):
     analysis = analysis_of(tmp_path, REPORT)
     assert {
-        "system", "benchmark", "metric", "unit", "n_binaries", "n_executions", "n_iterations", "mean", "interval",
-        "confidence", "half_width", "relative_half_width", "levels", "stock", "warnings",
-    } <= set(analysis)  # fmt: skip
+        "system",
+        "benchmark",
+        "metric",
+        "unit",
+        "n_binaries",
+        "n_executions",
+        "n_iterations",
+        "mean",
+        "interval",
+        "confidence",
+        "half_width",
+        "relative_half_width",
+        "levels",
+        "stock",
+        "warnings",
+    } <= set(analysis)
     assert analysis["stock"] is None
     assert {"level", "biased_variance", "unbiased_variance", "relative_sd"} <= set(analysis["levels"][0])

@@ -31,9 +31,7 @@ CONFIG = make_config(BENCHMARK)
 
 
 def recorded(tmp_path, *, nodes=NODES, config=CONFIG, facts=(), changes=None, **systems):
-    rows = [
-        row for name, values in systems.items() for row in rounds(config, tmp_path, name, "b", nodes, values)
-    ]  # fmt: skip
+    rows = [row for name, values in systems.items() for row in rounds(config, tmp_path, name, "b", nodes, values)]
     if changes is not None:
         rows = [changes(row) for row in rows]
     write(config, tmp_path, rows, nodes=facts)
@@ -176,8 +174,12 @@ def test_what_more_is_better_of_makes_a_slow_node_slow(tmp_path):
 
 def both(tmp_path, *, ratio=1.03, layouts=None, changes=None, **more):
     return recorded(
-        tmp_path, a=one_system(11, layouts=layouts), b=one_system(12, ratio=ratio, layouts=layouts), changes=changes, **more
-    )  # fmt: skip
+        tmp_path,
+        a=one_system(11, layouts=layouts),
+        b=one_system(12, ratio=ratio, layouts=layouts),
+        changes=changes,
+        **more,
+    )
 
 
 def compared(selection):
@@ -291,10 +293,16 @@ def test_executions_of_a_binary_on_several_nodes(tmp_path):
             value = SLOW[node] * math.exp(0.02 * math.sin(seed) + rng.normal(0, 0.002))
             rows.append(
                 execution(
-                    CONFIG, tmp_path, "a", "b", seed, repetition=repetition, node=node,
+                    CONFIG,
+                    tmp_path,
+                    "a",
+                    "b",
+                    seed,
+                    repetition=repetition,
+                    node=node,
                     measurements=(Measurement("wall_s", "s", 0, value, warmup=False),),
                 )
-            )  # fmt: skip
+            )
     write(CONFIG, tmp_path, rows)
     (analysis,) = report_of(selected(CONFIG, tmp_path)).analyses
     sds = {level.level: level.relative_sd for level in analysis.levels}
@@ -386,11 +394,16 @@ unlike_cpus = true
     for number, name in enumerate(("CPU (8 CPUs)", "Other (4 CPUs)")):
         rows = [
             execution(
-                config, tmp_path, "a", "b", seed, node=f"n{number}",
+                config,
+                tmp_path,
+                "a",
+                "b",
+                seed,
+                node=f"n{number}",
                 measurements=tuple(Measurement("time", "s", k, 9.0 if k == 0 else 1.0, warmup=False) for k in range(3)),
             )
             for seed in range(1 + 5 * number, 6 + 5 * number)
-        ]  # fmt: skip
+        ]
         write(config, tmp_path, rows, host=f"pool-{number}", hostname=f"nodes with {name}")
     (sample,) = selected(config, tmp_path).samples
 

@@ -38,9 +38,16 @@ def sample(rng, node, effects, *, layout=LAYOUT, system="a", controls=("stock", 
         executions[name] = tuple(value(0.01, each) for each in node.tolist())
         nodes[name] = tuple(f"n{each}" for each in node.tolist())
     return Sample(
-        system=system, benchmark="b", instrument="native", metric="wall_s", unit="s", is_primary=True,
-        binaries=tuple(binaries), controls=executions, nodes=nodes,
-    )  # fmt: skip
+        system=system,
+        benchmark="b",
+        instrument="native",
+        metric="wall_s",
+        unit="s",
+        is_primary=True,
+        binaries=tuple(binaries),
+        controls=executions,
+        nodes=nodes,
+    )
 
 
 def dealt(rng, seeds, nodes):

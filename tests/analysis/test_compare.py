@@ -49,8 +49,9 @@ def test_the_technical_reports_old_and_new_system(tmp_path):
     assert benchmark["interval"] == pytest.approx([0.10983, 1.72530], abs=1e-5)
     assert (benchmark["method"], benchmark["verdict"]) == ("fieller", "undecided")
     assert (benchmark["baseline"], benchmark["candidate"]) == (
-        {"mean": 10.5, "n_binaries": 3, "counted": "binaries"}, {"mean": 6.5, "n_binaries": 3, "counted": "binaries"},
-    )  # fmt: skip
+        {"mean": 10.5, "n_binaries": 3, "counted": "binaries"},
+        {"mean": 6.5, "n_binaries": 3, "counted": "binaries"},
+    )
 
 
 def test_of_one_layout_beside_many_each_side_says_what_it_counts(tmp_path, capsys):
@@ -66,8 +67,11 @@ def test_of_one_layout_beside_many_each_side_says_what_it_counts(tmp_path, capsy
     (benchmark,) = compare_document(result)["benchmarks"]
     assert benchmark["baseline"] == {"mean": pytest.approx(1.1), "n_executions": 3, "counted": "executions"}
     assert benchmark["candidate"] == {
-        "mean": pytest.approx(2.125), "n_binaries": 4, "n_executions": 8, "counted": "binaries",
-    }  # fmt: skip
+        "mean": pytest.approx(2.125),
+        "n_binaries": 4,
+        "n_executions": 8,
+        "counted": "binaries",
+    }
     said = " ".join(benchmark["warnings"])
     assert "3 executions of the baseline" in said
     assert "4 binaries of the candidate" in said
@@ -206,9 +210,10 @@ def test_the_document_has_the_promised_keys(tmp_path):
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.floats(0.5, 2.0), min_size=2, max_size=6), st.lists(st.floats(0.5, 2.0), min_size=2, max_size=6),
+    st.lists(st.floats(0.5, 2.0), min_size=2, max_size=6),
+    st.lists(st.floats(0.5, 2.0), min_size=2, max_size=6),
     st.sampled_from([1e-9, 1.0, 1e12]),
-)  # fmt: skip
+)
 def test_the_unit_of_measurement_does_not_matter(tmp_path_factory, old, new, scale):
     def ratio(factor):
         data = ({seed: [[value * factor]] for seed, value in enumerate(values, 1)} for values in (old, new))

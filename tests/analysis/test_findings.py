@@ -155,11 +155,16 @@ def test_simulated_counts_in_two_groups_are_told_from_rounding_and_need_no_noise
     config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n' + metric, systems=("a",))
     rows = [
         execution(
-            config, tmp_path, "a", "b", seed, instrument="cachegrind",
+            config,
+            tmp_path,
+            "a",
+            "b",
+            seed,
+            instrument="cachegrind",
             measurements=(Measurement("estimated_cycles", "1", 0, 1000.0 + seed % 2 * 500, warmup=False),),
         )
         for seed in range(1, 31)
-    ]  # fmt: skip
+    ]
     write(config, tmp_path, rows)
     (analysis,) = analyse(selected(config, tmp_path), confidence=0.95, metrics=[]).analyses
 

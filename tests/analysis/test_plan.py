@@ -93,8 +93,9 @@ def test_a_start_that_takes_nothing_beside_its_iterations_costs_nothing(tmp_path
 def test_iterations_in_another_unit_of_time_leave_the_start_its_share(tmp_path, unit, factor):
     config = make_config(
         '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
-        f'metric = {{ regex = "([0-9]+)", name = "t", unit = "{unit}" }}\n', systems=("a",),
-    )  # fmt: skip
+        f'metric = {{ regex = "([0-9]+)", name = "t", unit = "{unit}" }}\n',
+        systems=("a",),
+    )
     data = {seed: [[1.0 + seed / 10, 1.2, 1.1], [1.1, 1.0, 1.2]] for seed in range(4)}
     rows = measured(config, tmp_path, "a", "b", data, metric="t", unit=unit)
     write(config, tmp_path, [dataclasses.replace(row, wall_s=9 * factor) for row in rows])
@@ -163,11 +164,21 @@ def test_wrong_shares(text):
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.012, "12 ms"), (3.42, "3.42 s"), (59.4, "59.4 s"), (59.6, "1 min"), (200, "3 min 20 s"), (300, "5 min"),
-        (3599, "59 min 59 s"), (3599.7, "1 h"), (7200, "2 h"), (7530, "2 h 5 min"), (90_000, "25 h"),
-        (400_000, "4 days 15 h"), (math.inf, "for ever"),
+        (0.012, "12 ms"),
+        (3.42, "3.42 s"),
+        (59.4, "59.4 s"),
+        (59.6, "1 min"),
+        (200, "3 min 20 s"),
+        (300, "5 min"),
+        (3599, "59 min 59 s"),
+        (3599.7, "1 h"),
+        (7200, "2 h"),
+        (7530, "2 h 5 min"),
+        (90_000, "25 h"),
+        (400_000, "4 days 15 h"),
+        (math.inf, "for ever"),
     ],
-)  # fmt: skip
+)
 def test_durations(seconds, text):
     """Each unit where people use it."""
     assert duration(seconds) == text

@@ -22,16 +22,38 @@ def one_binary(low, high):
 
 
 PAIR = BenchmarkRatio(
-    benchmark="fib", instrument="native", metric="wall_s", unit="s", ratio=interval(0.979, 0.972, 0.986),
-    verdict="faster", n_baseline=30, n_candidate=30, baseline_mean=1.0, candidate_mean=0.979, paired=None, n_pairs=0,
-    correlation=None, variance_reduction=None, warnings=(),
-    sureness=Sureness(0.001, 0.001, 0.001, 0.001, 1, "faster"), one_binary=one_binary(0.941, 1.017),
+    benchmark="fib",
+    instrument="native",
+    metric="wall_s",
+    unit="s",
+    ratio=interval(0.979, 0.972, 0.986),
+    verdict="faster",
+    n_baseline=30,
+    n_candidate=30,
+    baseline_mean=1.0,
+    candidate_mean=0.979,
+    paired=None,
+    n_pairs=0,
+    correlation=None,
+    variance_reduction=None,
+    warnings=(),
+    sureness=Sureness(0.001, 0.001, 0.001, 0.001, 1, "faster"),
+    one_binary=one_binary(0.941, 1.017),
     forecast=Forecast(verdict="faster", n_binaries=30, n_more=0, warnings=()),
-)  # fmt: skip
+)
 RESULT = Comparison(
-    baseline="O2", candidate="O3", confidence=0.95, threshold=0.01, benchmarks=(PAIR,), suite=None, only_baseline=(),
-    only_candidate=(), failures=(), build_failures=(), warnings=(),
-)  # fmt: skip
+    baseline="O2",
+    candidate="O3",
+    confidence=0.95,
+    threshold=0.01,
+    benchmarks=(PAIR,),
+    suite=None,
+    only_baseline=(),
+    only_candidate=(),
+    failures=(),
+    build_failures=(),
+    warnings=(),
+)
 
 
 def said(**changes):
@@ -47,9 +69,12 @@ def test_a_decided_ratio():
 
 def test_slower_with_different_counts_and_only_one_direction():
     sentence = said(
-        ratio=interval(1.2, 1.15, 1.25), verdict="slower", n_baseline=28, one_binary=one_binary(1.05, 1.4),
+        ratio=interval(1.2, 1.15, 1.25),
+        verdict="slower",
+        n_baseline=28,
+        one_binary=one_binary(1.05, 1.4),
         sureness=replace(PAIR.sureness, verdict="slower"),
-    )  # fmt: skip
+    )
     assert sentence == (
         "fib: O3 is 20.0 % slower than O2 (95 % interval 15.0 to 25.0 %, 30 and 28 binaries); "
         "one binary of each could have shown anything from 5.0 to 40.0 % slower"
@@ -58,9 +83,10 @@ def test_slower_with_different_counts_and_only_one_direction():
 
 def test_undecided():
     sentence = said(
-        ratio=interval(0.995, 0.98, 1.01), verdict="undecided",
+        ratio=interval(0.995, 0.98, 1.01),
+        verdict="undecided",
         forecast=Forecast(verdict="equivalent", n_binaries=1200, n_more=1170, warnings=()),
-    )  # fmt: skip
+    )
     assert sentence.startswith(
         "fib: undecided: O3 measured 0.50 % faster than O2 (95 % interval 1.0 % slower to 2.0 % faster, "
         "30 binaries each); about 1,200 binaries each would decide it; one binary of each"
@@ -73,8 +99,12 @@ def test_undecided_for_ever():
 
 
 def test_equivalent():
-    sentence = said(ratio=interval(1.001, 0.998, 1.004), verdict="equivalent", one_binary=None,
-                    sureness=replace(PAIR.sureness, verdict="equivalent"))  # fmt: skip
+    sentence = said(
+        ratio=interval(1.001, 0.998, 1.004),
+        verdict="equivalent",
+        one_binary=None,
+        sureness=replace(PAIR.sureness, verdict="equivalent"),
+    )
     assert sentence == (
         "fib: equivalent within 1 %: O3 is 0.10 % slower than O2 "
         "(95 % interval 0.40 % slower to 0.20 % faster, 30 binaries each)"
@@ -105,9 +135,13 @@ def test_one_layout_of_one_of_the_two():
 
 def test_a_single_binary_each():
     sentence = said(
-        ratio=interval(1.5, float("-inf"), float("inf")), verdict="undecided", n_baseline=1, n_candidate=1,
-        one_binary=one_binary(1.5, 1.5), forecast=None,
-    )  # fmt: skip
+        ratio=interval(1.5, float("-inf"), float("inf")),
+        verdict="undecided",
+        n_baseline=1,
+        n_candidate=1,
+        one_binary=one_binary(1.5, 1.5),
+        forecast=None,
+    )
     assert sentence == "fib: undecided: O3 measured 50.0 % slower than O2 (95 % interval without bounds, 1 binary each)"
 
 
@@ -129,9 +163,13 @@ def test_what_is_no_time_is_less_or_more():
 
 def test_nothing_differs():
     sentence = said(
-        metric="instructions", unit="1", verdict="equivalent", ratio=interval(1.0, 1.0, 1.0),
-        one_binary=one_binary(1.0, 1.0), sureness=replace(PAIR.sureness, verdict="equivalent"),
-    )  # fmt: skip
+        metric="instructions",
+        unit="1",
+        verdict="equivalent",
+        ratio=interval(1.0, 1.0, 1.0),
+        one_binary=one_binary(1.0, 1.0),
+        sureness=replace(PAIR.sureness, verdict="equivalent"),
+    )
     assert sentence.startswith("fib: equivalent within 1 %: O3 and O2 have the same instructions (")
     assert "one binary of each" not in sentence
 

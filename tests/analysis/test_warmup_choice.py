@@ -98,19 +98,24 @@ def test_a_number_with_a_warm_up_of_its_own_keeps_it():
     ("entries", "expected"),
     [
         ("benchmark = 'bb'\niterations = 1", "warmup[0].benchmark: no benchmark called 'bb'; did you mean 'b'?"),
-        ("benchmark = 'b'\niterations = 1\nsystem = 'jvm-c'",
-         "warmup[0].system: no system called 'jvm-c'; did you mean 'jvm-b'?"),
-        ("benchmark = 'b'\niterations = 1\nsystem = 'zzz'",
-         "warmup[0].system: no system called 'zzz'; there are jvm-a, jvm-b"),
-        ("benchmark = 'b'\niterations = 1\nhost = 'h'\n[[warmup]]\nbenchmark = 'b'\niterations = 2\nhost = 'h'",
-         "warmup[1]: warmup[0] is for the same benchmark, host and system; keep one"),
+        (
+            "benchmark = 'b'\niterations = 1\nsystem = 'jvm-c'",
+            "warmup[0].system: no system called 'jvm-c'; did you mean 'jvm-b'?",
+        ),
+        (
+            "benchmark = 'b'\niterations = 1\nsystem = 'zzz'",
+            "warmup[0].system: no system called 'zzz'; there are jvm-a, jvm-b",
+        ),
+        (
+            "benchmark = 'b'\niterations = 1\nhost = 'h'\n[[warmup]]\nbenchmark = 'b'\niterations = 2\nhost = 'h'",
+            "warmup[1]: warmup[0] is for the same benchmark, host and system; keep one",
+        ),
         ("benchmark = 'b'", "warmup[0].iterations: this key is required"),
         ("iterations = 1", "warmup[0].benchmark: this key is required"),
-        ("benchmark = 'b'\niterations = -1",
-         "warmup[0].iterations: must be greater than or equal to 0 (given: -1)"),
+        ("benchmark = 'b'\niterations = -1", "warmup[0].iterations: must be greater than or equal to 0 (given: -1)"),
         ("benchmark = 'b'\niterations = 1\nhots = 'h'", "warmup[0].hots: unknown key; did you mean 'host'?"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_with_an_entry_is_said(entries, expected):
     with pytest.raises(ConfigError) as caught:
         config_with(f"[[warmup]]\n{entries}\n")
@@ -171,10 +176,16 @@ def test_an_execution_needs_more_iterations_than_the_entry_in_force_says(tmp_pat
 def test_an_entry_that_leaves_nothing_is_named(tmp_path):
     config = config_with(HERE.format(3) + "system = 'jvm-a'\n")
     rows = [
-        execution(config, tmp_path, system, "b", 1,
-                  measurements=tuple(Measurement("time", "", k, 1.0 + k, warmup=False) for k in range(3)))
+        execution(
+            config,
+            tmp_path,
+            system,
+            "b",
+            1,
+            measurements=tuple(Measurement("time", "", k, 1.0 + k, warmup=False) for k in range(3)),
+        )
         for system in ("jvm-a", "jvm-b")
-    ]  # fmt: skip
+    ]
     write(config, tmp_path, rows)
     (warning,) = [w for w in said(selected(config, tmp_path).warnings) if "leaves nothing" in w]
     assert warning.startswith("b: warmup[0].iterations = 3 leaves nothing of time in 1 execution(s)")
@@ -183,9 +194,13 @@ def test_an_entry_that_leaves_nothing_is_named(tmp_path):
 def test_results_of_another_host_are_read_with_the_entry_of_that_host(tmp_path):
     config = config_with(HERE.format(2) + "host = 'far'\n")
     row = execution(
-        config, tmp_path, "jvm-a", "b", 1,
+        config,
+        tmp_path,
+        "jvm-a",
+        "b",
+        1,
         measurements=tuple(Measurement("time", "", k, float(k), warmup=False) for k in range(4)),
-    )  # fmt: skip
+    )
     write(config, tmp_path, [row], host="key-of-far", hostname="far")
     (sample,) = selected(config, tmp_path, host="far").samples
     assert sample.binaries == ((1, ((2.0, 3.0),)),)
@@ -194,10 +209,23 @@ def test_results_of_another_host_are_read_with_the_entry_of_that_host(tmp_path):
 # --- writing it ----------------------------------------------------------------------------------------------------
 
 A = Warmup(
-    system="jvm-a", benchmark="b", metric="time", unit="", series=((1.0,),), n_recorded=1, in_force=1,
-    setting="metric.warmup", initialised=8, independent=8, dacapo=None, georges=None, p_values=(), correlations=(),
-    band=None, warnings=(),
-)  # fmt: skip
+    system="jvm-a",
+    benchmark="b",
+    metric="time",
+    unit="",
+    series=((1.0,),),
+    n_recorded=1,
+    in_force=1,
+    setting="metric.warmup",
+    initialised=8,
+    independent=8,
+    dacapo=None,
+    georges=None,
+    p_values=(),
+    correlations=(),
+    band=None,
+    warnings=(),
+)
 B = dataclasses.replace(A, system="jvm-b", initialised=12, independent=12)
 
 
@@ -223,8 +251,9 @@ def test_host_and_system_go_together_and_an_entry_of_the_same_keys_is_changed():
     text = HEAD + "[[warmup]]\nbenchmark = 'b'\nhost = 'h'\nsystem = 'jvm-a'\niterations = 1   # seen in May\n"
     done = chosen(Scope("h", by_system=True), text=text)
     assert parse(done.text, path="x").warmup == [
-        entry(8, host="h", system="jvm-a"), entry(12, host="h", system="jvm-b"),
-    ]  # fmt: skip
+        entry(8, host="h", system="jvm-a"),
+        entry(12, host="h", system="jvm-b"),
+    ]
     assert "iterations = 8   # seen in May" in done.text
 
 
@@ -276,10 +305,16 @@ def test_the_command_writes_for_this_host_and_then_says_where_the_value_comes_fr
     config = config_with("")
     series = [30.0 + k % 3 for k in range(4)] + [10.0 + (7 * k % 11) / 10 for k in range(40)]
     rows = [
-        execution(config, tmp_path, "jvm-a", "b", seed,
-                  measurements=tuple(Measurement("time", "", k, v, warmup=k < 1) for k, v in enumerate(series)))
+        execution(
+            config,
+            tmp_path,
+            "jvm-a",
+            "b",
+            seed,
+            measurements=tuple(Measurement("time", "", k, v, warmup=k < 1) for k, v in enumerate(series)),
+        )
         for seed in (1, 2)
-    ]  # fmt: skip
+    ]
     write(config, tmp_path, rows)
     assert warming.warmup(directory=tmp_path, write=True, for_host=True, json=True) == 0
     document = json.loads(capsys.readouterr().out)

@@ -49,11 +49,15 @@ def project(tmp_path, data, text=HEAD + BENCHMARK, *, metric_name="time", unit="
     config = parse(text, path="layoutrand.toml")
     rows = [
         execution(
-            config, tmp_path, system, "b", seed,
+            config,
+            tmp_path,
+            system,
+            "b",
+            seed,
             measurements=tuple(Measurement(metric_name, unit, k, v, warmup=k < 1) for k, v in enumerate(values)),
         )
         for (system, seed), values in data.items()
-    ]  # fmt: skip
+    ]
     write(config, tmp_path, rows)
     return config
 
@@ -127,8 +131,9 @@ def test_the_document_is_json_and_names_the_figure(tmp_path):
     document = json.loads(json.dumps(warmup_document(found, "h", "figures/{}.svg".format), allow_nan=False))
     assert document["schema"] == "layoutrand/warmup/1"
     assert [(b["system"], b["suggested"], b["warmup"], b["figure"]) for b in document["benchmarks"]] == [
-        ("a", 8, 1, "figures/b.svg"), ("b", 12, 1, "figures/b.svg"),
-    ]  # fmt: skip
+        ("a", 8, 1, "figures/b.svg"),
+        ("b", 12, 1, "figures/b.svg"),
+    ]
     assert document["suggestions"] == [{"benchmark": "b", "metric": "time", "warmup": 12}]
 
 

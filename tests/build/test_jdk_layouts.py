@@ -18,8 +18,16 @@ from layoutrand.errors import ConfigError
 from layoutrand.jvm.start import jvm_facts
 from workshop import absent, require
 
-CLASSES = ["# made by a JDK", "java/lang/Object", "java/lang/String", "a/B id: 3", "java/util/List", "a/C super: 3 id: 4",
-           "@lambda-proxy a/B run ()V", "@lambda-form-invoker [X] a b"]  # fmt: skip
+CLASSES = [
+    "# made by a JDK",
+    "java/lang/Object",
+    "java/lang/String",
+    "a/B id: 3",
+    "java/util/List",
+    "a/C super: 3 id: 4",
+    "@lambda-proxy a/B run ()V",
+    "@lambda-form-invoker [X] a b",
+]
 CONFIG = """\
 [project]
 name = "p"
@@ -87,9 +95,11 @@ def test_what_hotspot_logs_is_read():
     )
     flags = "     uint StressSeed      = 123     {C2 diagnostic} {command line}\n     bool StressGCM := true {x}\n"
     assert jvm_facts(log, flags) == JvmFacts(
-        {"java.lang.Object": 0x800000D68, "a.B": 0x800000D70}, 0x200000000, "Zero based",
+        {"java.lang.Object": 0x800000D68, "a.B": 0x800000D70},
+        0x200000000,
+        "Zero based",
         {"StressSeed": "123", "StressGCM": "true"},
-    )  # fmt: skip
+    )
     assert jvm_facts("", "") == JvmFacts()
 
 
@@ -101,13 +111,21 @@ GOOD = JvmFacts({"a": 1}, jdk.heap_base(1), "Zero based")
     [
         (("cds-order",), JvmFacts(), "no class came from the archive"),
         (("heap-base",), JvmFacts(), "does not say where its heap begins"),
-        (("heap-base",), JvmFacts(heap_address=0xF0000000, heap_mode="32-bit"), "begins at 0xf0000000 and not at 0x318000000"),
+        (
+            ("heap-base",),
+            JvmFacts(heap_address=0xF0000000, heap_mode="32-bit"),
+            "begins at 0xf0000000 and not at 0x318000000",
+        ),
         (("heap-base",), JvmFacts(heap_address=jdk.heap_base(1) + (32 << 20), heap_mode="Zero based"), "begins at"),
         (("heap-base",), JvmFacts(heap_address=jdk.heap_base(1), heap_mode="Non-zero based"), "are 'Non-zero based'"),
-        (("jit-stress",), JvmFacts(flags={"StressLCM": "true", "StressGCM": "true", "StressSeed": "1"}), "its StressSeed is 1"),
+        (
+            ("jit-stress",),
+            JvmFacts(flags={"StressLCM": "true", "StressGCM": "true", "StressSeed": "1"}),
+            "its StressSeed is 1",
+        ),
         (("jit-stress",), JvmFacts(), "its StressLCM is not known to it"),
     ],
-)  # fmt: skip
+)
 def test_a_jvm_that_does_otherwise_is_found_out(factors, facts, problem):
     assert problem in "; ".join(jdk.not_as_asked(factors, 1, facts))
 
@@ -122,14 +140,26 @@ def test_a_jvm_that_does_as_asked_is_not():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (CONFIG.replace('"cds-order"', '"function-order"'), "layout.factors: heap-base is of a JDK that is taken as it is, so no factor of a link"),
-        (CONFIG.replace('"cds-order"', '"jit-stress"'), "layout.factors: jit-stress changes the generated code, not only where it lies, so it cannot go"),
-        (CONFIG.replace('prebuilt = "jdk"\n', ""), "layout.factors: cds-order is of a JDK that is taken as it is, so systems.j.prebuilt must name"),
+        (
+            CONFIG.replace('"cds-order"', '"function-order"'),
+            "layout.factors: heap-base is of a JDK that is taken as it is, so no factor of a link",
+        ),
+        (
+            CONFIG.replace('"cds-order"', '"jit-stress"'),
+            "layout.factors: jit-stress changes the generated code, not only where it lies, so it cannot go",
+        ),
+        (
+            CONFIG.replace('prebuilt = "jdk"\n', ""),
+            "layout.factors: cds-order is of a JDK that is taken as it is, so systems.j.prebuilt must name",
+        ),
         (CONFIG.replace('"{args}", ', ""), "benchmarks[0].command: has no word {args}, behind java"),
-        (CONFIG.replace('"-version"', '"{artefact}"'), "benchmarks[0].command: with cds-order a layout has no artefact"),
+        (
+            CONFIG.replace('"-version"', '"{artefact}"'),
+            "benchmarks[0].command: with cds-order a layout has no artefact",
+        ),
         (CONFIG.replace('libjvm.so"]', 'libjvm.so", "lib/modules"]'), "build.artefacts: with cds-order there is one"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_meant_is_an_error(text, problem):
     with pytest.raises(ConfigError) as caught:
         parse(text, path="layoutrand.toml")

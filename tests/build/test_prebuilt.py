@@ -62,8 +62,9 @@ def test_a_prebuilt_system_is_executed_once_a_round_and_is_a_sample_of_one_binar
     assert (summary["executions"], summary["failures"]) == (6, [])
     rows = {a["system"]: a for a in document(project, "analyse", "--metric", "t")["benchmarks"]}
     assert {name: (a["n_binaries"], a["n_executions"], a["mean"]) for name, a in rows.items()} == {
-        "old": (1, 3, 30.0), "new": (1, 3, 20.0),
-    }  # fmt: skip
+        "old": (1, 3, 30.0),
+        "new": (1, 3, 20.0),
+    }
     assert (project / "said-old home").read_text() == f"<--fast>\n<two words>\n<in {project}/old home>\n"
     assert (project / "said-new").read_text() == f"<in {project}/new>\n"
 
@@ -127,16 +128,21 @@ def test_prebuilt_and_built_systems_take_turns_in_every_order():
         of = {(s.system, s.instrument, s.layout, s.round) for s in slots}
         assert len(of) == len(slots)
         assert {x for x in of if x[0] == "fixed"} == {
-            *(("fixed", "native", "stock", r) for r in (7, 8, 9)), *(("fixed", "cachegrind", "stock", r) for r in (7, 8))
-        }  # fmt: skip
+            *(("fixed", "native", "stock", r) for r in (7, 8, 9)),
+            *(("fixed", "cachegrind", "stock", r) for r in (7, 8)),
+        }
         assert {x[2] for x in of if x[0] == "built"} == {7, 8, 9, "identity"}
 
 
 def test_args_are_words_and_home_is_the_directory():
     places = Places("/x/prog", "/x", "/p", "/root", "/tmp", prebuilt="/jdk", args=("-a", "b c"))
     assert arguments(["{home}/bin/java", "{args}", "{{args}}", "{{home}}"], places) == (
-        "/jdk/bin/java", "-a", "b c", "{args}", "{home}",
-    )  # fmt: skip
+        "/jdk/bin/java",
+        "-a",
+        "b c",
+        "{args}",
+        "{home}",
+    )
 
 
 BUILT = CONFIG.replace('prebuilt = "old home"\n', "")
@@ -146,15 +152,33 @@ BUILT = CONFIG.replace('prebuilt = "old home"\n', "")
     ("text", "problem"),
     [
         (BUILT, "build.commands: this key is required"),
-        (CONFIG.replace("[build]\nartefacts", "[build]\ncommands = []\nartefacts"), "build.commands: must not be empty"),
+        (
+            CONFIG.replace("[build]\nartefacts", "[build]\ncommands = []\nartefacts"),
+            "build.commands: must not be empty",
+        ),
         (CONFIG.replace('[build]\nartefacts = ["prog"]\n', ""), "build: this key is required"),
-        (CONFIG.replace('prebuilt = "new"', 'prebuilt = "new"\ncflags = "-O2"'), "systems.new: is prebuilt, so nothing is built with cflags"),
-        (CONFIG.replace('"{args}", ', ""), "systems.old.args: no benchmark's command has the word {args}, so they would go nowhere"),
-        (CONFIG.replace('"{args}"', '"x{args}"'), "benchmarks[0].command: {args} in 'x{args}' must be a word of its own: it stands for all words of systems.*.args"),
-        (CONFIG.replace("--fast 'two", "--fast two"), "systems.old.args: cannot be split into words as a shell does: no closing quotation"),
-        (BUILT.replace("[build]", '[build]\ncommands = ["make"]'), "systems.old: a command has {home}, the directory of a prebuilt system or of build.image, and this has neither"),
+        (
+            CONFIG.replace('prebuilt = "new"', 'prebuilt = "new"\ncflags = "-O2"'),
+            "systems.new: is prebuilt, so nothing is built with cflags",
+        ),
+        (
+            CONFIG.replace('"{args}", ', ""),
+            "systems.old.args: no benchmark's command has the word {args}, so they would go nowhere",
+        ),
+        (
+            CONFIG.replace('"{args}"', '"x{args}"'),
+            "benchmarks[0].command: {args} in 'x{args}' must be a word of its own: it stands for all words of systems.*.args",
+        ),
+        (
+            CONFIG.replace("--fast 'two", "--fast two"),
+            "systems.old.args: cannot be split into words as a shell does: no closing quotation",
+        ),
+        (
+            BUILT.replace("[build]", '[build]\ncommands = ["make"]'),
+            "systems.old: a command has {home}, the directory of a prebuilt system or of build.image, and this has neither",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_meant_is_an_error(text, problem):
     with pytest.raises(ConfigError) as caught:
         parse(text, path="layoutrand.toml")

@@ -5,13 +5,22 @@ import pytest
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files, unchanged
 
 WAS = {
-    "version": 1, "source": {"digest": "a", "in_place": False}, "commands": ["make"], "env": {"A": "1", "B": "2"},
-    "tools": {"cc": {"path": "/gcc", "sha256": "x"}, "fc": {"path": "/f"}}, "empty": {},
-}  # fmt: skip
+    "version": 1,
+    "source": {"digest": "a", "in_place": False},
+    "commands": ["make"],
+    "env": {"A": "1", "B": "2"},
+    "tools": {"cc": {"path": "/gcc", "sha256": "x"}, "fc": {"path": "/f"}},
+    "empty": {},
+}
 NOW = {
-    "version": 1, "source": {"digest": "b", "in_place": False}, "commands": ["make", "-B"], "env": {"B": "2", "C": "3"},
-    "tools": {"cc": {"path": "/gcc", "sha256": "y"}}, "new": {"thing": None}, "empty": {},
-}  # fmt: skip
+    "version": 1,
+    "source": {"digest": "b", "in_place": False},
+    "commands": ["make", "-B"],
+    "env": {"B": "2", "C": "3"},
+    "tools": {"cc": {"path": "/gcc", "sha256": "y"}},
+    "new": {"thing": None},
+    "empty": {},
+}
 
 
 def test_every_part_is_told():

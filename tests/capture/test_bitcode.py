@@ -24,9 +24,12 @@ LISTING = """\
 def test_symbols_of_a_listing():
     """Definitions, weak and strong uses; nothing local."""
     assert bitcode.read_symbols(LISTING) == (
-        Symbol("main", True, False), Symbol("printf", False, True), Symbol("maybe", False, False),
-        Symbol("inline_one", True, False), Symbol("common", True, False),
-    )  # fmt: skip
+        Symbol("main", True, False),
+        Symbol("printf", False, True),
+        Symbol("maybe", False, False),
+        Symbol("inline_one", True, False),
+        Symbol("common", True, False),
+    )
 
 
 def compiled(folder, text, *flags):

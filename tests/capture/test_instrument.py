@@ -11,19 +11,44 @@ from layoutrand.errors import CacheError
 from layoutrand.platform.disk import canonical_json
 
 LINK = CapturedLink(
-    artefact="bin/prog", linker="gnu", output="bin/prog", argv=("-o", "x y", "\0/usr/lib/crt1.o", "caf\udce9"), replay_argv=("-s",), cwd="_build",
-    environment={"LD_RUN_PATH": "$ORIGIN"}, files={"_build/a.o": "11", "usr/lib/crt1.o": "22"}, edited={"_build/a.o": "33"}, members=("x.a(y.o)",),
-    sections=(section(0, "a.o", ".text.f", size=3, group="sig"), section(1, "usr/lib/crt1.o", ".text", pinned=True, occurrence=2)), identity=(1, 0),
-    other_sizes={".data": 8}, script="SECTIONS {}\n", users_script=False, moves={}, code_sha256="44", original_sha256="55", warnings=("careful",),
-)  # fmt: skip
+    artefact="bin/prog",
+    linker="gnu",
+    output="bin/prog",
+    argv=("-o", "x y", "\0/usr/lib/crt1.o", "caf\udce9"),
+    replay_argv=("-s",),
+    cwd="_build",
+    environment={"LD_RUN_PATH": "$ORIGIN"},
+    files={"_build/a.o": "11", "usr/lib/crt1.o": "22"},
+    edited={"_build/a.o": "33"},
+    members=("x.a(y.o)",),
+    sections=(
+        section(0, "a.o", ".text.f", size=3, group="sig"),
+        section(1, "usr/lib/crt1.o", ".text", pinned=True, occurrence=2),
+    ),
+    identity=(1, 0),
+    other_sizes={".data": 8},
+    script="SECTIONS {}\n",
+    users_script=False,
+    moves={},
+    code_sha256="44",
+    original_sha256="55",
+    warnings=("careful",),
+)
 TOOLS = {
     "ld": {"path": "/usr/bin/ld", "version": "GNU ld 2.40", "sha256": "aa"},
     "cc": {"path": "/usr/bin/gcc", "version": "12", "sha256": "bb"},
 }
 CAPTURE = Capture(
-    id="00", system="O2", toolchain="gcc", separates_classes=True, tools=TOOLS, source={"digest": "66", "in_place": False}, build_s=1.5, n_links=3,
+    id="00",
+    system="O2",
+    toolchain="gcc",
+    separates_classes=True,
+    tools=TOOLS,
+    source={"digest": "66", "in_place": False},
+    build_s=1.5,
+    n_links=3,
     links=(LINK, replace(LINK, artefact="lib/x.so", sections=(), identity=())),
-)  # fmt: skip
+)
 
 
 def test_a_capture_survives_json():
@@ -34,8 +59,9 @@ def test_a_capture_survives_json():
 def test_sections_are_rows():
     """One section is one short list, since a capture may have 45,000."""
     assert to_json(CAPTURE)["links"][0]["sections"] == [
-        [0, "a.o", ".text.f", 0, "sig", "text", 3, 16, False], [1, "usr/lib/crt1.o", ".text", 2, "", "text", 16, 16, True],
-    ]  # fmt: skip
+        [0, "a.o", ".text.f", 0, "sig", "text", 3, 16, False],
+        [1, "usr/lib/crt1.o", ".text", 2, "", "text", 16, 16, True],
+    ]
 
 
 def test_writing_changes_nothing():
@@ -73,14 +99,28 @@ def test_pinned_sections_do_not_count_as_movable():
 
 
 SAME = [
-    {"edited": {}}, {"members": ()}, {"sections": tuple(replace(one, size=99) for one in LINK.sections)}, {"identity": ()}, {"other_sizes": {}}, {"script": ""}, {"code_sha256": ""}, {"warnings": ()},
+    {"edited": {}},
+    {"members": ()},
+    {"sections": tuple(replace(one, size=99) for one in LINK.sections)},
+    {"identity": ()},
+    {"other_sizes": {}},
+    {"script": ""},
+    {"code_sha256": ""},
+    {"warnings": ()},
     {"original_sha256": ""},
-]  # fmt: skip
+]
 DIFFERENT = [
-    {"argv": ("-x",)}, {"replay_argv": ()}, {"cwd": "_build/sub"}, {"environment": {}}, {"files": {"_build/a.o": "99", "usr/lib/crt1.o": "22"}}, {"linker": "lld"},
-    {"artefact": "other"}, {"output": "other"}, {"moves": {"a.o": "\0/_build/a.o"}},
+    {"argv": ("-x",)},
+    {"replay_argv": ()},
+    {"cwd": "_build/sub"},
+    {"environment": {}},
+    {"files": {"_build/a.o": "99", "usr/lib/crt1.o": "22"}},
+    {"linker": "lld"},
+    {"artefact": "other"},
+    {"output": "other"},
+    {"moves": {"a.o": "\0/_build/a.o"}},
     {"sections": (*LINK.sections, section(2, "a.o", ".data.x", kind="data"))},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("change", DIFFERENT)

@@ -91,9 +91,11 @@ def test_intermediate_code_that_nothing_was_made_of_is_refused(tmp_path):
     gcc = obj(tmp_path, "a.c", None, "-flto", "-fno-fat-lto-objects")
     bitcode = b"BC\xc0\xde" + bytes(60)
     for files, name, advice in (
-        ({"_build/d/a.o": gcc}, r"d/a\.o", "gcc-gold"), ({"_build/x.a": packed(tmp_path, "x.a", m=gcc)}, r"x\.a\(m\.o\)", "gcc-lto"),
-        ({"_build/b.o": bitcode}, r"b\.o", "lld"), ({"_build/y.a": packed(tmp_path, "y.a", m=bitcode)}, r"y\.a\(m\.o\)", "lld"),
-    ):  # fmt: skip
+        ({"_build/d/a.o": gcc}, r"d/a\.o", "gcc-gold"),
+        ({"_build/x.a": packed(tmp_path, "x.a", m=gcc)}, r"x\.a\(m\.o\)", "gcc-lto"),
+        ({"_build/b.o": bitcode}, r"b\.o", "lld"),
+        ({"_build/y.a": packed(tmp_path, "y.a", m=bitcode)}, r"y\.a\(m\.o\)", "lld"),
+    ):
         with pytest.raises(FeatureUnsupported, match=rf"^{name} holds .*link-time optimisation code.*{advice}"):
             objects.objects(files, ["_build/x.a(m.o)", "_build/y.a(m.o)"])
 
@@ -113,15 +115,17 @@ def test_native_objects_stand_for_what_they_were_made_of(tmp_path):
     native = obj(tmp_path, "n.c", "int f(int x) { return x + 1; }", "-ffunction-sections")
     files = {
         "_build/a.o": obj(tmp_path, "a.c", None, "-flto"),
-        "_temp/lto/00000.o": native, "_temp/lto/00001.o": native,
-    }  # fmt: skip
+        "_temp/lto/00000.o": native,
+        "_temp/lto/00001.o": native,
+    }
     found = objects.objects(files, [], {"_temp/lto/00000.o": "lto", "_temp/lto/00001.o": "lto"})
     sections = [candidate.section for candidate in objects.candidates(found)]
 
     assert [item.name for item in found] == ["lto", "lto"]
     assert [(each.object, each.name, each.occurrence, each.pinned) for each in sections] == [
-        ("lto", ".text.f", 0, False), ("lto", ".text.f", 1, False)
-    ]  # fmt: skip
+        ("lto", ".text.f", 0, False),
+        ("lto", ".text.f", 1, False),
+    ]
 
 
 def test_intermediate_code_that_is_not_pulled_in_does_not_matter(tmp_path):
@@ -252,9 +256,11 @@ def test_lumped_objects_hold_several_functions_in_one_section(tmp_path):
     """An object compiled without function sections is found; a single function, or the system's object, is none."""
     lump = obj(tmp_path, "a.c", None, "-fno-function-sections")
     files = {
-        "_build/lump.o": lump, "_build/split.o": obj(tmp_path, "b.c"), "usr/lib/crt.o": lump,
+        "_build/lump.o": lump,
+        "_build/split.o": obj(tmp_path, "b.c"),
+        "usr/lib/crt.o": lump,
         "_build/single.o": obj(tmp_path, "c.c", "int f(void) { return 1; }", "-fno-function-sections"),
-    }  # fmt: skip
+    }
     found = objects.objects(files, [])
 
     assert objects.lumped(found, objects.candidates(found)) == ["lump.o"]
@@ -325,10 +331,15 @@ def test_candidates_of_data_are_what_has_a_place_of_its_own(tmp_path):
     ]
 
     assert sorted(described) == [
-        (".bss.buffer", "bss", 100, 64, "", False), (".data", "data", 4, 1, "", False), (".data", "data", 4, 1, "", True), (".data.counter", "data", 4, 1, "", False),
-        (".data.rel.ro._ZTV1A", "data.rel.ro", 8, 1, "_ZTV1A", False), (".data.rel.ro.local.names", "data.rel.ro.local", 8, 1, "", False),
-        (".rodata.table", "rodata", 4, 1, "", False), (".text.f", "text", 1, 1, "", False),
-    ]  # fmt: skip
+        (".bss.buffer", "bss", 100, 64, "", False),
+        (".data", "data", 4, 1, "", False),
+        (".data", "data", 4, 1, "", True),
+        (".data.counter", "data", 4, 1, "", False),
+        (".data.rel.ro._ZTV1A", "data.rel.ro", 8, 1, "_ZTV1A", False),
+        (".data.rel.ro.local.names", "data.rel.ro.local", 8, 1, "", False),
+        (".rodata.table", "rodata", 4, 1, "", False),
+        (".text.f", "text", 1, 1, "", False),
+    ]
     assert [c.section.name for c in objects.candidates(found)] == [".text.f"]
 
 
@@ -352,19 +363,33 @@ def test_real_compilers_make_candidates_of_all_their_data(tmp_path):
     }
 
     assert data >= {
-        (".data.rel.ro._ZTV1A", "data.rel.ro", "_ZTV1A"), (".data.rel.ro._ZTI1A", "data.rel.ro", "_ZTI1A"), (".rodata._ZTS1A", "rodata", "_ZTS1A"),
-        (".data._ZN1SIiE5valueE", "data", "_ZN1SIiE5valueE"), (".data.rel.local.name", "data", ""), (".rodata._ZL5table", "rodata", ""),
-        (".bss.zero", "bss", ""), (".rodata.half", "rodata", ""),
-    }  # fmt: skip
+        (".data.rel.ro._ZTV1A", "data.rel.ro", "_ZTV1A"),
+        (".data.rel.ro._ZTI1A", "data.rel.ro", "_ZTI1A"),
+        (".rodata._ZTS1A", "rodata", "_ZTS1A"),
+        (".data._ZN1SIiE5valueE", "data", "_ZN1SIiE5valueE"),
+        (".data.rel.local.name", "data", ""),
+        (".rodata._ZL5table", "rodata", ""),
+        (".bss.zero", "bss", ""),
+        (".rodata.half", "rodata", ""),
+    }
     assert not [name for name, _kind, _group in data if "tls" in name or ".str" in name or ".cst" in name]
 
 
 def test_linker_sets_are_loaded_sections_of_the_build_in_several_pieces(tmp_path):
     """Named as C names are; one piece has no order, and what the system brings is its own business."""
-    one, two = (obj(tmp_path, f"{n}.s", text) for n, text in (
-        ("a", '.section my_set,"aw",@progbits\n.quad 1\n.section alone,"a",@progbits\n.quad 1\n.section _x9,"a",@progbits\n.quad 1\n.section no.set,"a"\n.quad 1\n'),
-        ("b", '.section my_set,"aw",@progbits\n.quad 2\n.section _x9,"a",@progbits\n.quad 1\n.section no.set,"a"\n.quad 1\n.section notes,"",@progbits\n.quad 1\n'),
-    ))  # fmt: skip
+    one, two = (
+        obj(tmp_path, f"{n}.s", text)
+        for n, text in (
+            (
+                "a",
+                '.section my_set,"aw",@progbits\n.quad 1\n.section alone,"a",@progbits\n.quad 1\n.section _x9,"a",@progbits\n.quad 1\n.section no.set,"a"\n.quad 1\n',
+            ),
+            (
+                "b",
+                '.section my_set,"aw",@progbits\n.quad 2\n.section _x9,"a",@progbits\n.quad 1\n.section no.set,"a"\n.quad 1\n.section notes,"",@progbits\n.quad 1\n',
+            ),
+        )
+    )
     notes = obj(tmp_path, "c.s", '.section notes,"",@progbits\n.quad 1\n.section empty,"a"\n')
 
     assert objects.linker_sets(objects.objects({"_build/a.o": one, "_build/b.o": two, "_build/c.o": notes}, [])) == [

@@ -57,9 +57,20 @@ def test_revisions_are_resolved_to_commits(repository, mirrors):
     """A branch, a tag, an abbreviated hash, HEAD and nothing at all name the commits that git says they do."""
     first, second = git("rev-parse", "v1^{commit}", cwd=repository), head(repository)
     wanted = {
-        "v1": first, "side": first, first[:9]: first, None: second, "main": second, "HEAD~1": first, "HEAD": second,
-        "@": second, "@~1": first, "refs/heads/side": first, first: first, "v1^{commit}": first, "main^": first,
-    }  # fmt: skip
+        "v1": first,
+        "side": first,
+        first[:9]: first,
+        None: second,
+        "main": second,
+        "HEAD~1": first,
+        "HEAD": second,
+        "@": second,
+        "@~1": first,
+        "refs/heads/side": first,
+        first: first,
+        "v1^{commit}": first,
+        "main^": first,
+    }
 
     assert {rev: mirrors.resolve(str(repository), rev) for rev in wanted} == wanted
 
@@ -288,7 +299,7 @@ def test_personal_settings_change_no_tree(repository, tmp_path, mirrors, monkeyp
         f'[init]\ntemplateDir = {template}\n[filter "shout"]\nsmudge = tr a-z A-Z\nrequired = true\n'
         "[clone]\ndefaultRemoteName = upstream\n[submodule]\nrecurse = true\n[safe]\nbareRepository = explicit\n"
         '[protocol "file"]\nallow = never\n'
-    )  # fmt: skip
+    )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
     tree = checked_out(mirrors, repository, "main", tmp_path / "tree")
 
@@ -318,16 +329,29 @@ def test_the_tree_is_the_commits(tmp_path, mirrors):
     (root / "run.sh").chmod(0o755)
     (root / "link").symlink_to("run.sh")
     (root / "dangling").symlink_to("/nowhere")
-    commit(root, {
-        ".gitattributes": "dos.txt text eol=crlf\nunix.txt text eol=lf\nsecret export-ignore\nversion export-subst\n",
-        "dos.txt": "a\n", "unix.txt": "a\n", "plain.txt": b"a\r\nb\n", "secret": "s", "version": "$Format:%H$",
-        "a b$'\n.c": "x", os.fsdecode(b"caf\xe9.h"): "y", "deep/er/file": "z",
-    })  # fmt: skip
+    commit(
+        root,
+        {
+            ".gitattributes": "dos.txt text eol=crlf\nunix.txt text eol=lf\nsecret export-ignore\nversion export-subst\n",
+            "dos.txt": "a\n",
+            "unix.txt": "a\n",
+            "plain.txt": b"a\r\nb\n",
+            "secret": "s",
+            "version": "$Format:%H$",
+            "a b$'\n.c": "x",
+            os.fsdecode(b"caf\xe9.h"): "y",
+            "deep/er/file": "z",
+        },
+    )
     tree = checked_out(mirrors, root, None, tmp_path / "tree")
 
     assert {name: (tree / name).read_bytes() for name in ("dos.txt", "unix.txt", "plain.txt", "secret", "version")} == {
-        "dos.txt": b"a\r\n", "unix.txt": b"a\n", "plain.txt": b"a\r\nb\n", "secret": b"s", "version": b"$Format:%H$",
-    }  # fmt: skip
+        "dos.txt": b"a\r\n",
+        "unix.txt": b"a\n",
+        "plain.txt": b"a\r\nb\n",
+        "secret": b"s",
+        "version": b"$Format:%H$",
+    }
     assert (os.readlink(tree / "link"), os.readlink(tree / "dangling")) == ("run.sh", "/nowhere")
     assert (stat.S_IMODE((tree / "run.sh").stat().st_mode) & 0o111, (tree / "dos.txt").stat().st_mode & 0o111) == (
         0o111,
@@ -380,8 +404,10 @@ def test_what_is_excluded_is_not_there_and_not_missed(repository, tmp_path, mirr
     tree = checked_out(mirrors, repository, "v2", tmp_path / "tree", ["docs/", "*.md"])
 
     assert sorted(str(p.relative_to(tree)) for p in tree.rglob("*") if ".git" not in p.relative_to(tree).parts) == [
-        "file", "keep", "keep/x.c",
-    ]  # fmt: skip
+        "file",
+        "keep",
+        "keep/x.c",
+    ]
     assert git("describe", "--dirty", cwd=tree) == git("describe", cwd=repository)
 
 
@@ -625,10 +651,19 @@ def test_a_relative_address_that_leads_out(base):
 @pytest.mark.parametrize(
     ("url", "local"),
     [
-        ("/a/b", True), ("a/b", True), ("../a", True), ("file:///a", True), ("/a:b", True), ("./a:b", True),
-        ("h:a", False), ("git@h:a/b", False), ("https://h/a", False), ("ssh://h/a", False), ("ext::sh -c x", False),
+        ("/a/b", True),
+        ("a/b", True),
+        ("../a", True),
+        ("file:///a", True),
+        ("/a:b", True),
+        ("./a:b", True),
+        ("h:a", False),
+        ("git@h:a/b", False),
+        ("https://h/a", False),
+        ("ssh://h/a", False),
+        ("ext::sh -c x", False),
     ],
-)  # fmt: skip
+)
 def test_which_addresses_are_paths(url, local):
     """As git tells them apart."""
     assert is_local(url) is local

@@ -188,10 +188,15 @@ def test_the_digest_is_that_of_the_listing(tree):
 @pytest.mark.parametrize(
     ("name", "patterns", "out"),
     [
-        ("a/b/c", ["a"], True), ("a/b/c", ["a/b/"], True), ("a/b/c", ["b"], False), ("a/b/c.o", ["*.o"], True),
-        ("a", [], False), ("docs/x", ["doc"], False), ("x/docs/y", ["*/docs"], True),
+        ("a/b/c", ["a"], True),
+        ("a/b/c", ["a/b/"], True),
+        ("a/b/c", ["b"], False),
+        ("a/b/c.o", ["*.o"], True),
+        ("a", [], False),
+        ("docs/x", ["doc"], False),
+        ("x/docs/y", ["*/docs"], True),
     ],
-)  # fmt: skip
+)
 def test_names_below_what_is_left_out_are_left_out(name, patterns, out):
     """A pattern that matches a directory takes everything in it along."""
     assert left_out(name, patterns) is out

@@ -173,8 +173,14 @@ def test_link_flags_and_the_way_to_the_linker(space, toolbox):
     folder = wrapped(space, toolbox, recipe=recipe(ldflags="-Wl,-O1 -Wl,-z,now"))
 
     assert dumped(folder / "gcc", "a.o", "-o", "prog") == [
-        os.fsencode(f"-B{folder}/"), b"a.o", b"-o", b"prog", b"-ffunction-sections", b"-Wl,-O1", b"-Wl,-z,now",
-    ]  # fmt: skip
+        os.fsencode(f"-B{folder}/"),
+        b"a.o",
+        b"-o",
+        b"prog",
+        b"-ffunction-sections",
+        b"-Wl,-O1",
+        b"-Wl,-z,now",
+    ]
 
 
 @pytest.mark.parametrize("name", ["a b", "it's", "$HOME", "new\nline", "caf\udce9", "a=b", "a:b", "*"])
@@ -218,9 +224,14 @@ def test_the_environment_of_a_build(space, toolbox):
     environment = build_environment({"PATH": "/usr/bin", "HOME": "/h", "CC": "other"}, space, recipe(), toolbox)
 
     assert {name: environment[name] for name in ("CC", "CXX", "LD", "AR", "PATH", "TMPDIR", "HOME")} == {
-        "CC": f"{space.wrappers}/gcc", "CXX": f"{space.wrappers}/g++", "LD": f"{space.wrappers}/ld", "AR": f"{space.wrappers}/ar",
-        "PATH": f"{space.wrappers}:/usr/bin", "TMPDIR": str(space.temporary), "HOME": "/h",
-    }  # fmt: skip
+        "CC": f"{space.wrappers}/gcc",
+        "CXX": f"{space.wrappers}/g++",
+        "LD": f"{space.wrappers}/ld",
+        "AR": f"{space.wrappers}/ar",
+        "PATH": f"{space.wrappers}:/usr/bin",
+        "TMPDIR": str(space.temporary),
+        "HOME": "/h",
+    }
 
 
 def test_what_a_calling_make_left_behind_is_not_inherited(space, toolbox):
@@ -409,8 +420,12 @@ def test_a_versioned_clang_is_wrapped_under_all_its_names(space, toolbox, tmp_pa
     environment = build_environment({}, space, recipe(), made)
 
     assert {name: real_of(folder, name).name for name in ("cc", "gcc", "clang", "clang-7", "my-clang-7")} == {
-        "cc": "clang-7", "gcc": "clang-7", "clang": "clang-7", "clang-7": "clang-7", "my-clang-7": "my-clang-7",
-    }  # fmt: skip
+        "cc": "clang-7",
+        "gcc": "clang-7",
+        "clang": "clang-7",
+        "clang-7": "clang-7",
+        "my-clang-7": "my-clang-7",
+    }
     assert {name: real_of(folder, name).name for name in ("c++", "g++", "clang++", "clang++-7")} == dict.fromkeys(
         ("c++", "g++", "clang++", "clang++-7"), "clang++-7"
     )

@@ -19,8 +19,13 @@ def test_a_clean_tree(repository):
     (repository / "x.o").write_text("x")
 
     assert git_state(repository) == {
-        "commit": head(repository), "dirty": False, "n_changed": 0, "changed": [], "diff_sha256": None, "ignored": 1,
-    }  # fmt: skip
+        "commit": head(repository),
+        "dirty": False,
+        "n_changed": 0,
+        "changed": [],
+        "diff_sha256": None,
+        "ignored": 1,
+    }
 
 
 CHANGES = {

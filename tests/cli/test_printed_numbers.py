@@ -74,9 +74,12 @@ def test_from_json_lines_to_a_verdict_with_warm_up_left_out_afterwards(layoutran
     assert (again["executed"], again["already"]) == (0, 12)
 
     analysed = json.loads(layoutrand("analyse", "--json").stdout)
-    assert {(b["system"], b["metric"], b["unit"], b["n_iterations"]) for b in analysed["benchmarks"] if b["primary"]} == {
-        ("old", "throughput", "1/s", 3 * 54), ("new", "throughput", "1/s", 3 * 54),
-    }  # fmt: skip
+    assert {
+        (b["system"], b["metric"], b["unit"], b["n_iterations"]) for b in analysed["benchmarks"] if b["primary"]
+    } == {
+        ("old", "throughput", "1/s", 3 * 54),
+        ("new", "throughput", "1/s", 3 * 54),
+    }
 
     compared = layoutrand("compare", "old", "new", "--fail-if", "slower")
     assert re.search(r"new is 49\.\d % faster than old by throughput", compared.stdout)

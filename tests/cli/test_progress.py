@@ -73,8 +73,14 @@ def _drain(master):
 
 def run(tmp_path, executor=measure, terminal=TERMINAL, layouts=(1, 2, 3, "stock"), on_progress=lambda _: None):
     request = RunRequest(
-        config=CONFIG, project=tmp_path, built=BuiltSystems(binaries=shell_binaries(tmp_path / "c", "sleep 0.1", systems=("a",), layouts=layouts), captures=captures(("a",))),  choices=RunChoices(wait_s=0),
-    )  # fmt: skip
+        config=CONFIG,
+        project=tmp_path,
+        built=BuiltSystems(
+            binaries=shell_binaries(tmp_path / "c", "sleep 0.1", systems=("a",), layouts=layouts),
+            captures=captures(("a",)),
+        ),
+        choices=RunChoices(wait_s=0),
+    )
     with open_for_writing(results_path(tmp_path)) as store, show_progress(terminal, 0.95) as update:
 
         def advance(progress):
@@ -156,10 +162,13 @@ def test_where_there_is_no_room_those_known_worst_are_shown():
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.2, "less than 1 s left"), (12.3, "about 12 s left"), (59.6, "about 1 min left"),
-        (3599, "about 59 min 59 s left"), (None, ""),
+        (0.2, "less than 1 s left"),
+        (12.3, "about 12 s left"),
+        (59.6, "about 1 min left"),
+        (3599, "about 59 min 59 s left"),
+        (None, ""),
     ],
-)  # fmt: skip
+)
 def test_the_time_left_is_told_in_whole_seconds(seconds, text):
     assert time_left(seconds) == text
 

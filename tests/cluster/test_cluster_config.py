@@ -39,9 +39,18 @@ def test_a_table_of_each_engine():
         'partition = "batch"\naccount = "abc"\nminutes = 10\nat_once = 5\nsbatch = { exclusive = true, mem = "2G" }'
     )
     assert slurm == Slurm(
-        kind="slurm", shared="/nfs/me", cache="/tmp/$USER", chunk=4, cpus=2, retries=0, partition="batch",
-        account="abc", minutes=10, at_once=5, sbatch={"exclusive": True, "mem": "2G"},
-    )  # fmt: skip
+        kind="slurm",
+        shared="/nfs/me",
+        cache="/tmp/$USER",
+        chunk=4,
+        cpus=2,
+        retries=0,
+        partition="batch",
+        account="abc",
+        minutes=10,
+        at_once=5,
+        sbatch={"exclusive": True, "mem": "2G"},
+    )
     dask = cluster('kind = "dask"\nshared = "s"\nscheduler = "tcp://h:8786"\nresource = "build"')
     assert dask == Dask(kind="dask", shared="s", scheduler="tcp://h:8786", resource="build")
     assert (dask.chunk, dask.cpus, dask.retries, dask.cache) == (8, 1, 2, None)
@@ -138,7 +147,7 @@ def test_the_settings_of_tasks_that_execute():
         ("sbatch = { time = 5 }", "'time' is set by layoutrand"),
         ('sbatch = { "--mem" = 5 }', "is written without its dashes"),
     ],
-)  # fmt: skip
+)
 def test_wrong_settings_of_tasks_that_execute(text, words):
     """Named with their key."""
     assert words in "\n".join(problems(f'kind = "slurm"\nshared = "s"\n[cluster.measure]\n{text}'))

@@ -175,9 +175,22 @@ def test_scratch_files_of_killed_writers(staging):
 
 @pytest.mark.parametrize(
     "name",
-    ["precious", "objects/precious", "objects/ab/precious", "bundles/../x", "slurm/7x/a", "results/ab/cd", "slurm/notes",
-     "bundles/" + "a" * 64, "objects/ab/" + "cd" * 32, "objects/AB/" + "AB" * 32, "a\nb", "-rf", "x\udcff"],
-)  # fmt: skip
+    [
+        "precious",
+        "objects/precious",
+        "objects/ab/precious",
+        "bundles/../x",
+        "slurm/7x/a",
+        "results/ab/cd",
+        "slurm/notes",
+        "bundles/" + "a" * 64,
+        "objects/ab/" + "cd" * 32,
+        "objects/AB/" + "AB" * 32,
+        "a\nb",
+        "-rf",
+        "x\udcff",
+    ],
+)
 def test_names_that_are_not_ours_are_left_alone(staging, name):
     """They are listed."""
     path = Path(os.path.normpath(staging.root / name))

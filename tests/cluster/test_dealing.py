@@ -173,9 +173,11 @@ def test_stopping_cancels_what_is_out():
 @pytest.mark.parametrize(
     ("words", "brief"),
     [
-        ("gone", "gone"), ("", ""), ("it failed: because\nof\nthis", "it failed: because"),
+        ("gone", "gone"),
+        ("", ""),
+        ("it failed: because\nof\nthis", "it failed: because"),
         ("it failed with trace:\n  File x\nOSError: full\n\n", "it failed with trace: OSError: full"),
     ],
-)  # fmt: skip
+)
 def test_a_problem_in_one_line(words, brief):
     assert TaskProblem(words).brief == brief

@@ -8,10 +8,15 @@ from layoutrand.config.schedule import Design, Slot, schedule
 
 def design(**changes):
     given = {
-        "systems": ("a", "b"), "benchmarks": (("x", ("native",)), ("y", ("native", "cachegrind"))),
-        "seeds": tuple(range(1, 9)), "controls": ("stock", "identity"), "repetitions": 2, "schedule_seed": 1,
-        "order": "pairs", "simulated": frozenset({"cachegrind"}),
-    }  # fmt: skip
+        "systems": ("a", "b"),
+        "benchmarks": (("x", ("native",)), ("y", ("native", "cachegrind"))),
+        "seeds": tuple(range(1, 9)),
+        "controls": ("stock", "identity"),
+        "repetitions": 2,
+        "schedule_seed": 1,
+        "order": "pairs",
+        "simulated": frozenset({"cachegrind"}),
+    }
     return Design(**{**given, **changes})
 
 
@@ -37,9 +42,23 @@ def test_the_order_of_rounds_is_drawn_from_the_schedule_seed_for_each_pass():
     """Golden: who deals the same rounds again deals them in the same order, for ever."""
     dealt = rounds(bouts(schedule(design()), schedule_seed=1, rounds=1))
     assert dealt == [
-        (0, 8), (0, 4), (0, 5), (0, 6), (0, 7), (0, 2), (0, 3), (0, 1),
-        (1, 7), (1, 6), (1, 5), (1, 8), (1, 1), (1, 3), (1, 2), (1, 4),
-    ]  # fmt: skip
+        (0, 8),
+        (0, 4),
+        (0, 5),
+        (0, 6),
+        (0, 7),
+        (0, 2),
+        (0, 3),
+        (0, 1),
+        (1, 7),
+        (1, 6),
+        (1, 5),
+        (1, 8),
+        (1, 1),
+        (1, 3),
+        (1, 2),
+        (1, 4),
+    ]
     other = rounds(bouts(schedule(design()), schedule_seed=2, rounds=1))
     assert other != dealt
     assert sorted(other) == sorted(dealt)

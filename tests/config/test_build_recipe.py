@@ -15,9 +15,12 @@ from layoutrand.platform.disk import canonical_json
 def recipe(**changes):
     """One system's instrumented build."""
     values = {
-        "system": "O2", "variant": "capture", "build": Build(commands=["make -j{jobs}"], artefacts=["prog"]), "options": System(cflags="-O2"),
+        "system": "O2",
+        "variant": "capture",
+        "build": Build(commands=["make -j{jobs}"], artefacts=["prog"]),
+        "options": System(cflags="-O2"),
         "toolchain": toolbox.load("gcc", Path()),
-    }  # fmt: skip
+    }
     return Recipe(**{**values, **changes})
 
 
@@ -76,8 +79,9 @@ def output(commands, jobs=3):
 def test_the_script_names_each_command_before_it_executes_it():
     """A log shows which command said what."""
     assert output(["echo one", "echo {jobs} 'it''s' \"$((1+1))\""]) == (
-        0, "layoutrand: $ echo one\none\nlayoutrand: $ echo 3 'it''s' \"$((1+1))\"\n3 its 2\n",
-    )  # fmt: skip
+        0,
+        "layoutrand: $ echo one\none\nlayoutrand: $ echo 3 'it''s' \"$((1+1))\"\n3 its 2\n",
+    )
 
 
 def test_the_script_stops_at_the_first_failure():
@@ -124,8 +128,10 @@ def test_whatever_decides_a_build_is_in_its_key(other):
 def test_source_tools_and_inherited_variables_are_in_the_key():
     """So do another source, another compiler, and variables that compilers read."""
     changed = [
-        key(recipe(), source="x"), key(recipe(), tools="x"), *(key(recipe(), environment={name: "x"}) for name in BUILD_ENVIRONMENT),
-    ]  # fmt: skip
+        key(recipe(), source="x"),
+        key(recipe(), tools="x"),
+        *(key(recipe(), environment={name: "x"}) for name in BUILD_ENVIRONMENT),
+    ]
 
     assert len({key(recipe()), *changed}) == len(changed) + 1
 
@@ -143,10 +149,17 @@ def test_what_does_not_decide_a_build_is_not_in_its_key():
 
 @pytest.mark.parametrize(
     "change",
-    [{"capture_id": "d"}, {"artefact": "b"}, {"layout": 8}, {"layout": "identity"}, {"layout": "stock"}, {"policy": LayoutPolicy(classes="mix")},
-     {"policy": LayoutPolicy(factors=["module-order"])}],
+    [
+        {"capture_id": "d"},
+        {"artefact": "b"},
+        {"layout": 8},
+        {"layout": "identity"},
+        {"layout": "stock"},
+        {"policy": LayoutPolicy(classes="mix")},
+        {"policy": LayoutPolicy(factors=["module-order"])},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_whatever_decides_a_binary_is_in_its_key(change):
     """Capture, artefact, seed and policy each give another binary."""
     usual = {"capture_id": "c", "artefact": "a", "policy": LayoutPolicy(), "layout": 7}

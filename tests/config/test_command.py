@@ -46,8 +46,11 @@ def test_a_value_that_looks_like_a_placeholder_is_not_filled_in_again():
 def test_environment_is_the_base_and_the_benchmarks_own():
     assert environment({"A": "{project}", "LANG": "de_DE"}, PLACES, None) == {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        "HOME": "/h", "LANG": "de_DE", "TMPDIR": "/w/x/tmp", "A": "/it's $HOME",
-    }  # fmt: skip
+        "HOME": "/h",
+        "LANG": "de_DE",
+        "TMPDIR": "/w/x/tmp",
+        "A": "/it's $HOME",
+    }
 
 
 def test_padding_is_there_even_when_empty():

@@ -12,7 +12,7 @@ from layoutrand.config.conditions import (
     Ending,
     draw_stack_offset,
     limit_verdict,
-)  # fmt: skip
+)
 from layoutrand.config.topology import Placement
 
 LIMITED = Conditions(memory_limit=2 << 30, output_limit=1 << 20)
@@ -37,14 +37,24 @@ def test_facts_are_what_was_asked_for():
     assert Conditions(stack_offset=0, priority=0).facts() == {"stack_offset": 0, "priority": 0}
     everything = Conditions(Placement((1,), (3,)), -5, 16, 1, 2)
     assert everything.facts() == {
-        "cpus": [1], "siblings": [3], "priority": -5, "stack_offset": 16, "memory_limit": 1, "output_limit": 2,
-    }  # fmt: skip
+        "cpus": [1],
+        "siblings": [3],
+        "priority": -5,
+        "stack_offset": 16,
+        "memory_limit": 1,
+        "output_limit": 2,
+    }
 
 
 @pytest.mark.parametrize(
     "ending",
-    [Ending("ok", ""), Ending("timeout", "still running"), Ending("exit", "exit status 1"), Ending("signal", "killed", signal.SIGXFSZ)],
-)  # fmt: skip
+    [
+        Ending("ok", ""),
+        Ending("timeout", "still running"),
+        Ending("exit", "exit status 1"),
+        Ending("signal", "killed", signal.SIGXFSZ),
+    ],
+)
 def test_without_limits_nothing_is_added(ending):
     assert limit_verdict(Conditions(), ending) == (ending.status, ending.reason)
 
@@ -55,18 +65,24 @@ def test_without_limits_nothing_is_added(ending):
         (Ending("ok", "", written=5), "ok", ""),
         (Ending("timeout", "still running", signal.SIGTERM, 1 << 20), "timeout", "still running"),
         (Ending("signal", "killed", signal.SIGXFSZ, 5), "output-limit", "killed by SIGXFSZ: a file that it wrote"),
-        (Ending("ok", "", written=1 << 20), "output-limit", "its output reached output_limit = 1 MiB, and the rest is lost"),
+        (
+            Ending("ok", "", written=1 << 20),
+            "output-limit",
+            "its output reached output_limit = 1 MiB, and the rest is lost",
+        ),
         (Ending("exit", "exit status 1", written=1 << 20), "output-limit", "the rest is lost; exit status 1"),
         (
-            Ending("exit", "exit status 1", peak=1.5 * 2**30), "exit",
+            Ending("exit", "exit status 1", peak=1.5 * 2**30),
+            "exit",
             "exit status 1 (memory_limit = 2 GiB was in force; peak resident memory 1.5 GiB; output_limit = 1 MiB was in force)",
         ),
         (
-            Ending("signal", "killed by signal 6 (SIGABRT)", signal.SIGABRT), "signal",
+            Ending("signal", "killed by signal 6 (SIGABRT)", signal.SIGABRT),
+            "signal",
             "killed by signal 6 (SIGABRT) (memory_limit = 2 GiB was in force; output_limit = 1 MiB was in force)",
         ),
     ],
-)  # fmt: skip
+)
 def test_with_limits_the_reason_says_what_is_known(ending, status, words):
     found, reason = limit_verdict(LIMITED, ending)
     assert found == status

@@ -216,7 +216,7 @@ WRONG = {
     "unknown control": (MINIMAL + '[run]\ncontrols = ["none"]\n', "run.controls[0]: must be 'stock' or 'identity' (given: 'none')"),
     "NUL in a command": (MINIMAL.replace('"make"', '"make\\u0000"'), "build.commands[0]: holds a NUL character"),
     "NUL in flags": (changed("systems.a", 'cflags = "\\u0000"'), "systems.a.cflags: holds a NUL character"),
-}  # fmt: skip
+}  # a table: a row for what belongs together  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "problem"), WRONG.values(), ids=WRONG.keys())
@@ -251,9 +251,20 @@ def test_all_problems_are_reported_at_once():
     """
 
     assert [line.split(": ")[0] for line in problems(text)] == [
-        "project.name", "project.nam", "build.source", "build.commands", "systems.a.cflags", "benchmarks[0].command", "benchmarks[1].command",
-        "run.executions", "unknown", "build.rev", "systems.a.rev", "benchmarks[0].artefact", "benchmarks[1].name",
-    ]  # fmt: skip
+        "project.name",
+        "project.nam",
+        "build.source",
+        "build.commands",
+        "systems.a.cflags",
+        "benchmarks[0].command",
+        "benchmarks[1].command",
+        "run.executions",
+        "unknown",
+        "build.rev",
+        "systems.a.rev",
+        "benchmarks[0].artefact",
+        "benchmarks[1].name",
+    ]
 
 
 def test_the_error_names_the_file_and_counts():

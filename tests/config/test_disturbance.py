@@ -18,9 +18,20 @@ from layoutrand.config.disturbance import (
 )
 from layoutrand.config.execution_warnings import mixed_settings
 
-QUIET = {"window_s": 1.0, "load1": 0.1, "governor": "performance", "turbo": False, "throttle_events": 0, "steal_s": 0.0,
-         "other_cpu_s": 0.0, "own_cpu_s": 1.0, "swap_in_pages": 0, "swap_out_pages": 0, "frequency_hz": 2e9,
-         "frequency_reference_hz": 2e9}  # fmt: skip
+QUIET = {
+    "window_s": 1.0,
+    "load1": 0.1,
+    "governor": "performance",
+    "turbo": False,
+    "throttle_events": 0,
+    "steal_s": 0.0,
+    "other_cpu_s": 0.0,
+    "own_cpu_s": 1.0,
+    "swap_in_pages": 0,
+    "swap_out_pages": 0,
+    "frequency_hz": 2e9,
+    "frequency_reference_hz": 2e9,
+}
 
 
 @pytest.mark.parametrize(
@@ -63,10 +74,18 @@ def test_limits_decide():
 
 def test_each_disturbance_is_told_with_its_numbers():
     state = QUIET | {
-        "throttle_events": 3, "throttle_ms": 40, "swap_in_pages": 5, "swap_out_pages": 6, "steal_s": 0.25, "other_cpu_s": 0.5,
-        "frequency_hz": 1.5e9, "governor_after": "powersave", "turbo_after": True, "window_s": 2.0,
+        "throttle_events": 3,
+        "throttle_ms": 40,
+        "swap_in_pages": 5,
+        "swap_out_pages": 6,
+        "steal_s": 0.25,
+        "other_cpu_s": 0.5,
+        "frequency_hz": 1.5e9,
+        "governor_after": "powersave",
+        "turbo_after": True,
+        "window_s": 2.0,
         "processes": [{"name": "cc1", "pid": 7, "cpu_s": 0.4}],
-    }  # fmt: skip
+    }
     said = {name: sentence(name, state) for name in MEND}
     assert said["throttled"] == "the processor slowed down 3 time(s) because of heat, for 40 ms in all"
     assert said["swap"] == "5 pages were swapped in and 6 out"
@@ -90,8 +109,10 @@ def _executions(tmp_path, *rows):
 def test_the_summary_says_how_many_of_which_benchmark_by_what(tmp_path):
     rows = _executions(
         tmp_path,
-        ("a", 1, ("busy",), {"other_cpu_s": 0.2}), ("a", 2, (), {}), ("b", 1, ("busy", "steal"), {"other_cpu_s": 0.3, "steal_s": 1}),
-    )  # fmt: skip
+        ("a", 1, ("busy",), {"other_cpu_s": 0.2}),
+        ("a", 2, (), {}),
+        ("b", 1, ("busy", "steal"), {"other_cpu_s": 0.3, "steal_s": 1}),
+    )
     simulated = dataclasses.replace(rows[0], instrument="cachegrind")
     (row,) = summary([*rows, simulated], {"cachegrind"})
     assert (row.benchmark, row.executions, row.disturbed) == ("b", 3, 2)

@@ -34,9 +34,15 @@ def test_three_axes_are_all_combinations():
     lto = {"cflags": "-O2 -flto", "ldflags": "-flto", "env": {"A": "b"}}
 
     assert list(found) == [
-        "v1.0-gcc-O2", "v1.0-gcc-lto", "v1.0-clang-lld-O2", "v1.0-clang-lld-lto",
-        "main-gcc-O2", "main-gcc-lto", "main-clang-lld-O2", "main-clang-lld-lto",
-    ]  # fmt: skip
+        "v1.0-gcc-O2",
+        "v1.0-gcc-lto",
+        "v1.0-clang-lld-O2",
+        "v1.0-clang-lld-lto",
+        "main-gcc-O2",
+        "main-gcc-lto",
+        "main-clang-lld-O2",
+        "main-clang-lld-lto",
+    ]
     assert found["v1.0-gcc-O2"] == {"rev": "v1.0", "cflags": "-O2"}
     assert found["main-clang-lld-lto"] == {"rev": "main", "toolchain": "clang-lld", **lto}
 
@@ -173,7 +179,7 @@ WRONG = {
     "everything excluded": (
         'flags = { a = "", b = "" }\nexclude = [{ flags = ["a", "b"] }]', ["matrix.exclude: leaves no system"],
     ),
-}  # fmt: skip
+}  # a table: a row for what belongs together  # fmt: skip
 
 
 @pytest.mark.parametrize(("matrix", "lines"), WRONG.values(), ids=WRONG.keys())
@@ -274,5 +280,10 @@ def test_the_example_that_init_writes_is_valid(tmp_path):
     config = parse(text[:first] + example + "\n" + text[last:], path="x")
 
     assert list(config.systems)[2:] == [
-        "v1.0-gcc-O2", "v1.0-gcc-O3", "v1.0-gcc-lld-O2", "main-gcc-O2", "main-gcc-O3", "main-gcc-lld-O2",
-    ]  # fmt: skip
+        "v1.0-gcc-O2",
+        "v1.0-gcc-O3",
+        "v1.0-gcc-lld-O2",
+        "main-gcc-O2",
+        "main-gcc-O3",
+        "main-gcc-lld-O2",
+    ]

@@ -53,9 +53,11 @@ def test_several_numbers_of_one_execution(project):
     project.run(config, [make_binary(project.root, "a", 1, script)])
     assert project.executions(config)[0].reason == ""
     assert printed(project, config) == [
-        ("p99", "ms", 0, 3.5, False), ("p99", "ms", 1, 4.0, False),
-        ("throughput", "1/s", 0, 100.0, False), ("throughput", "1/s", 1, 200.0, False),
-    ]  # fmt: skip
+        ("p99", "ms", 0, 3.5, False),
+        ("p99", "ms", 1, 4.0, False),
+        ("throughput", "1/s", 0, 100.0, False),
+        ("throughput", "1/s", 1, 200.0, False),
+    ]
 
 
 def test_one_number_in_json_has_the_short_form(project):
@@ -72,8 +74,10 @@ def test_a_number_has_its_own_warm_up(project):
     config = config_of(metric, systems=("a",))
     project.run(config, [make_binary(project.root, "a", 1, "print t 7\nprint t 5\nprint all 9\n")])
     assert printed(project, config) == [
-        ("time", "", 0, 7.0, True), ("time", "", 1, 5.0, False), ("total", "", 0, 9.0, False),
-    ]  # fmt: skip
+        ("time", "", 0, 7.0, True),
+        ("time", "", 1, 5.0, False),
+        ("total", "", 0, 9.0, False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -81,14 +85,23 @@ def test_a_number_has_its_own_warm_up(project):
     [
         (SEVERAL, "rate 5", "metric.printed[1].json = '/p99' leads nowhere in any of 1 lines"),
         (SEVERAL, '{"p99": 1}', "metric.printed[0].regex 'rate (\\\\d+)' matches nothing in the standard output"),
-        ("metric = { json = '/t' }", '{"t": "x"}', "metric.json = '/t': in the standard output the pointer leads to "
-         '"x", which is no number'),
-        ("metric = { warmup = 2, printed = [{ name = 'n', json = '/t' }] }", '{"t": [1, 2]}',
-         f"metric.printed[0].json found 2 iterations, and all of them are warm-up (metric.warmup = 2){RETRY}"),
-        ("metric = { printed = [{ name = 'n', json = '/t', warmup = 1 }] }", '{"t": 1}',
-         f"metric.printed[0].json found 1 iterations, and all of them are warm-up (metric.printed[0].warmup = 1){RETRY}"),
+        (
+            "metric = { json = '/t' }",
+            '{"t": "x"}',
+            "metric.json = '/t': in the standard output the pointer leads to \"x\", which is no number",
+        ),
+        (
+            "metric = { warmup = 2, printed = [{ name = 'n', json = '/t' }] }",
+            '{"t": [1, 2]}',
+            f"metric.printed[0].json found 2 iterations, and all of them are warm-up (metric.warmup = 2){RETRY}",
+        ),
+        (
+            "metric = { printed = [{ name = 'n', json = '/t', warmup = 1 }] }",
+            '{"t": 1}',
+            f"metric.printed[0].json found 1 iterations, and all of them are warm-up (metric.printed[0].warmup = 1){RETRY}",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_number_that_is_missing_is_a_failure_that_names_its_key(project, metric, output, reason):
     config = config_of(metric, systems=("a",))
     summary = project.run(config, [make_binary(project.root, "a", 1, f"print {output}\n")])
@@ -98,37 +111,60 @@ def test_a_number_that_is_missing_is_a_failure_that_names_its_key(project, metri
 @pytest.mark.parametrize(
     ("metric", "problem"),
     [
-        ("metric = { json = 'time' }",
-         "benchmarks[0].metric.json: a JSON pointer (RFC 6901) is empty, for the whole document, or begins with '/' "
-         "(given: 'time')"),
-        ("metric = { json = '/a~b' }",
-         "benchmarks[0].metric.json: in a JSON pointer '~' stands only in ~0, which means '~', and in ~1, which means "
-         "'/' (given: '/a~b')"),
-        ("metric = { json = '/t', regex = '(x)' }",
-         "benchmarks[0].metric: give either regex or json; printed = [...] takes several numbers"),
-        ("metric = { wall = true, json_lines = 'matching' }",
-         "benchmarks[0].metric: json_lines says how the output is read for json, which is not given"),
-        ("metric = { wall = true, better = 'more' }",
-         "benchmarks[0].metric: better is about the number of regex or json beside it; those in printed have their own"),
-        ("metric = { regex = '(x)', better = 'higher' }",
-         "benchmarks[0].metric.better: must be 'less' or 'more' (given: 'higher')"),
-        ("metric = { printed = [{ name = 'n' }] }",
-         "benchmarks[0].metric.printed[0]: the number 'n' needs regex or json, which say where it is printed"),
-        ("metric = { printed = [{ regex = '(x)' }] }",
-         "benchmarks[0].metric.printed[0].name: this key is required"),
-        ("metric = { regex = '(x)', printed = [{ name = 'value', regex = '(y)' }] }",
-         "benchmarks[0].metric: two of the numbers that are printed are called 'value'"),
-        ("metric = { printed = [{ name = 'user_s', regex = '(y)' }] }",
-         "benchmarks[0].metric: name = 'user_s' is what layoutrand calls a measurement of its own; choose another"),
-        ("metric = { regex = '(x)', primary = 'wall_s' }",
-         "benchmarks[0].metric: primary = 'wall_s' is not measured; there are value"),
+        (
+            "metric = { json = 'time' }",
+            "benchmarks[0].metric.json: a JSON pointer (RFC 6901) is empty, for the whole document, or begins with '/' "
+            "(given: 'time')",
+        ),
+        (
+            "metric = { json = '/a~b' }",
+            "benchmarks[0].metric.json: in a JSON pointer '~' stands only in ~0, which means '~', and in ~1, which means "
+            "'/' (given: '/a~b')",
+        ),
+        (
+            "metric = { json = '/t', regex = '(x)' }",
+            "benchmarks[0].metric: give either regex or json; printed = [...] takes several numbers",
+        ),
+        (
+            "metric = { wall = true, json_lines = 'matching' }",
+            "benchmarks[0].metric: json_lines says how the output is read for json, which is not given",
+        ),
+        (
+            "metric = { wall = true, better = 'more' }",
+            "benchmarks[0].metric: better is about the number of regex or json beside it; those in printed have their own",
+        ),
+        (
+            "metric = { regex = '(x)', better = 'higher' }",
+            "benchmarks[0].metric.better: must be 'less' or 'more' (given: 'higher')",
+        ),
+        (
+            "metric = { printed = [{ name = 'n' }] }",
+            "benchmarks[0].metric.printed[0]: the number 'n' needs regex or json, which say where it is printed",
+        ),
+        ("metric = { printed = [{ regex = '(x)' }] }", "benchmarks[0].metric.printed[0].name: this key is required"),
+        (
+            "metric = { regex = '(x)', printed = [{ name = 'value', regex = '(y)' }] }",
+            "benchmarks[0].metric: two of the numbers that are printed are called 'value'",
+        ),
+        (
+            "metric = { printed = [{ name = 'user_s', regex = '(y)' }] }",
+            "benchmarks[0].metric: name = 'user_s' is what layoutrand calls a measurement of its own; choose another",
+        ),
+        (
+            "metric = { regex = '(x)', primary = 'wall_s' }",
+            "benchmarks[0].metric: primary = 'wall_s' is not measured; there are value",
+        ),
         ("metric = { wall = true, jsn = '/t' }", "benchmarks[0].metric.jsn: unknown key; did you mean 'json'?"),
-        ("metric = { printed = [{ name = 'n', jsn = '/t' }] }",
-         "benchmarks[0].metric.printed[0].jsn: unknown key; did you mean 'json'?"),
-        ("metric = { wall = true, pointer = '/t' }",
-         "benchmarks[0].metric.pointer: unknown key; did you mean 'printed'?"),
+        (
+            "metric = { printed = [{ name = 'n', jsn = '/t' }] }",
+            "benchmarks[0].metric.printed[0].jsn: unknown key; did you mean 'json'?",
+        ),
+        (
+            "metric = { wall = true, pointer = '/t' }",
+            "benchmarks[0].metric.pointer: unknown key; did you mean 'printed'?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_with_a_metric(metric, problem):
     assert problems(metric)[0] == problem
 

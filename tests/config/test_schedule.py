@@ -14,9 +14,14 @@ from layoutrand.config.schedule import Design, Order, schedule
 
 NATIVE, CACHEGRIND = "native", "cachegrind"
 DESIGN = Design(
-    systems=("O2", "O3"), benchmarks=(("x", (NATIVE,)), ("y", (NATIVE, CACHEGRIND))), seeds=(1, 2, 3),
-    controls=("stock", "identity"), repetitions=1, schedule_seed=1, simulated=frozenset({CACHEGRIND}),
-)  # fmt: skip
+    systems=("O2", "O3"),
+    benchmarks=(("x", (NATIVE,)), ("y", (NATIVE, CACHEGRIND))),
+    seeds=(1, 2, 3),
+    controls=("stock", "identity"),
+    repetitions=1,
+    schedule_seed=1,
+    simulated=frozenset({CACHEGRIND}),
+)
 
 
 def names(slots):
@@ -124,9 +129,10 @@ def designs(draw):
         benchmarks=tuple((f"b{k}", draw(instruments)) for k in range(draw(st.integers(1, 3)))),
         seeds=tuple(sorted(draw(st.sets(st.integers(0, 99), max_size=4)))),
         controls=draw(st.sampled_from([(), ("stock",), ("stock", "identity")])),
-        repetitions=draw(st.integers(1, 3)), schedule_seed=draw(st.integers(0, 2**64 - 1)),
+        repetitions=draw(st.integers(1, 3)),
+        schedule_seed=draw(st.integers(0, 2**64 - 1)),
         simulated=frozenset({CACHEGRIND}),
-    )  # fmt: skip
+    )
 
 
 @given(designs())

@@ -8,10 +8,19 @@ from layoutrand.config.conditions import size_in_bytes, size_in_words
 @pytest.mark.parametrize(
     ("text", "size"),
     [
-        (1, 1), (4096, 4096), ("1B", 1), ("2GiB", 2 << 30), ("2 GiB", 2 << 30), ("500 MB", 500_000_000), ("1.5KiB", 1536),
-        ("3tib", 3 << 40), (" 7 mib ", 7 << 20), ("1kB", 1000), (None, None),
+        (1, 1),
+        (4096, 4096),
+        ("1B", 1),
+        ("2GiB", 2 << 30),
+        ("2 GiB", 2 << 30),
+        ("500 MB", 500_000_000),
+        ("1.5KiB", 1536),
+        ("3tib", 3 << 40),
+        (" 7 mib ", 7 << 20),
+        ("1kB", 1000),
+        (None, None),
     ],
-)  # fmt: skip
+)
 def test_sizes(text, size):
     assert size_in_bytes(text) == size
 
@@ -35,5 +44,11 @@ def test_other_types_are_left_to_the_type_check(value):
 
 def test_in_words():
     assert [size_in_words(size) for size in (1, 1023, 1024, 1536, 2 << 30, 2000 << 20, 3 << 40)] == [
-        "1 B", "1023 B", "1 KiB", "1.5 KiB", "2 GiB", "1.953 GiB", "3 TiB",
-    ]  # fmt: skip
+        "1 B",
+        "1023 B",
+        "1 KiB",
+        "1.5 KiB",
+        "2 GiB",
+        "1.953 GiB",
+        "3 TiB",
+    ]

@@ -67,9 +67,11 @@ def test_an_extension_changes_only_what_it_gives():
     child = read('name = "child"\nextends = "base"\n[tools]\nld = ["ld.lld"]\n[link]\nlinker = "lld"\n', base=WHOLE)
 
     assert child.model_dump() == {
-        **read(WHOLE).model_dump(), "name": "child", "tools": {**read(WHOLE).tools.model_dump(), "ld": ["ld.lld"]},
+        **read(WHOLE).model_dump(),
+        "name": "child",
+        "tools": {**read(WHOLE).tools.model_dump(), "ld": ["ld.lld"]},
         "link": {**read(WHOLE).link.model_dump(), "linker": "lld"},
-    }  # fmt: skip
+    }
 
 
 def test_an_extension_of_an_extension():

@@ -23,25 +23,40 @@ def threads(*cores):
     [
         pytest.param(machine(1), (0,), (), id="one CPU"),
         pytest.param(machine(2), (1,), (), id="not CPU 0"),
-        pytest.param(machine(8, siblings=threads((0, 1), (2, 3), (4, 5), (6, 7))), (6,), (7,), id="neighbouring siblings"),
+        pytest.param(
+            machine(8, siblings=threads((0, 1), (2, 3), (4, 5), (6, 7))), (6,), (7,), id="neighbouring siblings"
+        ),
         pytest.param(machine(8, siblings=threads((0, 4), (1, 5), (2, 6), (3, 7))), (3,), (7,), id="siblings far apart"),
         pytest.param(
-            machine(4, siblings=threads((0, 2), (1, 3)), allowed=frozenset({2, 3})), (3,), (1,),
+            machine(4, siblings=threads((0, 2), (1, 3)), allowed=frozenset({2, 3})),
+            (3,),
+            (1,),
             id="the sibling of CPU 0 is avoided like CPU 0",
         ),
         pytest.param(
-            machine(4, siblings=threads((0, 2), (1, 3)), allowed=frozenset({0, 2})), (0,), (2,), id="nothing but CPU 0's core",
+            machine(4, siblings=threads((0, 2), (1, 3)), allowed=frozenset({0, 2})),
+            (0,),
+            (2,),
+            id="nothing but CPU 0's core",
         ),
         pytest.param(machine(8, isolated=frozenset({2, 3})), (3,), (), id="isolated first"),
         pytest.param(
-            machine(8, siblings=threads((0, 1), (2, 3)), speed={0: 5200, 1: 5200, 2: 5200, 3: 5200, **dict.fromkeys(range(4, 8), 3900)}),
-            (2,), (3,), id="fastest type, the others have the higher numbers",
+            machine(
+                8,
+                siblings=threads((0, 1), (2, 3)),
+                speed={0: 5200, 1: 5200, 2: 5200, 3: 5200, **dict.fromkeys(range(4, 8), 3900)},
+            ),
+            (2,),
+            (3,),
+            id="fastest type, the others have the higher numbers",
         ),
-        pytest.param(machine(4, speed={0: 5800, 1: 5800, 2: 5700, 3: 5700}), (3,), (), id="favoured cores are of the same type"),
+        pytest.param(
+            machine(4, speed={0: 5800, 1: 5800, 2: 5700, 3: 5700}), (3,), (), id="favoured cores are of the same type"
+        ),
         pytest.param(machine(4, speed={0: 1024, 1: 400, 2: 400, 3: 400}), (0,), (), id="CPU 0 where it alone is fast"),
         pytest.param(machine(4, allowed=frozenset({1, 2})), (2,), (), id="only allowed ones"),
     ],
-)  # fmt: skip
+)
 def test_auto_chooses_by_topology(topology, cpus, siblings):
     assert place("auto", topology) == Placement(cpus, siblings)
 

@@ -172,9 +172,13 @@ def test_the_command_and_environment_are_made_for_each_execution(project):
     artefact = project.path / ".layoutrand/work/x/bin/prog"
     assert first.argv == (str(artefact), f"--dir={artefact.parent}", str(project.path), "{artefact}", "a b")
     assert first.env == {
-        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(Path.home()),
-        "LANG": "C.UTF-8", "TMPDIR": str(project.path / ".layoutrand/work/x/tmp"), "P": f"{project.path}/x", "LC_ALL": "C",
-    }  # fmt: skip
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": str(Path.home()),
+        "LANG": "C.UTF-8",
+        "TMPDIR": str(project.path / ".layoutrand/work/x/tmp"),
+        "P": f"{project.path}/x",
+        "LC_ALL": "C",
+    }
 
 
 def test_environment_sizes_are_random_recorded_and_the_same_again(project):
@@ -263,8 +267,11 @@ def test_real_failures_do_not_stop_the_schedule(project, script, status, words):
     assert (project.path / failure.log / "stderr").exists()
     (fine,) = [e for e in project.executions(config) if e.status == "ok"]
     assert [(m.value, m.warmup) for m in fine.measurements if m.metric == "value"] == [
-        (9, True), (9, True), (1, False), (2, False),
-    ]  # fmt: skip
+        (9, True),
+        (9, True),
+        (1, False),
+        (2, False),
+    ]
     assert summary.executed == 2
 
 
@@ -357,8 +364,10 @@ def test_failed_builds_are_recorded_and_their_slots_counted(project):
         assert store.build_failures(current_experiment(config), captures()) == [failure]
     # The round of the missing seed goes on for the other system and the controls.
     assert {(e.system, e.layout) for e in project.executions(config) if e.round == 2} == {
-        ("a", "stock"), ("b", 2), ("b", "stock"),
-    }  # fmt: skip
+        ("a", "stock"),
+        ("b", 2),
+        ("b", "stock"),
+    }
 
 
 def test_controls_are_those_configured_and_built(project):
@@ -540,10 +549,20 @@ def test_from_execution_to_analysis_and_comparison(project):
     ]
     summary = project.run(config, binaries, watch=HostWatch(project.root / "a machine that tells nothing"))
     assert run_document(summary) == {
-        "schema": "layoutrand/run/1", "executions": 30, "executed": 30, "already": 0, "unbuilt": 0, "failures": [],
-        "build_failures": [], "disturbed": [], "repeated": 0, "nodes": [], "waiting": 0, "refusals": [],
+        "schema": "layoutrand/run/1",
+        "executions": 30,
+        "executed": 30,
+        "already": 0,
+        "unbuilt": 0,
+        "failures": [],
+        "build_failures": [],
+        "disturbed": [],
+        "repeated": 0,
+        "nodes": [],
+        "waiting": 0,
+        "refusals": [],
         "results": str(results_path(project.path)),
-    }  # fmt: skip
+    }
     with open_for_reading(results_path(project.path)) as store:
         ((experiment, _),) = store.experiments()
         captures = {e.system: e.capture for e in store.executions(experiment)}

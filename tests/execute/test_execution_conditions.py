@@ -209,8 +209,9 @@ def test_limits_are_recorded_and_no_part_of_what_a_benchmark_is(project):
     assert project.run(limited, project.binaries(layouts=(1,))).executed == 0
     assert project.run(limited, project.binaries(layouts=(1, 2))).executed == 1
     assert [e.conditions for e in project.executions(config)] == [
-        {}, {"memory_limit": 2 << 30, "output_limit": 1_000_000},
-    ]  # fmt: skip
+        {},
+        {"memory_limit": 2 << 30, "output_limit": 1_000_000},
+    ]
 
 
 def test_the_digest_of_a_benchmark_is_what_it_was_before_there_were_counters_and_limits(project):

@@ -159,13 +159,29 @@ def test_a_check_that_loads_nothing_proves_nothing(project):
         ('"--dump"', '"--none", "x"', None),
         ('["{home}/bin/launch", "--dump"]', '["false"]', "build.image.setup ended with status 1 (false)"),
         ('["{home}/bin/launch", "--version"]', '["false"]', "build.image.check (false) ended with status 1"),
-        ('["{home}/bin/launch", "--version"]', '["/no/such"]', "build.image.check cannot be executed: No such file or directory (/no/such)"),
+        (
+            '["{home}/bin/launch", "--version"]',
+            '["/no/such"]',
+            "build.image.check cannot be executed: No such file or directory (/no/such)",
+        ),
         ('"the home"', '"nowhere"', "nowhere: no such directory; build.image.template must be one"),
-        ('["{home}/bin', '["{artefact}/bin', "{artefact} in '{artefact}/bin/launch' is not a placeholder here; there is {home}"),
-        ('path = "lib/', 'path = "../lib/', "build.image.path: '../lib/libengine.so' must be a file's path relative to the template"),
-        ('path = "lib', 'artefact = "libengin.so"\npath = "lib', "build.image.artefact: 'libengin.so' is not in build.artefacts; did you mean 'libengine.so'?"),
+        (
+            '["{home}/bin',
+            '["{artefact}/bin',
+            "{artefact} in '{artefact}/bin/launch' is not a placeholder here; there is {home}",
+        ),
+        (
+            'path = "lib/',
+            'path = "../lib/',
+            "build.image.path: '../lib/libengine.so' must be a file's path relative to the template",
+        ),
+        (
+            'path = "lib',
+            'artefact = "libengin.so"\npath = "lib',
+            "build.image.artefact: 'libengin.so' is not in build.artefacts; did you mean 'libengine.so'?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_settings_are_said(project, old, new, message):
     (project / "layoutrand.toml").write_text(CONFIG.replace(old, new))
     done = layoutrand(project, "run", "--seeds", "1")

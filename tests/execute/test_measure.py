@@ -26,9 +26,14 @@ def command(tmp_path):
 
     def make(*argv, **changes):
         base = Command(
-            argv=argv, env={"PATH": "/usr/bin:/bin"}, cwd=tmp_path / "cwd", stdin=None, stdout=tmp_path / "stdout",
-            stderr=tmp_path / "stderr", timeout_s=60,
-        )  # fmt: skip
+            argv=argv,
+            env={"PATH": "/usr/bin:/bin"},
+            cwd=tmp_path / "cwd",
+            stdin=None,
+            stdout=tmp_path / "stdout",
+            stderr=tmp_path / "stderr",
+            timeout_s=60,
+        )
         return replace(base, **changes)
 
     return make

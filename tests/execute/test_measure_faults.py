@@ -42,11 +42,16 @@ def attempt(tmp_path):
         env = {"PATH": "/usr/bin:/bin", "LAYOUTRAND_TEST_MARK": str(tmp_path)}
         outcome = measure(
             Command(
-                argv=argv, env=env, cwd=tmp_path, stdin=None, stdout=tmp_path / "out", stderr=tmp_path / "err",
+                argv=argv,
+                env=env,
+                cwd=tmp_path,
+                stdin=None,
+                stdout=tmp_path / "out",
+                stderr=tmp_path / "err",
                 timeout_s=timeout_s,
             ),
             grace_s=grace_s,
-        )  # fmt: skip
+        )
         assert running() == []
         return outcome
 
@@ -163,9 +168,13 @@ def test_a_failed_execution_is_recorded_with_reason_signal_and_log(tmp_path):
     summary = project.run(binaries)
     found = {e.layout: e for e in project.executions()}
     assert {seed: (e.status, e.returncode, e.signal) for seed, e in found.items()} == {
-        1: ("ok", 0, None), 2: ("signal", None, signal.SIGSEGV), 3: ("timeout", None, signal.SIGKILL),
-        4: ("wrong-output", 0, None), 5: ("exit", 9, None), 6: ("signal", None, signal.SIGXFSZ),
-    }  # fmt: skip
+        1: ("ok", 0, None),
+        2: ("signal", None, signal.SIGSEGV),
+        3: ("timeout", None, signal.SIGKILL),
+        4: ("wrong-output", 0, None),
+        5: ("exit", 9, None),
+        6: ("signal", None, signal.SIGXFSZ),
+    }
     words = {2: "SIGSEGV", 3: "timeout_s", 4: "expected 'fine', got 'wrong'", 5: "exit status 9", 6: "SIGXFSZ"}
     for seed, word in words.items():
         assert word in found[seed].reason

@@ -94,8 +94,10 @@ def test_a_failure_is_repeated_for_its_disturbance_alone(project):
     assert project.attempts() == [(1, ())]
     project.run(BUSY, QUIET, repeat=3, content="exit 1", layouts=(1, 2))
     assert [(e.layout, e.attempt, e.status) for e in project.executions()] == [
-        (1, 1, "exit"), (2, 1, "exit"), (2, 2, "exit"),
-    ]  # fmt: skip
+        (1, 1, "exit"),
+        (2, 1, "exit"),
+        (2, 2, "exit"),
+    ]
 
 
 def test_a_failed_execution_that_is_retried_has_its_repetitions_anew(project):
@@ -183,10 +185,16 @@ def test_disturbed_executions_stay_in_every_analysis_and_are_told(tmp_path):
         names = ("busy",) if (system, layout) in {("a", 1), ("a", 2), ("b", 3)} else ()
         rows.append(
             execution(
-                config, tmp_path, system, "b", layout, measurements=value, disturbances=names,
+                config,
+                tmp_path,
+                system,
+                "b",
+                layout,
+                measurements=value,
+                disturbances=names,
                 host_state={"window_s": 1.0, "other_cpu_s": 0.5},
             )
-        )  # fmt: skip
+        )
     write(config, tmp_path, rows)
     selection = selected(config, tmp_path)
     line = "b: 3 of 10 executions were disturbed (busy 3; a 2, b 1); they are in the samples"

@@ -28,14 +28,19 @@ def run(directory, script="exit 0"):
     """What the child process does; the finished slots go to standard output, one line each."""
     binaries = shell_binaries(directory / "cache", script, layouts=LAYOUTS)
     request = RunRequest(
-        config=CONFIG, project=directory, built=BuiltSystems(binaries=binaries, captures=captures()),
+        config=CONFIG,
+        project=directory,
+        built=BuiltSystems(binaries=binaries, captures=captures()),
         choices=RunChoices(wait_s=60),
-    )  # fmt: skip
+    )
     with open_for_writing(results_path(directory)) as store:
         return execute(
-            request, store=store, executor=measure,
-            progress=lambda p: print(p.execution.order, flush=True), say=lambda text: print("said", text, flush=True),
-        )  # fmt: skip
+            request,
+            store=store,
+            executor=measure,
+            progress=lambda p: print(p.execution.order, flush=True),
+            say=lambda text: print("said", text, flush=True),
+        )
 
 
 def start(directory, script="exit 0"):

@@ -65,10 +65,16 @@ def test_cost_outside_placed_sections_belongs_to_no_function():
 
 def test_names_for_people_are_never_alike():
     sections = [
-        section(0, obj="a.o", name=".text.f"), section(1, obj="b.o", name=".text.f"), section(2, name=".text.startup.main"),
-        section(3, name=".text.unlikely.g"), section(4, name=".text"), section(5, name=".text.f", occurrence=1),
-        section(6, name=".text._ZN1A1bEv"), section(7, name=".text." + "x" * 100), section(8, name=".text." + "x" * 101),
-    ]  # fmt: skip
+        section(0, obj="a.o", name=".text.f"),
+        section(1, obj="b.o", name=".text.f"),
+        section(2, name=".text.startup.main"),
+        section(3, name=".text.unlikely.g"),
+        section(4, name=".text"),
+        section(5, name=".text.f", occurrence=1),
+        section(6, name=".text._ZN1A1bEv"),
+        section(7, name=".text." + "x" * 100),
+        section(8, name=".text." + "x" * 101),
+    ]
     names = function_names(sections, {"_ZN1A1bEv": "A::b"})
 
     assert names[:5] == ["f (a.o)", "f (b.o)", "main", "g (cold part)", ".text of a.o"]

@@ -43,9 +43,16 @@ def interval(low, centre, high):
 
 def sample(values, better="less"):
     return Sample(
-        system="O2", benchmark="b", instrument="native", metric="wall_s", unit="s", is_primary=True,
-        binaries=tuple((seed, ((value,),)) for seed, value in values.items()), controls={}, better=better,
-    )  # fmt: skip
+        system="O2",
+        benchmark="b",
+        instrument="native",
+        metric="wall_s",
+        unit="s",
+        is_primary=True,
+        binaries=tuple((seed, ((value,),)) for seed, value in values.items()),
+        controls={},
+        better=better,
+    )
 
 
 def suspect(starts, response, name="line:f"):
@@ -57,11 +64,22 @@ def suspect(starts, response, name="line:f"):
 def explanation(tmp_path, suspects=(), **changes):
     identity = make_binary(tmp_path, "O2", "identity", "x")
     fields = {
-        "subject": Subject(sample({1: 1.0}), "prog", None, identity, {}), "profiled": "instructions", "hotness": HOTNESS,
-        "seeds": (1,), "means": (1.0,), "starts": ((0, 64),), "relative_sd": 0.1, "n_features": 12, "level": 0.05,
-        "suspects": tuple(suspects), "predicted": 0.5, "detectable": 0.4, "detectable_ratio": 1.2, "closest": None,
+        "subject": Subject(sample({1: 1.0}), "prog", None, identity, {}),
+        "profiled": "instructions",
+        "hotness": HOTNESS,
+        "seeds": (1,),
+        "means": (1.0,),
+        "starts": ((0, 64),),
+        "relative_sd": 0.1,
+        "n_features": 12,
+        "level": 0.05,
+        "suspects": tuple(suspects),
+        "predicted": 0.5,
+        "detectable": 0.4,
+        "detectable_ratio": 1.2,
+        "closest": None,
         "warnings": (),
-    }  # fmt: skip
+    }
     return Explanation(**{**fields, **changes})
 
 

@@ -55,16 +55,34 @@ def test_a_machine_that_tells_nothing_has_a_note_at_most(host):
     ("path", "content", "severity", "words", "mend"),
     [
         (f"{CPUS}/cpu0/cpufreq/scaling_governor", "schedutil", "warning", "governor is schedutil", "scaling_governor"),
-        (f"{CPUS}/intel_pstate/no_turbo", 0, "note", "turbo is on", "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate"),
-        ("proc/sys/kernel/randomize_va_space", 0, "warning", "randomisation is off", "echo 2 | sudo tee /proc/sys/kernel/ran"),
+        (
+            f"{CPUS}/intel_pstate/no_turbo",
+            0,
+            "note",
+            "turbo is on",
+            "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate",
+        ),
+        (
+            "proc/sys/kernel/randomize_va_space",
+            0,
+            "warning",
+            "randomisation is off",
+            "echo 2 | sudo tee /proc/sys/kernel/ran",
+        ),
         ("proc/sys/kernel/randomize_va_space", 1, "warning", "on in part only", "randomize_va_space"),
         (f"{CPUS}/smt/active", 1, "note", "SMT is on", "smt/control"),
         ("proc/meminfo", "SwapTotal: 9000 kB\nSwapFree: 904 kB", "warning", "7 MiB of memory are swapped", "swapoff"),
         ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise", "note", "huge pages", "echo madvise"),
-        ("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet", "warning", "clock is hpet", "echo tsc"),
+        (
+            "sys/devices/system/clocksource/clocksource0/current_clocksource",
+            "hpet",
+            "warning",
+            "clock is hpet",
+            "echo tsc",
+        ),
         ("proc/stat", "cpu 900 0 90 5 5 0 0 10 0 0", "warning", "took 1.0% of the CPU time", "bare metal"),
     ],
-)  # fmt: skip
+)
 def test_each_problem_is_found_with_what_mends_it(host, path, content, severity, words, mend):
     assert not [problem for problem in problems(host) if words in problem.what]
     host.write(path, content)

@@ -21,10 +21,16 @@ def executed(tmp_path):
     def execute(*argv, timeout_s=60, **conditions):
         return measure(
             Command(
-                argv=argv, env={"PATH": "/usr/bin:/bin"}, cwd=tmp_path, stdin=None, stdout=tmp_path / "o",
-                stderr=tmp_path / "e", timeout_s=timeout_s, conditions=Conditions(**conditions),
+                argv=argv,
+                env={"PATH": "/usr/bin:/bin"},
+                cwd=tmp_path,
+                stdin=None,
+                stdout=tmp_path / "o",
+                stderr=tmp_path / "e",
+                timeout_s=timeout_s,
+                conditions=Conditions(**conditions),
             )
-        )  # fmt: skip
+        )
 
     return execute
 
@@ -96,9 +102,12 @@ def test_the_child_has_cpus_and_priority_from_its_start(executed, tmp_path):
     nice = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 2)
     before = os.sched_getaffinity(0)
     outcome = executed(
-        "/bin/sh", "-c", "grep Cpus_allowed_list /proc/self/status; nice",
-        placement=Placement((cpu,), ()), priority=nice,
-    )  # fmt: skip
+        "/bin/sh",
+        "-c",
+        "grep Cpus_allowed_list /proc/self/status; nice",
+        placement=Placement((cpu,), ()),
+        priority=nice,
+    )
     assert outcome.status == "ok"
     assert (tmp_path / "o").read_text().split() == ["Cpus_allowed_list:", str(cpu), str(nice)]
     assert os.sched_getaffinity(0) == before
@@ -147,8 +156,9 @@ def test_limits_hold_from_the_first_instruction_and_ours_are_put_back(executed, 
     executed("/bin/cat", "/proc/self/limits", **limits)
     lines = (tmp_path / "o").read_text().splitlines()
     assert {line[:13]: line.split()[3] for line in lines if "Max file size" in line or "Max data size" in line} == {
-        "Max file size": str(MIB), "Max data size": str(1 << 40),
-    }  # fmt: skip
+        "Max file size": str(MIB),
+        "Max data size": str(1 << 40),
+    }
     assert [resource.getrlimit(kind) for kind in (resource.RLIMIT_FSIZE, resource.RLIMIT_DATA)] == before
 
 

@@ -47,10 +47,16 @@ def printed(program, tmp_path):
 
     def execute(offset, *argv, aslr=False):
         command = Command(
-            argv=argv or (str(program), "word"), env={"A": "1", "PATH": f"/nowhere:{program.parent}"}, cwd=program.parent,
-            stdin=None, stdout=tmp_path / "o", stderr=tmp_path / "e", timeout_s=60, aslr=aslr,
+            argv=argv or (str(program), "word"),
+            env={"A": "1", "PATH": f"/nowhere:{program.parent}"},
+            cwd=program.parent,
+            stdin=None,
+            stdout=tmp_path / "o",
+            stderr=tmp_path / "e",
+            timeout_s=60,
+            aslr=aslr,
             conditions=Conditions(stack_offset=offset),
-        )  # fmt: skip
+        )
         try:
             outcome = measure(command)
         except FeatureUnsupported as error:
@@ -88,9 +94,15 @@ def test_a_script_is_refused_because_its_argument_would_change(tmp_path):
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
     command = Command(
-        argv=(str(script),), env={}, cwd=tmp_path, stdin=None, stdout=tmp_path / "o", stderr=tmp_path / "e", timeout_s=9,
+        argv=(str(script),),
+        env={},
+        cwd=tmp_path,
+        stdin=None,
+        stdout=tmp_path / "o",
+        stderr=tmp_path / "e",
+        timeout_s=9,
         conditions=Conditions(stack_offset=16),
-    )  # fmt: skip
+    )
     outcome = measure(command)
     assert outcome.status == "start"
     assert f"{script} is a script: its interpreter would be given another argument" in outcome.reason
@@ -136,8 +148,14 @@ def test_programs_are_found_as_execvp_finds_them(tmp_path):
 
 def test_a_program_that_is_absent_is_told_as_ever(tmp_path):
     command = Command(
-        argv=("no-such-program",), env={"PATH": "/usr/bin"}, cwd=tmp_path, stdin=None, stdout=tmp_path / "o",
-        stderr=tmp_path / "e", timeout_s=9, conditions=Conditions(stack_offset=16),
-    )  # fmt: skip
+        argv=("no-such-program",),
+        env={"PATH": "/usr/bin"},
+        cwd=tmp_path,
+        stdin=None,
+        stdout=tmp_path / "o",
+        stderr=tmp_path / "e",
+        timeout_s=9,
+        conditions=Conditions(stack_offset=16),
+    )
     outcome = measure(command)
     assert (outcome.status, "no such program in PATH=/usr/bin" in outcome.reason) == ("start", True)

@@ -149,12 +149,18 @@ def test_a_thermal_zone_serves_where_there_is_no_sensor(host):
 @pytest.mark.parametrize(
     ("path", "content"),
     [
-        ("proc/stat", "cpu  1 2"), ("proc/stat", ""), ("proc/vmstat", "pswpin"), ("proc/vmstat", "pswpin x"),
-        ("proc/pressure/cpu", "some avg10"), (f"{CPUS}/cpu0/cpufreq/stats/time_in_state", "freq 0 1"),
-        (f"{CPUS}/cpu0/cpufreq/scaling_cur_freq", "<unsupported>"), ("proc/loadavg", ""),
-        (f"{CPUS}/cpu0/thermal_throttle/core_throttle_count", ""), ("proc/77/stat", "77 (x"),
+        ("proc/stat", "cpu  1 2"),
+        ("proc/stat", ""),
+        ("proc/vmstat", "pswpin"),
+        ("proc/vmstat", "pswpin x"),
+        ("proc/pressure/cpu", "some avg10"),
+        (f"{CPUS}/cpu0/cpufreq/stats/time_in_state", "freq 0 1"),
+        (f"{CPUS}/cpu0/cpufreq/scaling_cur_freq", "<unsupported>"),
+        ("proc/loadavg", ""),
+        (f"{CPUS}/cpu0/thermal_throttle/core_throttle_count", ""),
+        ("proc/77/stat", "77 (x"),
     ],
-)  # fmt: skip
+)
 def test_odd_contents_are_no_error(host, path, content):
     host.write(path, content)
     json.dumps(between(host, lambda: None, cpus=(0,)))
@@ -216,8 +222,9 @@ def test_processes_are_looked_through_now_and_then_only(host, monkeypatch):
     watch.before()
     host.process(70, "cc1", 4)
     assert watch.culprits() == {
-        "processes": [{"name": "cc1", "pid": 70, "cpu_s": 3.0}], "processes_window_s": SCAN_EVERY_S,
-    }  # fmt: skip
+        "processes": [{"name": "cc1", "pid": 70, "cpu_s": 3.0}],
+        "processes_window_s": SCAN_EVERY_S,
+    }
     assert watch.culprits() == {}
 
 

@@ -28,10 +28,17 @@ summary: 1000 20 3 400 50 6 70 8 9 100 11 12 13
 
 def test_counts():
     assert parse_counts(PROFILE) == {
-        "instructions": 1000, "i1_misses": 20, "ll_i_misses": 3, "data_reads": 400, "data_writes": 70,
-        "d1_misses": 58, "ll_d_misses": 15, "branches": 112, "branch_mispredictions": 24,
+        "instructions": 1000,
+        "i1_misses": 20,
+        "ll_i_misses": 3,
+        "data_reads": 400,
+        "data_writes": 70,
+        "d1_misses": 58,
+        "ll_d_misses": 15,
+        "branches": 112,
+        "branch_mispredictions": 24,
         "estimated_cycles": 1000 + 10 * (20 + 58 + 24) + 100 * (3 + 15),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -88,10 +95,15 @@ def test_a_real_profile_repeats_to_the_digit(tmp_path: Path):
         prefix = command_prefix(instrument("cachegrind").find(), str(weird / name), str(weird / "log"))
         outcome = measure(
             Command(
-                argv=(*prefix, "/bin/echo", "hi"), env={}, cwd=weird, stdin=None, stdout=weird / "stdout",
-                stderr=weird / "stderr", timeout_s=60,
+                argv=(*prefix, "/bin/echo", "hi"),
+                env={},
+                cwd=weird,
+                stdin=None,
+                stdout=weird / "stdout",
+                stderr=weird / "stderr",
+                timeout_s=60,
             )
-        )  # fmt: skip
+        )
         assert outcome.status == "ok", (weird / "stderr").read_text()
         counts.append(parse_counts((weird / f"{name}.{outcome.pid}").read_text()))
     assert counts[0] == counts[1]

@@ -65,7 +65,11 @@ def test_one_document_or_one_per_line(output, pointer, values):
     [
         ("", "/t", "found nothing: the output is empty"),
         ("\n \n", "/t", "found nothing: the output is empty"),
-        ('{"a": 1, "b": 2}', "/t", "k.json = '/t': in the standard output the document has no key 't'; there are 'a', 'b'"),
+        (
+            '{"a": 1, "b": 2}',
+            "/t",
+            "k.json = '/t': in the standard output the document has no key 't'; there are 'a', 'b'",
+        ),
         ("{}", "/t", "there are none at all"),
         ('{"a": {"b": 1}}', "/a/t", "'/a' has no key 't'; there are 'b'"),
         ('{"a": [1, 2]}', "/a/2", "'/a' is an array of 2, which has no item '2'"),
@@ -81,13 +85,16 @@ def test_one_document_or_one_per_line(output, pointer, values):
         ('{"a": NaN}', "/a", "nan, which cannot be averaged"),
         ('{"a": 1e999}', "/a", "inf, which cannot be averaged"),
         ('{"a": 1' + "0" * 400 + "}", "/a", "inf, which cannot be averaged"),
-        ('{"a": 1}\n{"b": 2}\n', "/a", 'in line 2 of the standard output the document has no key \'a\'; there are \'b\'; '
-         'json_lines = "matching"'),
+        (
+            '{"a": 1}\n{"b": 2}\n',
+            "/a",
+            "in line 2 of the standard output the document has no key 'a'; there are 'b'; json_lines = \"matching\"",
+        ),
         ('{"a": 1}\nready\n', "/a", "line 2 is none either (Expecting value: line 1 column 1 (char 0)): 'ready'"),
         ('{\n "a": 1,\n}', "/a", "is not one JSON document, and line 1 is none either"),
         ("[" * 200_000, "/a", "nested too deeply"),
     ],
-)  # fmt: skip
+)
 def test_every_miss_names_line_pointer_and_what_was_found(output, pointer, words):
     assert words in message(output, pointer)
     assert message(output, pointer).startswith(f"k.json = {pointer!r}")

@@ -21,7 +21,7 @@ WRITTEN = {
         "summary: 1000 20 3 400 50 6 70 8 9 100 11 12 13\n"
     ),
     "perf": "5;;page-faults;1203945;100.00;;\n3.5;msec;task-clock;1203945;100.00;;\n",
-}  # fmt: skip
+}
 ASKING = {
     "native": [{"wall": True}, {"regex": "t=([0-9]+)", "name": "t"}, {"wall": True, "regex": "t=([0-9]+)"}],
     "cachegrind": [{"cachegrind": True}, {"instruments": ["cachegrind"]}],
@@ -36,10 +36,16 @@ def asking(instrument):
 
 def ended(metric, *, written=None, output=b"t=3\n", messages=b"a message\n"):
     return EndedExecution(
-        metric, 7, 1.5, {"user_s": 0.5, "max_rss_bytes": 4096.0}, output=lambda: output, messages=lambda: messages,
-        written=(WRITTEN if written is None else written).get, harness=None,
+        metric,
+        7,
+        1.5,
+        {"user_s": 0.5, "max_rss_bytes": 4096.0},
+        output=lambda: output,
+        messages=lambda: messages,
+        written=(WRITTEN if written is None else written).get,
+        harness=None,
         warmups={number.name: InForce(0, "metric.warmup") for number in metric.numbers().values()},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(params=known.starters(), ids=lambda each: each.name)

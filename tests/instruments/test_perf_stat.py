@@ -54,10 +54,12 @@ SOFTWARE = ["task-clock", "page-faults"]
 def test_counts_are_in_base_units():
     events = ["task-clock", "instructions:u", "cpu/event=0xc5,umask=0x11/", "duration_time", "power/energy-pkg/"]
     assert parse_counts(HARDWARE, events) == {
-        "task_clock": (pytest.approx(1.12e-3), "s"), "instructions_u": (3202417, "1"),
-        "cpu_event_0xc5_umask_0x11": (812, "1"), "duration_time": (pytest.approx(1.030526e-3), "s"),
+        "task_clock": (pytest.approx(1.12e-3), "s"),
+        "instructions_u": (3202417, "1"),
+        "cpu_event_0xc5_umask_0x11": (812, "1"),
+        "duration_time": (pytest.approx(1.030526e-3), "s"),
         "power_energy_pkg": (12.5, "Joules"),
-    }  # fmt: skip
+    }
 
 
 def test_a_decimal_comma_is_read_too():
@@ -101,11 +103,15 @@ def test_what_is_unsupported():
 @pytest.mark.parametrize(
     ("stderr", "number"),
     [
-        (b"", None), (b"prog: all is well\n", None), (b"prog: Segmentation fault\n", signal.SIGSEGV),
-        (b"words\n\xff no newlineprog: Aborted\n", signal.SIGABRT), (b"prog: Killed\nprog: more\n", None),
-        (b"other: Killed\n", None), (b"prog: File size limit exceeded\n", signal.SIGXFSZ),
+        (b"", None),
+        (b"prog: all is well\n", None),
+        (b"prog: Segmentation fault\n", signal.SIGSEGV),
+        (b"words\n\xff no newlineprog: Aborted\n", signal.SIGABRT),
+        (b"prog: Killed\nprog: more\n", None),
+        (b"other: Killed\n", None),
+        (b"prog: File size limit exceeded\n", signal.SIGXFSZ),
     ],
-)  # fmt: skip
+)
 def test_the_signal_is_what_perf_says_last(stderr, number):
     assert (
         fatal_signal(stderr, (*command_prefix("/usr/bin/perf", ["cycles"], "/o", "/f"), "prog", "--", "word")) == number
@@ -115,10 +121,13 @@ def test_the_signal_is_what_perf_says_last(stderr, number):
 @pytest.mark.parametrize(
     ("event", "metric"),
     [
-        ("branch-misses", "branch_misses"), ("LLC-load-misses", "llc_load_misses"), ("instructions:u", "instructions_u"),
-        ("cpu_core/instructions/", "cpu_core_instructions"), ("r1a8", "r1a8"),
+        ("branch-misses", "branch_misses"),
+        ("LLC-load-misses", "llc_load_misses"),
+        ("instructions:u", "instructions_u"),
+        ("cpu_core/instructions/", "cpu_core_instructions"),
+        ("r1a8", "r1a8"),
     ],
-)  # fmt: skip
+)
 def test_metrics_have_plain_names(event, metric):
     assert metric_of(event) == metric
     checked_events([event])
@@ -226,10 +235,15 @@ def test_real_perf_tells_how_the_program_ended_each_time(perf, tmp_path, script,
     for _ in range(20):
         outcome = measure(
             Command(
-                argv=argv, env={"PATH": "/usr/bin:/bin"}, cwd=weird, stdin=None, stdout=weird / "o", stderr=weird / "e",
+                argv=argv,
+                env={"PATH": "/usr/bin:/bin"},
+                cwd=weird,
+                stdin=None,
+                stdout=weird / "o",
+                stderr=weird / "e",
                 timeout_s=60,
             )
-        )  # fmt: skip
+        )
         assert (outcome.status, outcome.returncode) == (status, returncode), (weird / "e").read_text()
         assert fatal_signal((weird / "e").read_bytes(), argv) == number
         counts = parse_counts((weird / "counts").read_text(), SOFTWARE)

@@ -69,11 +69,15 @@ def layoutrand(shop: Workshop, tmp_path: Path, *arguments: str, cache: Path | No
     done = subprocess.run(
         [sys.executable, "-m", "layoutrand", arguments[0], "--json", "-C", str(shop.project), *arguments[1:]],
         env={
-            **os.environ, "LAYOUTRAND_CACHE": str(cache or shop.cache), "PYTHONPATH": str(tmp_path / "site"),
+            **os.environ,
+            "LAYOUTRAND_CACHE": str(cache or shop.cache),
+            "PYTHONPATH": str(tmp_path / "site"),
             "NAME_OF_THE_RACK": "rack3",
         },
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), done.stderr
 

@@ -97,8 +97,10 @@ def layoutrand(tmp_path):
     def call(*arguments, status=0):
         done = subprocess.run(
             [sys.executable, "-c", WITH_ANOTHER, tmp_path / "instruments", *arguments, "-C", source.parent],
-            env={**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}, capture_output=True, text=True,
-        )  # fmt: skip
+            env={**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == status, done.stderr
         return done
 
@@ -113,8 +115,9 @@ def test_an_instrument_is_added_by_a_module(layoutrand, tmp_path):
 
     rows = json.loads(layoutrand("analyse", "--all", "--json").stdout)["benchmarks"]
     assert {(row["instrument"], row["metric"], row["unit"], row["primary"]) for row in rows} == {
-        ("messages", "lines", "1", True), ("messages", "bytes", "B", False),
-    }  # fmt: skip
+        ("messages", "lines", "1", True),
+        ("messages", "bytes", "B", False),
+    }
     assert {row["n_binaries"] for row in rows} == {8}
     counted = {value["mean"] for row in rows if row["metric"] == "lines" for value in row["binaries"]}
     assert counted == {3.0, 5.0}

@@ -563,9 +563,13 @@ def _executed_with(bout: Bout, limit: str) -> Ended:
         "sys.stdout.buffer.write(pickle.dumps(execute_here(pickle.load(sys.stdin.buffer))))"
     )
     done = subprocess.run(
-        ["sh", "-c", f'{limit}; trap "" XFSZ; exec "$@"', "sh", sys.executable, "-c", code], input=pickle.dumps(bout),
-        capture_output=True, env={**os.environ, "LAYOUTRAND_NODE": "full"}, timeout=60, check=True,
-    )  # fmt: skip
+        ["sh", "-c", f'{limit}; trap "" XFSZ; exec "$@"', "sh", sys.executable, "-c", code],
+        input=pickle.dumps(bout),
+        capture_output=True,
+        env={**os.environ, "LAYOUTRAND_NODE": "full"},
+        timeout=60,
+        check=True,
+    )
     ended = pickle.loads(done.stdout)
     assert isinstance(ended, Ended)
     return ended

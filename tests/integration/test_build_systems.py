@@ -234,8 +234,11 @@ def test_libtool(project: Workshop, toolchain: str) -> None:
     installed = "_dest/opt/whole"
     artefacts = [f"{installed}/bin/prog", f"{installed}/lib/libboth.so.1", f"{installed}/lib/libouter.so.0"]
     commands = [
-        "autoreconf -i", "./configure --disable-static --prefix=/opt/whole CFLAGS=-O1", "make -j{jobs}", "make install DESTDIR=$PWD/_dest",
-    ]  # fmt: skip
+        "autoreconf -i",
+        "./configure --disable-static --prefix=/opt/whole CFLAGS=-O1",
+        "make -j{jobs}",
+        "make install DESTDIR=$PWD/_dest",
+    ]
     result = project.build(commands, seeds=SEEDS, artefacts=artefacts, system={"toolchain": toolchain})
     assert not result.failures, result.failures
     assert not said(result.notes)

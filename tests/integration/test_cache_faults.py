@@ -152,8 +152,9 @@ def test_verify_lists_what_is_damaged(simple: Workshop) -> None:
     flip(_capture_folder(simple) / "0/code.npz")
     found = caches.verify(Cache(simple.cache))
     assert {(entry.kind, entry.name) for entry, _ in found} == {
-        ("binary", first.path(2).parent.name), ("capture", _capture_folder(simple).name)
-    }  # fmt: skip
+        ("binary", first.path(2).parent.name),
+        ("capture", _capture_folder(simple).name),
+    }
     assert any("code.npz" in problem for _, problem in found)
 
 

@@ -47,9 +47,11 @@ def started(
     (shop.project / "layoutrand.toml").write_text(shop.toml([BUILD]) + table)
     return subprocess.Popen(
         [sys.executable, "-m", "layoutrand", "build", "--json", "-C", str(shop.project), *arguments],
-        env={**os.environ, "LAYOUTRAND_CACHE": str(cache or shop.cache)}, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env={**os.environ, "LAYOUTRAND_CACHE": str(cache or shop.cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def finished(process: subprocess.Popen[str]) -> dict[object, str]:

@@ -261,9 +261,13 @@ def test_make_killed_between_link_and_layout(project: Workshop) -> None:
     for delay in (0.0, 0.1, 0.2, 0.3, 0.45, 0.6):
         execute(project, "make", "clean")
         process = subprocess.Popen(
-            [*START, *arguments(project, "make")], env=environment(project), cwd=project.project, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            [*START, *arguments(project, "make")],
+            env=environment(project),
+            cwd=project.project,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         deadline = time.monotonic() + 30
         while not _linked(program) and time.monotonic() < deadline:
             time.sleep(0.002)
@@ -283,9 +287,20 @@ def test_a_polite_end(project: Workshop, number: signal.Signals) -> None:
     """The command is asked to end and does so in its own way; nothing runs on, no work is left."""
     marker = project.project / "pid"
     process = subprocess.Popen(
-        [*START, *arguments(project, "bash", "-c", f"trap 'echo ended > \"{marker}.end\"; exit 5' {number.name[3:]}; echo $$ > '{marker}'; sleep 60 & wait")],
-        env=environment(project), cwd=project.project, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+        [
+            *START,
+            *arguments(
+                project,
+                "bash",
+                "-c",
+                f"trap 'echo ended > \"{marker}.end\"; exit 5' {number.name[3:]}; echo $$ > '{marker}'; sleep 60 & wait",
+            ),
+        ],
+        env=environment(project),
+        cwd=project.project,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     deadline = time.monotonic() + 30
     while not marker.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -308,9 +323,14 @@ def test_ctrl_c_is_left_to_make(project: Workshop) -> None:
         MAKEFILE.replace("\t$(CC) -o $@ $^\n", f"\t$(CC) -o $@ $^\n\texec '{sys.executable}' slow.py\n")
     )
     process = subprocess.Popen(
-        [*START, *arguments(project, "make")], env=environment(project), cwd=project.project, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [*START, *arguments(project, "make")],
+        env=environment(project),
+        cwd=project.project,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     deadline = time.monotonic() + 30
     while not (project.source / "linked").exists() and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -68,9 +68,12 @@ def test_without_a_file(bare: Workshop) -> None:
     assert made.returncode == 0, made.stderr
     assert (bare.source / "prog").read_bytes() == moved
     both = direct(
-        bare, "make", "-B", options=("--seed", "7", "--toolchain", "gcc", "--factors", "function-order"),
+        bare,
+        "make",
+        "-B",
+        options=("--seed", "7", "--toolchain", "gcc", "--factors", "function-order"),
         folder=bare.source,
-    )  # fmt: skip
+    )
     assert "layoutrand.toml" not in both.stderr
 
 
@@ -210,14 +213,25 @@ def test_a_configure_step_alone(bare: Workshop) -> None:
 @pytest.mark.parametrize(
     ("path", "trial"),
     [
-        ("/b/conftest", True), ("/b/sub/conftest.exe", True), ("/b/conftest1", True), ("/b/conftests", False),
-        ("/b/CMakeFiles/CMakeTmp/x", True), ("/b/CMakeFiles/CMakeScratch/TryCompile-1/cmTC_ab", True),
-        ("/b/CMakeFiles/3.25.1/CompilerIdCXX/a.out", True), ("/b/CMakeFiles/CompilerIdC/a.out", True),
-        ("/b/CMakeFiles/CMakeRelink.dir/prog", False), ("/b/meson-private/tmpx/output.exe", True),
-        ("/b/meson-private/sanitycheckc.exe", True), ("/b/output.exe", False), ("/b/a.out", False), ("/b/try", False),
-        ("/b/config.tests/x/x", True), ("/config.tests/b/x", True), ("/b/conftest.d/prog", False),
+        ("/b/conftest", True),
+        ("/b/sub/conftest.exe", True),
+        ("/b/conftest1", True),
+        ("/b/conftests", False),
+        ("/b/CMakeFiles/CMakeTmp/x", True),
+        ("/b/CMakeFiles/CMakeScratch/TryCompile-1/cmTC_ab", True),
+        ("/b/CMakeFiles/3.25.1/CompilerIdCXX/a.out", True),
+        ("/b/CMakeFiles/CompilerIdC/a.out", True),
+        ("/b/CMakeFiles/CMakeRelink.dir/prog", False),
+        ("/b/meson-private/tmpx/output.exe", True),
+        ("/b/meson-private/sanitycheckc.exe", True),
+        ("/b/output.exe", False),
+        ("/b/a.out", False),
+        ("/b/try", False),
+        ("/b/config.tests/x/x", True),
+        ("/config.tests/b/x", True),
+        ("/b/conftest.d/prog", False),
     ],
-)  # fmt: skip
+)
 def test_the_wrapper_and_the_end_know_the_same_trials(tmp_path: Path, path: str, trial: bool) -> None:
     """The rules in shell and those in Python agree, for absolute and relative names."""
     tree = tmp_path / "src"
@@ -312,13 +326,23 @@ def recorded(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 @pytest.mark.parametrize(
     "error",
-    [RuntimeError("planted"), struct.error("planted"), CaptureFailed("planted"), UsageError("planted"),
-     FileNotFoundError(errno.ENOENT, "planted"), AnalysisError("planted"), HostError("planted")],
+    [
+        RuntimeError("planted"),
+        struct.error("planted"),
+        CaptureFailed("planted"),
+        UsageError("planted"),
+        FileNotFoundError(errno.ENOENT, "planted"),
+        AnalysisError("planted"),
+        HostError("planted"),
+    ],
     ids=lambda error: type(error).__name__,
-)  # fmt: skip
+)
 def test_an_error_leaves_the_link_as_it_was(
-    recorded: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], error: Exception
-) -> None:  # fmt: skip
+    recorded: tuple[Path, Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    error: Exception,
+) -> None:
     """Whatever goes wrong, the link has succeeded: the reason is recorded, and nothing printed."""
     record, order, output = recorded
     before = output.read_bytes()

@@ -44,10 +44,14 @@ def begin(shop: Workshop, script: str) -> subprocess.Popen[str]:
     """Start an exec of a shell script in the source directory, as the leader of a process group."""
     return subprocess.Popen(
         [sys.executable, "-m", "layoutrand", "exec", "--seed", "7", "--", "sh", "-c", f"set -e; cd src; {script}"],
-        cwd=shop.project, env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)}, start_new_session=True,
+        cwd=shop.project,
+        env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)},
+        start_new_session=True,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True, errors="replace",
-    )  # fmt: skip
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
 
 
 def execute(shop: Workshop, script: str) -> str:

@@ -39,14 +39,16 @@ def test_a_linker_that_shuffles_by_itself_refuses_linker_sets(mold: Workshop) ->
         __attribute__((section("registry"), used)) static const Entry slot = entry;
     """
     mold.write(
-        filler__c=FILLER, one__c=unit.format("one "), two__c=unit.format("two "),
+        filler__c=FILLER,
+        one__c=unit.format("one "),
+        two__c=unit.format("two "),
         main__c="""
             #include <stdio.h>
             typedef const char *(*Entry)(void);
             extern const Entry __start_registry[], __stop_registry[];
             int main(void) { for (const Entry *e = __start_registry; e < __stop_registry; e++) fputs((*e)(), stdout); return 0; }
         """,
-    )  # fmt: skip
+    )
     commands = "$CC -c *.c && $CC -o prog main.o two.o filler.o one.o"
     result = mold.build(commands, system=MOLD, layout=SHUFFLE)
     message = only_error(result)
@@ -63,9 +65,12 @@ def test_a_linker_that_shuffles_by_itself_keeps_constructors(mold: Workshop) -> 
         __attribute__((constructor(150))) static void early() {{ std::printf("early-{0} "); }}
     """
     mold.write(
-        a__cc=unit.format("a"), b__cc=unit.format("b"), c__cc=unit.format("c"), filler__c=FILLER,
+        a__cc=unit.format("a"),
+        b__cc=unit.format("b"),
+        c__cc=unit.format("c"),
+        filler__c=FILLER,
         main__cc="int main() { return 0; }\n",
-    )  # fmt: skip
+    )
     commands = "$CXX -c a.cc b.cc c.cc main.cc && $CC -c filler.c && $CXX -o prog a.o b.o filler.o c.o main.o"
     built = mold.built(commands, system=MOLD, layout=SHUFFLE)
     built.assert_prints("early-a early-b early-c +a1 +a2 +b1 +b2 +c1 +c2 ")

@@ -37,9 +37,15 @@ ORDERS = [
 DATA = [["data-order"], ["function-order", "data-order"]]
 PADDING = [["padding"], ["function-order", "data-order", "padding"]]
 FACTORS = {
-    "gcc": ORDERS + DATA + PADDING, "clang": ORDERS + DATA + PADDING, "gcc-lld": ORDERS + DATA, "clang-lld": ORDERS + DATA,
-    "gcc-gold": ORDERS + DATA, "gcc-mold": [["linker-shuffle"]], "gnu-new": ORDERS + DATA + PADDING, "lld-new": ORDERS + DATA + PADDING,
-}  # fmt: skip
+    "gcc": ORDERS + DATA + PADDING,
+    "clang": ORDERS + DATA + PADDING,
+    "gcc-lld": ORDERS + DATA,
+    "clang-lld": ORDERS + DATA,
+    "gcc-gold": ORDERS + DATA,
+    "gcc-mold": [["linker-shuffle"]],
+    "gnu-new": ORDERS + DATA + PADDING,
+    "lld-new": ORDERS + DATA + PADDING,
+}
 MODES = {"pie": ("", ""), "no-pie": ("-fno-pie", "-no-pie"), "static": ("-fno-pie", "-static")}
 FAST = {("gcc", "pie"), ("gcc-lld", "no-pie")}
 FUNCTIONS = ("tables", "threads", "jumps", "machine", "alpha", "beta", "linker_set", "aligned", "main")
@@ -48,10 +54,17 @@ FUNCTIONS = ("tables", "threads", "jumps", "machine", "alpha", "beta", "linker_s
 def cells() -> list[object]:
     """Toolchain x mode x factors; one mode of two toolchains in `make test`, the rest in `make slow`."""
     return [
-        pytest.param(toolchain, mode, factors, id=f"{toolchain}-{mode}-{'+'.join(factors)}",
-                     marks=() if (toolchain, mode) in FAST else (pytest.mark.slow,))
-        for toolchain, choices in FACTORS.items() for mode in MODES for factors in choices
-    ]  # fmt: skip
+        pytest.param(
+            toolchain,
+            mode,
+            factors,
+            id=f"{toolchain}-{mode}-{'+'.join(factors)}",
+            marks=() if (toolchain, mode) in FAST else (pytest.mark.slow,),
+        )
+        for toolchain, choices in FACTORS.items()
+        for mode in MODES
+        for factors in choices
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -235,9 +248,12 @@ def test_shared_libraries(places: Path, toolchain: str) -> None:
     shop, name = project(places, toolchain)
     factors = FACTORS[toolchain][-1]
     result = shop.build(
-        zoo.commands("-fPIC -DLIBRARY", "-shared", "libzoo.so"), artefacts=["libzoo.so"], seeds=range(1, 4),
-        layout={"factors": factors}, system={"toolchain": name},
-    )  # fmt: skip
+        zoo.commands("-fPIC -DLIBRARY", "-shared", "libzoo.so"),
+        artefacts=["libzoo.so"],
+        seeds=range(1, 4),
+        layout={"factors": factors},
+        system={"toolchain": name},
+    )
     assert not result.failures, [f"{failure.layout}: {failure.error}" for failure in result.failures]
     loader = plain_program(shop.project, LOADER, "-ldl")
     printed = {output(loader, str(binary.path)) for binary in result.binaries}
@@ -246,12 +262,18 @@ def test_shared_libraries(places: Path, toolchain: str) -> None:
 
 
 REFUSED = {
-    ("gcc", "linker-shuffle"): "these can: gcc-mold", ("gcc-lld", "linker-shuffle"): "these can: gcc-mold",
-    ("gcc-gold", "padding"): r"these can: .*\bgcc\b", ("gcc-mold", "function-order"): r"these can: .*\bgcc\b.*gcc-gold.*gcc-lld",
-    ("gcc-mold", "data-order"): r"these can: .*\bgcc-lld\b", ("gcc-mold", "padding"): r"these can: .*\bgcc\b",
-    ("gcc-lld", "padding"): "needs version 20 of its linker or later, this is .*LLD 19.*; of any version these can: .*clang.*gcc",
+    ("gcc", "linker-shuffle"): "these can: gcc-mold",
+    ("gcc-lld", "linker-shuffle"): "these can: gcc-mold",
+    ("gcc-gold", "padding"): r"these can: .*\bgcc\b",
+    ("gcc-mold", "function-order"): r"these can: .*\bgcc\b.*gcc-gold.*gcc-lld",
+    ("gcc-mold", "data-order"): r"these can: .*\bgcc-lld\b",
+    ("gcc-mold", "padding"): r"these can: .*\bgcc\b",
+    (
+        "gcc-lld",
+        "padding",
+    ): "needs version 20 of its linker or later, this is .*LLD 19.*; of any version these can: .*clang.*gcc",
     ("clang-lld", "padding"): "needs version 20 of its linker or later",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("toolchain", "factor"), REFUSED)

@@ -52,9 +52,13 @@ class Home:
     ) -> SystemBuild:
         """Build with this executor."""
         settings = Dask(
-            kind="dask", scheduler="none", shared=str(self.shared), cache=str(self.node), chunk=self.chunk,
+            kind="dask",
+            scheduler="none",
+            shared=str(self.shared),
+            cache=str(self.node),
+            chunk=self.chunk,
             retries=self.retries,
-        )  # fmt: skip
+        )
         self.farm = Farm(executor, Staging(self.shared), settings, self.shop.said.append)
         config = self.shop.config(commands, **changes)
         progress = BuildProgress(self.shop.said.append, lambda: self.advanced.append(None))

@@ -149,10 +149,13 @@ CXX_MAIN = """
 def write_cxx(shop: Workshop) -> None:
     """A program of four files with everything that C++ puts into objects."""
     priority = '__attribute__((constructor(200))) static void early() { order().push_back("early"); }'
-    shop.write_named({
-        "shared.h": SHARED, "main.cc": CXX_MAIN,
-        **{f"{name}.cc": UNIT.format(priority if name == "B" else "", name, k) for k, name in enumerate("ABC", 5)},
-    })  # fmt: skip
+    shop.write_named(
+        {
+            "shared.h": SHARED,
+            "main.cc": CXX_MAIN,
+            **{f"{name}.cc": UNIT.format(priority if name == "B" else "", name, k) for k, name in enumerate("ABC", 5)},
+        }
+    )
 
 
 @pytest.mark.parametrize("library", ["", pytest.param("-static", marks=pytest.mark.slow)])

@@ -57,9 +57,11 @@ def test_archive_members_are_placed_singly(units: Workshop) -> None:
 def test_which_archive_supplies_a_symbol(shop: Workshop) -> None:
     """Of two archives that define a symbol, the first on the line supplies it in every layout."""
     shop.write(
-        a__c='const char *who(void) { return "a"; }\n', b__c='const char *who(void) { return "b"; }\n', filler__c=FILLER,
+        a__c='const char *who(void) { return "a"; }\n',
+        b__c='const char *who(void) { return "b"; }\n',
+        filler__c=FILLER,
         main__c="#include <stdio.h>\nconst char *who(void);\nint main(void) { fputs(who(), stdout); return 0; }\n",
-    )  # fmt: skip
+    )
     built = shop.built(
         COMPILE + "$AR rcs liba.a a.o && $AR rcs libb.a b.o && $CC -o prog main.o filler.o libb.a liba.a"
     )
@@ -70,9 +72,11 @@ def test_archives_that_need_each_other(shop: Workshop) -> None:
     """--start-group goes on resolving in every layout."""
     shop.write(
         a__c="int b1(int); int a1(int x) { return b1(x) + 1; } int a2(int x) { return x * 5; }\n" + FILLER,
-        b__c="int c1(int); int b1(int x) { return c1(x) + 10; }\n", c__c="int a3(int); int c1(int x) { return a3(x) + 100; }\n",
-        d__c="int a3(int x) { return x; }\n", main__c=main_calling("a1"),
-    )  # fmt: skip
+        b__c="int c1(int); int b1(int x) { return c1(x) + 10; }\n",
+        c__c="int a3(int); int c1(int x) { return a3(x) + 100; }\n",
+        d__c="int a3(int x) { return x; }\n",
+        main__c=main_calling("a1"),
+    )
     built = shop.built(
         COMPILE + "$AR rcs libone.a a.o c.o && $AR rcs libtwo.a b.o d.o && "
         "$CC -o prog main.o -Wl,--start-group libone.a libtwo.a -Wl,--end-group"
@@ -99,9 +103,11 @@ def test_whole_archive_and_push_state(shop: Workshop) -> None:
 def test_as_needed_libraries(shop: Workshop) -> None:
     """--as-needed leaves out the same shared libraries in every layout, and the right ones are found in the tree."""
     shop.write(
-        used__c="int used(int x) { return x + 7; }\n", idle__c="int idle(int x) { return x; }\n", filler__c=FILLER,
+        used__c="int used(int x) { return x + 7; }\n",
+        idle__c="int idle(int x) { return x; }\n",
+        filler__c=FILLER,
         main__c=main_calling("used"),
-    )  # fmt: skip
+    )
     built = shop.built(
         COMPILE + "for n in used idle; do $CC -shared -fPIC -o lib$n.so $n.c -Wl,-soname,lib$n.so.1; done; "
         "$CC -o prog main.o filler.o -L. -Wl,--as-needed -lidle -lused -Wl,-rpath,/nowhere"
@@ -114,11 +120,15 @@ def test_as_needed_libraries(shop: Workshop) -> None:
 
 def test_members_of_one_name_and_objects_of_one_name(shop: Workshop) -> None:
     """Two members called same.o and two objects called same.o are four objects."""
-    shop.write_named({
-        "a/same.c": many_functions(3, prefix="a"), "b/same.c": many_functions(3, prefix="b"),
-        "c/same.c": many_functions(3, prefix="c"), "d/same.c": many_functions(3, prefix="d"),
-        "main.c": main_calling("a2", "b2", "c2", "d2"),
-    })  # fmt: skip
+    shop.write_named(
+        {
+            "a/same.c": many_functions(3, prefix="a"),
+            "b/same.c": many_functions(3, prefix="b"),
+            "c/same.c": many_functions(3, prefix="c"),
+            "d/same.c": many_functions(3, prefix="d"),
+            "main.c": main_calling("a2", "b2", "c2", "d2"),
+        }
+    )
     built = shop.built(
         "for d in a b c d; do (cd $d && $CC -c same.c); done; $CC -c main.c; $AR qcs libx.a a/same.o b/same.o; "
         "$CC -o prog main.o c/same.o libx.a d/same.o"
@@ -265,10 +275,13 @@ def test_stripping_at_the_link(units: Workshop, flag: str) -> None:
 
 def test_version_scripts_and_hidden_symbols(shop: Workshop) -> None:
     """A version script exports the same symbols in every layout."""
-    shop.write_named({
-        "lib.c": '#include <stdio.h>\nint f5(int);\nint run(void) { printf("%d", f5(3)); return 0; }\n',
-        "f.c": many_functions(6), "exports.map": "V1 { global: run; local: *; };\n",
-    })  # fmt: skip
+    shop.write_named(
+        {
+            "lib.c": '#include <stdio.h>\nint f5(int);\nint run(void) { printf("%d", f5(3)); return 0; }\n',
+            "f.c": many_functions(6),
+            "exports.map": "V1 { global: run; local: *; };\n",
+        }
+    )
     loader = plain_program(shop.project, LOADER)
     built = shop.built(
         "$CC -fPIC -c lib.c f.c && $CC -shared -o libit.so lib.o f.o -Wl,--version-script=exports.map && rm exports.map",

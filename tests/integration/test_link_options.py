@@ -209,11 +209,22 @@ def test_identical_code_folding_by_gold(units: Workshop) -> None:
 @pytest.mark.parametrize(
     "flags",
     [
-        "-pipe -save-temps", "-pg", "--coverage", "-fsanitize=address,undefined", "-O3 -funroll-loops -march=native", "-g -gsplit-dwarf", "-fno-plt -Wl,-z,now",
-        "-fno-asynchronous-unwind-tables", "-fcf-protection=full", "-fstack-protector-all -D_FORTIFY_SOURCE=2", "-falign-functions=64", "-mcmodel=medium",
-        "-fpatchable-function-entry=4", "-fno-function-sections",
+        "-pipe -save-temps",
+        "-pg",
+        "--coverage",
+        "-fsanitize=address,undefined",
+        "-O3 -funroll-loops -march=native",
+        "-g -gsplit-dwarf",
+        "-fno-plt -Wl,-z,now",
+        "-fno-asynchronous-unwind-tables",
+        "-fcf-protection=full",
+        "-fstack-protector-all -D_FORTIFY_SOURCE=2",
+        "-falign-functions=64",
+        "-mcmodel=medium",
+        "-fpatchable-function-entry=4",
+        "-fno-function-sections",
     ],
-)  # fmt: skip
+)
 def test_flags_of_the_compilation(units: Workshop, name: str, flags: str) -> None:
     """Instrumented, profiled, hardened and split code is laid out like any other; ours come after the build's flags."""
     if name == "clang-lld":  # one version, of which the compiler's own libraries are there

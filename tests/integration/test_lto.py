@@ -53,7 +53,7 @@ PROGRAM = {
     "idle.c": "int used_by_lib(int);\nint idle(int x) { return used_by_lib(x) * 4; }\n",
     "only.c": "int only_seen_before(int x) { return x * 11; }\n",
     "filler.c": FILLER,
-}  # fmt: skip
+}
 BUILD = """
     set -e
     for name in main never first second run packed idle filler; do $CC $LTO $OPT -c $name.c; done
@@ -118,7 +118,7 @@ CXX_PROGRAM = {
         }
     """,
     "filler.c": FILLER,
-}  # fmt: skip
+}
 CXX_BUILD = """
     set -e
     $CC $LTO $OPT -c filler.c

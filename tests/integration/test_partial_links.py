@@ -35,7 +35,7 @@ def units(shop: Workshop) -> Workshop:
         "objcopy --redefine-sym p_main=main --redefine-sym p_printf=printf main.o",
         "$LD -r -o a.o u0.o && objcopy --localize-symbol=u0_0 a.o && $LD -r -o all.o a.o u1.o",
     ],
-)  # fmt: skip
+)
 def test_joined_objects(units: Workshop, join: str) -> None:
     """Whatever joins the objects, every function moves by itself and every layout prints the same."""
     built = units.built(f"{COMPILE} && {join} && $CC -o prog main.o all.o", seeds=[1, 2])

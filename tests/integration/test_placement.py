@@ -71,11 +71,14 @@ def test_functions_named_like_classes(shop: Workshop) -> None:
     shop.write(
         a__c="".join(
             f"__attribute__((noinline)) int {name}(int x) {{ return x * {k + 3}; }}\n"
-            for k, name in enumerate(("hot", "unlikely", "startup", "sorted", "split", "unknown", "eh", "very_unlikely", "hot_x"))
+            for k, name in enumerate(
+                ("hot", "unlikely", "startup", "sorted", "split", "unknown", "eh", "very_unlikely", "hot_x")
+            )
         ),
-        b__c=FILLER, c__c="static int exit_(int x) { return x; }\nint c(int x) { return exit_(x); }\n",
+        b__c=FILLER,
+        c__c="static int exit_(int x) { return x; }\nint c(int x) { return exit_(x); }\n",
         main__c=main_calling("hot", "unlikely", "startup", "very_unlikely"),
-    )  # fmt: skip
+    )
     built = shop.built(COMPILE)
     built.assert_all_print_as_stock()
     names = ["hot", "unlikely", "startup", "sorted", "split", "unknown", "eh", "very_unlikely", "hot_x"]

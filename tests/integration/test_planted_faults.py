@@ -20,9 +20,10 @@ BUILD = "$CC -c *.c && $CC -o prog main.o u.o v.o"
 def victim(shop: Workshop) -> Workshop:
     """A program of nine functions with calls, data and strings."""
     shop.write(
-        u__c=many_functions(4, prefix="u"), main__c=main_calling("u3", "v3"),
+        u__c=many_functions(4, prefix="u"),
+        main__c=main_calling("u3", "v3"),
         v__c='const char *note = "constant";\n' + many_functions(4, prefix="v"),
-    )  # fmt: skip
+    )
     return shop
 
 

@@ -91,13 +91,20 @@ def test_the_same_seed_gives_the_same_bytes_in_both_modes(units: Workshop, comma
     [
         ("strip prog", descent.LOADED),
         pytest.param("objcopy --add-section .signature=main.c prog", descent.LOADED, marks=pytest.mark.slow),
-        pytest.param("objcopy --only-keep-debug prog prog.debug && strip prog && objcopy --add-gnu-debuglink=prog.debug prog", descent.LOADED, marks=pytest.mark.slow),
+        pytest.param(
+            "objcopy --only-keep-debug prog prog.debug && strip prog && objcopy --add-gnu-debuglink=prog.debug prog",
+            descent.LOADED,
+            marks=pytest.mark.slow,
+        ),
         pytest.param("printf signature >> prog", descent.LOADED, marks=pytest.mark.slow),
         ("sed -i s/u0_5/U0_5/ prog", descent.CODE),
         pytest.param("objcopy --rename-section .text=.code prog", descent.CODE, marks=pytest.mark.slow),
-        ("gzip -nc prog > packed && { printf '#!/bin/sh\\ntail -n +3 $0 | gunzip > $0.real; chmod +x $0.real; exec $0.real\\n\\n'; cat packed; } > new && chmod +x new && mv new prog", descent.NOT_COMPARABLE),
+        (
+            "gzip -nc prog > packed && { printf '#!/bin/sh\\ntail -n +3 $0 | gunzip > $0.real; chmod +x $0.real; exec $0.real\\n\\n'; cat packed; } > new && chmod +x new && mv new prog",
+            descent.NOT_COMPARABLE,
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_the_build_does_after_the_link(gnu_units: Workshop, after: str, claim: str) -> None:
     """What the whole build leaves is the binary; how much of the verified link is proved to be in it is recorded."""
     built = gnu_units.built(f"{PLAIN} -g && {after}", seeds=[1, 2, 3], build=REBUILD)
@@ -234,8 +241,11 @@ def test_resumed_and_cached(gnu_units: Workshop) -> None:
     first = gnu_units.built(commands, seeds=[1, 2], build=REBUILD)
     assert not first.result.cached
     assert sorted(builds(gnu_units)) == [
-        "sys: layout 1: build", "sys: layout 2: build", "sys: layout identity: build", "sys: stock build",
-    ]  # fmt: skip
+        "sys: layout 1: build",
+        "sys: layout 2: build",
+        "sys: layout identity: build",
+        "sys: stock build",
+    ]
     second = gnu_units.built(commands, seeds=[1, 2, 3], build=REBUILD)
     assert second.result.cached
     assert builds(gnu_units) == ["sys: layout 3: build"]

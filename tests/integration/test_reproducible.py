@@ -25,10 +25,15 @@ PATHS = '#include <stdio.h>\nint where(int x) { return printf("%s:%d\\n", __FILE
 
 def fill(shop: Workshop) -> Workshop:
     """Units, an assembler file, debug information and a use of __FILE__."""
-    shop.write_named({
-        **UNITS, "where.c": PATHS, "u2.c": UNITS["u2.c"] + '#include "where.c"\n', "asm.S": ASSEMBLER,
-        "main.c": main_calling("u0_4", "u1_4", "u2_4", "asm_f", "where"),
-    })  # fmt: skip
+    shop.write_named(
+        {
+            **UNITS,
+            "where.c": PATHS,
+            "u2.c": UNITS["u2.c"] + '#include "where.c"\n',
+            "asm.S": ASSEMBLER,
+            "main.c": main_calling("u0_4", "u1_4", "u2_4", "asm_f", "where"),
+        }
+    )
     (shop.source / "where.c").rename(shop.source / "where.inc")
     (shop.source / "u2.c").write_text((shop.source / "u2.c").read_text().replace("where.c", "where.inc"))
     return shop

@@ -78,7 +78,7 @@ def test_before_the_first_build_all_is_to_build(shop):
     assert (one.stock.state, one.capture.compared_with, one.capture.files) == ("to build", None, None)
     assert [(b.artefact, b.cached, b.missing, b.reason) for b in one.binaries] == [
         ("prog", (), ("identity", 1, 2), "the capture must be built first"),
-    ]  # fmt: skip
+    ]
     assert not list((shop.cache / "captures").iterdir())
 
 
@@ -139,12 +139,18 @@ def other_tool(shop):
 CHANGES = {
     "source": (edit_source, {"source.digest"}),
     "commands": (lambda shop: {"command": COMMAND + " -lm"}, {"commands"}),
-    "flags": (lambda shop: {"systems": {"sys": {"toolchain": "./mine.toml", "cflags": "-O1", "ldflags": "-lm"}}}, {"flags.cflags", "flags.ldflags"}),
+    "flags": (
+        lambda shop: {"systems": {"sys": {"toolchain": "./mine.toml", "cflags": "-O1", "ldflags": "-lm"}}},
+        {"flags.cflags", "flags.ldflags"},
+    ),
     "env": (lambda shop: {"build": {"env": {"V": "1"}}}, {"env.V"}),
     "toolchain file": (edit_toolchain, {"toolchain.link.driver_flags"}),
     "tool": (other_tool, {"toolchain.tools.ar", "tools.ar.path", "tools.ar.sha256"}),
-    "placement of data": (lambda shop: {"layout": {"factors": ["function-order", "data-order"]}}, {"places_data", "section_flags"}),
-}  # fmt: skip
+    "placement of data": (
+        lambda shop: {"layout": {"factors": ["function-order", "data-order"]}},
+        {"places_data", "section_flags"},
+    ),
+}
 
 
 @pytest.mark.parametrize(("change", "parts"), CHANGES.values(), ids=CHANGES.keys())
@@ -324,9 +330,10 @@ def test_revisions_with_one_program_share_a_capture_and_keep_their_commits(gnu, 
     new = commit(repository, {"README": "more words\n"})
     old = git("rev-parse", "old", cwd=repository)
     text = gnu.toml(
-        ["$CC -c main.c pad.c && $CC -o prog main.o pad.o"], build={"repo": str(repository)},
+        ["$CC -c main.c pad.c && $CC -o prog main.o pad.o"],
+        build={"repo": str(repository)},
         systems={"old": {"rev": "old"}, "new": {"rev": "main"}},
-    ).replace('source = "src"\n', "")  # fmt: skip
+    ).replace('source = "src"\n', "")
     from layoutrand.config.config import parse
 
     config = parse(text, path="x")

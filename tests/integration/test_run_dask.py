@@ -49,9 +49,11 @@ def started(
     (shop.project / "layoutrand.toml").write_text(shop.toml([BUILD]) + benchmarks + table)
     return subprocess.Popen(
         [sys.executable, "-m", "layoutrand", "run", "--json", "-C", str(shop.project), *arguments],
-        env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-    )  # fmt: skip
+    )
 
 
 def finished(process: subprocess.Popen[str]) -> dict[str, Any]:

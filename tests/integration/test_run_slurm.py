@@ -61,9 +61,11 @@ def started(shop: Workshop, *arguments: str) -> subprocess.Popen[str]:
     """`layoutrand run` as a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "layoutrand", "run", "--json", "-C", str(shop.project), *arguments],
-        env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-    )  # fmt: skip
+    )
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[dict[str, Any], str]:
@@ -96,9 +98,12 @@ def test_rounds_on_two_nodes(cluster: SlurmCluster, shop: Workshop, tmp_path: Pa
     again, _ = finished(started(shop, "--seeds", "8"))
     assert (again["executed"], again["already"]) == (0, 48)
     analysed = subprocess.run(
-        [sys.executable, "-m", "layoutrand", "analyse", "--json", "-C", str(shop.project)], capture_output=True,
-        text=True, timeout=120, check=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "layoutrand", "analyse", "--json", "-C", str(shop.project)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     assert json.loads(analysed.stdout)["schema"] == "layoutrand/analyse/1"
 
 

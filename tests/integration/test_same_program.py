@@ -55,7 +55,10 @@ def test_linker_sets_keep_their_order(shop: Workshop) -> None:
         __attribute__((section("registry"), used)) static const Entry slot = entry;
     """
     shop.write(
-        filler__c=FILLER, one__c=unit.format("one "), two__c=unit.format("two "), three__c=unit.format("three "),
+        filler__c=FILLER,
+        one__c=unit.format("one "),
+        two__c=unit.format("two "),
+        three__c=unit.format("three "),
         main__c="""
             #include <stdio.h>
             typedef const char *(*Entry)(void);
@@ -65,7 +68,7 @@ def test_linker_sets_keep_their_order(shop: Workshop) -> None:
                 return 0;
             }
         """,
-    )  # fmt: skip
+    )
     built = shop.built("$CC -c *.c && $CC -o prog main.o two.o filler.o one.o three.o")
     built.assert_prints("two one three ")
 
@@ -107,9 +110,9 @@ def test_the_same_weak_definition_is_chosen(shop: Workshop) -> None:
         b__c='__attribute__((weak)) const char *who(void) { return "b"; }\n__attribute__((weak)) const char *boss(void) { return "b"; }\n',
         c__c='const char *boss(void) { return "c"; }\n',
         filler__c=FILLER,
-        main__c='#include <stdio.h>\nconst char *who(void), *boss(void);\n__attribute__((weak)) int absent(void);\n'
+        main__c="#include <stdio.h>\nconst char *who(void), *boss(void);\n__attribute__((weak)) int absent(void);\n"
         'int main(void) { printf("%s %s %d", who(), boss(), absent ? 1 : 0); return 0; }\n',
-    )  # fmt: skip
+    )
     built = shop.built("$CC -c a.c b.c c.c main.c filler.c && $CC -o prog main.o b.o a.o c.o filler.o")
     built.assert_prints("b c 0")
 

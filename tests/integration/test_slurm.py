@@ -56,9 +56,11 @@ def started(shop: Workshop, *arguments: str, cache: Path | None = None) -> subpr
     """`layoutrand build` as a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "layoutrand", "build", "--json", "-C", str(shop.project), *arguments],
-        env={**os.environ, "LAYOUTRAND_CACHE": str(cache or shop.cache)}, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env={**os.environ, "LAYOUTRAND_CACHE": str(cache or shop.cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[dict[object, str], str]:
@@ -149,9 +151,11 @@ def home(cluster: SlurmCluster, tmp_path: Path) -> Iterator[Home]:
         def started(*tokens: str) -> subprocess.Popen[str]:
             process = subprocess.Popen(
                 [sys.executable, "-m", "errands", f"{tmp_path}/shared", f"{tmp_path}/log", f"{tmp_path}/gate", *tokens],
-                env={**os.environ, **cluster.environment, "PYTHONPATH": errands.HERE}, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True,
-            )  # fmt: skip
+                env={**os.environ, **cluster.environment, "PYTHONPATH": errands.HERE},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
             stack.callback(process.kill)
             return process
 

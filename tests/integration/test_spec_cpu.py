@@ -99,7 +99,7 @@ def test_a_seed_is_executed_as_its_binary_and_measured(built, tmp_path):
     prints = tmp_path / "fingerprints"
     built.write(
         systems={"O2": "-O2"}, env={"STANDIN_FINGERPRINTS": str(prints)}, more='[run]\nrandomise = ["env-size"]'
-    )  # fmt: skip
+    )
 
     assert built.document("run", "--seeds", "1", "--no-controls")["failures"] == []
 
@@ -110,8 +110,9 @@ def test_a_seed_is_executed_as_its_binary_and_measured(built, tmp_path):
     assert padded == {row["env_size"] for row in built.executions()}  # it reaches the benchmark through SPEC's tools
     rows = built.document("analyse")["benchmarks"]
     assert {(row["benchmark"], row["metric"]) for row in rows} == {
-        ("505.mcf_r", "reported_time_s"), ("525.x264_r", "reported_time_s"),
-    }  # fmt: skip
+        ("505.mcf_r", "reported_time_s"),
+        ("525.x264_r", "reported_time_s"),
+    }
 
 
 @pytest.mark.slow
@@ -270,12 +271,20 @@ def test_a_hash_of_executables_that_is_no_sha256_is_told_once(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "change", "words"),
     [
-        ("-O2 -DBREAK_MCF", None, ["system 'O2': SPEC CPU's tools did not build", "505.mcf_r cannot be built: ", "error: unknown type name"]),
-        ("-O2", ("benchspec/CPU/505.mcf_r/Spec/object.pm", "'mcf_r'", "'mcf'"), ["made mcf_r of 505.mcf_r where mcf was expected", '[suite.executables]\n  "505.mcf_r" = ["mcf_r"]']),
+        (
+            "-O2 -DBREAK_MCF",
+            None,
+            ["system 'O2': SPEC CPU's tools did not build", "505.mcf_r cannot be built: ", "error: unknown type name"],
+        ),
+        (
+            "-O2",
+            ("benchspec/CPU/505.mcf_r/Spec/object.pm", "'mcf_r'", "'mcf'"),
+            ["made mcf_r of 505.mcf_r where mcf was expected", '[suite.executables]\n  "505.mcf_r" = ["mcf_r"]'],
+        ),
         ("-O2", ("shrc", "SPEC=", "SPECS="), ["the environment is not set", "did not set SPEC"]),
     ],
     ids=["compiler", "executables", "environment"],
-)  # fmt: skip
+)
 def test_builds_that_fail_say_which_and_why(tmp_path, flags, change, words):
     """And the log of the failure holds SPEC's own."""
     spec = Project(tmp_path, systems={"O2": flags}, benchmarks=["505.mcf_r"])

@@ -131,8 +131,9 @@ def test_a_planted_conflict_is_found_and_confirmed_in_layouts_that_took_no_part(
     assert "profiling" not in again.stderr  # neither profiled
     assert own.execute("SELECT count(*) FROM executions").fetchone() == (recorded,)  # nor executed anew
     own.close()
-    refused = call("explain", "--profiler", "callgrind", "--metric", "i1_misses", "--confirm", "5", "--first-seed", "9",
-                   status=2)  # fmt: skip
+    refused = call(
+        "explain", "--profiler", "callgrind", "--metric", "i1_misses", "--confirm", "5", "--first-seed", "9", status=2
+    )
     assert "only others can confirm" in refused.stderr
 
 

@@ -142,18 +142,34 @@ def test_identity_loads_what_the_build_linked(gnu: Workshop) -> None:
     result = gnu.built(f"{BUILD} && cp *.o $KEEP", layouts=[IDENTITY], build={"env": {"KEEP": str(gnu.project)}})
     direct = gnu.project / "direct"
     subprocess.run(
-        ["ld.bfd", "-static", "-z", "max-page-size=4096", "-T", gnu.source / "link.ld", "-o", direct, *(f"{name}.o" for name in ("boot", "run", "early", "pad"))],
-        cwd=gnu.project, check=True,
-    )  # fmt: skip
+        [
+            "ld.bfd",
+            "-static",
+            "-z",
+            "max-page-size=4096",
+            "-T",
+            gnu.source / "link.ld",
+            "-o",
+            direct,
+            *(f"{name}.o" for name in ("boot", "run", "early", "pad")),
+        ],
+        cwd=gnu.project,
+        check=True,
+    )
     assert loaded(result.path(IDENTITY)) == loaded(direct)
 
 
 @pytest.mark.parametrize(
     "general",
-    ["KEEP(*(.text .text.*))", "*(SORT_BY_NAME(.text*))", "*(.text) *(.text.*)", "EXCLUDE_FILE(*run.o) *(.text .text.*)\n*(.text .text.*)",
-     "*(EXCLUDE_FILE(*run.o) .text EXCLUDE_FILE(*run.o) .text.*)\n*(.text .text.*)"],
+    [
+        "KEEP(*(.text .text.*))",
+        "*(SORT_BY_NAME(.text*))",
+        "*(.text) *(.text.*)",
+        "EXCLUDE_FILE(*run.o) *(.text .text.*)\n*(.text .text.*)",
+        "*(EXCLUDE_FILE(*run.o) .text EXCLUDE_FILE(*run.o) .text.*)\n*(.text .text.*)",
+    ],
     ids=["keep", "sorted", "two statements", "excluding before", "excluding inside"],
-)  # fmt: skip
+)
 def test_ways_to_take_all_other_code(gnu: Workshop, general: str) -> None:
     """Scripts say it in many ways; the order goes before it or is refused, and the program is the same."""
     firmware(gnu, general)
@@ -255,7 +271,7 @@ def test_a_script_that_only_adds_to_the_default(gnu: Workshop, version: str, whe
             }
         """,
         pad__c=FILLER,
-    )  # fmt: skip
+    )
     data = "AFTER" in where
     link = "-Wl,-T,insert.ld" + ("" if data else " -Wl,-z,norelro")
     commands = f"$CC -c *.c && $CC {link} -Wl,--no-warn-rwx-segments -o prog main.o pad.o"
@@ -271,13 +287,19 @@ def test_a_copy_of_the_default_script(gnu: Workshop) -> None:
         [require("ld.bfd", "binutils"), "-pie", "--verbose"], capture_output=True, text=True, check=True
     )
     script = printed.stdout.split("=" * 50)[1].replace("*(.text.unlikely", "*(.text.boot)\n    *(.text.unlikely", 1)
-    gnu.write_named({"link.ld": script, "pad.c": FILLER, "main.c": """
+    gnu.write_named(
+        {
+            "link.ld": script,
+            "pad.c": FILLER,
+            "main.c": """
         #include <stdio.h>
         int pad7(int);
         const int table[4] = {1, 2, 3, 4}; int number = 4; int zero[9];
         __attribute__((section(".text.boot"), noinline)) int boot(int x) { return x + table[x & 3]; }
         int main(void) { printf("%d %d\\n", boot(number++) + zero[number]++, pad7(3)); return 0; }
-    """})  # fmt: skip
+    """,
+        }
+    )
     result = built(gnu, ["function-order", "data-order"], "$CC -c *.c && $CC -pie -Wl,-T,link.ld -o prog main.o pad.o")
     result.assert_all_print_as_stock()
     for binary in result.seeded.values():

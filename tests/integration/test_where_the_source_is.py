@@ -87,8 +87,13 @@ def test_a_work_tree_is_recorded_with_its_commit_and_whether_it_is_dirty(source,
     again = json.loads(layoutrand("build", "--seeds", "2", "--json", cwd=project, cache=tmp_path / "cache").stdout)
     assert (again["capture"]["cached"], again["warnings"]) == (True, [])
     assert again["capture"]["source"]["git"] == {
-        "commit": git("rev-parse", "HEAD", cwd=source), "dirty": False, "n_changed": 0, "changed": [], "diff_sha256": None, "ignored": 0,
-    }  # fmt: skip
+        "commit": git("rev-parse", "HEAD", cwd=source),
+        "dirty": False,
+        "n_changed": 0,
+        "changed": [],
+        "diff_sha256": None,
+        "ignored": 0,
+    }
 
 
 def test_an_unknown_revision_is_an_error_that_names_it(source, tmp_path):
@@ -243,15 +248,18 @@ def test_a_matrix_of_revisions_and_flags(versioned, tmp_path):
         "build", "--list-systems", "--system", "main-*", "--json", cwd=versioned, cache=tmp_path / "cache"
     )
     assert [(row["name"], row["rev"], row["cflags"]) for row in json.loads(listed.stdout)["systems"]] == [
-        ("main-O1", "main", "-O1"), ("main-O2", "main", "-O2"),
-    ]  # fmt: skip
+        ("main-O1", "main", "-O1"),
+        ("main-O2", "main", "-O2"),
+    ]
     commit(tmp_path / "up" / "main dir", {"a.c": PART.format(n="a", k=4)})
     told = layoutrand("build", "--explain", "--seeds", "2", "--json", cwd=versioned, cache=tmp_path / "cache")
-    assert {row["system"]: (row["capture"]["state"], row["capture"]["files"]) for row in json.loads(told.stdout)["systems"]} == {
+    assert {
+        row["system"]: (row["capture"]["state"], row["capture"]["files"]) for row in json.loads(told.stdout)["systems"]
+    } == {
         "v1-O1": ("reused", None),
         "main-O1": ("to build", {"added": [], "removed": [], "changed": ["a.c"]}),
         "main-O2": ("to build", {"added": [], "removed": [], "changed": ["a.c"]}),
-    }  # fmt: skip
+    }
     text = layoutrand(
         "build", "--explain", "--seeds", "2", "--system", "*-O1", cwd=versioned, cache=tmp_path / "cache"
     ).stdout

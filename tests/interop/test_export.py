@@ -90,8 +90,10 @@ def test_each_binary_is_one_line_for_benchstat(selection):
     assert lines.count("system: a") == lines.count("system: b") == 1
     of_a = result.text.split("system: a\n")[1].split("\n\n")[0].splitlines()
     assert of_a[:3] == [
-        f"BenchmarkFib 2 {(0.1 + 1e-9) / 2!r} sec/op", "BenchmarkFib 1 0.2 sec/op", f"BenchmarkFib 1 {0.1 * 3!r} sec/op"
-    ]  # fmt: skip
+        f"BenchmarkFib 2 {(0.1 + 1e-9) / 2!r} sec/op",
+        "BenchmarkFib 1 0.2 sec/op",
+        f"BenchmarkFib 1 {0.1 * 3!r} sec/op",
+    ]
     assert of_a[3].startswith("Benchmark_2sort 1 ")
     assert len(of_a) == 6
     assert "no place for stock" in " ".join(said(result.warnings))
@@ -122,8 +124,9 @@ def test_runs_of_pyperf_are_executions_with_their_seed(tmp_path, selection):
     text = export(selected(CONFIG, tmp_path, systems=["a"]), "pyperf", []).text
     document = json.loads(text)
     assert [b["metadata"] for b in document["benchmarks"]] == [
-        {"name": "fib", "unit": "second"}, {"name": "2sort", "unit": "second"}
-    ]  # fmt: skip
+        {"name": "fib", "unit": "second"},
+        {"name": "2sort", "unit": "second"},
+    ]
     assert [run["metadata"]["layoutrand_seed"] for run in document["benchmarks"][0]["runs"]] == ["1", "1", "2", "3"]
 
     back = reimported(text, tmp_path, "a.json").samples
@@ -184,10 +187,19 @@ def test_controls_alone_are_nothing_to_export(tmp_path):
 
 NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
 ROWS = st.builds(
-    ImportedNumber, NAMES, st.floats(allow_nan=False, allow_infinity=False), NAMES, st.sampled_from(["s", "B", "1", "1/s", ""]),
-    st.integers(0, 10**17), st.integers(0, 10**17), system=NAMES, binary=NAMES, instrument=NAMES,
-    better=st.sampled_from(["less", "more"]), warmup=st.booleans(),
-)  # fmt: skip
+    ImportedNumber,
+    NAMES,
+    st.floats(allow_nan=False, allow_infinity=False),
+    NAMES,
+    st.sampled_from(["s", "B", "1", "1/s", ""]),
+    st.integers(0, 10**17),
+    st.integers(0, 10**17),
+    system=NAMES,
+    binary=NAMES,
+    instrument=NAMES,
+    better=st.sampled_from(["less", "more"]),
+    warmup=st.booleans(),
+)
 FAILURES = st.builds(FailedRun, NAMES, NAMES.filter(lambda text: text != "ok"), NAMES, st.integers(0, 99), NAMES, NAMES)
 PLACE = ("system", "benchmark", "binary", "instrument", "execution")
 

@@ -20,9 +20,7 @@ needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples of 
 
 def jmh(raw, unit="us/op", **more):
     key = more.pop("key", "rawData")
-    result = {
-        "benchmark": "p.B.go", "mode": "avgt", "forks": len(raw), "primaryMetric": {"scoreUnit": unit, key: raw}
-    }  # fmt: skip
+    result = {"benchmark": "p.B.go", "mode": "avgt", "forks": len(raw), "primaryMetric": {"scoreUnit": unit, key: raw}}
     return result | more
 
 
@@ -45,8 +43,11 @@ def test_forks_of_jmh_are_executions():
     name, content = read([jmh([[1.5, 2.5], [4.0, 5.0]], "ms/op")])
     assert name == "jmh"
     assert [(r.execution, r.iteration, r.value) for r in content.rows] == [
-        (0, 0, 0.0015), (0, 1, 0.0025), (1, 0, 0.004), (1, 1, 0.005)
-    ]  # fmt: skip
+        (0, 0, 0.0015),
+        (0, 1, 0.0025),
+        (1, 0, 0.004),
+        (1, 1, 0.005),
+    ]
     assert {(r.benchmark, r.metric, r.unit, r.better) for r in content.rows} == {("p.B.go", "time_per_op", "s", "less")}
 
 
@@ -89,17 +90,19 @@ def test_jmh_without_forks_is_remarked():
 def renaissance(durations, **entry):
     results = [{"duration_ns": d, "uptime_ns": 5} for d in durations]
     return {
-        "format_version": 6, "environment": {"vm": {"termination": "normal"}},
+        "format_version": 6,
+        "environment": {"vm": {"termination": "normal"}},
         "data": {"als": {"results": results, "termination": "normal"} | entry},
-    }  # fmt: skip
+    }
 
 
 def test_repetitions_of_renaissance_are_iterations_of_one_execution():
     name, content = read(renaissance([2_000_000_000, 500_000_000]))
     assert name == "renaissance"
     assert [(r.benchmark, r.execution, r.iteration, r.value, r.metric) for r in content.rows] == [
-        ("als", 0, 0, 2.0, "duration_s"), ("als", 0, 1, 0.5, "duration_s")
-    ]  # fmt: skip
+        ("als", 0, 0, 2.0, "duration_s"),
+        ("als", 0, 1, 0.5, "duration_s"),
+    ]
     assert "--warmup" in str(content.remarks[0])
 
 
@@ -114,8 +117,11 @@ def test_csv_of_renaissance():
     name, content = read(text)
     assert name == "renaissance-csv"
     assert [(r.metric, r.iteration, r.value) for r in content.rows] == [
-        ("duration_s", 0, 2.0), ("extra", 0, 3.0), ("duration_s", 1, 1.0), ("extra", 1, 4.0)
-    ]  # fmt: skip
+        ("duration_s", 0, 2.0),
+        ("extra", 0, 3.0),
+        ("duration_s", 1, 1.0),
+        ("extra", 1, 4.0),
+    ]
 
 
 # SPEC CPU
@@ -137,8 +143,9 @@ def test_iterations_of_spec_are_executions_and_the_hash_names_the_binary():
     name, content = read(text)
     assert name == "spec-rsf"
     assert [(r.benchmark, r.execution, r.value, r.unit, r.fingerprint) for r in content.rows] == [
-        ("505.mcf_r", 0, 12.5, "s", "ab" * 32), ("505.mcf_r", 1, 13.0, "s", "")
-    ]  # fmt: skip
+        ("505.mcf_r", 0, 12.5, "s", "ab" * 32),
+        ("505.mcf_r", 1, 13.0, "s", ""),
+    ]
 
 
 def test_peak_of_spec_is_a_system_of_its_own_unless_it_is_a_copy_of_base():
@@ -192,9 +199,12 @@ def test_the_table_of_all_results_of_spec():
     name, content = read(SPEC_CSV)
     assert name == "spec-csv"
     assert [(r.benchmark, r.variant, r.execution, r.value) for r in content.rows] == [
-        ("500.perlbench_r", "", 0, 26.5), ("500.perlbench_r", "", 1, 27.5),
-        ("500.perlbench_r", "peak", 0, 20.5), ("500.perlbench_r", "peak", 1, 21.5), ("505.mcf_r", "", 0, 9.0),
-    ]  # fmt: skip
+        ("500.perlbench_r", "", 0, 26.5),
+        ("500.perlbench_r", "", 1, 27.5),
+        ("500.perlbench_r", "peak", 0, 20.5),
+        ("500.perlbench_r", "peak", 1, 21.5),
+        ("505.mcf_r", "", 0, 9.0),
+    ]
     assert [(f.benchmark, f.reason) for f in content.failures] == [("502.gcc_r", "SPEC status CE (compile error)")]
     assert "copy of base for 505.mcf_r" in str(content.remarks[0])
 
@@ -223,9 +233,11 @@ def test_runs_of_hyperfine_are_executions():
     name, content = read({"results": [result]})
     assert name == "hyperfine"
     assert [(r.benchmark, r.execution, r.metric, r.unit, r.value) for r in content.rows] == [
-        ("sort a b", 0, "wall_s", "s", 1.0), ("sort a b", 0, "max_rss_bytes", "B", 10.0),
-        ("sort a b", 1, "wall_s", "s", 2.0), ("sort a b", 1, "max_rss_bytes", "B", 20.0),
-    ]  # fmt: skip
+        ("sort a b", 0, "wall_s", "s", 1.0),
+        ("sort a b", 0, "max_rss_bytes", "B", 10.0),
+        ("sort a b", 1, "wall_s", "s", 2.0),
+        ("sort a b", 1, "max_rss_bytes", "B", 20.0),
+    ]
 
 
 def test_failed_runs_of_hyperfine_are_not_in_the_numbers():
@@ -245,8 +257,11 @@ def test_runs_of_pyperf_are_executions_and_warm_ups_are_flagged():
     name, content = read(pyperf({"warmups": [[1, 9.0]]}, {"warmups": [[4, 3.0]], "values": [1.0, 2.0]}))
     assert name == "pyperf"
     assert [(r.execution, r.iteration, r.value, r.warmup, r.unit) for r in content.rows] == [
-        (0, 0, 9.0, True, "s"), (1, 0, 3.0, True, "s"), (1, 1, 1.0, False, "s"), (1, 2, 2.0, False, "s")
-    ]  # fmt: skip
+        (0, 0, 9.0, True, "s"),
+        (1, 0, 3.0, True, "s"),
+        (1, 1, 1.0, False, "s"),
+        (1, 2, 2.0, False, "s"),
+    ]
 
 
 def test_units_of_pyperf():
@@ -396,17 +411,38 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from([
-                "results", "command", "times", "benchmarks", "runs", "values", "warmups", "metadata", "name", "version",
-                "data", "format_version", "duration_ns", "benchmark", "mode", "primaryMetric", "rawData", "scoreUnit",
-                "rows", "value", "environment", "vm",
-            ]),
+            st.sampled_from(
+                [
+                    "results",
+                    "command",
+                    "times",
+                    "benchmarks",
+                    "runs",
+                    "values",
+                    "warmups",
+                    "metadata",
+                    "name",
+                    "version",
+                    "data",
+                    "format_version",
+                    "duration_ns",
+                    "benchmark",
+                    "mode",
+                    "primaryMetric",
+                    "rawData",
+                    "scoreUnit",
+                    "rows",
+                    "value",
+                    "environment",
+                    "vm",
+                ]
+            ),
             inner,
             max_size=4,
         )
     ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(JSON, st.sampled_from(["jmh", "hyperfine", "pyperf", "renaissance", "layoutrand"]))

@@ -75,8 +75,13 @@ def test_an_import_that_makes_no_sense_is_an_error(text, message):
 
 def test_numbers_are_seeds_and_other_names_are_names():
     assert [layout_of(text) for text in ("7", "007", "x7", "stock", "identity", "-1")] == [
-        7, 7, "x7", "stock", "identity", "-1"
-    ]  # fmt: skip
+        7,
+        7,
+        "x7",
+        "stock",
+        "identity",
+        "-1",
+    ]
     with pytest.raises(UsageError, match="larger than"):
         layout_of("9" * 30)
     with pytest.raises(UsageError, match="larger than"):
@@ -124,8 +129,9 @@ def test_a_file_that_knows_nothing_of_binaries_is_of_one_and_has_no_interval():
     assert row["binaries"] == [{"seed": "unnamed", "mean": 2.0}]
     assert "one binary of a: its executions tell of execution noise and nothing of layout" in document["warnings"][-1]
     assert document["source"] == {
-        "kind": "import", "files": [{"file": "a.json", "format": "hyperfine", "systems": ["a"], "binary": None}]
-    }  # fmt: skip
+        "kind": "import",
+        "files": [{"file": "a.json", "format": "hyperfine", "systems": ["a"], "binary": None}],
+    }
 
 
 def test_several_files_of_a_system_must_say_which_binary_they_are_of():
@@ -191,10 +197,14 @@ def test_tables_of_one_system_are_put_together():
 
 
 def test_warm_up_is_left_out():
-    put("p.json", {
-        "version": "1.0", "metadata": {"name": "b"},
-        "benchmarks": [{"runs": [{"warmups": [[1, 9.0]]}, {"warmups": [[1, 9.0]], "values": [1.0, 2.0, 3.0]}]}],
-    })  # fmt: skip
+    put(
+        "p.json",
+        {
+            "version": "1.0",
+            "metadata": {"name": "b"},
+            "benchmarks": [{"runs": [{"warmups": [[1, 9.0]]}, {"warmups": [[1, 9.0]], "values": [1.0, 2.0, 3.0]}]}],
+        },
+    )
     selection = load("p.json")
     assert selection.samples[0].binaries == (("unnamed", ((1.0, 2.0, 3.0),)),)
     assert "1 execution(s) hold nothing but warm-up" in said(selection.warnings)[0]

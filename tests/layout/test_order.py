@@ -23,23 +23,25 @@ KINDS = ("unlikely", "exit", "startup", "hot", "text")
 # Object, section, and what is special, in the order in which GNU ld places them.
 SAMPLE = [
     section(index, obj, name, kind=kind, **changes)
-    for index, (obj, name, kind, changes) in enumerate([
-        ("b.o", ".text.unlikely.panic", "unlikely", {}),
-        ("a.o", ".text.unlikely", "unlikely", {}),
-        ("b.o", ".text.startup.main", "startup", {}),
-        ("a.o", ".text.hot.spin", "hot", {}),
-        ("crt1.o", ".text", "text", {"pinned": True}),
-        ("a.o", ".text.alpha", "text", {}),
-        ("a.o", ".text.beta", "text", {}),
-        ("a.o", ".text._Z3maxIiET_S0_S0_", "text", {"group": "_Z3maxIiET_S0_S0_"}),
-        ("b.o", ".text.alpha", "text", {}),
-        ("b.o", ".text.gamma", "text", {}),
-        ("lib/z.a(c.o)", ".text", "text", {}),
-        ("lib/z.a(c.o)", ".text.helper", "text", {}),
-        ("lib/z.a(c.o)", ".text.helper", "text", {"occurrence": 1}),
-        ("crtend.o", ".text", "text", {"pinned": True}),
-    ])
-]  # fmt: skip
+    for index, (obj, name, kind, changes) in enumerate(
+        [
+            ("b.o", ".text.unlikely.panic", "unlikely", {}),
+            ("a.o", ".text.unlikely", "unlikely", {}),
+            ("b.o", ".text.startup.main", "startup", {}),
+            ("a.o", ".text.hot.spin", "hot", {}),
+            ("crt1.o", ".text", "text", {"pinned": True}),
+            ("a.o", ".text.alpha", "text", {}),
+            ("a.o", ".text.beta", "text", {}),
+            ("a.o", ".text._Z3maxIiET_S0_S0_", "text", {"group": "_Z3maxIiET_S0_S0_"}),
+            ("b.o", ".text.alpha", "text", {}),
+            ("b.o", ".text.gamma", "text", {}),
+            ("lib/z.a(c.o)", ".text", "text", {}),
+            ("lib/z.a(c.o)", ".text.helper", "text", {}),
+            ("lib/z.a(c.o)", ".text.helper", "text", {"occurrence": 1}),
+            ("crtend.o", ".text", "text", {"pinned": True}),
+        ]
+    )
+]
 
 
 def drawn(sections, seed, factors=FUNCTIONS, classes="keep", identity=None):
@@ -76,7 +78,7 @@ def drawn(sections, seed, factors=FUNCTIONS, classes="keep", identity=None):
         (BOTH, "mix", 1, [9, 0, 8, 2, 4, 10, 12, 11, 6, 5, 3, 1, 7, 13]),
         (BOTH, "mix", MAX_SEED, [10, 12, 11, 0, 4, 2, 9, 8, 1, 3, 5, 6, 7, 13]),
     ],
-)  # fmt: skip
+)
 def test_orders_are_pinned_for_ever(factors, classes, seed, order):
     """The layout of a fixed list of sections never changes, for the first, a usual and the last seed."""
     assert drawn(SAMPLE, seed, factors, classes) == order
@@ -94,11 +96,14 @@ def test_a_large_order_is_pinned_for_ever(factors, digest):
     """So is that of 20,000 sections."""
     sections = [
         section(
-            number, f"d{number % 97}/m{number % 613}.o", f".text.f{number * 7919 % 100003}",
-            kind=("unlikely", "startup", "text")[min(2, number // 500)], pinned=number % 1009 == 0,
+            number,
+            f"d{number % 97}/m{number % 613}.o",
+            f".text.f{number * 7919 % 100003}",
+            kind=("unlikely", "startup", "text")[min(2, number // 500)],
+            pinned=number % 1009 == 0,
         )
         for number in range(20000)
-    ]  # fmt: skip
+    ]
     order = " ".join(map(str, drawn(sections, 42, factors)))
 
     assert hashlib.sha256(order.encode()).hexdigest() == digest
@@ -374,9 +379,12 @@ def test_functions_named_like_classes_are_classed_as_the_linker_sees_them(tmp_pa
     names = [row.split()[1] for row in said("objdump", "-h", "-w", obj).splitlines() if " .text." in row]
 
     assert {name: classify(name) for name in names} == {
-        ".text.hot": "hot", ".text.unlikely": "unlikely", ".text.startup": "startup", ".text.hotel": "text",
+        ".text.hot": "hot",
+        ".text.unlikely": "unlikely",
+        ".text.startup": "startup",
+        ".text.hotel": "text",
         ".text.startup.main": "startup",
-    }  # fmt: skip
+    }
 
 
 def test_neighbours_differ_between_layouts():
@@ -414,26 +422,28 @@ WITH_DATA = [
     *SAMPLE,
     *(
         section(len(SAMPLE) + number, obj, name, kind=kind, **changes)
-        for number, (obj, name, kind, changes) in enumerate([
-            ("crt1.o", ".rodata", "rodata", {"pinned": True}),
-            ("a.o", ".rodata.table", "rodata", {}),
-            ("b.o", ".rodata.table", "rodata", {}),
-            ("b.o", ".rodata._ZTV1A", "rodata", {"group": "_ZTV1A"}),
-            ("b.o", ".rodata.more", "rodata", {}),
-            ("a.o", ".data.rel.ro.local.names", "data.rel.ro.local", {}),
-            ("b.o", ".data.rel.ro.local.names", "data.rel.ro.local", {}),
-            ("a.o", ".data.rel.ro._ZTV1B", "data.rel.ro", {}),
-            ("b.o", ".data.rel.ro._ZTV1C", "data.rel.ro", {}),
-            ("crt1.o", ".data", "data", {"pinned": True}),
-            ("a.o", ".data.counter", "data", {}),
-            ("a.o", ".data.other", "data", {}),
-            ("b.o", ".data.counter", "data", {}),
-            ("a.o", ".bss.buffer", "bss", {}),
-            ("b.o", ".bss.buffer", "bss", {}),
-            ("b.o", ".bss.zero", "bss", {}),
-        ])
+        for number, (obj, name, kind, changes) in enumerate(
+            [
+                ("crt1.o", ".rodata", "rodata", {"pinned": True}),
+                ("a.o", ".rodata.table", "rodata", {}),
+                ("b.o", ".rodata.table", "rodata", {}),
+                ("b.o", ".rodata._ZTV1A", "rodata", {"group": "_ZTV1A"}),
+                ("b.o", ".rodata.more", "rodata", {}),
+                ("a.o", ".data.rel.ro.local.names", "data.rel.ro.local", {}),
+                ("b.o", ".data.rel.ro.local.names", "data.rel.ro.local", {}),
+                ("a.o", ".data.rel.ro._ZTV1B", "data.rel.ro", {}),
+                ("b.o", ".data.rel.ro._ZTV1C", "data.rel.ro", {}),
+                ("crt1.o", ".data", "data", {"pinned": True}),
+                ("a.o", ".data.counter", "data", {}),
+                ("a.o", ".data.other", "data", {}),
+                ("b.o", ".data.counter", "data", {}),
+                ("a.o", ".bss.buffer", "bss", {}),
+                ("b.o", ".bss.buffer", "bss", {}),
+                ("b.o", ".bss.zero", "bss", {}),
+            ]
+        )
     ),
-]  # fmt: skip
+]
 CODE = range(len(SAMPLE))
 
 
@@ -585,9 +595,15 @@ def _few_sections(draw_):
     pick = st.tuples(st.sampled_from("ab"), st.sampled_from(["text", "hot", "rodata"]), st.booleans())
     rows = draw_(st.lists(pick, min_size=n, max_size=n))
     sections = [
-        section(index, f"{obj}.o", f".{kind}.f{index}" if kind == "rodata" else f".text.{kind}.f{index}", kind=kind, pinned=pinned)
+        section(
+            index,
+            f"{obj}.o",
+            f".{kind}.f{index}" if kind == "rodata" else f".text.{kind}.f{index}",
+            kind=kind,
+            pinned=pinned,
+        )
         for index, (obj, kind, pinned) in enumerate(rows)
-    ]  # fmt: skip
+    ]
     return sections, draw_(st.permutations(range(n)))
 
 

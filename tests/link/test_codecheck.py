@@ -416,11 +416,17 @@ SIZES = {".init_array": 16, ".rodata": 100, ".got": 8}
 @pytest.mark.parametrize(
     ("sizes", "padded", "wrong"),
     [
-        (SIZES, False, []), (SIZES, True, []), ({**SIZES, ".rodata": 104}, False, [(".rodata", 100), (".rodata", 104)]), ({**SIZES, ".rodata": 104}, True, []),
-        ({**SIZES, ".init_array": 8}, True, [(".init_array", 8)]), ({".rodata": 100, ".got": 8}, True, [(".init_array", 16)]), ({**SIZES, ".new": 1}, True, [(".new", 1)]),
-        ({**SIZES, ".new": 1}, False, [(".new", 1)]), ({**SIZES, ".fini_array": 8}, True, [(".fini_array", 8), (".fini_array", 8)]),
+        (SIZES, False, []),
+        (SIZES, True, []),
+        ({**SIZES, ".rodata": 104}, False, [(".rodata", 100), (".rodata", 104)]),
+        ({**SIZES, ".rodata": 104}, True, []),
+        ({**SIZES, ".init_array": 8}, True, [(".init_array", 8)]),
+        ({".rodata": 100, ".got": 8}, True, [(".init_array", 16)]),
+        ({**SIZES, ".new": 1}, True, [(".new", 1)]),
+        ({**SIZES, ".new": 1}, False, [(".new", 1)]),
+        ({**SIZES, ".fini_array": 8}, True, [(".fini_array", 8), (".fini_array", 8)]),
     ],
-)  # fmt: skip
+)
 def test_sizes_of_other_output_sections(sizes, padded, wrong):
     """Equal to the byte; where the pieces of all sections move, none may be lost or new and constructors are as many."""
     assert codecheck.wrong_sizes(sizes, SIZES, padded=padded) == wrong

@@ -22,11 +22,14 @@ LINE = (
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ("", "balanced"), ("'-O2' '-flto=2'", "balanced"), ("'-flto' '-flto-partition=1to1'", "1to1"),
-        ("'-flto-partition=none' '-flto-partition=one'", "one"), ("'-o' 'it'\\''s -flto-partition=max'", "balanced"),
+        ("", "balanced"),
+        ("'-O2' '-flto=2'", "balanced"),
+        ("'-flto' '-flto-partition=1to1'", "1to1"),
+        ("'-flto-partition=none' '-flto-partition=one'", "one"),
+        ("'-o' 'it'\\''s -flto-partition=max'", "balanced"),
         ("'-flto-partition=max' '-mtune=generic'", "max"),
     ],
-)  # fmt: skip
+)
 def test_partitioning_is_the_last_one_given(options, expected):
     """COLLECT_GCC_OPTIONS is quoted for a shell; a file may be called like an option."""
     assert lto.partitioning(options) == expected
@@ -37,9 +40,17 @@ def test_the_plugin_asks_the_script_and_is_an_input_itself():
     words = lto.answering(linkline.words(LINE), "/rec/lto-wrapper")
 
     assert [part for word in words for part in word.argv()] == [
-        "-plugin", "/gcc/liblto_plugin.so", "-plugin-opt=/rec/lto-wrapper", "-plugin-opt=-fresolution=/dev/null",
-        "-plugin-opt=-pass-through=-lgcc", "-plugin-opt=--sysroot", "-o", "prog", "a.o", "-lc",
-    ]  # fmt: skip
+        "-plugin",
+        "/gcc/liblto_plugin.so",
+        "-plugin-opt=/rec/lto-wrapper",
+        "-plugin-opt=-fresolution=/dev/null",
+        "-plugin-opt=-pass-through=-lgcc",
+        "-plugin-opt=--sysroot",
+        "-o",
+        "prog",
+        "a.o",
+        "-lc",
+    ]
     assert [word.text for word in words if word.kind == "file"] == ["/gcc/liblto_plugin.so", "/rec/lto-wrapper"]
     assert lto.uses_plugin(words)
     assert not lto.uses_plugin(linkline.words(["a.o"]))
@@ -78,15 +89,19 @@ def test_units_of_mixed_modules_are_one_object_and_others_go_by_their_module(tmp
     """With one partition to a module the symbols tell which; a module without any is known by its sections."""
     natives = {
         "0": compiled(tmp_path, "int f(void) { return 1; } int g(void) { return 2; }\n"),
-        "1": compiled(tmp_path, "int h(void) { return 1; }\n"), "2": compiled(tmp_path, "int i(void) { return 1; }\n"),
+        "1": compiled(tmp_path, "int h(void) { return 1; }\n"),
+        "2": compiled(tmp_path, "int i(void) { return 1; }\n"),
         "3": compiled(tmp_path, "int main(void) { return 1; }\n", "-ffunction-sections"),
-    }  # fmt: skip
+    }
     owners = {"f": "a.o", "g": "a.o", "h": "lib.a(b.o)", "i": "a.o"}
 
     assert lto.unit_names(natives, owners, "balanced") == dict.fromkeys(natives, "lto")
     assert lto.unit_names(natives, owners, "1to1") == {
-        "0": "lto/a.o", "1": "lto/lib.a(b.o)", "2": "lto/a.o:1", "3": f"lto/({first(natives['3'])})",
-    }  # fmt: skip
+        "0": "lto/a.o",
+        "1": "lto/lib.a(b.o)",
+        "2": "lto/a.o:1",
+        "3": f"lto/({first(natives['3'])})",
+    }
 
 
 def first(source):

@@ -42,8 +42,11 @@ def test_objects_move_inside_unbroken_runs_only():
         moved = link_order.move(LINE, MOVABLE, seed)
         assert [word for word in moved.argv if word not in MOVABLE] == [word for word in LINE if word not in MOVABLE]
         assert (sorted(moved.argv[4:7]), sorted(moved.argv[9:11]), moved.argv[12], sorted(moved.argv[14:16])) == (
-            ["a.o", "b.o", "c.o"], ["d.o", "e.o"], "f.o", ["g.o", "h.o"],
-        )  # fmt: skip
+            ["a.o", "b.o", "c.o"],
+            ["d.o", "e.o"],
+            "f.o",
+            ["g.o", "h.o"],
+        )
         assert moved.objects == tuple(word for word in moved.argv if word in MOVABLE)
         seen.add(moved.objects)
     assert len(seen) > 15
@@ -88,10 +91,14 @@ def test_an_option_with_a_value_that_looks_like_an_object_is_no_object():
 
 
 SECTIONS = [
-    section(0, "a.o", ".text.f"), section(1, "a.o", ".text._Z1tv", group="_Z1tv"), section(2, "a.o", ".text.hot.h", kind="hot"),
-    section(3, "b.o", ".text.g"), section(4, "b.o", ".text._Z1tv", group="_Z1tv"), section(5, "b.o", ".data.v", kind="data"),
+    section(0, "a.o", ".text.f"),
+    section(1, "a.o", ".text._Z1tv", group="_Z1tv"),
+    section(2, "a.o", ".text.hot.h", kind="hot"),
+    section(3, "b.o", ".text.g"),
+    section(4, "b.o", ".text._Z1tv", group="_Z1tv"),
+    section(5, "b.o", ".data.v", kind="data"),
     section(6, "lib.a(c.o)", ".text.c"),
-]  # fmt: skip
+]
 OWNERS = ["a.o", "a.o", "a.o", "b.o", "b.o", "b.o", ""]
 
 
@@ -121,10 +128,13 @@ def moved(*objects):
 @pytest.mark.parametrize(
     ("achieved", "objects", "by_class"),
     [
-        ([0, 1, 2, 3, 5, 6], ("a.o", "b.o"), False), ([3, 4, 5, 0, 2, 6], ("b.o", "a.o"), False), ([2, 0, 1, 3, 5, 6], ("a.o", "b.o"), True),
-        ([2, 3, 4, 6, 0, 5], ("b.o", "a.o"), True), ([6, 0, 1, 3], ("a.o", "b.o"), True),
+        ([0, 1, 2, 3, 5, 6], ("a.o", "b.o"), False),
+        ([3, 4, 5, 0, 2, 6], ("b.o", "a.o"), False),
+        ([2, 0, 1, 3, 5, 6], ("a.o", "b.o"), True),
+        ([2, 3, 4, 6, 0, 5], ("b.o", "a.o"), True),
+        ([6, 0, 1, 3], ("a.o", "b.o"), True),
     ],
-)  # fmt: skip
+)
 def test_orders_that_follow_the_link_line(achieved, objects, by_class):
     """Objects in their new order, each object's sections in its own; what cannot move may be anywhere."""
     link_order.check_order(SECTIONS, OWNERS, achieved, moved(*objects), by_class=by_class)
@@ -133,10 +143,12 @@ def test_orders_that_follow_the_link_line(achieved, objects, by_class):
 @pytest.mark.parametrize(
     ("achieved", "by_class", "message"),
     [
-        ([3, 0, 1, 2, 5], False, r"\.text\.g of b\.o stands before \.text\.f of a\.o"), ([0, 3, 1], False, r"\.text\.g of b\.o stands before \.text\._Z1tv of a\.o"),
-        ([2, 0, 3], False, r"\.text\.hot\.h of a\.o stands before \.text\.f of a\.o"), ([1, 0, 3], True, r"_Z1tv of a\.o stands before \.text\.f of a\.o"),
+        ([3, 0, 1, 2, 5], False, r"\.text\.g of b\.o stands before \.text\.f of a\.o"),
+        ([0, 3, 1], False, r"\.text\.g of b\.o stands before \.text\._Z1tv of a\.o"),
+        ([2, 0, 3], False, r"\.text\.hot\.h of a\.o stands before \.text\.f of a\.o"),
+        ([1, 0, 3], True, r"_Z1tv of a\.o stands before \.text\.f of a\.o"),
     ],
-)  # fmt: skip
+)
 def test_orders_that_do_not(achieved, by_class, message):
     """The first pair that stands the wrong way round is named."""
     with pytest.raises(LayoutNotApplied, match=message):

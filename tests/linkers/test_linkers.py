@@ -10,9 +10,13 @@ from layoutrand.linkers.linker import LayoutRequest
 from layoutrand.model import IDENTITY, Layout
 
 SECTIONS = [
-    section(0), section(1, kind="hot"), section(2, name=".rodata.t", kind="rodata"),
-    section(3, name=".data.rel.ro.local.p", kind="data.rel.ro.local"), section(4, name=".data.v", kind="data"), section(5, name=".bss.z", kind="bss"),
-]  # fmt: skip
+    section(0),
+    section(1, kind="hot"),
+    section(2, name=".rodata.t", kind="rodata"),
+    section(3, name=".data.rel.ro.local.p", kind="data.rel.ro.local"),
+    section(4, name=".data.v", kind="data"),
+    section(5, name=".bss.z", kind="bss"),
+]
 SCRIPT = "\n".join(
     f"  .{family} :\n  {{\n    *(.{family} .{family}.*)\n  }}"
     for family in ("text", "rodata", "data.rel.ro", "data", "bss")
@@ -159,13 +163,22 @@ def test_the_path_is_filled_in_whatever_it_holds():
 @pytest.mark.parametrize(
     ("said", "number"),
     [
-        ("GNU ld (GNU Binutils for Debian) 2.40", (2, 40)), ("GNU ld (GNU Binutils for Ubuntu) 2.42", (2, 42)), ("GNU ld version 2.40-41.fc39", (2, 40)),
-        ("GNU ld (GNU Binutils; SUSE Linux Enterprise 15) 2.41.0.20230908-150100.7.46", (2, 41, 0, 20230908)), ("GNU ld (GNU Binutils) 2.43.1", (2, 43, 1)),
-        ("Debian LLD 19.1.7 (compatible with GNU linkers)", (19, 1, 7)), ("Ubuntu LLD 14.0.0", (14, 0, 0)), ("LLD 20.1.2 (https://x/y 7ef74.1) (compatible with GNU linkers)", (20, 1, 2)),
-        ("GNU gold (GNU Binutils for Debian 2.40) 1.16", (1, 16)), ("mold 1.10.1 (compatible with GNU ld)", (1, 10, 1)), ("mold 2.37.1 (abcdef; compatible with GNU ld)", (2, 37, 1)),
-        ("", ()), ("some linker", ()), ("ld 7", ()),
+        ("GNU ld (GNU Binutils for Debian) 2.40", (2, 40)),
+        ("GNU ld (GNU Binutils for Ubuntu) 2.42", (2, 42)),
+        ("GNU ld version 2.40-41.fc39", (2, 40)),
+        ("GNU ld (GNU Binutils; SUSE Linux Enterprise 15) 2.41.0.20230908-150100.7.46", (2, 41, 0, 20230908)),
+        ("GNU ld (GNU Binutils) 2.43.1", (2, 43, 1)),
+        ("Debian LLD 19.1.7 (compatible with GNU linkers)", (19, 1, 7)),
+        ("Ubuntu LLD 14.0.0", (14, 0, 0)),
+        ("LLD 20.1.2 (https://x/y 7ef74.1) (compatible with GNU linkers)", (20, 1, 2)),
+        ("GNU gold (GNU Binutils for Debian 2.40) 1.16", (1, 16)),
+        ("mold 1.10.1 (compatible with GNU ld)", (1, 10, 1)),
+        ("mold 2.37.1 (abcdef; compatible with GNU ld)", (2, 37, 1)),
+        ("", ()),
+        ("some linker", ()),
+        ("ld 7", ()),
     ],
-)  # fmt: skip
+)
 def test_versions_in_the_words_of_linkers(said, number):
     """The linker's own, not that of the package in brackets; nothing if it says none."""
     assert version_number(said) == number
@@ -177,5 +190,7 @@ def test_threads_are_limited_where_the_linker_takes_several_and_the_build_did_no
     for own in ("--threads=3", "-threads=3", "--no-threads", "--threads"):
         assert known("lld").thread_limit(["a.o", own], 1) == []
     assert {linker: known(linker).thread_limit(["a.o"], 1) for linker in ("gnu", "gold", "mold")} == {
-        "gnu": [], "gold": [], "mold": [],
-    }  # fmt: skip
+        "gnu": [],
+        "gold": [],
+        "mold": [],
+    }

@@ -108,11 +108,13 @@ def test_a_list_of_link_time_directories_is_one_word_each():
 
 ARGUMENTS = st.lists(
     st.one_of(
-        st.sampled_from([word for argv, *_rest in WORDS.values() for word in argv if not word.startswith(("-L=", "=", "-L$"))]),
+        st.sampled_from(
+            [word for argv, *_rest in WORDS.values() for word in argv if not word.startswith(("-L=", "=", "-L$"))]
+        ),
         st.text("abLloT-=:./ \n'$é", max_size=8).filter(lambda text: not re.search(r"=/|\$S|-rpath-link", text)),
     ),
     max_size=12,
-)  # fmt: skip
+)
 
 
 @given(ARGUMENTS)
@@ -167,16 +169,53 @@ def test_scripts_of_the_user(argv):
 
 
 DROPPED = [
-    "-plugin x.so -plugin-opt=-fresolution=r", "-Map=m", "-Map m", "--dependency-file=d", "-M", "--print-map", "--cref", "-t", "--trace",
-    "-trace", "--verbose", "--verbose=2", "--stats", "-v", "-V", "--reproduce=r.tar", "--why-extract=w", "--print-symbol-order=p",
-    "--print-archive-stats=s", "--time-trace", "--time-trace=t.json", "--out-implib=i", "-o prog", "-oprog", "--output=prog",
+    "-plugin x.so -plugin-opt=-fresolution=r",
+    "-Map=m",
+    "-Map m",
+    "--dependency-file=d",
+    "-M",
+    "--print-map",
+    "--cref",
+    "-t",
+    "--trace",
+    "-trace",
+    "--verbose",
+    "--verbose=2",
+    "--stats",
+    "-v",
+    "-V",
+    "--reproduce=r.tar",
+    "--why-extract=w",
+    "--print-symbol-order=p",
+    "--print-archive-stats=s",
+    "--time-trace",
+    "--time-trace=t.json",
+    "--out-implib=i",
+    "-o prog",
+    "-oprog",
+    "--output=prog",
     "--error-handling-script=e",
-]  # fmt: skip
+]
 STRIPPING = ["-s", "--strip-all", "-strip-all", "-x", "--discard-all", "-discard-all", "--retain-symbols-file=r"]
 KEPT = [
-    "-S", "--strip-debug", "-X", "--discard-locals", "--gc-sections", "-z now", "-e x", "-lm", "-L/lib", "a.o", "--build-id", "--as-needed",
-    "-mllvm -x", "--wrap -s", "-u -M", "-T x", "--defsym t=1",
-]  # fmt: skip
+    "-S",
+    "--strip-debug",
+    "-X",
+    "--discard-locals",
+    "--gc-sections",
+    "-z now",
+    "-e x",
+    "-lm",
+    "-L/lib",
+    "a.o",
+    "--build-id",
+    "--as-needed",
+    "-mllvm -x",
+    "--wrap -s",
+    "-u -M",
+    "-T x",
+    "--defsym t=1",
+]
 
 
 @pytest.mark.parametrize("option", DROPPED)
@@ -254,7 +293,7 @@ LINKS = {
     "linker scripts and addresses": ("gcc", ["a.o", "-T", "s.ld", "-Wl,-Ttext-segment,0x800000", "-o", "prog", "-nostdlib"]),
     "as one nested option": ("gcc", ["a.o", "-Wl,-z,relro,-z,now,-O1,--hash-style,gnu,--build-id,lib.a", "-o", "prog"]),
     "LTO": ("gcc", ["-flto", "a.o", "-o", "prog"]),
-}  # fmt: skip
+}  # a table: a row for what belongs together  # fmt: skip
 
 
 @pytest.fixture
@@ -291,10 +330,15 @@ def test_real_link_lines_name_the_files_they_were_given(tmp_path, dumper, driver
 @pytest.mark.parametrize(
     ("path", "directory", "relative"),
     [
-        ("/a/b", "/a", "b"), ("/a/b/c", "/a/", "b/c"), ("/a", "/a", "."), ("/ab", "/a", None), ("/b", "/a", None), ("/a", "/", "a"),
+        ("/a/b", "/a", "b"),
+        ("/a/b/c", "/a/", "b/c"),
+        ("/a", "/a", "."),
+        ("/ab", "/a", None),
+        ("/b", "/a", None),
+        ("/a", "/", "a"),
         ("/a b/$c", "/a b", "$c"),
     ],
-)  # fmt: skip
+)
 def test_inside(path, directory, relative):
     """A path lies in a directory if a whole component of it says so."""
     assert inside(path, directory) == relative
@@ -303,10 +347,15 @@ def test_inside(path, directory, relative):
 @pytest.mark.parametrize(
     ("path", "cwd", "full"),
     [
-        ("a.o", "/b", "/b/a.o"), ("../a.o", "/b/c", "/b/a.o"), ("/a//b/./c", "/x", "/a/b/c"), ("//a", "/", "/a"), ("", "/b", "/b"),
-        ("../../../a", "/b", "/a"), ("a\nb", "/", "/a\nb"),
+        ("a.o", "/b", "/b/a.o"),
+        ("../a.o", "/b/c", "/b/a.o"),
+        ("/a//b/./c", "/x", "/a/b/c"),
+        ("//a", "/", "/a"),
+        ("", "/b", "/b"),
+        ("../../../a", "/b", "/a"),
+        ("a\nb", "/", "/a\nb"),
     ],
-)  # fmt: skip
+)
 def test_absolute(path, cwd, full):
     """Relative paths are resolved by name alone."""
     assert absolute(path, cwd) == full

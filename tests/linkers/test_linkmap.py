@@ -40,8 +40,10 @@ LLD = """             VMA              LMA     Size Align Out     In      Symbol
             15e0             15e0       10    16         <internal>:(.iplt)
 """
 PLACED = [
-    ("usr/lib/Scrt1.o", ".text"), ("_build/main.o", ".text.a_long_name"), ("_build/liba.a(x.o)", ".text.f"),
-]  # fmt: skip
+    ("usr/lib/Scrt1.o", ".text"),
+    ("_build/main.o", ".text.a_long_name"),
+    ("_build/liba.a(x.o)", ".text.f"),
+]
 
 
 def below(path: str) -> str | None:

@@ -99,8 +99,10 @@ def test_nested_files_are_expanded(tmp_path):
 def test_an_unreadable_file_stays_a_word(tmp_path):
     """As in gcc, an argument that begins with @ and names no file is itself."""
     assert expand([b"@/nonexistent/file", b"@", b"@%s" % os.fsencode(tmp_path)]) == [
-        b"@/nonexistent/file", b"@", b"@%s" % os.fsencode(tmp_path),
-    ]  # fmt: skip
+        b"@/nonexistent/file",
+        b"@",
+        b"@%s" % os.fsencode(tmp_path),
+    ]
 
 
 def test_a_file_that_names_itself_ends(tmp_path, monkeypatch):
@@ -150,9 +152,19 @@ def test_as_a_program_it_writes_what_the_wrapper_reads(tmp_path):
     (tmp_path / "a b.o").write_bytes(b"")
     (tmp_path / "args").write_bytes(b"'a b.o' -lm \xff")
     run(
-        sys.executable, "-I", "-S", response_file.__file__, "record", tmp_path, tmp_path / "tmp", "/usr/:/lib/", "-o", "prog", "@args",
+        sys.executable,
+        "-I",
+        "-S",
+        response_file.__file__,
+        "record",
+        tmp_path,
+        tmp_path / "tmp",
+        "/usr/:/lib/",
+        "-o",
+        "prog",
+        "@args",
         cwd=tmp_path,
-    )  # fmt: skip
+    )
 
     assert (tmp_path / "record" / "argv").read_bytes() == b"-o\0prog\0a b.o\0-lm\0\xff\0"
     assert (tmp_path / "record" / "inputs").read_bytes() == b"a b.o\0"

@@ -17,7 +17,10 @@ PLACES = {
     "first of two patterns": ("*(.text .text.*)", f"{TEXT} *(.text .text.*)"),
     "one pattern without a dot": ("*(.text*)", f"{TEXT} *(.text*)"),
     "after what has a name": ("KEEP(*(.text.boot)) *(.text*)", f"KEEP(*(.text.boot)) {TEXT} *(.text*)"),
-    "after a file's own": ("*start.o(.text .text.*) *(.text .text.*)", f"*start.o(.text .text.*) {TEXT} *(.text .text.*)"),
+    "after a file's own": (
+        "*start.o(.text .text.*) *(.text .text.*)",
+        f"*start.o(.text .text.*) {TEXT} *(.text .text.*)",
+    ),
     "after the plain section": ("*(.text) *(.text.*)", f"*(.text) {TEXT} *(.text.*)"),
     "sorted": ("*(SORT_BY_ALIGNMENT(SORT_BY_NAME(.text.*)))", f"{TEXT} *(SORT_BY_ALIGNMENT(SORT_BY_NAME(.text.*)))"),
     "sorted in part": ("*(.text SORT(.text.*))", f"{TEXT} *(.text SORT(.text.*))"),
@@ -32,11 +35,15 @@ PLACES = {
         f'_start = ADDR(.text); . = ALIGN(. + SIZEOF(.data), 16); ASSERT(SIZEOF(.text) < 10, "*(.text.*) x") {TEXT} *(.text .text.*)',
     ),
     "constructors excluded": (
-        "KEEP (*(EXCLUDE_FILE (*crtend.o) .ctors)) *(.text .stub .text.*)", f"KEEP (*(EXCLUDE_FILE (*crtend.o) .ctors)) {TEXT} *(.text .stub .text.*)",
+        "KEEP (*(EXCLUDE_FILE (*crtend.o) .ctors)) *(.text .stub .text.*)",
+        f"KEEP (*(EXCLUDE_FILE (*crtend.o) .ctors)) {TEXT} *(.text .stub .text.*)",
     ),
-    "an output section's attributes": (".text ALIGN(16) : AT(ADDR(.x)) { *(.text*) }", f".text ALIGN(16) : AT(ADDR(.x)) {{ {TEXT} *(.text*) }}"),
+    "an output section's attributes": (
+        ".text ALIGN(16) : AT(ADDR(.x)) { *(.text*) }",
+        f".text ALIGN(16) : AT(ADDR(.x)) {{ {TEXT} *(.text*) }}",
+    ),
     "only the first": ("*(.text*) *(.text*)", f"{TEXT} *(.text*) *(.text*)"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("script", "expected"), PLACES.values(), ids=PLACES.keys())
@@ -90,9 +97,14 @@ def test_a_script_without_such_a_statement_is_refused(script, family):
 
 @pytest.mark.parametrize(
     "script",
-    ["EXCLUDE_FILE(*a.o) *(.text .text.*) *(.text*)", "EXCLUDE_FILE (*a.o)\n  *(.text .text.*)", "*(EXCLUDE_FILE(*a.o) .text.*) *(.text*)",
-     "INPUT_SECTION_FLAGS (SHF_EXECINSTR) *(.text .text.*)", "KEEP(*(EXCLUDE_FILE(*a.o) .text.*))"],
-)  # fmt: skip
+    [
+        "EXCLUDE_FILE(*a.o) *(.text .text.*) *(.text*)",
+        "EXCLUDE_FILE (*a.o)\n  *(.text .text.*)",
+        "*(EXCLUDE_FILE(*a.o) .text.*) *(.text*)",
+        "INPUT_SECTION_FLAGS (SHF_EXECINSTR) *(.text .text.*)",
+        "KEEP(*(EXCLUDE_FILE(*a.o) .text.*))",
+    ],
+)
 def test_a_statement_with_exceptions_is_refused(script):
     """Which sections it takes cannot be told from it."""
     with pytest.raises(FeatureUnsupported, match="takes .text sections with an exception"):
@@ -100,18 +112,27 @@ def test_a_statement_with_exceptions_is_refused(script):
 
 
 HELD = [
-    ("KEEP(*(.text.boot)) *(.text*)", "_build/a.o", "", ".text.boot"), ("*(.text.fast.*) *(.text*)", "_build/a.o", "", ".text.fast.f"),
-    ("*start.o(.text .text.*) *(.text*)", "_build/src/start.o", "", ".text.x"), ("start.o(.text .text.*) *(.text*)", "_build/start.o", "", ".text.x"),
-    ("*start.o(.text .text.*) *(.text*)", "_build/lib.a", "start.o", ".text.x"), ("*lib.a:start.o(.text*) *(.text*)", "_build/lib.a", "start.o", ".text.x"),
-    ("*lib.a:(.text*) *(.text*)", "_build/lib.a", "x.o", ".text.x"), ('"*start.o"(".text.*") *(.text*)', "_build/start.o", "", ".text.x"),
-    ("*(.text.[a-c]*) *(.text*)", "_build/a.o", "", ".text.beta"), ("*(SORT(.rodata.first*)) *(.rodata*)", "_build/a.o", "", ".rodata.first"),
-]  # fmt: skip
+    ("KEEP(*(.text.boot)) *(.text*)", "_build/a.o", "", ".text.boot"),
+    ("*(.text.fast.*) *(.text*)", "_build/a.o", "", ".text.fast.f"),
+    ("*start.o(.text .text.*) *(.text*)", "_build/src/start.o", "", ".text.x"),
+    ("start.o(.text .text.*) *(.text*)", "_build/start.o", "", ".text.x"),
+    ("*start.o(.text .text.*) *(.text*)", "_build/lib.a", "start.o", ".text.x"),
+    ("*lib.a:start.o(.text*) *(.text*)", "_build/lib.a", "start.o", ".text.x"),
+    ("*lib.a:(.text*) *(.text*)", "_build/lib.a", "x.o", ".text.x"),
+    ('"*start.o"(".text.*") *(.text*)', "_build/start.o", "", ".text.x"),
+    ("*(.text.[a-c]*) *(.text*)", "_build/a.o", "", ".text.beta"),
+    ("*(SORT(.rodata.first*)) *(.rodata*)", "_build/a.o", "", ".rodata.first"),
+]
 FREE = [
-    ("KEEP(*(.text.boot)) *(.text*)", "_build/a.o", "", ".text.booty"), ("*start.o(.data) *(.text*)", "_build/start.o", "", ".text.x"),
-    ("*(.text .text.*)", "_build/a.o", "", ".text.f"), ("*(.text .text.*) *(.text.late)", "_build/a.o", "", ".text.late"),
-    ("KEEP(*crtbegin.o(.ctors)) *(.text*)", "usr/lib/crtbegin.o", "", ".text"), ("/* *(.text.boot) */ *(.text*)", "_build/a.o", "", ".text.boot"),
-    ("*(.text*) *start.o(.text.*)", "_build/start.o", "", ".text.x"), ("*other.a:start.o(.data*) *(.text*)", "_build/lib.a", "start.o", ".text.x"),
-]  # fmt: skip
+    ("KEEP(*(.text.boot)) *(.text*)", "_build/a.o", "", ".text.booty"),
+    ("*start.o(.data) *(.text*)", "_build/start.o", "", ".text.x"),
+    ("*(.text .text.*)", "_build/a.o", "", ".text.f"),
+    ("*(.text .text.*) *(.text.late)", "_build/a.o", "", ".text.late"),
+    ("KEEP(*crtbegin.o(.ctors)) *(.text*)", "usr/lib/crtbegin.o", "", ".text"),
+    ("/* *(.text.boot) */ *(.text*)", "_build/a.o", "", ".text.boot"),
+    ("*(.text*) *start.o(.text.*)", "_build/start.o", "", ".text.x"),
+    ("*other.a:start.o(.data*) *(.text*)", "_build/lib.a", "start.o", ".text.x"),
+]
 
 
 @pytest.mark.parametrize(("script", "file", "member", "section"), HELD)

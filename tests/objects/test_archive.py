@@ -269,5 +269,9 @@ def test_a_damaged_index_is_refused(index):
 def test_magic():
     """Archives and thin archives are known by their first eight bytes."""
     assert [archive.is_archive(data) for data in (b"!<arch>\n", b"!<thin>\nx", b"!<arch>", b"\x7fELF", b"")] == [
-        True, True, False, False, False,
-    ]  # fmt: skip
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]

@@ -219,8 +219,10 @@ def test_sections_of_the_same_name_get_names_of_their_own(tmp_path):
         tuple(elf.read(old.read_bytes(), name="o").section_names[h] for h in code_sections(old.read_bytes())) == placed
     )
     assert [name for name in elf.read(new.read_bytes(), name="n").section_names if name.startswith(".text.lr.")] == [
-        ".text.lr.0000000", ".text.lr.0000001", ".text.lr.0000002",
-    ]  # fmt: skip
+        ".text.lr.0000000",
+        ".text.lr.0000001",
+        ".text.lr.0000002",
+    ]
     assert relocation_lines(new) == relocation_lines(old)
 
 

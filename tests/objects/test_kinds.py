@@ -30,7 +30,7 @@ DATA = {
     (".data.rel.local.pointer", PROGBITS, A | W): "data",
     (".bss", NOBITS, A | W): "bss",
     (".bss.buffer", NOBITS, A | W | GROUP): "bss",
-}  # fmt: skip
+}
 NO_DATA = {
     "mergeable strings": (".rodata.str1.1", PROGBITS, A | MERGE | STRINGS),
     "mergeable constants": (".rodata.cst16", PROGBITS, A | MERGE),
@@ -54,7 +54,7 @@ NO_DATA = {
     "exception tables": (".gcc_except_table.f", PROGBITS, A),
     "frames": (".eh_frame", PROGBITS, A),
     "large data": (".ldata.x", PROGBITS, A | W | 0x10000000),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("section", "kind"), DATA.items())
@@ -74,12 +74,19 @@ def test_data_that_stays_where_the_linker_puts_it(section):
 @pytest.mark.parametrize(
     ("section", "kind"),
     [
-        ((".text", PROGBITS, A | X), "text"), ((".text.f", PROGBITS, A | X), "text"), ((".text.hot.f", PROGBITS, A | X | GROUP), "hot"),
-        ((".text.unlikely", PROGBITS, A | X), "unlikely"), ((".text.f", PROGBITS, A), None), ((".text.f", NOBITS, A | X), None),
-        ((".init", PROGBITS, A | X), None), ((".textual", PROGBITS, A | X), None), ((".plt", PROGBITS, A | X), None), ((".text.f", PROGBITS, X), None),
+        ((".text", PROGBITS, A | X), "text"),
+        ((".text.f", PROGBITS, A | X), "text"),
+        ((".text.hot.f", PROGBITS, A | X | GROUP), "hot"),
+        ((".text.unlikely", PROGBITS, A | X), "unlikely"),
+        ((".text.f", PROGBITS, A), None),
+        ((".text.f", NOBITS, A | X), None),
+        ((".init", PROGBITS, A | X), None),
+        ((".textual", PROGBITS, A | X), None),
+        ((".plt", PROGBITS, A | X), None),
+        ((".text.f", PROGBITS, X), None),
         ((".data.rel.ro.x", PROGBITS, A | W), None),
     ],
-)  # fmt: skip
+)
 def test_code_that_can_be_placed(section, kind):
     """Loaded, executable, stored, and called .text."""
     assert kinds.code_kind(*section) == kind
@@ -88,9 +95,17 @@ def test_code_that_can_be_placed(section, kind):
 def test_families_are_what_shares_an_output_section():
     """All code is one family, relocated constants are one, any other kind is its own."""
     assert {kind: kinds.family(kind) for kind in (*kinds.CODE_KINDS, *kinds.DATA_KINDS)} == {
-        "unlikely": "text", "exit": "text", "startup": "text", "hot": "text", "text": "text",
-        "rodata": "rodata", "data.rel.ro.local": "data.rel.ro", "data.rel.ro": "data.rel.ro", "data": "data", "bss": "bss",
-    }  # fmt: skip
+        "unlikely": "text",
+        "exit": "text",
+        "startup": "text",
+        "hot": "text",
+        "text": "text",
+        "rodata": "rodata",
+        "data.rel.ro.local": "data.rel.ro",
+        "data.rel.ro": "data.rel.ro",
+        "data": "data",
+        "bss": "bss",
+    }
     assert {kinds.family(kind) for kind in (*kinds.CODE_KINDS, *kinds.DATA_KINDS)} == set(kinds.FAMILIES)
 
 

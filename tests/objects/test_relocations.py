@@ -48,20 +48,30 @@ FORMS = {
     "TPOFF64": ("TPOFF64", ".quad t@TPOFF", {"bfd": "np", "lld": "np"}),
     "initial exec, mov": ("GOTTPOFF", "movq t@gottpoff(%rip),%rax", EVERYWHERE),
     "initial exec, add": ("GOTTPOFF", "addq t@gottpoff(%rip),%r12", EVERYWHERE),
-    "general dynamic": ("TLSGD", ".byte 0x66\nleaq t@tlsgd(%rip),%rdi\n.value 0x6666\nrex64\ncall __tls_get_addr@PLT", EVERYWHERE),
+    "general dynamic": (
+        "TLSGD",
+        ".byte 0x66\nleaq t@tlsgd(%rip),%rdi\n.value 0x6666\nrex64\ncall __tls_get_addr@PLT",
+        EVERYWHERE,
+    ),
     "general dynamic, no PLT": (
-        "TLSGD", ".byte 0x66\nleaq t@tlsgd(%rip),%rdi\n.byte 0x66\nrex64\ncall *__tls_get_addr@GOTPCREL(%rip)", EVERYWHERE,
+        "TLSGD",
+        ".byte 0x66\nleaq t@tlsgd(%rip),%rdi\n.byte 0x66\nrex64\ncall *__tls_get_addr@GOTPCREL(%rip)",
+        EVERYWHERE,
     ),
     "local dynamic": ("TLSLD", "leaq t@tlsld(%rip),%rdi\ncall __tls_get_addr@PLT", EVERYWHERE),
     "local dynamic, no PLT": ("TLSLD", "leaq t@tlsld(%rip),%rdi\ncall *__tls_get_addr@GOTPCREL(%rip)", EVERYWHERE),
     "descriptor": ("GOTPC32_TLSDESC", "leaq t@tlsdesc(%rip),%rax\ncall *t@tlscall(%rax)", EVERYWHERE),
     "general dynamic, large": (
-        "TLSGD", "leaq t@tlsgd(%rip),%rdi\nmovabsq $__tls_get_addr@PLTOFF,%rax\naddq %r15,%rax\ncall *%rax", {"bfd": "nps"},
+        "TLSGD",
+        "leaq t@tlsgd(%rip),%rdi\nmovabsq $__tls_get_addr@PLTOFF,%rax\naddq %r15,%rax\ncall *%rax",
+        {"bfd": "nps"},
     ),
     "local dynamic, large": (
-        "TLSLD", "leaq t@tlsld(%rip),%rdi\nmovabsq $__tls_get_addr@PLTOFF,%rax\naddq %r15,%rax\ncall *%rax", {"bfd": "nps"},
+        "TLSLD",
+        "leaq t@tlsld(%rip),%rdi\nmovabsq $__tls_get_addr@PLTOFF,%rax\naddq %r15,%rax\ncall *%rax",
+        {"bfd": "nps"},
     ),
-}  # fmt: skip
+}
 NO_STACK = '.section .note.GNU-stack,"",@progbits\n'
 DEFINITIONS = """
 .section .text.f,"ax",@progbits
@@ -195,10 +205,16 @@ int tail(void) { return function(); }
 int _start(void) { return read_own() + read_other() + *where() + *place() + code()() + tail(); }
 """
 COMPILED = {
-    "default": [], "PIC": ["-fPIC"], "PIC without PLT": ["-fPIC", "-fno-plt"], "descriptors": ["-fPIC", "-mtls-dialect=gnu2"],
-    "local dynamic": ["-fPIC", "-ftls-model=local-dynamic"], "initial exec": ["-fPIC", "-ftls-model=initial-exec"],
-    "large": ["-fPIC", "-mcmodel=large"], "medium": ["-mcmodel=medium"], "no relaxation marks": ["-fPIC", "-Wa,-mrelax-relocations=no"],
-}  # fmt: skip
+    "default": [],
+    "PIC": ["-fPIC"],
+    "PIC without PLT": ["-fPIC", "-fno-plt"],
+    "descriptors": ["-fPIC", "-mtls-dialect=gnu2"],
+    "local dynamic": ["-fPIC", "-ftls-model=local-dynamic"],
+    "initial exec": ["-fPIC", "-ftls-model=initial-exec"],
+    "large": ["-fPIC", "-mcmodel=large"],
+    "medium": ["-mcmodel=medium"],
+    "no relaxation marks": ["-fPIC", "-Wa,-mrelax-relocations=no"],
+}
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,17 @@ class Release:
         if not (self.base / "made").exists():
             if not self.root.exists():
                 subprocess.run(
-                    ["bash", str(TOOLS / "fresh_root.sh"), self.name, str(self.root), "build-essential", "fakeroot", "python3-venv"],
+                    [
+                        "bash",
+                        str(TOOLS / "fresh_root.sh"),
+                        self.name,
+                        str(self.root),
+                        "build-essential",
+                        "fakeroot",
+                        "python3-venv",
+                    ],
                     check=True,
-                )  # fmt: skip
+                )
             line = next(
                 text
                 for text in (self.root / "etc/apt/sources.list").read_text().splitlines()
@@ -182,11 +190,18 @@ def build(release: Release, package: Package, variant: str, limit: float) -> dic
     status, wall, cpu = timed(release.inside("sh", "-c", script, "sh", place, *env, *words), log, limit)
     text = log.read_text(errors="replace")
     result = {
-        "package": package.name, "version": next((folder / "src").glob("debian/changelog")).read_text().split("(")[1].split(")")[0],
-        "options": list(package.options), "status": status, "built": _status(folder) == "0", "wall_s": round(wall, 2), "cpu_s": round(cpu, 2),
-        "debs": len(list(folder.glob("*.*deb"))), "has_tests": evidence.has_tests(text), "counts": evidence.counts_of_tests(text),
+        "package": package.name,
+        "version": next((folder / "src").glob("debian/changelog")).read_text().split("(")[1].split(")")[0],
+        "options": list(package.options),
+        "status": status,
+        "built": _status(folder) == "0",
+        "wall_s": round(wall, 2),
+        "cpu_s": round(cpu, 2),
+        "debs": len(list(folder.glob("*.*deb"))),
+        "has_tests": evidence.has_tests(text),
+        "counts": evidence.counts_of_tests(text),
         **looked_at(folder, place, text, before),
-    }  # fmt: skip
+    }
     subprocess.run(["rm", "-rf", "--one-file-system", str(folder)], check=True)
     return result
 
@@ -206,11 +221,12 @@ def looked_at(folder: Path, place: str, log: str, before: dict[str, str]) -> dic
     shipped = evidence.shipped(folder) if _status(folder) == "0" else {}
     laid_out = [one for one in messages if one.what == evidence.LAID_OUT]
     return {
-        "links": [asdict(one) for one in messages], "shipped": shipped,
+        "links": [asdict(one) for one in messages],
+        "shipped": shipped,
         "not_told": evidence.not_told(shipped, messages, built),
         "shipped_not_laid_out": evidence.not_told(shipped, laid_out, built),
         "built_not_told": evidence.not_told(built, messages, built),
-    }  # fmt: skip
+    }
 
 
 def timed(command: list[str], log: Path, limit: float) -> tuple[int | str, float, float]:

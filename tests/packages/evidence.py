@@ -13,10 +13,20 @@ from pathlib import Path
 
 LAID_OUT, LEFT, FAILED = "laid out", "left", "failed"
 _MESSAGES = (
-    (LAID_OUT, re.compile(r"^(?:layoutrand: |failed: )?(?P<path>/.+?): layout \S+, (?P<reason>\d+ sections? placed as asked.*)$")),
-    (FAILED, re.compile(r"^(?:layoutrand: |failed: )?(?P<path>/.+?): layout \S+ was not applied, it is as it was linked: (?P<reason>.*)$")),
+    (
+        LAID_OUT,
+        re.compile(
+            r"^(?:layoutrand: |failed: )?(?P<path>/.+?): layout \S+, (?P<reason>\d+ sections? placed as asked.*)$"
+        ),
+    ),
+    (
+        FAILED,
+        re.compile(
+            r"^(?:layoutrand: |failed: )?(?P<path>/.+?): layout \S+ was not applied, it is as it was linked: (?P<reason>.*)$"
+        ),
+    ),
     (LEFT, re.compile(r"^(?:layoutrand: |failed: )?(?P<path>/.+?)(?: is|:) left as it was linked: (?P<reason>.*)$")),
-)  # fmt: skip
+)
 _UNSEEN = re.compile(
     r"these were linked without the wrappers, so layout \S+ was not applied to them: (?P<paths>/.*?)(?: and \d+ more)?\. Was a"
 )
@@ -165,9 +175,10 @@ def not_told(files: Mapping[str, str], messages: Iterable[Told], built: Mapping[
     ids = {built[path] for path in paths if built.get(path)}
     names = {_plain_name(path) for path in paths}
     return [
-        path for path, build_id in files.items()
+        path
+        for path, build_id in files.items()
         if path not in paths and not is_trial(path) and build_id not in ids and _plain_name(path) not in names
-    ]  # fmt: skip
+    ]
 
 
 def is_trial(path: str) -> bool:

@@ -64,20 +64,41 @@ def row(package: Listed, result: Result) -> list[str]:
     failed = number[evidence.FAILED]
     plain = result["plain"]["cpu_s"] if "plain" in result else None
     return [
-        package.name, wrapped["version"], package.kind + "".join(f", {option.upper()}" for option in package.options),
-        "yes" if wrapped["built"] else f"**no** ({wrapped['status']})", tests_of(result),
-        str(number.total()), str(number[evidence.LAID_OUT]), str(number[evidence.LEFT]), f"**{failed}**" if failed else "0",
+        package.name,
+        wrapped["version"],
+        package.kind + "".join(f", {option.upper()}" for option in package.options),
+        "yes" if wrapped["built"] else f"**no** ({wrapped['status']})",
+        tests_of(result),
+        str(number.total()),
+        str(number[evidence.LAID_OUT]),
+        str(number[evidence.LEFT]),
+        f"**{failed}**" if failed else "0",
         f"{len(wrapped['shipped']) - len(wrapped['shipped_not_laid_out'])} of {len(wrapped['shipped'])}",
         f"**{untold}**" if untold else "0",
-        "" if plain is None else f"{plain:.0f}", f"{wrapped['cpu_s']:.0f}", "" if plain is None else f"{wrapped['cpu_s'] / max(plain, 0.01):.2f}",
+        "" if plain is None else f"{plain:.0f}",
+        f"{wrapped['cpu_s']:.0f}",
+        "" if plain is None else f"{wrapped['cpu_s'] / max(plain, 0.01):.2f}",
         wrapped["commit"],
-    ]  # fmt: skip
+    ]
 
 
 HEAD = (
-    "package", "version", "what it is", "builds", "its tests", "links", "laid out", "left alone", "failed",
-    "shipped files laid out", "not told", "CPU s as it is", "CPU s", "ratio", "made at",
-)  # fmt: skip
+    "package",
+    "version",
+    "what it is",
+    "builds",
+    "its tests",
+    "links",
+    "laid out",
+    "left alone",
+    "failed",
+    "shipped files laid out",
+    "not told",
+    "CPU s as it is",
+    "CPU s",
+    "ratio",
+    "made at",
+)
 
 
 def summary(release: str, packages: Sequence[Listed], results: Mapping[str, Result]) -> list[str]:
@@ -100,7 +121,7 @@ def summary(release: str, packages: Sequence[Listed], results: Mapping[str, Resu
         f"{untold} files that these builds linked no message speaks. {len(both)} of the packages were built without layoutrand "
         f"as well: tests came out the same in {same}; they took {wrapped / 60:.1f} minutes of processor time with it and "
         f"{plain / 60:.1f} without, {wrapped / max(plain, 0.01):.2f} times as much.",
-    ]  # fmt: skip
+    ]
     missing = [one.name for one in packages if not comparable(results.get(one.name, {}))]
     if missing:
         lines.append(
@@ -129,18 +150,21 @@ def reasons(results: Iterable[Result], what: str) -> list[str]:
 def document(packages: Sequence[Listed], results: Mapping[str, Mapping[str, Result]], notes: str) -> str:
     """The page, from results by release and package."""
     parts = [
-        "# Packages of Debian under `layoutrand exec`", "",
+        "# Packages of Debian under `layoutrand exec`",
+        "",
         "A wrapped link must not fail where the plain one succeeds, and must not be left as it is in silence. To see whether",
         "that is so, `make packages` builds source packages of Debian with `dpkg-buildpackage`, their own tests on, as an",
         "ordinary user in a bare system of each release: under `layoutrand exec --seed 7`, and as they are. This page is made by",
-        "it. " + notes, "",
+        "it. " + notes,
+        "",
         "*Links* are those of programs and libraries that messages speak of, trials of configure scripts left out. *Not",
         "told* are executables and libraries, in the packages or in the directory that was built in, of which no message",
         "speaks; they are found with readelf, by their build ids. Counts of tests are what automake, CTest, Meson, DejaGnu,",
         "googletest and prove print; *none seen* means that no step of the build looks like tests. The *ratio* is processor",
         "time of the build under layoutrand by that of the build as it is, both measured once; where there is none, only the",
-        "build under layoutrand was made. *Made at* is the commit of layoutrand.", "",
-    ]  # fmt: skip
+        "build under layoutrand was made. *Made at* is the commit of layoutrand.",
+        "",
+    ]
     for release, found in results.items():
         parts += ["## " + release, "", *[line for text in summary(release, packages, found) for line in (text, "")]]
         parts += [_line(HEAD), _line(["---"] * 3 + [":-:"] * 2 + ["--:"] * (len(HEAD) - 5))]

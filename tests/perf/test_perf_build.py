@@ -90,9 +90,13 @@ def _bare_links(root: Path, output: Path) -> None:
 
     def once(number: int) -> int:
         done, _ = link_captured(
-            SubprocessRunner(), Path(capture.tools["ld"]["path"]), link, root=folder / "0" / "root",
-            folder=output / str(number), replay=True,
-        )  # fmt: skip
+            SubprocessRunner(),
+            Path(capture.tools["ld"]["path"]),
+            link,
+            root=folder / "0" / "root",
+            folder=output / str(number),
+            replay=True,
+        )
         return done.returncode
 
     with ThreadPoolExecutor(JOBS) as pool:
@@ -102,7 +106,10 @@ def _bare_links(root: Path, output: Path) -> None:
 def _report(program: str, toolchain: str, seconds: dict[str, float], repetitions: int) -> None:
     floor = seconds["plain build"] + seconds["30 bare links"]
     figure = {
-        "perf": "30 layouts from nothing", "program": program, "toolchain": toolchain, "repetitions": repetitions,
+        "perf": "30 layouts from nothing",
+        "program": program,
+        "toolchain": toolchain,
+        "repetitions": repetitions,
         "seconds": {name: round(value, 2) for name, value in seconds.items()},
         "seeds / (plain build + bare links)": round(seconds["30 seeds"] / floor, 3),
         "with controls / (plain build + bare links)": round(seconds["30 seeds and controls"] / floor, 3),
@@ -110,7 +117,7 @@ def _report(program: str, toolchain: str, seconds: dict[str, float], repetitions
         "30 rebuilds / seeds": round(30 * seconds["plain build"] / seconds["30 seeds"], 1),
         "30 rebuilds / with controls": round(30 * seconds["plain build"] / seconds["30 seeds and controls"], 1),
         "machine": f"{platform.node()} {platform.machine()} {JOBS} cpus",
-    }  # fmt: skip
+    }
     print(json.dumps(figure, indent=2))
     if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
         with Path(path).open("a", encoding="utf-8") as file:

@@ -91,9 +91,14 @@ def test_binaries_per_second_that_a_home_takes_in(tmp_path: Path, size: int) -> 
     for seed in seeds:
         data = seed.to_bytes(8, "big") + code
         meta = {
-            "system": "sys", "artefact": "prog", "layout": seed, "sha256": sha256_bytes(data), "verification": proof,
-            "text_sha256": sha256_bytes(data), "link_s": 0.1,
-        }  # fmt: skip
+            "system": "sys",
+            "artefact": "prog",
+            "layout": seed,
+            "sha256": sha256_bytes(data),
+            "verification": proof,
+            "text_sha256": sha256_bytes(data),
+            "link_s": 0.1,
+        }
         staging.put_result(linking.key(seed), meta, data)
         os.rename(staging.result_path(linking.key(seed)), tmp_path / "prepared" / str(seed))
     settings = Dask(kind="dask", scheduler="none", shared="x", chunk=CHUNK)
@@ -103,11 +108,17 @@ def test_binaries_per_second_that_a_home_takes_in(tmp_path: Path, size: int) -> 
     results = farm.link(linking, seeds, Reference(IDENTITY, built.by_layout[IDENTITY].sha256), lambda: None)
     seconds = time.perf_counter() - begin
     assert all(isinstance(results[seed], Binary) for seed in seeds)
-    report({
-        "perf": "binaries that a home takes in", "size": size, "binaries": len(seeds), "chunk": CHUNK,
-        "binaries / s": round(len(seeds) / seconds), "answers / s": round(len(seeds) / CHUNK / seconds),
-        "MB / s": round(len(seeds) * size / seconds / 1e6, 1),
-    })  # fmt: skip
+    report(
+        {
+            "perf": "binaries that a home takes in",
+            "size": size,
+            "binaries": len(seeds),
+            "chunk": CHUNK,
+            "binaries / s": round(len(seeds) / seconds),
+            "answers / s": round(len(seeds) / CHUNK / seconds),
+            "MB / s": round(len(seeds) * size / seconds / 1e6, 1),
+        }
+    )
 
 
 class Executed(TaskExecutor):
@@ -139,17 +150,27 @@ def test_executions_per_second_that_a_home_takes_in(tmp_path: Path) -> None:
     seeds = range(1, ROUNDS + 1)
     binaries = [
         Binary(
-            system, "prog", seed, tmp_path / f"{system}{seed}", sha256_bytes(f"{system} {seed}".encode()), "",
-            cached=True, link_s=0.0, verification=None,
+            system,
+            "prog",
+            seed,
+            tmp_path / f"{system}{seed}",
+            sha256_bytes(f"{system} {seed}".encode()),
+            "",
+            cached=True,
+            link_s=0.0,
+            verification=None,
         )
-        for system in config.systems for seed in seeds
-    ]  # fmt: skip
+        for system in config.systems
+        for seed in seeds
+    ]
     for binary in binaries:
         binary.path.write_bytes(f"{binary.system} {binary.layout}".encode())
     request = RunRequest(
-        config=config, project=tmp_path, built=BuiltSystems(binaries=binaries, captures=dict.fromkeys("ab", "c")),
+        config=config,
+        project=tmp_path,
+        built=BuiltSystems(binaries=binaries, captures=dict.fromkeys("ab", "c")),
         choices=RunChoices(seeds=seeds, wait_s=0),
-    )  # fmt: skip
+    )
     plan = make_plan(request, here=False)
     shelf = Shelf(tmp_path / "shared", run_name(plan))
     prepared = Shelf(tmp_path / "prepared", "run")
@@ -158,11 +179,25 @@ def test_executions_per_second_that_a_home_takes_in(tmp_path: Path) -> None:
     for slot in plan.slots:
         key = plan.key(slot)
         execution = Execution(
-            **vars(key), attempt=1, order=slot.order, status="ok", reason="", returncode=0, signal=None, started_at=1.0,
-            wall_s=1.0, rusage=dict.fromkeys(RUSAGE_METRICS, 1.0), env_size=None, argv=("/x/prog",), log="",
-            conditions={"cpus": [1]}, host_state={"load1": 0.5, "steal": 0.0}, disturbances=(),
-            measurements=(Measurement("wall_s", "s", 0, 1.0, warmup=False),), node="n1",
-        )  # fmt: skip
+            **vars(key),
+            attempt=1,
+            order=slot.order,
+            status="ok",
+            reason="",
+            returncode=0,
+            signal=None,
+            started_at=1.0,
+            wall_s=1.0,
+            rusage=dict.fromkeys(RUSAGE_METRICS, 1.0),
+            env_size=None,
+            argv=("/x/prog",),
+            log="",
+            conditions={"cpus": [1]},
+            host_state={"load1": 0.5, "steal": 0.0},
+            disturbances=(),
+            measurements=(Measurement("wall_s", "s", 0, 1.0, warmup=False),),
+            node="n1",
+        )
         keys[slot] = record_key(key, 1)
         prepared.put(keys[slot], record_of(execution, facts, {}))
     shelf.path("x").parent.mkdir(parents=True)
@@ -173,11 +208,16 @@ def test_executions_per_second_that_a_home_takes_in(tmp_path: Path) -> None:
         summary = execute_on_nodes(request, store=store, nodes=nodes, progress=lambda _: None, say=lambda _: None)
         seconds = time.perf_counter() - start
     assert summary.executed == len(plan.slots) == ROUNDS * SYSTEMS * BENCHMARKS
-    report({
-        "perf": "executions that a home takes in", "executions": summary.executed, "tasks": engine.given,
-        "executions / s": round(summary.executed / seconds), "tasks / s": round(engine.given / seconds, 1),
-        "bytes of a task": engine.sent // engine.given,
-    })  # fmt: skip
+    report(
+        {
+            "perf": "executions that a home takes in",
+            "executions": summary.executed,
+            "tasks": engine.given,
+            "executions / s": round(summary.executed / seconds),
+            "tasks / s": round(engine.given / seconds, 1),
+            "bytes of a task": engine.sent // engine.given,
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -190,9 +230,14 @@ class Outcome:
 
 
 def simulate(
-    work: np.ndarray[Any, Any], speeds: np.ndarray[Any, Any], *, arrive_s: Sequence[float], lost: dict[int, float],
-    dealt: Sequence[int] | None = None, pieces: int = 1,
-) -> Outcome:  # fmt: skip
+    work: np.ndarray[Any, Any],
+    speeds: np.ndarray[Any, Any],
+    *,
+    arrive_s: Sequence[float],
+    lost: dict[int, float],
+    dealt: Sequence[int] | None = None,
+    pieces: int = 1,
+) -> Outcome:
     """Tasks of these seconds on nodes of these speeds, in order, each to the node that is free first.
 
     A task consists of ``pieces`` of equal length, and those that are done when a node is lost stay done.  Node k begins at ``arrive_s[k]`` and is gone for good at ``lost[k]``; what it was doing is given out again. With
@@ -262,15 +307,20 @@ def test_the_schedule_of_ten_thousand_binaries() -> None:
             assert (done.counted == 1).all()
             assert done.makespan >= bound
             figures[f"{name}, {way}"] = {
-                "makespan (h)": round(done.makespan / 3600, 2), "/ bound": round(done.makespan / bound, 3),
-                "begun again": done.begun - len(tasks), "answers / s": round(len(tasks) / done.makespan, 2),
-            }  # fmt: skip
-    report({
-        "perf": "10,000 binaries, 20 benchmarks, 100 nodes of which 3 are lost (simulated)", **figures,
-        "captures to nodes (GB)": round(NODES * SYSTEMS * BUNDLE_BYTES / 1e9, 1),
-        "binaries to the home (GB)": round(binaries * BINARY_BYTES / 1e9, 1),
-        "executions": binaries * BENCHMARKS,
-    })  # fmt: skip
+                "makespan (h)": round(done.makespan / 3600, 2),
+                "/ bound": round(done.makespan / bound, 3),
+                "begun again": done.begun - len(tasks),
+                "answers / s": round(len(tasks) / done.makespan, 2),
+            }
+    report(
+        {
+            "perf": "10,000 binaries, 20 benchmarks, 100 nodes of which 3 are lost (simulated)",
+            **figures,
+            "captures to nodes (GB)": round(NODES * SYSTEMS * BUNDLE_BYTES / 1e9, 1),
+            "binaries to the home (GB)": round(binaries * BINARY_BYTES / 1e9, 1),
+            "executions": binaries * BENCHMARKS,
+        }
+    )
 
 
 def report(figure: dict[str, Any]) -> None:

@@ -37,10 +37,16 @@ def test_wall_time_that_conditions_add(tmp_path: Path) -> None:
         for name in order.sample(list(kinds), len(kinds)):  # what came before matters, on a busy machine
             outcome = measure(
                 Command(
-                    argv=("/bin/true",), env={}, cwd=tmp_path, stdin=None, stdout=tmp_path / "o", stderr=tmp_path / "e",
-                    timeout_s=60, conditions=kinds[name],
+                    argv=("/bin/true",),
+                    env={},
+                    cwd=tmp_path,
+                    stdin=None,
+                    stdout=tmp_path / "o",
+                    stderr=tmp_path / "e",
+                    timeout_s=60,
+                    conditions=kinds[name],
                 )
-            )  # fmt: skip
+            )
             assert outcome.status == "ok", outcome.reason
             walls[name].append(outcome.wall_s * 1000)
     print("\n" + json.dumps({"wall_ms_median": {name: round(statistics.median(x), 3) for name, x in walls.items()}}))

@@ -55,12 +55,16 @@ def test_cost_of_a_link_under_exec(tmp_path: Path, linker: str) -> None:
         name: (found[name, "all"]["cpu_s"] - found[name, "few"]["cpu_s"]) / (LINKS - FEW) for name in ("plain", "exec")
     }
     line = {
-        "perf": f"exec, {linker}", "links": LINKS, "plain_cpu_s_per_link": round(each["plain"], 4),
-        "exec_cpu_s_per_link": round(each["exec"], 4), "added_cpu_s_per_link": round(each["exec"] - each["plain"], 4),
+        "perf": f"exec, {linker}",
+        "links": LINKS,
+        "plain_cpu_s_per_link": round(each["plain"], 4),
+        "exec_cpu_s_per_link": round(each["exec"], 4),
+        "added_cpu_s_per_link": round(each["exec"] - each["plain"], 4),
         "whole_build_cpu_ratio": round(found["exec", "all"]["cpu_s"] / found["plain", "all"]["cpu_s"], 2),
         "whole_build_elapsed_ratio": round(found["exec", "all"]["elapsed_s"] / found["plain", "all"]["elapsed_s"], 2),
-        "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus", "load": round(os.getloadavg()[0], 1),
-    }  # fmt: skip
+        "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus",
+        "load": round(os.getloadavg()[0], 1),
+    }
     print(json.dumps(line))
     if target := os.environ.get("LAYOUTRAND_PERF_OUT"):
         with open(target, "a", encoding="utf-8") as file:

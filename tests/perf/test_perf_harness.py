@@ -44,9 +44,11 @@ def test_overhead_per_execution(tmp_path: Path) -> None:
         return outcome
 
     request = RunRequest(
-        config=config, project=tmp_path, built=BuiltSystems(binaries=binaries, captures=captures()),
+        config=config,
+        project=tmp_path,
+        built=BuiltSystems(binaries=binaries, captures=captures()),
         choices=RunChoices(wait_s=0),
-    )  # fmt: skip
+    )
     with open_for_writing(results_path(tmp_path)) as store:
         summary = execute(request, store=store, executor=executor, progress=lambda _: None, say=print)
     assert not summary.failures

@@ -39,10 +39,16 @@ def test_drawing_100_000_sections(factor: str) -> None:
     tau_s = time.perf_counter() - begin
 
     figure = {
-        "perf": "draw a layout", "factor": factor, "sections": SECTIONS, "unit": "s",
-        "median": round(statistics.median(seconds), 4), "max": round(max(seconds), 4), "kendall_tau_s": round(tau_s, 4),
-        "limit": 1.0, "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus",
-    }  # fmt: skip
+        "perf": "draw a layout",
+        "factor": factor,
+        "sections": SECTIONS,
+        "unit": "s",
+        "median": round(statistics.median(seconds), 4),
+        "max": round(max(seconds), 4),
+        "kendall_tau_s": round(tau_s, 4),
+        "limit": 1.0,
+        "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus",
+    }
     line = json.dumps(figure, sort_keys=True)
     print(line)
     if target := os.environ.get("LAYOUTRAND_PERF_OUT"):

@@ -67,9 +67,12 @@ def bare(root: Path, output: Path, count: int, *, ordered: bool) -> float:
     if ordered:
         layout = draw(link.sections, link.identity, name=1, factors=("function-order",), classes="keep")
         wanted = linker(link.linker).request(
-            capture.tools["ld"]["version"], link.script, link.sections, layout,
+            capture.tools["ld"]["version"],
+            link.script,
+            link.sections,
+            layout,
             users_script=link.users_script,
-        )  # fmt: skip
+        )
         (output / "order").write_text(wanted.text)
         arguments += wanted.argv(str(output / "order"))
     # From a file, because xargs limits the length of a line; none of the words needs quoting.
@@ -110,13 +113,22 @@ def test_forty_thousand_sections(tmp_path: Path, toolchain: str) -> None:
     plain = bare(cache, tmp_path / "plain", count, ordered=False)
     ordered = bare(cache, tmp_path / "ordered", count, ordered=True)
     work = seconds["s"] - again["s"]  # without Python's start and reading the capture, which one call pays once
-    report({
-        "perf": "40,000 sections", "toolchain": toolchain, "functions": functions, "seeds": count,
-        "s per seed": round(work / count, 3), "bare link s": round(plain / count, 3),
-        "bare ordered link s": round(ordered / count, 3), "seed / bare link": round(work / plain, 2),
-        "seed / bare ordered link": round(work / ordered, 2), "start s": round(again["s"], 2),
-        "python MB capturing": round(first["rss"] / 1e6), "python MB linking": round(seconds["rss"] / 1e6),
-    })  # fmt: skip
+    report(
+        {
+            "perf": "40,000 sections",
+            "toolchain": toolchain,
+            "functions": functions,
+            "seeds": count,
+            "s per seed": round(work / count, 3),
+            "bare link s": round(plain / count, 3),
+            "bare ordered link s": round(ordered / count, 3),
+            "seed / bare link": round(work / plain, 2),
+            "seed / bare ordered link": round(work / ordered, 2),
+            "start s": round(again["s"], 2),
+            "python MB capturing": round(first["rss"] / 1e6),
+            "python MB linking": round(seconds["rss"] / 1e6),
+        }
+    )
     assert seconds["s"] > 0
 
 
@@ -136,10 +148,18 @@ def test_a_thousand_seeds(tmp_path: Path, toolchain: str) -> None:
     programs = [path for path in binaries if path.name == "lua"]
     bytes_of_programs = sum(path.stat().st_size for path in programs)
     on_disk = sum(path.stat().st_blocks * 512 for path in [*binaries, *(cache / "binaries").rglob("*/")])
-    report({
-        "perf": "1,000 seeds", "toolchain": toolchain, "seeds": count, "ms per seed": round(seconds["s"] / count * 1000, 2),
-        "bare / seeds": round(plain / seconds["s"], 3), "bare ordered / seeds": round(ordered / seconds["s"], 3),
-        "cached s": round(again["s"], 2), "python MB": round(seconds["rss"] / 1e6),
-        "binary bytes": bytes_of_programs // len(programs), "disk / bytes": round(on_disk / bytes_of_programs, 3),
-    })  # fmt: skip
+    report(
+        {
+            "perf": "1,000 seeds",
+            "toolchain": toolchain,
+            "seeds": count,
+            "ms per seed": round(seconds["s"] / count * 1000, 2),
+            "bare / seeds": round(plain / seconds["s"], 3),
+            "bare ordered / seeds": round(ordered / seconds["s"], 3),
+            "cached s": round(again["s"], 2),
+            "python MB": round(seconds["rss"] / 1e6),
+            "binary bytes": bytes_of_programs // len(programs),
+            "disk / bytes": round(on_disk / bytes_of_programs, 3),
+        }
+    )
     assert len(programs) == count + 1

@@ -49,10 +49,15 @@ def timers(folder: Path) -> dict[str, Callable[[list[str]], float]]:
     def ours(argv: list[str]) -> float:
         outcome = measure(
             Command(
-                argv=tuple(argv), env=env, cwd=folder, stdin=None, stdout=folder / "out", stderr=folder / "err",
+                argv=tuple(argv),
+                env=env,
+                cwd=folder,
+                stdin=None,
+                stdout=folder / "out",
+                stderr=folder / "err",
                 timeout_s=60,
             )
-        )  # fmt: skip
+        )
         assert outcome.status == "ok"
         return outcome.wall_s * 1e3
 
@@ -99,23 +104,28 @@ def test_bias_and_spread_of_the_timer(tmp_path: Path, milliseconds: int) -> None
             if turn >= 5:  # the first ones load the programs
                 times[name].append(value)
     figure: dict[str, object] = {
-        "perf": f"timer, command of {milliseconds} ms", "unit": "ms", "turns": TURNS, "limit": LIMIT_MS,
+        "perf": f"timer, command of {milliseconds} ms",
+        "unit": "ms",
+        "turns": TURNS,
+        "limit": LIMIT_MS,
         "machine": f"{platform.node()} {platform.machine()} {os.cpu_count()} cpus",
         "load1": round(os.getloadavg()[0], 2),
-    }  # fmt: skip
+    }
     for name, values in times.items():
         ordered = sorted(values)
         figure[name] = {
-            "mean": round(statistics.mean(values), 3), "median": round(statistics.median(values), 3),
+            "mean": round(statistics.mean(values), 3),
+            "median": round(statistics.median(values), 3),
             "sd": round(statistics.stdev(values), 3),
             "iqr": round(ordered[len(ordered) * 3 // 4] - ordered[len(ordered) // 4], 3),
-        }  # fmt: skip
+        }
     for other in ("hyperfine", "perf stat"):
         differences = [a - b for a, b in zip(times["layoutrand"], times[other], strict=True)]
         figure[f"layoutrand - {other}"] = {
-            "mean": round(statistics.mean(differences), 3), "median": round(statistics.median(differences), 3),
+            "mean": round(statistics.mean(differences), 3),
+            "median": round(statistics.median(differences), 3),
             "standard error": round(statistics.stdev(differences) / math.sqrt(len(differences)), 3),
-        }  # fmt: skip
+        }
     print(json.dumps(figure))
     if path := os.environ.get("LAYOUTRAND_PERF_OUT"):
         with Path(path).open("a", encoding="utf-8") as file:

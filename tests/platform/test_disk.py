@@ -24,7 +24,7 @@ from layoutrand.platform.disk import (
     sha256_file,
     tail,
     write_atomically,
-)  # fmt: skip
+)
 
 SOURCE = Path(__file__).parents[2] / "src"
 JSON = st.recursive(

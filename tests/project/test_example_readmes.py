@@ -34,22 +34,29 @@ QUICK = {"quickstart": ["make -j2", "./qs inputs/events.qs 40000"]}
 SLOW = {
     "quickstart": ["make check", SANITIZED, "./check.sh ./qs --update"],
     "jvm-suite": [
-        "./setup.sh", "./build.sh", "java -jar jvm-suite.jar -l", "java -jar jvm-suite.jar h2 -n 5 -s small",
+        "./setup.sh",
+        "./build.sh",
+        "java -jar jvm-suite.jar -l",
+        "java -jar jvm-suite.jar h2 -n 5 -s small",
         "java -jar jvm-suite.jar lusearch -n 10 -t 2 --scratch-directory /tmp/scratch",
     ],
     "cint": [
-        "examples/cint/prepare --size test cint", "layoutrand build --seeds 30 -C cint",
-        "layoutrand run --seeds 30 -C cint", "layoutrand compare O2 O3 -C cint",
+        "examples/cint/prepare --size test cint",
+        "layoutrand build --seeds 30 -C cint",
+        "layoutrand run --seeds 30 -C cint",
+        "layoutrand compare O2 O3 -C cint",
     ],
     "hotspot": ["examples/jvm-suite/build.sh", "examples/hotspot/prepare ~/hotspot"],
-}  # fmt: skip
+}
 HOURS = {
     "hotspot": [
-        "layoutrand build --seeds 30 -C ~/hotspot", "layoutrand run --seeds 30 -C ~/hotspot",
-        "layoutrand analyse -C ~/hotspot", "layoutrand compare serial parallel -C ~/hotspot",
+        "layoutrand build --seeds 30 -C ~/hotspot",
+        "layoutrand run --seeds 30 -C ~/hotspot",
+        "layoutrand analyse -C ~/hotspot",
+        "layoutrand compare serial parallel -C ~/hotspot",
         "make hotspot-check HOTSPOT=~/hotspot",
     ],
-}  # fmt: skip
+}
 NO_COMMANDS = {"jvm-suite": ["[suite]"], "quickstart": ["fn count(words) {"]}
 """First lines of blocks that hold a configuration, or a program."""
 
@@ -139,10 +146,14 @@ class Clone:
         command.chmod(0o755)
         self.env = {
             **{key: value for key, value in os.environ.items() if not key.startswith(("LAYOUTRAND_", "MAKE"))},
-            "HOME": str(self.home), "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(self.tree / "src"),
-            "PYTHONDONTWRITEBYTECODE": "1", "LAYOUTRAND_CACHE": str(folder / "cache"),
-            "LAYOUTRAND_LOCK_DIR": str(folder), "LC_ALL": "C.UTF-8",
-        }  # fmt: skip
+            "HOME": str(self.home),
+            "PATH": f"{command.parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(self.tree / "src"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "LAYOUTRAND_CACHE": str(folder / "cache"),
+            "LAYOUTRAND_LOCK_DIR": str(folder),
+            "LC_ALL": "C.UTF-8",
+        }
 
     def execute(self, line, folder, *, timeout=1800):
         done = subprocess.run(

@@ -80,15 +80,18 @@ def test_another_failure_of_the_compiler_is_shown(needs):
     """What no package mends is told in the compiler's words."""
     status, said = needs("/usr/bin/python3", **{"apt-get": APT, "gcc": BROKEN})
     assert (status, said) == (
-        1, ["gcc cannot make a program of three lines: gcc: fatal error: cannot execute cc1: No such file"],
-    )  # fmt: skip
+        1,
+        ["gcc cannot make a program of three lines: gcc: fatal error: cannot execute cc1: No such file"],
+    )
 
 
 @pytest.mark.parametrize(
     ("python3", "complaint", "package"),
-    [(OLD_PYTHON, "Python 3.10.12 is too old: 3.11 is the first that serves", "python3.11 python3.11-venv"),
-     (NO_VENV, "Python 3.13.5 has no venv", "python3-venv")],
-)  # fmt: skip
+    [
+        (OLD_PYTHON, "Python 3.10.12 is too old: 3.11 is the first that serves", "python3.11 python3.11-venv"),
+        (NO_VENV, "Python 3.13.5 has no venv", "python3-venv"),
+    ],
+)
 def test_a_python_that_does_not_serve(needs, python3, complaint, package):
     """Too old, or without venv, which is a package of its own on Debian."""
     status, said = needs("", **{"apt-get": APT, "gcc": "#!/bin/sh\n", "python3": python3})

@@ -20,9 +20,12 @@ failed: these were linked without the wrappers, so layout 7 was not applied to t
 def test_what_messages_say():
     """Each link once, whether it was told at once, at the end, or both."""
     assert [(one.path, one.what) for one in evidence.told(LOG)] == [
-        ("/b/src/tiny", "left"), ("/b/src/.libs/libz.so.1.2", "laid out"), ("/b/src/other", "failed"),
-        ("/b/p", "failed"), ("/b/q", "failed"),
-    ]  # fmt: skip
+        ("/b/src/tiny", "left"),
+        ("/b/src/.libs/libz.so.1.2", "laid out"),
+        ("/b/src/other", "failed"),
+        ("/b/p", "failed"),
+        ("/b/q", "failed"),
+    ]
 
 
 def test_reasons_of_one_kind():
@@ -36,7 +39,7 @@ def test_reasons_of_one_kind():
 
 def test_counts_of_tests():
     """The lines that say how many tests there were, without times, of all harnesses."""
-    log = "# TOTAL: 3\n# PASS:  3\n\x1b[32m100% tests passed, 0 tests failed out of 7\x1b[0m\nOk:                 4   \nFiles=2, Tests=9,  1 wallclock secs\nok 3\n"  # fmt: skip
+    log = "# TOTAL: 3\n# PASS:  3\n\x1b[32m100% tests passed, 0 tests failed out of 7\x1b[0m\nOk:                 4   \nFiles=2, Tests=9,  1 wallclock secs\nok 3\n"
     counts = evidence.counts_of_tests(log)
     assert len(counts) == 5
     assert evidence.passed(counts) == 3 + 7 + 4 + 9
@@ -90,14 +93,27 @@ def test_files_that_no_message_names(tmp_path):
 
 def _result(*, built=True, counts=("# PASS: 3",), links=("laid out",), not_told=()):
     one = {
-        "version": "1-1", "built": True, "status": 0, "has_tests": True, "counts": ["# PASS: 3"], "cpu_s": 10.0,
-        "wall_s": 20.0, "commit": "abc",
-    }  # fmt: skip
+        "version": "1-1",
+        "built": True,
+        "status": 0,
+        "has_tests": True,
+        "counts": ["# PASS: 3"],
+        "cpu_s": 10.0,
+        "wall_s": 20.0,
+        "commit": "abc",
+    }
     wrapped = {
-        **one, "built": built, "status": 0 if built else 2, "counts": list(counts), "cpu_s": 15.0,
+        **one,
+        "built": built,
+        "status": 0 if built else 2,
+        "counts": list(counts),
+        "cpu_s": 15.0,
         "links": [{"path": f"/b/{n}", "what": what, "reason": "why"} for n, what in enumerate(links)],
-        "shipped": {"p/a": "1", "p/b": "2"}, "not_told": list(not_told), "built_not_told": [], "shipped_not_laid_out": ["p/b"],
-    }  # fmt: skip
+        "shipped": {"p/a": "1", "p/b": "2"},
+        "not_told": list(not_told),
+        "built_not_told": [],
+        "shipped_not_laid_out": ["p/b"],
+    }
     return {"plain": one, "wrapped": wrapped}
 
 

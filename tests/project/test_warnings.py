@@ -66,8 +66,15 @@ KINDS = kinds()
 
 def sample(annotation):
     """Some value of this type."""
-    simple = {int: 7, str: "some name", float: 0.25, bool: True, AnyWarning: Sentence("what there is to know"),
-              WarningSubject: WarningSubject("baseline"), Disturbed: Disturbed("b", 3, 1, {"busy": 1}, {"a": 1}, {})}  # fmt: skip
+    simple = {
+        int: 7,
+        str: "some name",
+        float: 0.25,
+        bool: True,
+        AnyWarning: Sentence("what there is to know"),
+        WarningSubject: WarningSubject("baseline"),
+        Disturbed: Disturbed("b", 3, 1, {"busy": 1}, {"a": 1}, {}),
+    }
     if annotation in simple:
         return simple[annotation]
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
@@ -135,9 +142,21 @@ def test_what_a_result_warns_of_is_no_text():
 
 
 METHODS = {
-    "count", "endswith", "find", "index", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex",
-    "rpartition", "rsplit", "split", "startswith",
-}  # fmt: skip
+    "count",
+    "endswith",
+    "find",
+    "index",
+    "partition",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rfind",
+    "rindex",
+    "rpartition",
+    "rsplit",
+    "split",
+    "startswith",
+}
 PATTERNS = {"compile", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"}
 SAID = re.compile(r"\b(?:text|message|sentence|reason|warning|remark|note|said|words|error|problem)s?\b|\bstr\(")
 

@@ -40,10 +40,14 @@ def test_a_wheel_builds_layouts_outside_the_tree(wheel, tmp_path):
     """Installed alone into a fresh environment, it captures and links a program."""
     environment = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
-    site = Path(subprocess.run(
-        [environment / "bin" / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        check=True, capture_output=True, text=True,
-    ).stdout.strip())  # fmt: skip
+    site = Path(
+        subprocess.run(
+            [environment / "bin" / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+    )
     zipfile.ZipFile(wheel).extractall(site)
     # The dependencies come from the environment of the tests; only layoutrand itself is the wheel's.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -60,8 +64,12 @@ def test_a_wheel_builds_layouts_outside_the_tree(wheel, tmp_path):
 
     where = subprocess.run(
         [environment / "bin" / "python", "-c", "import layoutrand; print(layoutrand.__file__)"],
-        cwd=tmp_path, env=env, check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
+        cwd=tmp_path,
+        env=env,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
     done = subprocess.run([*python, "build", "--seeds", "2..3"], cwd=project, env=env, capture_output=True, text=True)
 
     assert where.startswith(str(site))

@@ -24,7 +24,7 @@ CASES = [
     pytest.param(program, toolchain, id=f"{program}-{toolchain}", marks=[pytest.mark.long] * (program in HEAVY))
     for program in LARGER
     for toolchain in ("gcc", WITH_LLD.get(program, "gcc-lld"))
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("program", "toolchain"), CASES)

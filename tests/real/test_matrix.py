@@ -29,8 +29,16 @@ MODE = os.environ.get("LAYOUTRAND_MATRIX", "")
 assert MODE in ("", "all", "write"), "LAYOUTRAND_MATRIX is empty, all or write"
 SEEDS = 2
 TOOLCHAINS = (
-    "gcc", "gcc-gold", "gcc-lld", "gcc-mold", "gcc-lto", "clang", "clang-lld", "clang-lto", "clang-thinlto",
-)  # fmt: skip
+    "gcc",
+    "gcc-gold",
+    "gcc-lld",
+    "gcc-mold",
+    "gcc-lto",
+    "clang",
+    "clang-lld",
+    "clang-lto",
+    "clang-thinlto",
+)
 LINKERS = {"gnu": "GNU ld", "lld": "lld", "gold": "gold", "mold": "mold"}
 NOTHING_TO_ORDER = ("there is only one layout", "too few placeable sections", "so none can be moved")
 REFUSALS = (
@@ -38,7 +46,7 @@ REFUSALS = (
     r"'{factor}' with toolchain '{toolchain}' needs version \d+ of its linker or later, this is ",
     r"'{factor}' needs modules, which link-time optimisation mixes ",
     r"'{factor}' moves objects on the link line, but with link-time optimisation these hold no code",
-)  # fmt: skip
+)
 CELLS = [
     pytest.param(program, toolchain, id=f"{program}-{toolchain}", marks=[pytest.mark.long] * (program == "Crypto++"))
     for program in PROGRAMS

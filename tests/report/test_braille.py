@@ -96,9 +96,16 @@ def test_no_line_is_wider_than_the_terminal(width):
 
 @pytest.mark.parametrize(
     ("encoding", "style"),
-    [("utf-8", BRAILLE), ("UTF-16", BRAILLE), ("ascii", ASCII), ("latin-1", ASCII), ("cp437", ASCII), (None, ASCII),
-     ("nonsense", ASCII)],
-)  # fmt: skip
+    [
+        ("utf-8", BRAILLE),
+        ("UTF-16", BRAILLE),
+        ("ascii", ASCII),
+        ("latin-1", ASCII),
+        ("cp437", ASCII),
+        (None, ASCII),
+        ("nonsense", ASCII),
+    ],
+)
 def test_ascii_is_used_where_the_encoding_has_no_braille(encoding, style):
     assert style_for(encoding) is style
 

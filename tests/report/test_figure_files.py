@@ -186,10 +186,13 @@ def test_squares_that_overlap_have_no_holes():
     [
         ("M1 2h3", [("M", 1, 2), ("L", 4, 2)]),
         ("M1 2v-.5z", [("M", 1, 2), ("L", 1, 1.5), ("Z", 0, 0)]),
-        ("M0 0m-2.6-2.6l5.2 5.2m-5.2 0l5.2-5.2", [("M", 0, 0), ("M", -2.6, -2.6), ("L", 2.6, 2.6), ("M", -2.6, 2.6), ("L", 2.6, -2.6)]),
+        (
+            "M0 0m-2.6-2.6l5.2 5.2m-5.2 0l5.2-5.2",
+            [("M", 0, 0), ("M", -2.6, -2.6), ("L", 2.6, 2.6), ("M", -2.6, 2.6), ("L", 2.6, -2.6)],
+        ),
         ("M5 5l1 1 1 1zl1 0", [("M", 5, 5), ("L", 6, 6), ("L", 7, 7), ("Z", 0, 0), ("L", 6, 5)]),
     ],
-)  # fmt: skip
+)
 def test_paths_are_read_as_svg_has_them(path, expected):
     found = list(pdf.steps(path))
     assert [command for command, _, _ in found] == [command for command, _, _ in expected]
@@ -369,11 +372,14 @@ def test_figures_are_no_part_of_the_source_unless_they_are_put_there(tmp_path, m
     monkeypatch.chdir(tmp_path)
 
     for inside, arguments in [
-        (False, ["figures"]), (False, ["report"]), (False, ["figures", "-o", "docs/paper"]),
+        (False, ["figures"]),
+        (False, ["report"]),
+        (False, ["figures", "-o", "docs/paper"]),
         (False, ["export", "--format", "csv", "-o", str(tmp_path.parent / "out.csv")]),
-        (True, ["figures", "-o", "paper"]), (True, ["report", "-o", "report.html"]),
+        (True, ["figures", "-o", "paper"]),
+        (True, ["report", "-o", "report.html"]),
         (True, ["export", "--format", "csv", "-o", "out.csv"]),
-    ]:  # fmt: skip
+    ]:
         assert layoutrand(arguments) == 0
         assert ("lies in build.source: to the next build that is another source" in capsys.readouterr().err) is inside
     assert (tmp_path / ".layoutrand/figures/b-Binaries.svg").is_file()

@@ -361,10 +361,13 @@ def capture_of(system, *, source, cc="gcc (Debian) 12.2.0", ld="GNU ld 2.40"):
     [
         ({"commit": "ab" * 20, "repo": "/r.git"}, "commit abababababab of /r.git"),
         ({"digest": "cd" * 32, "git": None}, "files cdcdcdcdcdcd"),
-        ({"digest": "cd" * 32, "git": {"commit": "ef" * 20, "dirty": True}}, "files cdcdcdcdcdcd, commit efefefefefef with changes"),
+        (
+            {"digest": "cd" * 32, "git": {"commit": "ef" * 20, "dirty": True}},
+            "files cdcdcdcdcdcd, commit efefefefefef with changes",
+        ),
         ({}, "not recorded"),
     ],
-)  # fmt: skip
+)
 def test_compiler_linker_and_source_are_told_where_they_were_recorded(tmp_path, source, text):
     selection = recorded(tmp_path)
     made = {"capture-of-a": tools_of(capture_of("a", source=source))}
@@ -384,11 +387,20 @@ def test_what_the_numbers_rest_on_and_what_they_leave_out_is_told(tmp_path):
     metric = "metric = {regex = '(x)', name = 'op', unit = 'ms', wall = false, warmup = 3}"
     config = make_config(f'[[benchmarks]]\nname = "fib"\ncommand = ["x"]\n{metric}\n', systems=("a",))
     items = [
-        execution(config, tmp_path, "a", "fib", seed, capture=capture, measurements=tuple(
-            Measurement("op", "ms", k, 5.0 + seed + k, warmup=k < 3) for k in range(5)
-        ), started_at=seed + (capture == "new") * 100.0, binary_sha256=f"{capture}{seed}")
-        for capture in ("old", "new") for seed in (1, 2, 4)
-    ]  # fmt: skip
+        execution(
+            config,
+            tmp_path,
+            "a",
+            "fib",
+            seed,
+            capture=capture,
+            measurements=tuple(Measurement("op", "ms", k, 5.0 + seed + k, warmup=k < 3) for k in range(5)),
+            started_at=seed + (capture == "new") * 100.0,
+            binary_sha256=f"{capture}{seed}",
+        )
+        for capture in ("old", "new")
+        for seed in (1, 2, 4)
+    ]
     write(config, tmp_path, items)
 
     page = page_of(selected(config, tmp_path))
@@ -457,9 +469,13 @@ def test_facts_of_the_host_are_told_for_people(tmp_path):
     page = page_of(selection, known=[Context("0", {}, "d", 1, facts, {}), Context("0", {}, "d", 1, {"cpus": 2}, {})])
     (host,) = [section for section in page.sections if section.anchor == "host"]
     assert dict(host.tables[0].rows) == {
-        "smt": "no", "turbo": "not known", "memory_bytes": "8 GiB", "isolated_cpus": "none",
-        "cpus_allowed": "2, 3", "cpus": "4; then 2",
-    }  # fmt: skip
+        "smt": "no",
+        "turbo": "not known",
+        "memory_bytes": "8 GiB",
+        "isolated_cpus": "none",
+        "cpus_allowed": "2, 3",
+        "cpus": "4; then 2",
+    }
 
 
 def test_prebuilt_systems_have_no_compiler_to_tell(tmp_path):

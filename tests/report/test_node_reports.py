@@ -40,7 +40,7 @@ def project(tmp_path, monkeypatch):
     facts = [
         Node(name, {**FACTS, "governor": "powersave" if name == "n3" else "performance", "hostname": name})
         for name in SLOW
-    ]  # fmt: skip
+    ]
     rows = [
         row
         for number, system in enumerate(("a", "b"))

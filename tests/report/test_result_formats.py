@@ -114,8 +114,9 @@ def test_only_one_format_at_a_time(imported, capsys):
     assert run(["analyse", "--import", "t.csv", "--csv", "--markdown"]) == 2
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == (
-        "", "layoutrand: give one of --csv and --markdown: stdout holds one document\n",
-    )  # fmt: skip
+        "",
+        "layoutrand: give one of --csv and --markdown: stdout holds one document\n",
+    )
 
 
 def test_warnings_stand_in_markdown_and_on_stderr(imported, capsys):
@@ -180,15 +181,31 @@ def test_what_moves_the_cursor_is_shown():
 
 
 def test_flat_rows():
-    row = flat({
-        "a": 1, "interval": [1.5, None], "nested": {"b": True, "interval": None}, "none": None, "words": ["x", "y"],
-        "levels": [{"level": "binary", "count": 3, "relative_sd_interval": [0.1, 0.2]}], "skipped": 1,
-    }, ["skipped"])  # fmt: skip
+    row = flat(
+        {
+            "a": 1,
+            "interval": [1.5, None],
+            "nested": {"b": True, "interval": None},
+            "none": None,
+            "words": ["x", "y"],
+            "levels": [{"level": "binary", "count": 3, "relative_sd_interval": [0.1, 0.2]}],
+            "skipped": 1,
+        },
+        ["skipped"],
+    )
     assert row == {
-        "a": 1, "interval_low": 1.5, "interval_high": None, "nested_b": True, "nested_interval_low": None,
-        "nested_interval_high": None, "none": None, "words": "x; y", "binary_count": 3,
-        "binary_relative_sd_interval_low": 0.1, "binary_relative_sd_interval_high": 0.2,
-    }  # fmt: skip
+        "a": 1,
+        "interval_low": 1.5,
+        "interval_high": None,
+        "nested_b": True,
+        "nested_interval_low": None,
+        "nested_interval_high": None,
+        "none": None,
+        "words": "x; y",
+        "binary_count": 3,
+        "binary_relative_sd_interval_low": 0.1,
+        "binary_relative_sd_interval_high": 0.2,
+    }
 
 
 def test_csv_text():
@@ -201,11 +218,21 @@ def test_csv_text():
 @pytest.mark.parametrize(
     ("text", "written"),
     [
-        ("wall_s", "wall_s"), ("_x_", r"\_x\_"), ("a|b", r"a\|b"), ("p < 0.1", "p < 0.1"), ("<b>", r"\<b>"),
-        ("a\n\nb", "a b"), ("&amp;", r"\&amp;"), ("a & b", "a & b"), ("[1, 2] s", "[1, 2] s"), ("[x](y)", r"\[x\](y)"),
-        ("a\\b", r"a\\b"), ("1.0~rc1, 2.0~rc2", r"1.0\~rc1, 2.0\~rc2"), ("$x$", r"\$x\$"),
+        ("wall_s", "wall_s"),
+        ("_x_", r"\_x\_"),
+        ("a|b", r"a\|b"),
+        ("p < 0.1", "p < 0.1"),
+        ("<b>", r"\<b>"),
+        ("a\n\nb", "a b"),
+        ("&amp;", r"\&amp;"),
+        ("a & b", "a & b"),
+        ("[1, 2] s", "[1, 2] s"),
+        ("[x](y)", r"\[x\](y)"),
+        ("a\\b", r"a\\b"),
+        ("1.0~rc1, 2.0~rc2", r"1.0\~rc1, 2.0\~rc2"),
+        ("$x$", r"\$x\$"),
     ],
-)  # fmt: skip
+)
 def test_markdown_escapes_what_is_active_and_nothing_else(text, written):
     assert markdown.plain(text) == written
 

@@ -15,13 +15,33 @@ from layoutrand.model import Execution, Measurement
 from layoutrand.results.rows import from_json, to_json
 
 EXECUTION = Execution(
-    system="s", benchmark="b", definition="d", layout=2**64 - 1, instrument="native", repetition=0, round=2**64 - 1,
-    attempt=1, order=3, binary_sha256="x", capture="c", status="exit", reason="r \udcff", returncode=3, signal=None,
-    started_at=1.25, wall_s=0.1 + 0.2, rusage={"user_s": 1e-300}, env_size=5, argv=("a", "\udcff", "\n'"), log="l",
-    conditions={"cpus": [1]}, host_state={"load1": 0.5}, disturbances=("swap", "steal"),
+    system="s",
+    benchmark="b",
+    definition="d",
+    layout=2**64 - 1,
+    instrument="native",
+    repetition=0,
+    round=2**64 - 1,
+    attempt=1,
+    order=3,
+    binary_sha256="x",
+    capture="c",
+    status="exit",
+    reason="r \udcff",
+    returncode=3,
+    signal=None,
+    started_at=1.25,
+    wall_s=0.1 + 0.2,
+    rusage={"user_s": 1e-300},
+    env_size=5,
+    argv=("a", "\udcff", "\n'"),
+    log="l",
+    conditions={"cpus": [1]},
+    host_state={"load1": 0.5},
+    disturbances=("swap", "steal"),
     measurements=(Measurement("value", "s", 0, 0.1 + 0.2, True), Measurement("value", "s", 1, 5e-324, False)),
     node="n1",
-)  # fmt: skip
+)
 
 
 def test_it_arrives_as_it_was():
@@ -55,10 +75,15 @@ def test_output_is_kept_where_logs_are(tmp_path):
 @pytest.mark.parametrize(
     ("log", "name"),
     [
-        ("/etc/x", "f"), ("../x", "f"), (".layoutrand/logs/run/../../../x", "f"), (".layoutrand/logs/run", "f"),
-        ("src", "f"), (".layoutrand/logs/run/s", "../f"), (".layoutrand/logs/run/s", "a/f"),
+        ("/etc/x", "f"),
+        ("../x", "f"),
+        (".layoutrand/logs/run/../../../x", "f"),
+        (".layoutrand/logs/run", "f"),
+        ("src", "f"),
+        (".layoutrand/logs/run/s", "../f"),
+        (".layoutrand/logs/run/s", "a/f"),
     ],
-)  # fmt: skip
+)
 def test_output_is_kept_nowhere_else(tmp_path, log, name):
     with pytest.raises(BundleError, match="no place for logs"):
         keep_files(tmp_path, log, {name: b""})

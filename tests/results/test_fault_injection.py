@@ -101,8 +101,12 @@ class Experiment:
         options = ["--seeds", SEEDS, "--wait", "0"] if command == "run" else []
         return subprocess.Popen(
             [sys.executable, "-m", "layoutrand", command, *options, "--json", *arguments],
-            cwd=self.root, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            cwd=self.root,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def finish(self, command="run"):
         process = self.start(command)

@@ -15,16 +15,41 @@ from layoutrand.results.file import exclusive_use, open_for_reading, open_for_wr
 
 EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
 CONTEXT = Context(
-    version="1", config={"a": [1]}, config_digest="d", schedule_seed=2**64 - 1, host_facts={"k": None}, instruments={},
+    version="1",
+    config={"a": [1]},
+    config_digest="d",
+    schedule_seed=2**64 - 1,
+    host_facts={"k": None},
+    instruments={},
     tools={"capture": {"linker": "GNU ld"}},
-)  # fmt: skip
+)
 EXECUTION = Execution(
-    system="s", benchmark="b", definition="d", layout=2**64 - 1, instrument="native", repetition=0, round=2**64 - 1,
-    attempt=1, order=3, binary_sha256="x", capture="c", status="ok", reason="", returncode=0, signal=None,
-    started_at=1.25, wall_s=0.1 + 0.2, rusage={"user_s": 1e-300}, env_size=5, argv=("a", "\udcff", "\n'"), log="",
-    conditions={"cpus": [1]}, host_state={"load1": 0.5}, disturbances=("swap", "steal"),
+    system="s",
+    benchmark="b",
+    definition="d",
+    layout=2**64 - 1,
+    instrument="native",
+    repetition=0,
+    round=2**64 - 1,
+    attempt=1,
+    order=3,
+    binary_sha256="x",
+    capture="c",
+    status="ok",
+    reason="",
+    returncode=0,
+    signal=None,
+    started_at=1.25,
+    wall_s=0.1 + 0.2,
+    rusage={"user_s": 1e-300},
+    env_size=5,
+    argv=("a", "\udcff", "\n'"),
+    log="",
+    conditions={"cpus": [1]},
+    host_state={"load1": 0.5},
+    disturbances=("swap", "steal"),
     measurements=(Measurement("value", "s", 0, 0.1 + 0.2, True), Measurement("value", "s", 1, 5e-324, False)),
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -41,9 +66,17 @@ def record(path, *executions, experiment=EXPERIMENT):
 
 def test_what_is_recorded_is_read_back_to_the_bit(path):
     failed = dataclasses.replace(
-        EXECUTION, layout="stock", status="signal", reason="killed \udcff", returncode=None, signal=11, env_size=None,
-        measurements=(), log="logs/x", rusage={},
-    )  # fmt: skip
+        EXECUTION,
+        layout="stock",
+        status="signal",
+        reason="killed \udcff",
+        returncode=None,
+        signal=11,
+        env_size=None,
+        measurements=(),
+        log="logs/x",
+        rusage={},
+    )
     record(path, EXECUTION, failed)
     with open_for_reading(path) as store:
         one, two = store.executions(EXPERIMENT)
@@ -107,8 +140,9 @@ def test_build_failures_are_those_of_the_last_call(path, tmp_path):
         store.replace_build_failures(ids[0], {"s": "c"}, failures)
         found = store.build_failures(EXPERIMENT, {"s": "c"})
         assert sorted(found, key=lambda f: str(f.layout)) == [
-            dataclasses.replace(failures[0], error=r"bad \udcff"), failures[1],
-        ]  # fmt: skip
+            dataclasses.replace(failures[0], error=r"bad \udcff"),
+            failures[1],
+        ]
         assert store.build_failures(EXPERIMENT, {"s": "other capture"}) == []
         store.replace_build_failures(ids[0], {"s": "c"}, [])
         assert store.build_failures(EXPERIMENT, {"s": "c"}) == []

@@ -68,10 +68,13 @@ def _distance(x, n, peak):
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ([0, 1, 3, 6], 1 / 8), ([0, 2, 3, 5, 6], 2 / 15), ([6, 4, 3, 1, 0], 2 / 15), ([1, 1, 2, 2], 1 / 4),
+        ([0, 1, 3, 6], 1 / 8),
+        ([0, 2, 3, 5, 6], 2 / 15),
+        ([6, 4, 3, 1, 0], 2 / 15),
+        ([1, 1, 2, 2], 1 / 4),
         ([1, *[2] * 9], 1 / 20),
     ],
-)  # fmt: skip
+)
 def test_values_that_the_r_package_diptest_checks(values, expected):
     assert dip(values) == pytest.approx(expected, abs=1e-5)
 
@@ -87,10 +90,12 @@ def test_the_dip_is_the_distance_from_the_nearest_unimodal_distribution(seed):
 @pytest.mark.parametrize(
     ("size", "quantiles"),
     [
-        (4, {0.9: 0.1874, 0.95: 0.2073}), (10, {0.5: 0.0978, 0.9: 0.1305, 0.95: 0.1396}),
-        (30, {0.5: 0.0615, 0.9: 0.0815, 0.95: 0.0882}), (100, {0.5: 0.0355, 0.9: 0.0472, 0.95: 0.0511}),
+        (4, {0.9: 0.1874, 0.95: 0.2073}),
+        (10, {0.5: 0.0978, 0.9: 0.1305, 0.95: 0.1396}),
+        (30, {0.5: 0.0615, 0.9: 0.0815, 0.95: 0.0882}),
+        (100, {0.5: 0.0355, 0.9: 0.0472, 0.95: 0.0511}),
     ],
-)  # fmt: skip
+)
 def test_critical_values_of_the_published_table(size, quantiles):
     """Hartigan and Hartigan 1985, table 1, as recomputed with a million samples by the R package diptest."""
     dips = np.array([dip(row) for row in np.random.default_rng(size).uniform(size=(600, size))])

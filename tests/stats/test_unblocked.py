@@ -111,9 +111,11 @@ def test_binaries_in_several_blocks():
     deals = ["ab", "bc", "ca", "ab", "bc", "cc"]
     rows = [(unit, block, (1 + unit / 10) * effects[block]) for unit, deal in enumerate(deals) for block in deal]
     found = stats.without_blocks(
-        [value for _, _, value in rows], [block for _, block, _ in rows], units=[unit for unit, _, _ in rows],
+        [value for _, _, value in rows],
+        [block for _, block, _ in rows],
+        units=[unit for unit, _, _ in rows],
         groups=[LAYOUTS] * 12,
-    )  # fmt: skip
+    )
 
     assert found.method == "crossed"
     pairs = found.measurements.reshape(6, 2)

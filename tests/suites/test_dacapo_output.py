@@ -226,19 +226,43 @@ BEGUN = "===== DaCapo 9.12 fop starting warmup 1 =====\n"
 @pytest.mark.parametrize(
     ("returncode", "text", "reason"),
     [
-        (9, "Unknown benchmark: fopp", "exit status 9 before the first iteration: Unknown benchmark: fopp; `java -jar JAR -l`"),
+        (
+            9,
+            "Unknown benchmark: fopp",
+            "exit status 9 before the first iteration: Unknown benchmark: fopp; `java -jar JAR -l`",
+        ),
         (20, "Unknown benchmark: fopp", "exit status 20 before the first iteration: Unknown benchmark: fopp; "),
-        (255, 'No such size: "vast" for benchmark fop', 'No such size: "vast" for benchmark fop; choose another suite.size'),
+        (
+            255,
+            'No such size: "vast" for benchmark fop',
+            'No such size: "vast" for benchmark fop; choose another suite.size',
+        ),
         (0, "No configuration size, vast, for benchmark fop.", "; choose another suite.size"),
-        (0, "The specified number of threads (99) is outside the range [1,8]", "; choose suite.threads within that range"),
+        (
+            0,
+            "The specified number of threads (99) is outside the range [1,8]",
+            "; choose suite.threads within that range",
+        ),
         (0, "Can only set the thread factor for per_cpu configurable benchmarks", "; leave -k out of suite.options"),
-        (2, "java.lang.ClassNotFoundException: Cb\nCould not find callback class Cb", "-Ddacapo.callback.classpath=DIR"),
+        (
+            2,
+            "java.lang.ClassNotFoundException: Cb\nCould not find callback class Cb",
+            "-Ddacapo.callback.classpath=DIR",
+        ),
         (3, "Cb is not an instance of Callback", "-Ddacapo.callback.classpath=DIR"),
         (4, "Command line exception: Unrecognized option: -converge", "correct suite.options or suite.version"),
         (255, "ERROR: The following file used by size 'default' could not be found: x.zip", "unpack the whole release"),
         (255, "ERROR: failed to find external data for size default", "unpack the whole release"),
-        (1, "Unrecognized VM option 'UseFooGC'\nError: Could not create the Java Virtual Machine.", "java refused an option"),
-        (1, "Error: VM option 'UseEpsilonGC' is experimental and must be enabled via -XX:+Unlock", "-XX:+UnlockExperimental"),
+        (
+            1,
+            "Unrecognized VM option 'UseFooGC'\nError: Could not create the Java Virtual Machine.",
+            "java refused an option",
+        ),
+        (
+            1,
+            "Error: VM option 'UseEpsilonGC' is experimental and must be enabled via -XX:+Unlock",
+            "-XX:+UnlockExperimental",
+        ),
         (1, "Error: Unable to access jarfile x.jar", "check suite.jar"),
         (
             255,
@@ -254,12 +278,16 @@ BEGUN = "===== DaCapo 9.12 fop starting warmup 1 =====\n"
         ),
         (1, BEGUN + "Caused by: java.lang.ClassNotFoundException: javax.xml.bind.JAXBContext", "needs JDK 8"),
         (255, BEGUN + "java.lang.OutOfMemoryError: Java heap space", "-Xmx in systems.*.args"),
-        (255, BEGUN + "java.lang.RuntimeException: no file\n\tat a.b(C.java:1)", "iteration 1 of 3: java.lang.RuntimeException: no file"),
+        (
+            255,
+            BEGUN + "java.lang.RuntimeException: no file\n\tat a.b(C.java:1)",
+            "iteration 1 of 3: java.lang.RuntimeException: no file",
+        ),
         (255, BEGUN, "exit status 255 in iteration 1 of 3: the harness gives no reason; -v"),
         (0, "", "nothing was executed, or another program was"),
         (0, "usage: java -jar dacapo.jar", "nothing was executed, or another program was"),
     ],
-)  # fmt: skip
+)
 def test_every_way_to_fail_is_told_with_what_to_do(returncode, text, reason):
     verdict = read(text, returncode=returncode)
     assert verdict.status == ("exit" if returncode else "no-measurement")

@@ -287,8 +287,10 @@ def test_a_callback_is_found_where_the_release_looks_for_it(version, jar, tmp_pa
     )
     by_property = subprocess.run(
         [java(), f"-Ddacapo.callback.classpath={tmp_path}", "-jar", jar, "-c", "Told", "ok"],
-        cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
 
     paths = {"9.12-MR1": 1}  # its own class loader does not see the callback's superclass there
     properties = {"2006-10-MR2": 12, "9.12-bach": 2}

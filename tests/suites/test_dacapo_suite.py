@@ -51,9 +51,24 @@ def test_each_benchmark_is_one_jvm_with_the_options_of_its_release(project):
     config = load(project, java_options=["-ea", "{project}/x"], options=["-v"], threads=2, timeout_s=7.0)
     assert [benchmark.name for benchmark in config.benchmarks] == ["fop", "pmd"]
     assert words(config) == (
-        "/jdk/bin/java", "-Xmx1g", "-Da=b c", "-ea", "/p/x", "-jar", "/p/dacapo.jar",
-        "-s", "default", "-n", "5", "--scratch-directory", SCRATCH, "-t", "2", "-v", "fop",
-    )  # fmt: skip
+        "/jdk/bin/java",
+        "-Xmx1g",
+        "-Da=b c",
+        "-ea",
+        "/p/x",
+        "-jar",
+        "/p/dacapo.jar",
+        "-s",
+        "default",
+        "-n",
+        "5",
+        "--scratch-directory",
+        SCRATCH,
+        "-t",
+        "2",
+        "-v",
+        "fop",
+    )
     assert {benchmark.timeout_s for benchmark in config.benchmarks} == {7.0}
     assert all(benchmark.merge_output for benchmark in config.benchmarks)
     assert config.build.artefacts == ["lib/server/libjvm.so"]
@@ -165,7 +180,10 @@ def test_a_benchmark_that_is_not_of_a_suite_has_the_definition_that_it_always_ha
             "suite.size: no 'huge' in the jar: fop has small, default; pmd has small, default",
         ),
         ({"version": "9.12"}, None),
-        ({"version": "8"}, "suite.version: '8' is not known; there are 2006-10-MR2, 9.12-bach, 9.12-MR1, 23.11-chopin, "),
+        (
+            {"version": "8"},
+            "suite.version: '8' is not known; there are 2006-10-MR2, 9.12-bach, 9.12-MR1, 23.11-chopin, ",
+        ),
         (
             {"version": "23.11-chopin"},
             "suite.version: '23.11-chopin' is not the jar's, which is 9.12-MR1; leave it out, or give another jar",
@@ -175,7 +193,7 @@ def test_a_benchmark_that_is_not_of_a_suite_has_the_definition_that_it_always_ha
             "suite.java_options, suite.options or suite.jar: {{nope}} in '{{nope}}' is not a placeholder; there are ",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_told_with_its_key(project, suite, problem):
     if problem is None:
         assert load(project, **suite).benchmarks
@@ -221,11 +239,20 @@ def test_2311_without_its_data_is_refused(project):
 @pytest.mark.parametrize(
     ("version", "generation"),
     [
-        ("2006-10-MR2", "2006"), ("2006-10", "2006"), ("9.12-bach", "9.12"), ("9.12", "9.12"), ("9.12-MR1", "9.12"),
-        ("0.1.0", "9.12"), ("23.11-chopin", "23.11"), ("23.11-MR2-chopin", "23.11"), ("evaluation-git+8b7a2dc", "23.11"),
-        ("", None), ("9.120", None), ("1.0", None),
+        ("2006-10-MR2", "2006"),
+        ("2006-10", "2006"),
+        ("9.12-bach", "9.12"),
+        ("9.12", "9.12"),
+        ("9.12-MR1", "9.12"),
+        ("0.1.0", "9.12"),
+        ("23.11-chopin", "23.11"),
+        ("23.11-MR2-chopin", "23.11"),
+        ("evaluation-git+8b7a2dc", "23.11"),
+        ("", None),
+        ("9.120", None),
+        ("1.0", None),
     ],
-)  # fmt: skip
+)
 def test_generation_of_a_version(version, generation):
     assert generation_of(version) == generation
 
@@ -235,9 +262,12 @@ def test_every_system_must_be_the_home_of_a_jdk(project):
     make_jdk(project / "no-java").joinpath("bin/java").unlink()
     make_jdk(project / "no-vm").joinpath("lib/server/libjvm.so").unlink()
     systems = {
-        "a": {}, "b": {"prebuilt": "nowhere"}, "c": {"prebuilt": "empty"}, "d": {"prebuilt": "no-java"},
+        "a": {},
+        "b": {"prebuilt": "nowhere"},
+        "c": {"prebuilt": "empty"},
+        "d": {"prebuilt": "no-java"},
         "e": {"prebuilt": "no-vm"},
-    }  # fmt: skip
+    }
     assert problems(project, systems=systems) == [
         'systems.a: [suite] dacapo needs prebuilt = "DIRECTORY", the home of a JDK (or a [build.image])',
         f"systems.b.prebuilt: {project}/nowhere is not the home of a JDK: there is no such directory",

@@ -122,15 +122,24 @@ def test_the_users_config_keeps_its_flags_and_loses_what_layoutrand_decides(tmp_
     ("text", "words"),
     [
         ("default:\nLD = ld.gold\n", ["line 2: LD is set", "CLD, CXXLD or FLD"]),
-        ("default:\nCC = /usr/bin/gcc -m64\n", ["line 2: CC = /usr/bin/gcc -m64 calls /usr/bin/gcc", "write CC = %{lr_cc} -m64"]),
-        ("%define gcc_dir /opt/gcc\ndefault:\nSPECLANG = %{gcc_dir}/bin/\nCXX = $(SPECLANG)g++ -std=c++03\n", ["line 4: CXX", "/opt/gcc/bin/g++", "CXX = %{lr_cxx} -std=c++03"]),
+        (
+            "default:\nCC = /usr/bin/gcc -m64\n",
+            ["line 2: CC = /usr/bin/gcc -m64 calls /usr/bin/gcc", "write CC = %{lr_cc} -m64"],
+        ),
+        (
+            "%define gcc_dir /opt/gcc\ndefault:\nSPECLANG = %{gcc_dir}/bin/\nCXX = $(SPECLANG)g++ -std=c++03\n",
+            ["line 4: CXX", "/opt/gcc/bin/g++", "CXX = %{lr_cxx} -std=c++03"],
+        ),
         ("default:\nFLD = ${dir}/gfortran\n", ["FLD = ${dir}/gfortran calls", "FLD = %{lr_fc}"]),
         ("default:\nCC = %{unknown}\n", ["CC = %{unknown} calls %{unknown}"]),
         ("default:\nCLD =\n", ["CLD =  calls nothing"]),
-        ("default:\npreENV_LD_LIBRARY_PATH = /opt/lib\n", ["line 2: preENV_LD_LIBRARY_PATH", "set LD_LIBRARY_PATH in suite.env"]),
+        (
+            "default:\npreENV_LD_LIBRARY_PATH = /opt/lib\n",
+            ["line 2: preENV_LD_LIBRARY_PATH", "set LD_LIBRARY_PATH in suite.env"],
+        ),
         ("default=base=fast:\nOPTIMIZE = -O3\n", ["the label 'layoutrand' has no section there", 'label = "fast"']),
     ],
-)  # fmt: skip
+)
 def test_a_config_that_would_bypass_the_wrappers_is_refused(text, words):
     """With its line, and with what to write instead."""
     (problem,) = base_problems(suite(), text, "my.cfg")
@@ -234,9 +243,12 @@ def test_a_broken_installation_is_told_by_the_script(tmp_path, damage, words):
     damage(Path(facts.root))
 
     done = started(
-        tmp_path / "cwd", start_script(facts, title="t", words=[], below="", build=False), "/out",
-        shell=["/bin/sh"], SPEC="/another",
-    )  # fmt: skip
+        tmp_path / "cwd",
+        start_script(facts, title="t", words=[], below="", build=False),
+        "/out",
+        shell=["/bin/sh"],
+        SPEC="/another",
+    )
 
     assert (done.returncode, "layoutrand: spec-cpu: " in done.stderr, words in done.stderr) == (125, True, True)
 

@@ -53,13 +53,37 @@ def test_the_reported_time_is_the_measurement():
 @pytest.mark.parametrize(
     ("record", "log", "status", "words"),
     [
-        ({"valid": "VE", "errors000": "Output miscompare"}, "*** Miscompare of inp.out; for details see\n    /x/inp.out.mis\n", "wrong-output", ["VE", "miscompare of inp.out", "first: 0001:  obj 1 | obj 2"]),
-        ({"valid": "RE", "errors000": "copy 0 non-zero return code (exit code=127, signal=0)", "reported_time": "0.000570"}, "", "exit", ["exited with status 127", "RE"]),
-        ({"valid": "RE", "errors000": "copy 0 non-zero return code (exit code=0, signal=11)"}, "", "signal", ["killed by signal 11"]),
-        ({"valid": "CE", "errors000": "Error with make!", "reported_time": "--"}, "", "start", ["CE", "Error with make!"]),
+        (
+            {"valid": "VE", "errors000": "Output miscompare"},
+            "*** Miscompare of inp.out; for details see\n    /x/inp.out.mis\n",
+            "wrong-output",
+            ["VE", "miscompare of inp.out", "first: 0001:  obj 1 | obj 2"],
+        ),
+        (
+            {
+                "valid": "RE",
+                "errors000": "copy 0 non-zero return code (exit code=127, signal=0)",
+                "reported_time": "0.000570",
+            },
+            "",
+            "exit",
+            ["exited with status 127", "RE"],
+        ),
+        (
+            {"valid": "RE", "errors000": "copy 0 non-zero return code (exit code=0, signal=11)"},
+            "",
+            "signal",
+            ["killed by signal 11"],
+        ),
+        (
+            {"valid": "CE", "errors000": "Error with make!", "reported_time": "--"},
+            "",
+            "start",
+            ["CE", "Error with make!"],
+        ),
         ({"valid": "SE"}, "", "start", ["SE", "set-up error"]),
     ],
-)  # fmt: skip
+)
 def test_a_failed_iteration_is_no_measurement(record, log, status, words):
     """Though a failed one reports a time like any other."""
     found, reason = outcome(rsf(record), log=log + FINISHED, files={"benchspec/x/inp.out.mis": "0001:  obj 1\nobj 2\n"})
@@ -87,14 +111,20 @@ def test_a_raw_file_that_was_cut_off_is_no_measurement():
 def test_success_with_an_exit_status_is_a_failure():
     """The documentation says so little of the exit status that a bad one is not explained away."""
     assert outcome(rsf({}), status="exit", reason="exit status 1") == (
-        "exit", "exit status 1, though its raw results report success (log: CPU2017.001.log)",
-    )  # fmt: skip
+        "exit",
+        "exit status 1, though its raw results report success (log: CPU2017.001.log)",
+    )
 
 
 @pytest.mark.parametrize(
     ("digests", "exehash", "changes", "problem"),
     [
-        ({EXE: OURS, COPY: OTHERS}, OURS, {}, "run_base_test_layoutrand.0000/mcf_r_base.layoutrand is not the binary of this layout"),
+        (
+            {EXE: OURS, COPY: OTHERS},
+            OURS,
+            {},
+            "run_base_test_layoutrand.0000/mcf_r_base.layoutrand is not the binary of this layout",
+        ),
         ({EXE: OTHERS, COPY: OURS}, OURS, {}, "exe/mcf_r_base.layoutrand is not the binary of this layout"),
         ({COPY: OURS}, OURS, {}, "is gone after the execution"),
         ({EXE: OURS}, OTHERS, {}, "no proof of which binary was executed"),
@@ -102,7 +132,7 @@ def test_success_with_an_exit_status_is_a_failure():
         ({EXE: OURS, COPY: OURS}, OTHERS, {}, ""),
         ({EXE: OURS}, OURS, {}, ""),
     ],
-)  # fmt: skip
+)
 def test_the_binary_that_was_executed_is_proved(digests, exehash, changes, problem):
     """By the file that was executed, and by the suite's own hash of it where that is known to be a SHA-256."""
     status, reason = outcome(rsf({"exehash": exehash}), digests=digests, **changes)
@@ -122,17 +152,35 @@ def test_a_binary_that_was_built_anew_is_no_measurement():
 @pytest.mark.parametrize(
     ("told", "status", "words"),
     [
-        ({"output": "*** Error during benchmark setup for 505.mcf_r\nNOTICE: Nothing to run!  No results will be generated.\n"}, "start", "the set-up of 505.mcf_r failed, so there was nothing to run"),
+        (
+            {
+                "output": "*** Error during benchmark setup for 505.mcf_r\nNOTICE: Nothing to run!  No results will be generated.\n"
+            },
+            "start",
+            "the set-up of 505.mcf_r failed, so there was nothing to run",
+        ),
         ({"output": "NOTICE: Nothing to run!  No results will be generated.\n"}, "start", "Nothing to run!"),
-        ({"output": "ERROR: The label 'x' defines no settings in the config file!\n"}, "start", "The label 'x' defines no settings"),
-        ({"output": "Can't find benchmark '505.gcc_r'\nNo benchmark suite selected!  Expected one\n"}, "start", "Can't find benchmark '505.gcc_r'; No benchmark suite selected!"),
+        (
+            {"output": "ERROR: The label 'x' defines no settings in the config file!\n"},
+            "start",
+            "The label 'x' defines no settings",
+        ),
+        (
+            {"output": "Can't find benchmark '505.gcc_r'\nNo benchmark suite selected!  Expected one\n"},
+            "start",
+            "Can't find benchmark '505.gcc_r'; No benchmark suite selected!",
+        ),
         ({"messages": "layoutrand: spec-cpu: /spec has no shrc\n"}, "start", "/spec has no shrc"),
-        ({"messages": "specperl: The SPEC environment variable is not set!\n"}, "start", "SPEC environment variable is not set"),
+        (
+            {"messages": "specperl: The SPEC environment variable is not set!\n"},
+            "start",
+            "SPEC environment variable is not set",
+        ),
         ({"output": "*** Error building 505.mcf_r base\n"}, "start", "505.mcf_r has no usable binary"),
         ({"output": "Invalid run; unable to continue.\n"}, "start", "Invalid run; unable to continue."),
         ({"output": ""}, "no-measurement", "finished without raw results"),
     ],
-)  # fmt: skip
+)
 def test_why_there_are_no_results(told, status, words):
     """In the suite's own words."""
     found, reason = outcome(**told)

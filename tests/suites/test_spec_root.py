@@ -21,8 +21,12 @@ def suite(**changes: Any) -> SpecSuite:
 
 @pytest.mark.parametrize(
     ("version", "tool", "folder", "number", "said"),
-    [(2006, "runspec", "benchspec/CPU2006", "429.mcf", "1.2"), (2017, "runcpu", "benchspec/CPU", "505.mcf_r", "1.1.9"), (2026, "runcpu", "benchspec/CPU", "705.mcf_r", "1.0.1")],
-)  # fmt: skip
+    [
+        (2006, "runspec", "benchspec/CPU2006", "429.mcf", "1.2"),
+        (2017, "runcpu", "benchspec/CPU", "505.mcf_r", "1.1.9"),
+        (2026, "runcpu", "benchspec/CPU", "705.mcf_r", "1.0.1"),
+    ],
+)
 def test_an_installation_is_recognised(tmp_path, version, tool, folder, number, said):
     """Its tool, year and version; what it holds."""
     facts = read_root(make_spec_root(tmp_path, version), "layoutrand.toml")
@@ -197,8 +201,9 @@ def test_a_suite_becomes_a_build_and_benchmarks(tmp_path):
     mcf, x264, ldecod = exe("505.mcf_r", "mcf_r"), exe("525.x264_r", "x264_r"), exe("525.x264_r", "ldecod_r")
     assert made.build.artefacts == [mcf, x264, ldecod]
     assert [(b.name, b.artefact, b.artefacts) for b in made.benchmarks] == [
-        ("505.mcf_r", mcf, [mcf]), ("525.x264_r", x264, [x264, ldecod]),
-    ]  # fmt: skip
+        ("505.mcf_r", mcf, [mcf]),
+        ("525.x264_r", x264, [x264, ldecod]),
+    ]
     script = made.benchmarks[0].generated["layoutrand-spec.sh"]
     for word in ("--nobuild", "--noreportable", "--iterations=1", "--size=test", "--action=validate", "--copies=1"):
         assert word in script.split()
@@ -251,8 +256,16 @@ def test_a_stack_offset_would_not_reach_the_benchmark(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "key"),
-    [('benchmarks = ["50 5"]', "suite.benchmarks"), ('size = "refrate"', "suite.size"), ('label = "a b"', "suite.label"), ("copies = 0", "suite.copies"), ('root = ""', "suite.root"), ('siez = "test"', "suite.siez"), ('env = {"A B" = "c"}', "suite.env")],
-)  # fmt: skip
+    [
+        ('benchmarks = ["50 5"]', "suite.benchmarks"),
+        ('size = "refrate"', "suite.size"),
+        ('label = "a b"', "suite.label"),
+        ("copies = 0", "suite.copies"),
+        ('root = ""', "suite.root"),
+        ('siez = "test"', "suite.siez"),
+        ('env = {"A B" = "c"}', "suite.env"),
+    ],
+)
 def test_wrong_settings_are_found_without_the_suite(line, key):
     """Each by its key path."""
     text = "".join(f"{given}\n" for given in TOML.splitlines() if given.split(" =")[0] != line.split(" =")[0])

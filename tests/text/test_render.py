@@ -47,8 +47,15 @@ def test_a_variable_is_told_from_an_unset_one():
 def test_the_starting_configuration_is_toml_whatever_was_found(name, artefacts, commands):
     """Names of directories and programs with any character give a file that can be read."""
     text = render.render(
-        "layoutrand.toml.j2", found="a build", name=name, commands=commands, artefacts=artefacts, guessed=True, toolchain="gcc", arguments=["x"]
-    )  # fmt: skip
+        "layoutrand.toml.j2",
+        found="a build",
+        name=name,
+        commands=commands,
+        artefacts=artefacts,
+        guessed=True,
+        toolchain="gcc",
+        arguments=["x"],
+    )
     table = tomllib.loads(text)
 
     assert (table["project"]["name"], table["build"]["artefacts"], table["build"]["commands"]) == (
@@ -61,8 +68,15 @@ def test_the_starting_configuration_is_toml_whatever_was_found(name, artefacts, 
 def test_the_starting_configuration_is_valid():
     """With usual values it passes every check."""
     text = render.render(
-        "layoutrand.toml.j2", found="make", name="prog", commands=["make"], artefacts=["prog", "b"], guessed=False, toolchain="gcc", arguments=[]
-    )  # fmt: skip
+        "layoutrand.toml.j2",
+        found="make",
+        name="prog",
+        commands=["make"],
+        artefacts=["prog", "b"],
+        guessed=False,
+        toolchain="gcc",
+        arguments=[],
+    )
 
     assert parse(text, path="x").build.artefacts == ["prog", "b"]
 

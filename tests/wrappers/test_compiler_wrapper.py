@@ -43,7 +43,7 @@ MODES = {
         "a.c -o prog", "a.c b.c", "a.c b.o -lm -o prog", "a.o b.cc", "conftest.c -o conftest", "-x c -", "-x c - -o prog", "@args", "-o prog @args", "-MD a.c -o prog",
         "-shared -fPIC a.c -o x.so", "a.f90 -o prog", "-x c /dev/null -o prog",
     ],
-}  # fmt: skip
+}  # a table: a row for what belongs together  # fmt: skip
 CASES = [(mode, line) for mode, lines in MODES.items() for line in lines]
 
 

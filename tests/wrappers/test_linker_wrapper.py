@@ -17,16 +17,57 @@ from workshop import absent, require
 from wrapkit import NASTY, SHELLS, dumped, linker_script, start, write_script
 
 PASSED = [
-    "", "-v", "-V", "--version", "--help", "--target-help", "--verbose", "-m elf_x86_64 -v", "-m elf_x86_64 --verbose", "--print-output-format",
-    "--print-sysroot", "-r a.o -o b.o", "-o b.o -r a.o", "-i a.o", "-Ur a.o", "--relocatable a.o", "-relocatable a.o", "--version a.o",
-    "-o conftest a.o", "-o conftest.exe a.o", "-o conftest1 a.o", "-o /tmp/x/conftest a.o", "-oconftest a.o", "--output=conftest a.o", "--output conftest a.o",
-    "-o CMakeFiles/cmTC_12ab3 a.o", "-o sanitycheckc.exe a.o", "-o meson-private/sanitycheckcpp.exe a.o", "-pie --verbose -z now",
-]  # fmt: skip
+    "",
+    "-v",
+    "-V",
+    "--version",
+    "--help",
+    "--target-help",
+    "--verbose",
+    "-m elf_x86_64 -v",
+    "-m elf_x86_64 --verbose",
+    "--print-output-format",
+    "--print-sysroot",
+    "-r a.o -o b.o",
+    "-o b.o -r a.o",
+    "-i a.o",
+    "-Ur a.o",
+    "--relocatable a.o",
+    "-relocatable a.o",
+    "--version a.o",
+    "-o conftest a.o",
+    "-o conftest.exe a.o",
+    "-o conftest1 a.o",
+    "-o /tmp/x/conftest a.o",
+    "-oconftest a.o",
+    "--output=conftest a.o",
+    "--output conftest a.o",
+    "-o CMakeFiles/cmTC_12ab3 a.o",
+    "-o sanitycheckc.exe a.o",
+    "-o meson-private/sanitycheckcpp.exe a.o",
+    "-pie --verbose -z now",
+]
 RECORDED = [
-    "a.o", "-o prog a.o", "-oprog a.o", "--output=prog a.o", "-o prog -v a.o", "-V a.o", "--verbose -o prog a.o", "-shared -o x.so a.o", "-o prog @args", "@args",
-    "-o myconftest a.o", "-o conftests/prog a.o", "-o prog conftest.o", "-o prog -lfoo", "--library=foo", "-soname -r a.o", "-rpath -i a.o", "-e --version a.o",
+    "a.o",
+    "-o prog a.o",
+    "-oprog a.o",
+    "--output=prog a.o",
+    "-o prog -v a.o",
+    "-V a.o",
+    "--verbose -o prog a.o",
+    "-shared -o x.so a.o",
+    "-o prog @args",
+    "@args",
+    "-o myconftest a.o",
+    "-o conftests/prog a.o",
+    "-o prog conftest.o",
+    "-o prog -lfoo",
+    "--library=foo",
+    "-soname -r a.o",
+    "-rpath -i a.o",
+    "-e --version a.o",
     "-o -r a.o",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("mode", "line"), [("pass", line) for line in PASSED] + [("link", line) for line in RECORDED])
@@ -390,8 +431,19 @@ def test_laid_out_in_place_no_input_is_copied(tmp_path):
 
 
 MAPPED = ["a.o -o prog", "-o -M a.o", "-m -Map a.o", "-soname --cref a.o"]
-NOT_MAPPED = ["-M a.o", "-Map=x a.o", "-Map x a.o", "--Map=x a.o", "--Map x a.o", "--print-map a.o", "-print-map a.o",
-              "--print-map-discarded a.o", "--cref a.o", "-cref a.o", "a.o b.o c.o d.o e.o f.o g.o h.o i.o"]  # fmt: skip
+NOT_MAPPED = [
+    "-M a.o",
+    "-Map=x a.o",
+    "-Map x a.o",
+    "--Map=x a.o",
+    "--Map x a.o",
+    "--print-map a.o",
+    "-print-map a.o",
+    "--print-map-discarded a.o",
+    "--cref a.o",
+    "-cref a.o",
+    "a.o b.o c.o d.o e.o f.o g.o h.o i.o",
+]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

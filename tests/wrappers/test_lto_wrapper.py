@@ -47,8 +47,10 @@ def test_objects_are_kept_in_the_order_of_the_answer(tmp_path, shell):
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode().splitlines() == [f"{tmp_path}/{n}" for n in ("z.ltrans0.o", "a b.o", "it's $HOME.o")]
     assert {path.name: path.read_text() for path in kept.glob("*.o")} == {
-        "00000.o": "z.ltrans0.o", "00001.o": "a b.o", "00002.o": "it's $HOME.o",
-    }  # fmt: skip
+        "00000.o": "z.ltrans0.o",
+        "00001.o": "a b.o",
+        "00002.o": "it's $HOME.o",
+    }
     assert (kept / "list").read_bytes() == done.stdout
     assert (kept / "options").read_text() == "'-flto' '-flto-partition=1to1'"
 

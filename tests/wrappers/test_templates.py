@@ -55,13 +55,26 @@ def hostile_scripts(folder):
     """One script of each kind, with hostile values."""
     hostile = "/" + "".join(os_text(word) for case, word in NASTY.items() if case not in ("long", "empty"))
     yield compiler_script(
-        folder / "1", directory=hostile, real=hostile, compile_flags=[hostile, ""], link_flags=[hostile],
-        linker=hostile, ccache_path=hostile,
-    )  # fmt: skip
+        folder / "1",
+        directory=hostile,
+        real=hostile,
+        compile_flags=[hostile, ""],
+        link_flags=[hostile],
+        linker=hostile,
+        ccache_path=hostile,
+    )
     yield linker_script(
-        folder / "2", real=hostile, records=hostile, build_root=hostile, temporary=hostile, python=hostile, expander=hostile, mkdir=hostile,
-        tar=hostile, system_prefixes=[hostile, "/usr/"],
-    )  # fmt: skip
+        folder / "2",
+        real=hostile,
+        records=hostile,
+        build_root=hostile,
+        temporary=hostile,
+        python=hostile,
+        expander=hostile,
+        mkdir=hostile,
+        tar=hostile,
+        system_prefixes=[hostile, "/usr/"],
+    )
     yield linker_script(folder / "3", real=hostile, relink=hostile)
     text = render.tool_wrapper(name="ar", real=hostile, system="sys", toolchain="gcc")
     yield write_script(folder / "4" / "ar", text)

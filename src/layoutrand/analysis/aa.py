@@ -79,11 +79,12 @@ def compare_halves(
         replace(selection, samples=tuple(samples)), *names, confidence=confidence, threshold=threshold, metric=metric
     )
     found = replace(
-        found, evidence=evidence(selection, {system}),
+        found,
+        evidence=evidence(selection, {system}),
         failures=tuple(e for e in selection.failures if e.system == system),
         build_failures=tuple(f for f in selection.build_failures if f.system == system),
         disturbed=selection.disturbed({sample.instrument for sample in own}, {system}),
-    )  # fmt: skip
+    )
     return Halves(system, seeds[0], seeds[1], found, tuple(noise))
 
 
@@ -128,10 +129,15 @@ def _compare(sample: Sample, confidence: float, splits: int) -> SelfComparison:
     sample = freed(sample).sample  # else the node that has more seeds in one half would make a difference
     intervals = [ratio_interval(*_halves(sample, number), confidence=confidence) for number in range(splits)]
     return SelfComparison(
-        system=sample.system, benchmark=sample.benchmark, metric=sample.metric, n_each=len(sample.binaries) // 2,
-        ratio=intervals[0], half_width=median((each.high - each.low) / 2 for each in intervals),
-        n_alarms=sum(not each.low <= 1 <= each.high for each in intervals), n_splits=splits,
-    )  # fmt: skip
+        system=sample.system,
+        benchmark=sample.benchmark,
+        metric=sample.metric,
+        n_each=len(sample.binaries) // 2,
+        ratio=intervals[0],
+        half_width=median((each.high - each.low) / 2 for each in intervals),
+        n_alarms=sum(not each.low <= 1 <= each.high for each in intervals),
+        n_splits=splits,
+    )
 
 
 def _halves(sample: Sample, number: int) -> tuple[Any, Any]:
@@ -147,13 +153,18 @@ def aa_document(rows: Sequence[SelfComparison]) -> list[dict[str, Any]]:
     """The rows as JSON values; null for an end that an interval does not have."""
     return [
         {
-            "system": row.system, "benchmark": row.benchmark, "metric": row.metric, "n_each": row.n_each,
-            "ratio": row.ratio.centre, "interval": [_finite(row.ratio.low), _finite(row.ratio.high)],
+            "system": row.system,
+            "benchmark": row.benchmark,
+            "metric": row.metric,
+            "n_each": row.n_each,
+            "ratio": row.ratio.centre,
+            "interval": [_finite(row.ratio.low), _finite(row.ratio.high)],
             "half_width": _finite(row.half_width),
-            "alarms": row.n_alarms, "splits": row.n_splits,
+            "alarms": row.n_alarms,
+            "splits": row.n_splits,
         }
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def _finite(value: float) -> float | None:

@@ -200,17 +200,28 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
     ]
     nodes = sample_nodes(own, confidence)
     return Analysis(
-        system=sample.system, benchmark=sample.benchmark, instrument=sample.instrument,
-        metric=sample.metric, unit=sample.unit, is_primary=sample.is_primary, n_binaries=sample.n_binaries,
+        system=sample.system,
+        benchmark=sample.benchmark,
+        instrument=sample.instrument,
+        metric=sample.metric,
+        unit=sample.unit,
+        is_primary=sample.is_primary,
+        n_binaries=sample.n_binaries,
         n_executions=sample.n_executions,
         n_iterations=sum(len(iterations) for _, executions in sample.binaries for iterations in executions),
-        mean=interval, levels=levels, collapsed=collapsed,
+        mean=interval,
+        levels=levels,
+        collapsed=collapsed,
         binary_means=tuple((seed, binary_mean(executions)) for seed, executions in sample.binaries),
         layout=_layout_effect(levels, own, interval.centre),
-        stock=controls["stock"], identity=controls["identity"], findings=found,
-        warnings=tuple(dict.fromkeys(warnings)), nodes=nodes, node_level=_node_level(nodes, interval.centre),
+        stock=controls["stock"],
+        identity=controls["identity"],
+        findings=found,
+        warnings=tuple(dict.fromkeys(warnings)),
+        nodes=nodes,
+        node_level=_node_level(nodes, interval.centre),
         one_layout=sample.one_layout,
-    )  # fmt: skip
+    )
 
 
 def _started(sample: Sample, selection: Selection) -> dict[BinaryName, float]:
@@ -229,9 +240,13 @@ def _levels(data: Any, names: tuple[str, ...]) -> tuple[LevelVariance, ...]:
     """The variance of each level, highest first."""
     components = variance_components(data)
     rows = zip(
-        names, reversed(components.counts), reversed(components.biased), reversed(components.unbiased),
-        reversed(components.relative_sd), strict=True,
-    )  # fmt: skip
+        names,
+        reversed(components.counts),
+        reversed(components.biased),
+        reversed(components.unbiased),
+        reversed(components.relative_sd),
+        strict=True,
+    )
     return tuple(LevelVariance(*row) for row in rows)
 
 
@@ -281,9 +296,13 @@ def _control(sample: Freed, name: LayoutName, data: Any, means: list[float], con
     if shift is not None and not math.isfinite(shift.half_width):
         warnings.append(UnboundedShift(name))
     return Control(
-        n_executions=len(own), mean=mean, sd=None if variance is None else math.sqrt(variance),
-        percentile=100 * below / len(means), shift=shift, warnings=tuple(warnings),
-    )  # fmt: skip
+        n_executions=len(own),
+        mean=mean,
+        sd=None if variance is None else math.sqrt(variance),
+        percentile=100 * below / len(means),
+        shift=shift,
+        warnings=tuple(warnings),
+    )
 
 
 def missing(sample: Sample, selection: Selection) -> list[AnyWarning]:

@@ -101,9 +101,13 @@ def freed_together(samples: Sequence[Sample]) -> tuple[list[Freed], bool]:
         return [Freed(sample, sample) for sample in samples], True
     scale = "log" if min(values) > 0 else "linear"
     found = without_blocks(
-        values, [row.node for row in rows], units=[row.unit for row in rows], groups=[row.group for row in rows],
-        controls={row.group for row in rows if row.is_control}, scale=scale,
-    )  # fmt: skip
+        values,
+        [row.node for row in rows],
+        units=[row.unit for row in rows],
+        groups=[row.group for row in rows],
+        controls={row.group for row in rows if row.is_control},
+        scale=scale,
+    )
     moves: dict[tuple[int, BinaryName, bool], list[float]] = {}
     for row, new in zip(rows, found.measurements.tolist(), strict=True):
         moves.setdefault((row.sample, row.name, row.is_control), []).append(_move(row.value, new, scale))
@@ -124,10 +128,13 @@ def sample_nodes(own: Freed, confidence: float) -> SampleNodes | None:
     values = [row.value for row in rows]
     try:
         found = block_effects(
-            values, [row.node for row in rows], units=[row.unit for row in rows],
-            groups=[None if row.is_control else _LAYOUTS for row in rows], confidence=confidence,
+            values,
+            [row.node for row in rows],
+            units=[row.unit for row in rows],
+            groups=[None if row.is_control else _LAYOUTS for row in rows],
+            confidence=confidence,
             scale="log" if min(values) > 0 else "linear",
-        )  # fmt: skip
+        )
     except AnalysisError:  # the warnings say that nodes cannot be told from layouts
         return SampleNodes(own.nodes, own.method, own.lost, None, ())
     return SampleNodes(own.nodes, own.method, own.lost, found, adjust(found.p_values))
@@ -197,15 +204,20 @@ def _freed(
     if found.method == "none":
         return Freed(sample, sample, method="none", warnings=(InseparableNodes(),))
     new = replace(
-        sample, binaries=tuple((name, moved(name, own, is_control=False)) for name, own in sample.binaries),
+        sample,
+        binaries=tuple((name, moved(name, own, is_control=False)) for name, own in sample.binaries),
         controls={name: moved(name, own, is_control=True) for name, own in sample.controls.items()},
-    )  # fmt: skip
+    )
     return Freed(
-        new, sample, method=found.method, lost=found.lost.get((number, _LAYOUTS), 0),
+        new,
+        sample,
+        method=found.method,
+        lost=found.lost.get((number, _LAYOUTS), 0),
         control_degrees={name: found.degrees[number, name] for name in sample.controls},
         control_lost={name: found.lost[number, name] for name in sample.controls},
-        noise=found.noise, warnings=_alone(sample) if found.method == "within" else (),
-    )  # fmt: skip
+        noise=found.noise,
+        warnings=_alone(sample) if found.method == "within" else (),
+    )
 
 
 def _alone(sample: Sample) -> tuple[AnyWarning, ...]:

@@ -157,7 +157,10 @@ def compare(
     suite, suite_warnings = _suite(pairs, confidence, threshold)
     nodes = node_table(selection, confidence, {baseline, candidate})
     return Comparison(
-        baseline=baseline, candidate=candidate, confidence=confidence, threshold=threshold,
+        baseline=baseline,
+        candidate=candidate,
+        confidence=confidence,
+        threshold=threshold,
         benchmarks=adjusted([_ratio(pair, selection, confidence, threshold) for pair in pairs], confidence),
         suite=suite,
         only_baseline=tuple(dict.fromkeys(name[0] for name in old if name not in new)),
@@ -166,8 +169,10 @@ def compare(
         build_failures=tuple(f for f in selection.build_failures if f.system in {baseline, candidate}),
         warnings=(*selection.warnings_for(instruments), *suite_warnings, *(nodes.warnings if nodes else ())),
         disturbed=selection.disturbed(instruments, {baseline, candidate}),
-        sources=selection.sources, evidence=evidence(selection, {baseline, candidate}), nodes=nodes,
-    )  # fmt: skip
+        sources=selection.sources,
+        evidence=evidence(selection, {baseline, candidate}),
+        nodes=nodes,
+    )
 
 
 def adjusted(
@@ -191,9 +196,14 @@ def adjusted(
 
 
 def compare_several(
-    selection: Selection, baseline: str, candidates: Sequence[str], *, confidence: float, threshold: float,
+    selection: Selection,
+    baseline: str,
+    candidates: Sequence[str],
+    *,
+    confidence: float,
+    threshold: float,
     metric: str | None,
-) -> list[Comparison]:  # fmt: skip
+) -> list[Comparison]:
     """Every candidate against the baseline; all verdicts are one family, since any of them may be quoted."""
     found = [
         compare(selection, baseline, name, confidence=confidence, threshold=threshold, metric=metric)
@@ -257,19 +267,29 @@ def _ratio(pair: _Pair, selection: Selection, confidence: float, threshold: floa
     won = _by_seed((without(baseline, pair.apart), without(candidate, pair.apart)), confidence)[0]
     fewest = min(len(baseline.binaries), len(candidate.binaries))
     return BenchmarkRatio(
-        benchmark=baseline.benchmark, instrument=baseline.instrument, metric=baseline.metric, unit=baseline.unit,
-        ratio=ratio, verdict=verdict, n_baseline=len(baseline.binaries), n_candidate=len(candidate.binaries),
+        benchmark=baseline.benchmark,
+        instrument=baseline.instrument,
+        metric=baseline.metric,
+        unit=baseline.unit,
+        ratio=ratio,
+        verdict=verdict,
+        n_baseline=len(baseline.binaries),
+        n_candidate=len(candidate.binaries),
         baseline_mean=mean_interval(old, confidence=confidence).centre,
         candidate_mean=mean_interval(new, confidence=confidence).centre,
-        paired=paired.paired if paired else None, n_pairs=seeds,
+        paired=paired.paired if paired else None,
+        n_pairs=seeds,
         correlation=won.correlation.centre if won else None,
-        variance_reduction=won.variance_reduction if won else None, warnings=tuple(dict.fromkeys(warnings)),
-        better=baseline.better, one_layout=(baseline.one_layout, candidate.one_layout),
+        variance_reduction=won.variance_reduction if won else None,
+        warnings=tuple(dict.fromkeys(warnings)),
+        better=baseline.better,
+        one_layout=(baseline.one_layout, candidate.one_layout),
         n_executions=(baseline.n_executions, candidate.n_executions),
-        sureness=sureness(old, new, threshold) if pair.comparable else None, one_binary=_one_binary(old, new),
+        sureness=sureness(old, new, threshold) if pair.comparable else None,
+        one_binary=_one_binary(old, new),
         forecast=None if ratio is None else binaries_to_decide(ratio, threshold, n_binaries=fewest),
         paired_verdict=decide(paired.paired, threshold, better=baseline.better) if paired else None,
-    )  # fmt: skip
+    )
 
 
 def _of_what_is_counted(warnings: Sequence[StatsWarning], baseline: Sample, candidate: Sample) -> list[StatsWarning]:
@@ -335,21 +355,27 @@ def _suite(several: Sequence[_Pair], confidence: float, threshold: float) -> tup
     shared = None if paired else by_binary(pairs, confidence, lost=(lost[0], lost[1]))
     leading = paired or shared or ratio
     suite = SuiteRatio(
-        ratio=leading, verdict=decide(leading, threshold, better=pairs[0][0].better),
+        ratio=leading,
+        verdict=decide(leading, threshold, better=pairs[0][0].better),
         p_value=p_value(baselines, candidates),
-        n_benchmarks=len(pairs), paired=paired,
+        n_benchmarks=len(pairs),
+        paired=paired,
         bootstrap=bootstrap(matched if paired else pairs, confidence) if len(pairs) > 1 else None,
-        distributions=distributions(baselines, candidates) if len(pairs) > 1 else None, unit=pairs[0][0].unit,
-    )  # fmt: skip
+        distributions=distributions(baselines, candidates) if len(pairs) > 1 else None,
+        unit=pairs[0][0].unit,
+    )
     if paired is None and shared is None and len(pairs) > 1:
         return suite, [BenchmarksTakenForIndependent()]
     return suite, []
 
 
 def _nothing_common(
-    baseline: str, candidate: str, old: dict[tuple[str, str, str], Sample], new: dict[tuple[str, str, str], Sample],
+    baseline: str,
+    candidate: str,
+    old: dict[tuple[str, str, str], Sample],
+    new: dict[tuple[str, str, str], Sample],
     selection: Selection,
-) -> str:  # fmt: skip
+) -> str:
     def listed(samples: dict[tuple[str, str, str], Sample]) -> str:
         return ", ".join(dict.fromkeys(name[0] for name in samples)) or "none"
 

@@ -57,21 +57,31 @@ def source_json(sources: Sequence[Source]) -> dict[str, Any]:
 def failure_json(execution: Execution) -> dict[str, Any]:
     """A failed execution for reports."""
     return {
-        "system": execution.system, "benchmark": execution.benchmark, "seed": execution.layout,
-        "instrument": execution.instrument, "round": execution.round, "repetition": execution.repetition,
-        "attempt": execution.attempt, "status": execution.status, "reason": execution.reason, "log": execution.log,
+        "system": execution.system,
+        "benchmark": execution.benchmark,
+        "seed": execution.layout,
+        "instrument": execution.instrument,
+        "round": execution.round,
+        "repetition": execution.repetition,
+        "attempt": execution.attempt,
+        "status": execution.status,
+        "reason": execution.reason,
+        "log": execution.log,
         "node": execution.node,
-    }  # fmt: skip
+    }
 
 
 def disturbed_json(row: Disturbed) -> dict[str, Any]:
     """How many executions of a benchmark were disturbed, and by what."""
     return {
-        "benchmark": row.benchmark, "executions": row.executions, "disturbed": row.disturbed,
+        "benchmark": row.benchmark,
+        "executions": row.executions,
+        "disturbed": row.disturbed,
         "disturbed_failed": row.failed,
-        "by": dict(row.by), "systems": dict(row.systems),
+        "by": dict(row.by),
+        "systems": dict(row.systems),
         "examples": dict(row.examples),
-    }  # fmt: skip
+    }
 
 
 def analyse_document(report: AnalysisReport) -> dict[str, Any]:
@@ -95,24 +105,33 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
     suite = comparison.suite
     return {
         "schema": "layoutrand/compare/1",
-        "baseline": comparison.baseline, "candidate": comparison.candidate,
+        "baseline": comparison.baseline,
+        "candidate": comparison.candidate,
         "source": source_json(comparison.sources),
         "evidence": None if comparison.evidence is None else evidence_json(comparison.evidence),
-        "confidence": comparison.confidence, "threshold": comparison.threshold,
+        "confidence": comparison.confidence,
+        "threshold": comparison.threshold,
         "nodes": node_table_json(comparison.nodes),
         "benchmarks": [_pair_json(pair) for pair in comparison.benchmarks],
-        "suite": None if suite is None else {
-            "ratio": suite.ratio.centre, **interval_json(suite.ratio), "p_value": suite.p_value,
-            "verdict": suite.verdict, "n_benchmarks": suite.n_benchmarks,
+        "suite": None
+        if suite is None
+        else {
+            "ratio": suite.ratio.centre,
+            **interval_json(suite.ratio),
+            "p_value": suite.p_value,
+            "verdict": suite.verdict,
+            "n_benchmarks": suite.n_benchmarks,
             "paired": None if suite.paired is None else {"ratio": suite.paired.centre, **interval_json(suite.paired)},
-            "warnings": sentences_of(suite.ratio.warnings), **_suite_json(suite),
+            "warnings": sentences_of(suite.ratio.warnings),
+            **_suite_json(suite),
         },
-        "only_baseline": list(comparison.only_baseline), "only_candidate": list(comparison.only_candidate),
+        "only_baseline": list(comparison.only_baseline),
+        "only_candidate": list(comparison.only_candidate),
         "failures": [failure_json(execution) for execution in comparison.failures],
         "disturbed": [disturbed_json(row) for row in comparison.disturbed],
         "build_failures": [build_failure_json(failure) for failure in comparison.build_failures],
         "warnings": sentences_of(comparison.warnings),
-    }  # fmt: skip
+    }
 
 
 def comparisons_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
@@ -122,11 +141,13 @@ def comparisons_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     first = comparisons[0]
     return {
         "schema": "layoutrand/compare/1",
-        "baseline": first.baseline, "candidates": [each.candidate for each in comparisons],
+        "baseline": first.baseline,
+        "candidates": [each.candidate for each in comparisons],
         "source": source_json(first.sources),
-        "confidence": first.confidence, "threshold": first.threshold,
+        "confidence": first.confidence,
+        "threshold": first.threshold,
         "comparisons": [compare_document(each) for each in comparisons],
-    }  # fmt: skip
+    }
 
 
 def halves_document(halves: Halves) -> dict[str, Any]:
@@ -134,22 +155,31 @@ def halves_document(halves: Halves) -> dict[str, Any]:
     return {
         **compare_document(halves.comparison),
         "aa": {
-            "system": halves.system, "baseline_seeds": list(halves.first), "candidate_seeds": list(halves.second),
+            "system": halves.system,
+            "baseline_seeds": list(halves.first),
+            "candidate_seeds": list(halves.second),
             "noise_floor": aa_document(halves.noise),
         },
-    }  # fmt: skip
+    }
 
 
 def _suite_json(suite: SuiteRatio) -> dict[str, Any]:
     return {
-        "bootstrap": None if suite.bootstrap is None else {
-            "ratio": suite.bootstrap.centre, **interval_json(suite.bootstrap),
+        "bootstrap": None
+        if suite.bootstrap is None
+        else {
+            "ratio": suite.bootstrap.centre,
+            **interval_json(suite.bootstrap),
             "warnings": sentences_of(suite.bootstrap.warnings),
         },
-        "distribution": None if suite.distributions is None else {
-            "unit": suite.unit, "baseline": vars(suite.distributions[0]), "candidate": vars(suite.distributions[1]),
+        "distribution": None
+        if suite.distributions is None
+        else {
+            "unit": suite.unit,
+            "baseline": vars(suite.distributions[0]),
+            "candidate": vars(suite.distributions[1]),
         },
-    }  # fmt: skip
+    }
 
 
 def _sureness_json(pair: BenchmarkRatio) -> dict[str, Any]:
@@ -163,29 +193,41 @@ def _sureness_json(pair: BenchmarkRatio) -> dict[str, Any]:
         "verdict_holm": "undecided" if sure is None else sure.verdict,
         "n_judged": None if sure is None else sure.n_judged,
         "one_binary": None if pair.one_binary is None else vars(pair.one_binary),
-        "to_decide": None if forecast is None else {
-            "n_binaries": forecast.n_binaries, "n_more": forecast.n_more, "warnings": sentences_of(forecast.warnings),
+        "to_decide": None
+        if forecast is None
+        else {
+            "n_binaries": forecast.n_binaries,
+            "n_more": forecast.n_more,
+            "warnings": sentences_of(forecast.warnings),
         },
-    }  # fmt: skip
+    }
 
 
 def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
     return {
-        "benchmark": pair.benchmark, "instrument": pair.instrument, "metric": pair.metric, "unit": pair.unit,
+        "benchmark": pair.benchmark,
+        "instrument": pair.instrument,
+        "metric": pair.metric,
+        "unit": pair.unit,
         "better": pair.better,
         "ratio": None if pair.ratio is None else pair.ratio.centre,
         **(dict.fromkeys(_INTERVAL_KEYS) if pair.ratio is None else interval_json(pair.ratio)),
         "verdict": pair.verdict,
         "baseline": _side_json(pair, 0, pair.baseline_mean, pair.n_baseline),
         "candidate": _side_json(pair, 1, pair.candidate_mean, pair.n_candidate),
-        "paired": None if pair.paired is None else {
-            "ratio": pair.paired.centre, **interval_json(pair.paired), "n_pairs": pair.n_pairs,
-            "correlation": finite(pair.correlation), "variance_reduction": pair.variance_reduction,
+        "paired": None
+        if pair.paired is None
+        else {
+            "ratio": pair.paired.centre,
+            **interval_json(pair.paired),
+            "n_pairs": pair.n_pairs,
+            "correlation": finite(pair.correlation),
+            "variance_reduction": pair.variance_reduction,
             "verdict": pair.paired_verdict,
         },
         **_sureness_json(pair),
         "warnings": sentences_of(pair.warnings),
-    }  # fmt: skip
+    }
 
 
 def _side_json(pair: BenchmarkRatio, side: int, mean: float, count: int) -> dict[str, Any]:
@@ -217,19 +259,28 @@ def finite(value: float | None) -> float | None:
 def _analysis_json(analysis: Analysis) -> dict[str, Any]:
     means = [mean for _, mean in analysis.binary_means]
     return {
-        "system": analysis.system, "benchmark": analysis.benchmark, "instrument": analysis.instrument,
-        "metric": analysis.metric, "unit": analysis.unit,
-        "primary": analysis.is_primary, "n_binaries": analysis.n_binaries, "n_executions": analysis.n_executions,
-        "n_iterations": analysis.n_iterations, "mean": analysis.mean.centre, **interval_json(analysis.mean),
+        "system": analysis.system,
+        "benchmark": analysis.benchmark,
+        "instrument": analysis.instrument,
+        "metric": analysis.metric,
+        "unit": analysis.unit,
+        "primary": analysis.is_primary,
+        "n_binaries": analysis.n_binaries,
+        "n_executions": analysis.n_executions,
+        "n_iterations": analysis.n_iterations,
+        "mean": analysis.mean.centre,
+        **interval_json(analysis.mean),
         "range": [min(means), max(means)],
         "binaries": [{"seed": seed, "mean": mean} for seed, mean in analysis.binary_means],
         "levels": _levels_json(analysis),
         "collapsed": list(analysis.collapsed),
         "layout": None if analysis.layout is None else vars(analysis.layout),
-        "stock": _control_json(analysis.stock), "identity": _control_json(analysis.identity),
-        **_findings_json(analysis.findings), "nodes": sample_nodes_json(analysis.nodes),
+        "stock": _control_json(analysis.stock),
+        "identity": _control_json(analysis.identity),
+        **_findings_json(analysis.findings),
+        "nodes": sample_nodes_json(analysis.nodes),
         "warnings": sentences_of(analysis.warnings),
-    }  # fmt: skip
+    }
 
 
 def _levels_json(analysis: Analysis) -> list[dict[str, Any]]:
@@ -238,11 +289,12 @@ def _levels_json(analysis: Analysis) -> list[dict[str, Any]]:
     nodes = [] if top is None else [{**vars(top), "relative_sd_interval": None, "relative_sd_method": None}]
     return nodes + [
         {
-            **vars(level), "relative_sd_interval": None if sd is None else [finite(sd.low), finite(sd.high)],
+            **vars(level),
+            "relative_sd_interval": None if sd is None else [finite(sd.low), finite(sd.high)],
             "relative_sd_method": None if sd is None else sd.method,
         }
         for level, sd in zip(analysis.levels, sds, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _findings_json(found: Findings | None) -> dict[str, Any]:
@@ -250,24 +302,36 @@ def _findings_json(found: Findings | None) -> dict[str, Any]:
         return {}
     share, shape, one = found.correlation, found.shape, found.one_binary
     return {
-        "layout_relative_sd_interval": None if found.layout_sd is None else
-        [finite(found.layout_sd.low), finite(found.layout_sd.high)],
-        "intraclass_correlation": None if share is None else {
-            "value": share.centre, **interval_json(share), "warnings": sentences_of(share.warnings),
+        "layout_relative_sd_interval": None
+        if found.layout_sd is None
+        else [finite(found.layout_sd.low), finite(found.layout_sd.high)],
+        "intraclass_correlation": None
+        if share is None
+        else {
+            "value": share.centre,
+            **interval_json(share),
+            "warnings": sentences_of(share.warnings),
         },
         "layout_test": None if found.test is None else vars(found.test),
         "outliers": [{"seed": o.binary, "mean": o.mean, "score": o.score} for o in shape.outliers],
         "outlier_limit": shape.limit,
-        "modality": None if shape.dip is None else {
-            "dip": shape.dip, "p_value": shape.dip_p_value, "several_peaks": shape.has_several_peaks,
+        "modality": None
+        if shape.dip is None
+        else {
+            "dip": shape.dip,
+            "p_value": shape.dip_p_value,
+            "several_peaks": shape.has_several_peaks,
         },
         "drift": None if found.drift is None else {**vars(found.drift), "found": found.drift.is_found},
-        "one_binary": None if one is None else {
-            "lowest": one.lowest, "highest": one.highest,
+        "one_binary": None
+        if one is None
+        else {
+            "lowest": one.lowest,
+            "highest": one.highest,
             "comparison": None if one.comparison is None else vars(one.comparison),
         },
         "needed": vars(found.needed),
-    }  # fmt: skip
+    }
 
 
 def _control_json(control: Control | None) -> dict[str, Any] | None:
@@ -275,8 +339,10 @@ def _control_json(control: Control | None) -> dict[str, Any] | None:
         return None
     shift = control.shift
     return {
-        "n_executions": control.n_executions, "mean": control.mean, "sd": control.sd,
+        "n_executions": control.n_executions,
+        "mean": control.mean,
+        "sd": control.sd,
         "percentile": control.percentile,
         "shift": None if shift is None else {"ratio": shift.centre, **interval_json(shift)},
         "warnings": sentences_of(control.warnings),
-    }  # fmt: skip
+    }

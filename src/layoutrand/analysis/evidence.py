@@ -57,13 +57,15 @@ def evidence(selection: Selection, systems: Collection[str] = ()) -> Evidence:
     experiment = selection.experiment
     own = not selection.sources
     return Evidence(
-        systems=rows, left_out=selection.left_out,
-        project=experiment.project if own else None, host=experiment.hostname if own else None,
+        systems=rows,
+        left_out=selection.left_out,
+        project=experiment.project if own else None,
+        host=experiment.hostname if own else None,
         policy=json.loads(experiment.policy) if own else None,
         randomise=json.loads(experiment.randomise) if own else None,
         protocol=experiment.protocol if own else None,
         nodes=tuple(sorted({e.node for e in selection.executions if e.node and (not systems or e.system in systems)})),
-    )  # fmt: skip
+    )
 
 
 def _of_system(selection: Selection, name: str) -> SystemEvidence:
@@ -75,13 +77,16 @@ def _of_system(selection: Selection, name: str) -> SystemEvidence:
     failed = [e for e in selection.failures if e.system == name]
     counted = len(executions) if executions else _measured(selection, name)
     return SystemEvidence(
-        system=name, seeds=format_seeds(seeds) if seeds else "", n_seeds=len(seeds),
+        system=name,
+        seeds=format_seeds(seeds) if seeds else "",
+        n_seeds=len(seeds),
         others=tuple(str(binary) for binary in binaries if not isinstance(binary, int)),
-        n_executions=counted, n_failed=len(failed),
+        n_executions=counted,
+        n_failed=len(failed),
         n_unbuilt=len([f for f in selection.build_failures if f.system == name]),
         capture=executions[-1].capture if executions else None,
         one_layout=any(sample.one_layout for sample in selection.samples if sample.system == name),
-    )  # fmt: skip
+    )
 
 
 def _measured(selection: Selection, name: str) -> int:
@@ -168,15 +173,25 @@ def _words(randomise: Any) -> str:
 def evidence_json(of: Evidence) -> dict[str, Any]:
     """As JSON values; null for what imported results do not tell."""
     return {
-        "project": of.project, "host": of.host, "layout_policy": of.policy, "randomise": of.randomise,
+        "project": of.project,
+        "host": of.host,
+        "layout_policy": of.policy,
+        "randomise": of.randomise,
         "protocol": of.protocol,
         "systems": [
             {
-                "system": row.system, "seeds": row.seeds, "n_seeds": row.n_seeds, "others": list(row.others),
-                "n_executions": row.n_executions, "n_failed": row.n_failed, "n_unbuilt": row.n_unbuilt,
-                "capture": row.capture, "one_layout": row.one_layout,
+                "system": row.system,
+                "seeds": row.seeds,
+                "n_seeds": row.n_seeds,
+                "others": list(row.others),
+                "n_executions": row.n_executions,
+                "n_failed": row.n_failed,
+                "n_unbuilt": row.n_unbuilt,
+                "capture": row.capture,
+                "one_layout": row.one_layout,
             }
             for row in of.systems
         ],
-        "left_out": sentences_of(of.left_out), "nodes": list(of.nodes),
-    }  # fmt: skip
+        "left_out": sentences_of(of.left_out),
+        "nodes": list(of.nodes),
+    }

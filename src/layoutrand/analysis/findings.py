@@ -165,10 +165,16 @@ def findings(
     if drift is not None and drift.is_found:
         warnings.append(MachineDrifted())
     return Findings(
-        relative_sds=relative_sds, layout_sd=layout_sd, correlation=correlation, test=test, shape=_shape(sample, means),
+        relative_sds=relative_sds,
+        layout_sd=layout_sd,
+        correlation=correlation,
+        test=test,
+        shape=_shape(sample, means),
         one_binary=None if sample.one_layout else _one_binary(means, mean.centre),
-        needed=_needed(mean, len(means)), warnings=tuple(warnings), drift=drift,
-    )  # fmt: skip
+        needed=_needed(mean, len(means)),
+        warnings=tuple(warnings),
+        drift=drift,
+    )
 
 
 def _layout(
@@ -248,9 +254,13 @@ def _root(variance: Interval, mean: float) -> Interval:
         math.sqrt(max(value, 0.0)) / abs(mean) for value in (variance.centre, variance.low, variance.high)
     )
     return Interval(
-        centre=centre, low=low, high=high, confidence=variance.confidence, method=variance.method,
+        centre=centre,
+        low=low,
+        high=high,
+        confidence=variance.confidence,
+        method=variance.method,
         warnings=variance.warnings,
-    )  # fmt: skip
+    )
 
 
 def _drift(own: Freed, means: Sequence[float], started: Mapping[BinaryName, float]) -> Drift | None:

@@ -11,16 +11,31 @@ from layoutrand.model import Execution, Node
 from layoutrand.warning import AnyWarning
 
 _FACTS: Final = (
-    "cpu_model", "cpus", "machine", "kernel", "governor", "turbo", "frequency_driver", "smt", "transparent_hugepages",
-    "memory_bytes", "clocksource", "aslr",
-)  # fmt: skip
+    "cpu_model",
+    "cpus",
+    "machine",
+    "kernel",
+    "governor",
+    "turbo",
+    "frequency_driver",
+    "smt",
+    "transparent_hugepages",
+    "memory_bytes",
+    "clocksource",
+    "aslr",
+)
 
 _PROCESSOR: Final = ("machine", "cpu_model", "cpus")
 
 _SETTINGS: Final = {
-    "kernel": "kernel", "governor": "CPU governor", "turbo": "turbo", "smt": "simultaneous multithreading",
-    "transparent_hugepages": "transparent huge pages", "memory_bytes": "memory", "aslr": "address space randomisation",
-}  # fmt: skip
+    "kernel": "kernel",
+    "governor": "CPU governor",
+    "turbo": "turbo",
+    "smt": "simultaneous multithreading",
+    "transparent_hugepages": "transparent huge pages",
+    "memory_bytes": "memory",
+    "aslr": "address space randomisation",
+}
 """What may move results on processors of one kind, and its name for people."""
 
 _SAME_MEMORY: Final = 0.02

@@ -100,22 +100,30 @@ def node_table(selection: Selection, confidence: float, systems: Collection[str]
         own = [e for e in executions if (e.node or HOME) == name]
         place = places.get(name)
         known = found if place is not None else None
-        rows.append(NodeRow(
-            name=name, facts={key: facts[name][key] for key in differing(facts)},
-            n_executions=len(own), n_failed=sum(e.status != "ok" for e in own),
-            n_seeds=len({e.layout for e in own if isinstance(e.layout, int)}),
-            effect=known.effects[place] if known and place is not None else None,
-            against_others=known.against_others(place) if known and place is not None else None,
-            p_value=known.p_values[place] if known and place is not None else None,
-            holm=holm[place] if place is not None else None,
-            stands_out=known is not None and place is not None and _is_odd(known, place, holm[place]),
-        ))  # fmt: skip
+        rows.append(
+            NodeRow(
+                name=name,
+                facts={key: facts[name][key] for key in differing(facts)},
+                n_executions=len(own),
+                n_failed=sum(e.status != "ok" for e in own),
+                n_seeds=len({e.layout for e in own if isinstance(e.layout, int)}),
+                effect=known.effects[place] if known and place is not None else None,
+                against_others=known.against_others(place) if known and place is not None else None,
+                p_value=known.p_values[place] if known and place is not None else None,
+                holm=holm[place] if place is not None else None,
+                stands_out=known is not None and place is not None and _is_odd(known, place, holm[place]),
+            )
+        )
     return NodeTable(
-        rows=tuple(rows), n_seeds=len({e.layout for e in executions if isinstance(e.layout, int)}),
-        p_value=None if found is None else found.p_value, between_sd=None if found is None else found.between_sd,
-        counted=counted, confidence=confidence,
-        is_speed=all(s.unit == "s" or s.better == "more" for s in samples), warnings=tuple(said),
-    )  # fmt: skip
+        rows=tuple(rows),
+        n_seeds=len({e.layout for e in executions if isinstance(e.layout, int)}),
+        p_value=None if found is None else found.p_value,
+        between_sd=None if found is None else found.between_sd,
+        counted=counted,
+        confidence=confidence,
+        is_speed=all(s.unit == "s" or s.better == "more" for s in samples),
+        warnings=tuple(said),
+    )
 
 
 def _is_odd(found: BlockEffects, place: int, holm: float) -> bool:
@@ -140,11 +148,16 @@ def _values(executions: Sequence[Execution], samples: Sequence[Sample]) -> list[
             continue
         node = e.node or HOME
         layout = _LAYOUTS if isinstance(e.layout, int) or sample.one_layout else str(e.layout)
-        found.setdefault(key, []).append(_Value(
-            log=math.log(mean) * (-1 if sample.better == "more" else 1), group=(e.system, e.benchmark, layout),
-            unit=(e.system, e.benchmark, e.layout), visit=(e.round, e.repetition, node), node=node,
-            is_control=layout != _LAYOUTS,
-        ))  # fmt: skip
+        found.setdefault(key, []).append(
+            _Value(
+                log=math.log(mean) * (-1 if sample.better == "more" else 1),
+                group=(e.system, e.benchmark, layout),
+                unit=(e.system, e.benchmark, e.layout),
+                visit=(e.round, e.repetition, node),
+                node=node,
+                is_control=layout != _LAYOUTS,
+            )
+        )
     return [value for key, values in found.items() if key not in bad for value in values]
 
 
@@ -174,8 +187,11 @@ def _effects(values: Sequence[_Value], confidence: float) -> tuple[BlockEffects 
         pass
     try:
         return block_effects(
-            np.exp(level), [value.node for value in values], units=[value.unit for value in values],
-            groups=[None if value.is_control else value.group for value in values], confidence=confidence,
-        ), "executions"  # fmt: skip
+            np.exp(level),
+            [value.node for value in values],
+            units=[value.unit for value in values],
+            groups=[None if value.is_control else value.group for value in values],
+            confidence=confidence,
+        ), "executions"
     except AnalysisError:  # the analyses say that nodes cannot be told from layouts
         return None, "executions"

@@ -47,10 +47,16 @@ def cells(row: NodeRow, *, most: int | None = None) -> tuple[str, ...]:
     effect = row.effect
     holm = "-" if row.holm is None else "< 0.0001" if row.holm < 0.0001 else f"{row.holm:.2g}"
     return (
-        row.name, str(row.n_seeds), str(row.n_executions), str(row.n_failed) if row.n_failed else "-",
-        "-" if effect is None else f"{changes([effect.centre])[0]} %", "-" if effect is None else _bounds(effect), holm,
-        "yes" if row.stands_out else "-", *tuple(row.facts.values())[:most],
-    )  # fmt: skip
+        row.name,
+        str(row.n_seeds),
+        str(row.n_executions),
+        str(row.n_failed) if row.n_failed else "-",
+        "-" if effect is None else f"{changes([effect.centre])[0]} %",
+        "-" if effect is None else _bounds(effect),
+        holm,
+        "yes" if row.stands_out else "-",
+        *tuple(row.facts.values())[:most],
+    )
 
 
 def title(table: NodeTable) -> str:

@@ -64,9 +64,13 @@ class BenchmarkPlan:
 
 
 def make_plans(
-    selection: Selection, link_s: Mapping[str, float], *, half_widths: Sequence[float], threshold: float,
+    selection: Selection,
+    link_s: Mapping[str, float],
+    *,
+    half_widths: Sequence[float],
+    threshold: float,
     confidence: float,
-) -> list[BenchmarkPlan]:  # fmt: skip
+) -> list[BenchmarkPlan]:
     """A plan for each benchmark's main metric; ``link_s`` maps binaries (SHA-256) to the seconds of their links.
 
     Raises `AnalysisError` where no benchmark has been executed with two binaries or more.
@@ -90,9 +94,14 @@ def unplanned(selection: Selection) -> list[str]:
 
 
 def _plan(
-    measured: Sample, selection: Selection, link_s: Mapping[str, float], *, half_widths: Sequence[float],
-    threshold: float, confidence: float,
-) -> BenchmarkPlan:  # fmt: skip
+    measured: Sample,
+    selection: Selection,
+    link_s: Mapping[str, float],
+    *,
+    half_widths: Sequence[float],
+    threshold: float,
+    confidence: float,
+) -> BenchmarkPlan:
     own = freed(measured)  # no count of binaries or executions makes up for a slow node
     sample = own.sample
     executions = [
@@ -124,8 +133,12 @@ def _plan(
     called = {"binary": "execution"} if sample.one_layout else {}
     ratio = shape.forecast(threshold / root)
     return BenchmarkPlan(
-        system=sample.system, benchmark=sample.benchmark, metric=sample.metric, n_binaries=sample.n_binaries,
-        mean=mean, levels=tuple(called.get(level, level) for level in levels),
+        system=sample.system,
+        benchmark=sample.benchmark,
+        metric=sample.metric,
+        n_binaries=sample.n_binaries,
+        mean=mean,
+        levels=tuple(called.get(level, level) for level in levels),
         relative_sds={
             called.get(level, level): math.sqrt(max(0.0, component)) / abs(mean)
             for level, component in zip(levels, reversed(components), strict=True)
@@ -133,8 +146,9 @@ def _plan(
         costs_s={called.get(level, level): cost for level, cost in costs.items()},
         counts=dict(zip(reversed(levels[1:]), lower, strict=True)),
         for_mean=tuple(shape.forecast(width) for width in half_widths),
-        for_ratio=WidthForecast(threshold, ratio.binaries, 2 * ratio.seconds), warnings=tuple(warnings),
-    )  # fmt: skip
+        for_ratio=WidthForecast(threshold, ratio.binaries, 2 * ratio.seconds),
+        warnings=tuple(warnings),
+    )
 
 
 def _costs(
@@ -213,13 +227,17 @@ def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[
         "benchmarks": [
             {
                 **{name: getattr(each, name) for name in ("system", "benchmark", "metric", "n_binaries", "mean")},
-                "levels": list(each.levels), "relative_sds": dict(each.relative_sds), "costs_s": dict(each.costs_s),
-                "counts": dict(each.counts), "predicted": [_forecast(forecast) for forecast in each.for_mean],
-                "ratio": _forecast(each.for_ratio), "warnings": sentences_of(each.warnings),
+                "levels": list(each.levels),
+                "relative_sds": dict(each.relative_sds),
+                "costs_s": dict(each.costs_s),
+                "counts": dict(each.counts),
+                "predicted": [_forecast(forecast) for forecast in each.for_mean],
+                "ratio": _forecast(each.for_ratio),
+                "warnings": sentences_of(each.warnings),
             }
             for each in plans
         ],
-    }  # fmt: skip
+    }
 
 
 def _forecast(forecast: WidthForecast) -> dict[str, Any]:

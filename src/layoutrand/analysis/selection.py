@@ -257,11 +257,13 @@ def _experiment(question: Question, store: ResultsStore) -> tuple[Experiment, li
 
 def unlike(pools: Sequence[tuple[Experiment, int]]) -> str:
     """What to say where unlike pools would have to be mixed: (pool, its executions)."""
-    return "\n".join([
-        "executed on nodes with unlike processors, which are not analysed together unless you say so:",
-        *(f"  - {count} executions: {experiment.hostname}" for experiment, count in pools),
-        "Name one with --host, or set unlike_cpus = true under [cluster.measure].",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "executed on nodes with unlike processors, which are not analysed together unless you say so:",
+            *(f"  - {count} executions: {experiment.hostname}" for experiment, count in pools),
+            "Name one with --host, or set unlike_cpus = true under [cluster.measure].",
+        ]
+    )
 
 
 # Clocks of nodes may differ, and a node may end what it was asked for before the source was changed: what the last call
@@ -333,9 +335,12 @@ def _sample_key(execution: Execution, metric: str) -> _SampleKey:
 
 
 def _samples(
-    executions: list[Execution], primary: Mapping[str, tuple[str, str]], systems: list[str],
-    benchmarks: list[Benchmark], config: Config,
-) -> Iterable[Sample]:  # fmt: skip
+    executions: list[Execution],
+    primary: Mapping[str, tuple[str, str]],
+    systems: list[str],
+    benchmarks: list[Benchmark],
+    config: Config,
+) -> Iterable[Sample]:
     """One sample for each system, benchmark and metric, in the order of the configuration, the primary metric first."""
     names = [benchmark.name for benchmark in benchmarks]
     metrics = {benchmark.name: benchmark.metric for benchmark in benchmarks}
@@ -365,14 +370,18 @@ def _samples(
         system, benchmark, instrument, metric = key
         layouts = table[key]
         yield Sample(
-            system=system, benchmark=benchmark, instrument=instrument, metric=metric, unit=units[key],
+            system=system,
+            benchmark=benchmark,
+            instrument=instrument,
+            metric=metric,
+            unit=units[key],
             is_primary=(instrument, metric) == primary[benchmark],
             binaries=tuple((name, tuple(layouts[name])) for name in _population(layouts, one_layout=system in fixed)),
             controls={name: tuple(layouts[name]) for name in (STOCK, IDENTITY) if name in layouts},
             better=metrics[benchmark].better_of(metric) if reads_output(instrument) else "less",
             one_layout=system in fixed,
             nodes={name: tuple(own) for name, own in nodes[key].items()} if any(map(any, nodes[key].values())) else {},
-        )  # fmt: skip
+        )
 
 
 def _population(names: Iterable[BinaryName], *, one_layout: bool) -> list[BinaryName]:

@@ -122,15 +122,23 @@ def _examine(
     rest = durations[0][dropped:]
     correlation = autocorrelation(rest) if len(rest) >= FEWEST_ITERATIONS else None
     return Warmup(
-        system=system, benchmark=benchmark.name, metric=number.name, unit=number.unit, series=series,
-        n_recorded=len(recorded), in_force=in_force, setting=now.setting,
+        system=system,
+        benchmark=benchmark.name,
+        metric=number.name,
+        unit=number.unit,
+        series=series,
+        n_recorded=len(recorded),
+        in_force=in_force,
+        setting=now.setting,
         initialised=suggestion.initialised if suggestion else None,
         independent=suggestion.independent if suggestion else None,
-        dacapo=dacapo_warmup(durations), georges=georges_warmup(durations),
+        dacapo=dacapo_warmup(durations),
+        georges=georges_warmup(durations),
         p_values=suggestion.p_values if suggestion else (),
-        correlations=correlation.values[1:] if correlation else (), band=correlation.band if correlation else None,
+        correlations=correlation.values[1:] if correlation else (),
+        band=correlation.band if correlation else None,
         warnings=tuple(warnings),
-    )  # fmt: skip
+    )
 
 
 def _durations(series: Series, number: Printed) -> tuple[Series, list[AnyWarning]]:
@@ -169,13 +177,25 @@ def warmup_document(found: Sequence[Warmup], host: str, figure: Callable[[str], 
         "host": host,
         "benchmarks": [
             {
-                "system": each.system, "benchmark": each.benchmark, "metric": each.metric, "unit": each.unit,
-                "n_executions": len(each.series), "n_recorded": each.n_recorded,
-                "n_iterations": min(map(len, each.series)), "warmup": each.in_force,
-                "warmup_setting": each.setting, "suggested": each.suggested,
-                "initialised": each.initialised, "independent": each.independent, "dacapo": each.dacapo,
-                "georges": each.georges, "p_values": list(each.p_values), "correlations": list(each.correlations),
-                "band": each.band, "figure": figure(each.benchmark), "warnings": sentences_of(each.warnings),
+                "system": each.system,
+                "benchmark": each.benchmark,
+                "metric": each.metric,
+                "unit": each.unit,
+                "n_executions": len(each.series),
+                "n_recorded": each.n_recorded,
+                "n_iterations": min(map(len, each.series)),
+                "warmup": each.in_force,
+                "warmup_setting": each.setting,
+                "suggested": each.suggested,
+                "initialised": each.initialised,
+                "independent": each.independent,
+                "dacapo": each.dacapo,
+                "georges": each.georges,
+                "p_values": list(each.p_values),
+                "correlations": list(each.correlations),
+                "band": each.band,
+                "figure": figure(each.benchmark),
+                "warnings": sentences_of(each.warnings),
             }
             for each in found
         ],
@@ -183,4 +203,4 @@ def warmup_document(found: Sequence[Warmup], host: str, figure: Callable[[str], 
             {"benchmark": benchmark, "metric": metric, "warmup": warmup}
             for (benchmark, metric), warmup in suggestions.items()
         ],
-    }  # fmt: skip
+    }

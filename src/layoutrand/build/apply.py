@@ -52,9 +52,17 @@ Status = Literal["laid out", "immovable", "left alone", "failed"]
 
 _ELFCLASS32 = b"\x01"
 _ET_REL = b"\x01\x00"
-_RESOURCES = frozenset({
-    errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO, errno.EROFS,
-})  # fmt: skip
+_RESOURCES = frozenset(
+    {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.ENOMEM,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.EIO,
+        errno.EROFS,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -81,10 +89,15 @@ class RelinkOrders:
     def write(self, path: Path) -> Path:
         """Put the order where `relink_recorded` finds it."""
         values = {
-            "layout": self.layout, "policy": as_dict(self.policy),
-            "only": list(self.only), "excepted": list(self.excepted), "place": vars(self.place), "judged": self.judged,
-            "toolchain": self.toolbox.toolchain.model_dump(mode="json"), "tools": self.toolbox.facts(),
-        }  # fmt: skip
+            "layout": self.layout,
+            "policy": as_dict(self.policy),
+            "only": list(self.only),
+            "excepted": list(self.excepted),
+            "place": vars(self.place),
+            "judged": self.judged,
+            "toolchain": self.toolbox.toolchain.model_dump(mode="json"),
+            "tools": self.toolbox.facts(),
+        }
         write_atomically(path, canonical_json(values))
         return path
 
@@ -97,11 +110,14 @@ class RelinkOrders:
             for role, facts in values["tools"].items()
         }
         return RelinkOrders(
-            layout=values["layout"], policy=LayoutPolicy.model_validate(values["policy"]),
-            only=tuple(values["only"]), place=BuildPlace(**values["place"]),
-            toolbox=Toolbox(Toolchain.model_validate(values["toolchain"]), tools), excepted=tuple(values["excepted"]),
+            layout=values["layout"],
+            policy=LayoutPolicy.model_validate(values["policy"]),
+            only=tuple(values["only"]),
+            place=BuildPlace(**values["place"]),
+            toolbox=Toolbox(Toolchain.model_validate(values["toolchain"]), tools),
+            excepted=tuple(values["excepted"]),
             judged=values["judged"],
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -245,17 +261,28 @@ def _lay_out(
     with tempfile.TemporaryDirectory(prefix="layoutrand-", dir=order.place.temporary) as scratch:
         base = Path(scratch)
         setup = IngestSetup(
-            output.name, built, order.place, base, order.toolbox, runner, tuple(order.policy.factors), memory,
+            output.name,
+            built,
+            order.place,
+            base,
+            order.toolbox,
+            runner,
+            tuple(order.policy.factors),
+            memory,
             kept=order.judged,
-        )  # fmt: skip
+        )
         link, code = ingest(record, setup)
         policy = order.policy
         if reason := only_one_layout(link, factors=policy.factors, classes=policy.classes):
             return f"it has {reason}", None
         layout = draw(
-            link.sections, link.identity, name=order.layout, factors=tuple(policy.factors), classes=policy.classes,
+            link.sections,
+            link.identity,
+            name=order.layout,
+            factors=tuple(policy.factors),
+            classes=policy.classes,
             padding=policy.padding_bytes,
-        )  # fmt: skip
+        )
         ld = order.toolbox.tools["ld"]
         binary, seconds, _output = link_layout(runner, ld, link, base, layout, scratch=base, threads=setup.threads)
         linked = verify(binary, link, layout, code, seconds)
@@ -268,9 +295,11 @@ def _lay_out(
         _keep(record.path, link, dumped, traces.code, order.toolbox)
         number, address, _outputs = codecheck.placed_addresses(binary)
         proof = replace(
-            proof, program=program_digest(link, code), addresses=tuple(address[np.argsort(number)].tolist()),
+            proof,
+            program=program_digest(link, code),
+            addresses=tuple(address[np.argsort(number)].tolist()),
             loaded=traces.loaded,
-        )  # fmt: skip
+        )
     write_atomically(target, linked.data, mode=target.stat().st_mode, put=put)
     return "", proof
 
@@ -285,9 +314,16 @@ def _tau_of_movable(link: CapturedLink, layout: Layout, verification: Verificati
 def _keep(folder: Path, link: CapturedLink, code: bytes, text: bytes, toolbox: Toolbox) -> None:
     """Keep with the record what the judgement after the build may need."""
     alone = Capture(
-        id="", system="", toolchain=toolbox.toolchain.name, separates_classes=toolbox.toolchain.link.separates_classes,
-        tools=toolbox.facts(), source={}, build_s=0.0, n_links=1, links=(link,),
-    )  # fmt: skip
+        id="",
+        system="",
+        toolchain=toolbox.toolchain.name,
+        separates_classes=toolbox.toolchain.link.separates_classes,
+        tools=toolbox.facts(),
+        source={},
+        build_s=0.0,
+        n_links=1,
+        links=(link,),
+    )
     for name, data in (("link.json", canonical_json(captures.to_json(alone))), ("code.npz", code), ("code.bin", text)):
         write_atomically(folder / name, data)
 

@@ -39,15 +39,27 @@ def kept_addresses(cache: Cache, binary: Binary) -> list[int] | None:
 
 
 def store_linked(  # noqa: PLR0913 - the parts of one entry
-    cache: Cache, entry: Path, linked: Linked, *, key: str, system: str, artefact: str, layout: LayoutName,
+    cache: Cache,
+    entry: Path,
+    linked: Linked,
+    *,
+    key: str,
+    system: str,
+    artefact: str,
+    layout: LayoutName,
     beside: Mapping[str, Any] | None = None,
-) -> Binary:  # fmt: skip
+) -> Binary:
     """Put the verified file in the directory ``entry`` into the cache under the key, ``beside`` in its record."""
     meta: dict[str, Any] = {
-        "system": system, "artefact": artefact, "layout": layout, "sha256": linked.sha256,
-        "text_sha256": linked.text_sha256, "link_s": linked.link_s, "verification": vars(linked.verification),
+        "system": system,
+        "artefact": artefact,
+        "layout": layout,
+        "sha256": linked.sha256,
+        "text_sha256": linked.text_sha256,
+        "link_s": linked.link_s,
+        "verification": vars(linked.verification),
         **(beside or {}),
-    }  # fmt: skip
+    }
     cache.commit_binary(entry, key, meta)
     path = cache.binary_path(key, os.path.basename(artefact))
     return binary_of(path, meta, system, artefact, layout, cached=False)
@@ -69,9 +81,14 @@ def store_file(
     """Put a file that no link of ours made, in ``made_s`` seconds, into the cache."""
     name = os.path.basename(artefact)
     meta = {
-        "system": system, "artefact": artefact, "layout": layout, "sha256": sha256_bytes(data), "text_sha256": "",
-        "link_s": made_s, "verification": None,
-    }  # fmt: skip
+        "system": system,
+        "artefact": artefact,
+        "layout": layout,
+        "sha256": sha256_bytes(data),
+        "text_sha256": "",
+        "link_s": made_s,
+        "verification": None,
+    }
     with cache.scratch("stock") as scratch:
         entry = scratch / "entry"
         with cache_errors("write", entry):
@@ -86,7 +103,14 @@ def binary_of(path: Path, meta: Any, system: str, artefact: str, layout: LayoutN
     """The binary that a record of the cache describes."""
     proof = meta["verification"]
     return Binary(
-        system=system, artefact=artefact, layout=layout, path=path, sha256=meta["sha256"],
-        text_sha256=meta["text_sha256"], cached=cached, link_s=meta["link_s"],
-        verification=Verification(**proof) if proof else None, node=meta.get("node", ""),
-    )  # fmt: skip
+        system=system,
+        artefact=artefact,
+        layout=layout,
+        path=path,
+        sha256=meta["sha256"],
+        text_sha256=meta["text_sha256"],
+        cached=cached,
+        link_s=meta["link_s"],
+        verification=Verification(**proof) if proof else None,
+        node=meta.get("node", ""),
+    )

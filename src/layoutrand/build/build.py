@@ -217,10 +217,13 @@ def _layouts(setup: BuildSetup, name: str, base: _Base, stock: _Stock, layouts: 
         for row in refuse_twins(_refuse_immovable(tasks, rows)).values():
             results += row
     return SystemBuild(
-        system=name, capture=base.capture, cached=base.cached,
+        system=name,
+        capture=base.capture,
+        cached=base.cached,
         binaries=tuple(r for r in results if isinstance(r, Binary)),
-        failures=tuple(r for r in results if isinstance(r, BuildFailure)), notes=tuple(notes),
-    )  # fmt: skip
+        failures=tuple(r for r in results if isinstance(r, BuildFailure)),
+        notes=tuple(notes),
+    )
 
 
 def _prebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> SystemBuild:
@@ -233,9 +236,14 @@ def _prebuilt(setup: BuildSetup, name: str, layouts: Sequence[LayoutName]) -> Sy
         made = make_jdk_layouts(setup, name, layouts)
         results, jvms = [*results, *made.results], made.facts
     return SystemBuild(
-        system=name, capture=None, cached=True, binaries=tuple(r for r in results if isinstance(r, Binary)),
-        failures=tuple(r for r in results if isinstance(r, BuildFailure)), notes=(), jvms=jvms,
-    )  # fmt: skip
+        system=name,
+        capture=None,
+        cached=True,
+        binaries=tuple(r for r in results if isinstance(r, Binary)),
+        failures=tuple(r for r in results if isinstance(r, BuildFailure)),
+        notes=(),
+        jvms=jvms,
+    )
 
 
 def _rebuilt(setup: BuildSetup, name: str, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
@@ -246,10 +254,13 @@ def _rebuilt(setup: BuildSetup, name: str, stock: _Stock, layouts: Sequence[Layo
         made = rebuild(setup, name, lambda: find_order(setup, name, "capture"), wanted)
     results = [*stock.results, *made.results]
     return SystemBuild(
-        system=name, capture=made.capture, cached=made.cached,
+        system=name,
+        capture=made.capture,
+        cached=made.cached,
         binaries=tuple(r for r in results if isinstance(r, Binary)),
-        failures=tuple(r for r in results if isinstance(r, BuildFailure)), notes=(*stock.notes, *made.notes),
-    )  # fmt: skip
+        failures=tuple(r for r in results if isinstance(r, BuildFailure)),
+        notes=(*stock.notes, *made.notes),
+    )
 
 
 def _artefact_layouts(
@@ -272,9 +283,12 @@ def _artefact_layouts(
 
 
 def _on_nodes(
-    task: _Task, nodes: LinkingNodes, missing: Sequence[LayoutName], found: Mapping[LayoutName, Binary],
+    task: _Task,
+    nodes: LinkingNodes,
+    missing: Sequence[LayoutName],
+    found: Mapping[LayoutName, Binary],
     own_scratch: Callable[[], Path],
-) -> dict[LayoutName, Binary | BuildFailure]:  # fmt: skip
+) -> dict[LayoutName, Binary | BuildFailure]:
     """The missing layouts, linked by nodes: all but the first that can be, which is linked here for them to repeat."""
     results: dict[LayoutName, Binary | BuildFailure] = dict(found)
     for layout in missing:

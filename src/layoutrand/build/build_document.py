@@ -26,9 +26,12 @@ def build_document(results: Sequence[SystemBuild]) -> dict[str, Any]:
 def build_failure_json(failure: BuildFailure) -> dict[str, Any]:
     """A failed binary for reports."""
     return {
-        "system": failure.system, "artefact": failure.artefact, "seed": failure.layout, "error": failure.error,
+        "system": failure.system,
+        "artefact": failure.artefact,
+        "seed": failure.layout,
+        "error": failure.error,
         "log": None if failure.log is None else str(failure.log),
-    }  # fmt: skip
+    }
 
 
 def _capture_json(result: SystemBuild) -> dict[str, Any] | None:

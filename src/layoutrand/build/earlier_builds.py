@@ -47,10 +47,14 @@ def recall_capture(cache: Cache, order: BuildOrder) -> tuple[Capture | None, boo
     if known is None or found is None:
         return None, known is not None
     return replace(
-        found, system=order.recipe.system, toolchain=order.toolbox.toolchain.name, tools=order.toolbox.facts(),
-        source={**order.origin.record(), **known.get("learned", {})}, build_s=known.get("build_s", found.build_s),
+        found,
+        system=order.recipe.system,
+        toolchain=order.toolbox.toolchain.name,
+        tools=order.toolbox.facts(),
+        source={**order.origin.record(), **known.get("learned", {})},
+        build_s=known.get("build_s", found.build_s),
         n_links=known.get("n_links", found.n_links),
-    ), True  # fmt: skip
+    ), True
 
 
 def remember_build(setup: BuildSetup, order: BuildOrder) -> None:
@@ -63,12 +67,16 @@ def remember_build(setup: BuildSetup, order: BuildOrder) -> None:
     setup.cache.remember(
         _name(setup, order.recipe.system, order.recipe.variant),
         {
-            "version": _VERSION, "key": order.key, "facts": order.facts,
-            "source": {name: value for name, value in origin.about.items() if name != "git"}, "listing": listing,
-            "policy": setup.config.layout.facts(), "at": time.time(),
+            "version": _VERSION,
+            "key": order.key,
+            "facts": order.facts,
+            "source": {name: value for name, value in origin.about.items() if name != "git"},
+            "listing": listing,
+            "policy": setup.config.layout.facts(),
+            "at": time.time(),
             "directory": str(setup.project.resolve()),
         },
-    )  # fmt: skip
+    )
 
 
 def latest_build(setup: BuildSetup, system: str, variant: Variant) -> Remembered | None:

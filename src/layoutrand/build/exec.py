@@ -53,9 +53,16 @@ class Wrapped:
 
 
 def execute_wrapped(  # noqa: PLR0913 - the project, the command, where it happens, and what to do it with
-    config: Config, system: str, project: Path, command: Sequence[str], wish: Wish, *, folder: Path, cache: Cache,
+    config: Config,
+    system: str,
+    project: Path,
+    command: Sequence[str],
+    wish: Wish,
+    *,
+    folder: Path,
+    cache: Cache,
     runner: Runner,
-) -> Wrapped:  # fmt: skip
+) -> Wrapped:
     """Execute the command in ``folder`` with the wrappers in force and the layout applied to what it links.
 
     Objects of the project's source are placed. Raises `LayoutNotApplied` if the command succeeded but linked nothing

@@ -102,13 +102,18 @@ def inspect(
     asked = order(binary.layout)
     where = dict(zip(number.tolist(), address.tolist(), strict=True))
     return Inspection(
-        system=binary.system, artefact=binary.artefact, layout=binary.layout, path=binary.path, sha256=binary.sha256,
-        factors=factors, classes=classes,
+        system=binary.system,
+        artefact=binary.artefact,
+        layout=binary.layout,
+        path=binary.path,
+        sha256=binary.sha256,
+        factors=factors,
+        classes=classes,
         wrong_slots=sum(a != b for a, b in zip(asked, achieved.tolist(), strict=True)),
         post_processed=post_processed,
         placed=tuple(_placed(link, slot, index, where[index]) for slot, index in enumerate(achieved.tolist())),
         distances=tuple(_distance(other, order(other), achieved.tolist()) for other in others),
-    )  # fmt: skip
+    )
 
 
 def _distance(other: LayoutName, order: Sequence[int], achieved: Sequence[int]) -> Distance:
@@ -126,11 +131,17 @@ def inspect_document(result: Inspection) -> dict[str, Any]:
     """``layoutrand/inspect/1``."""
     return {
         "schema": "layoutrand/inspect/1",
-        "system": result.system, "artefact": result.artefact, "seed": result.layout, "path": str(result.path),
-        "sha256": result.sha256, "factors": list(result.factors), "classes": result.classes,
-        "wrong_slots": result.wrong_slots, "post_processed": result.post_processed,
+        "system": result.system,
+        "artefact": result.artefact,
+        "seed": result.layout,
+        "path": str(result.path),
+        "sha256": result.sha256,
+        "factors": list(result.factors),
+        "classes": result.classes,
+        "wrong_slots": result.wrong_slots,
+        "post_processed": result.post_processed,
         "sections": [vars(placed) for placed in result.placed],
         "distances": [
             {"seed": d.other, "kendall_tau": d.kendall_tau, "adjacent_kept": d.adjacent_kept} for d in result.distances
         ],
-    }  # fmt: skip
+    }

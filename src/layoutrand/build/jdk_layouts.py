@@ -109,9 +109,12 @@ class _Maker:
             lines = (self.home / "lib/classlist").read_text("utf-8").splitlines()
             (scratch / "classes").write_text("\n".join([*jdk.ordered_class_list(lines, layout), ""]), "utf-8")
             words = [
-                "-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0", "-Xshare:dump",
-                f"-XX:SharedClassListFile={scratch / 'classes'}", f"-XX:SharedArchiveFile={scratch / jdk.OWN_FILE}",
-            ]  # fmt: skip
+                "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:ArchiveRelocationMode=0",
+                "-Xshare:dump",
+                f"-XX:SharedClassListFile={scratch / 'classes'}",
+                f"-XX:SharedArchiveFile={scratch / jdk.OWN_FILE}",
+            ]
             log = self.setup.cache.logs() / f"cds-{self.system}-{layout}.log"
             log.unlink(missing_ok=True)
             status = run_java(self.setup.runner, self.home, words, scratch, log)
@@ -146,7 +149,10 @@ class _Maker:
             [place[name] for name in sorted(names, key=here.__getitem__)],
         )
         proof = Verification(
-            n_sections=len(here), n_functions=0, tau_identity=tau, tau_request=1.0,
+            n_sections=len(here),
+            n_functions=0,
+            tau_identity=tau,
+            tau_request=1.0,
             text_size=seen.binary.path.stat().st_size,
-        )  # fmt: skip
+        )
         return replace(seen.binary, text_sha256=seen.facts.digest(), verification=proof)

@@ -66,9 +66,14 @@ class Linking:
                 except BuildError as error:
                     return self.failure(layout, self._kept(error, layout))
                 return store_linked(
-                    self.cache, scratch / "entry", linked, key=self.key(layout), system=self.capture.system,
-                    artefact=self.link.artefact, layout=layout,
-                )  # fmt: skip
+                    self.cache,
+                    scratch / "entry",
+                    linked,
+                    key=self.key(layout),
+                    system=self.capture.system,
+                    artefact=self.link.artefact,
+                    layout=layout,
+                )
         except LayoutrandError as error:
             return self.failure(layout, error)
 
@@ -91,9 +96,13 @@ class Linking:
             raise CaptureFailed(reason)
         policy = self.policy
         wanted = draw(
-            self.link.sections, self.link.identity, name=layout, factors=tuple(policy.factors), classes=policy.classes,
+            self.link.sections,
+            self.link.identity,
+            name=layout,
+            factors=tuple(policy.factors),
+            classes=policy.classes,
             padding=policy.padding_bytes,
-        )  # fmt: skip
+        )
         threads = max(1, len(os.sched_getaffinity(0)) // self.jobs) if self.jobs > 1 else 0
         binary, seconds, output = link_layout(
             self.runner, self.ld, self.link, self.base, wanted, scratch=scratch, threads=threads

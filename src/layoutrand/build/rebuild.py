@@ -136,12 +136,15 @@ class _Job:
         self._advance()
         return {
             artefact: BuildFailure(
-                self.system, artefact, layout,
-                f"not built, since identity, with which every layout is compared, failed: {failure.error}", failure.log,
+                self.system,
+                artefact,
+                layout,
+                f"not built, since identity, with which every layout is compared, failed: {failure.error}",
+                failure.log,
             )
             for artefact, failure in identity.items()
             if isinstance(failure, BuildFailure)
-        }  # fmt: skip
+        }
 
     def others(
         self, reference: Capture, layouts: Sequence[LayoutName], notes: list[AnyWarning]
@@ -201,9 +204,14 @@ class _Job:
                 yield written
 
         with built(
-            self.order, setup.cache, setup.runner, jobs=setup.jobs, say=setup.progress.say, layout=layout,
+            self.order,
+            setup.cache,
+            setup.runner,
+            jobs=setup.jobs,
+            say=setup.progress.say,
+            layout=layout,
             relinking=laid_out,
-        ) as (space, tree, log, build_s):  # fmt: skip
+        ) as (space, tree, log, build_s):
             yield FinishedBuild(apply.read_outcomes(space), tree, log, build_s)
 
     def _made(
@@ -249,16 +257,22 @@ class _Job:
         facts = self.order.toolbox.facts()
         capture = Capture(
             id=sha256_bytes(canonical_json({"mode": "rebuild", "build": self.order.key, "programs": programs})),
-            system=self.system, toolchain=self.order.toolbox.toolchain.name,
-            separates_classes=self.order.toolbox.toolchain.link.separates_classes, tools=facts,
+            system=self.system,
+            toolchain=self.order.toolbox.toolchain.name,
+            separates_classes=self.order.toolbox.toolchain.link.separates_classes,
+            tools=facts,
             source={
-                **self.order.origin.record(), "mode": "rebuild",
+                **self.order.origin.record(),
+                "mode": "rebuild",
                 **suite_facts(self.order, build.tree, self.setup.progress.say),
                 "programs": programs,
-                "files": [sha256_bytes(child.data) for child in children], "outputs": outputs if all(outputs) else [],
+                "files": [sha256_bytes(child.data) for child in children],
+                "outputs": outputs if all(outputs) else [],
             },
-            build_s=build.build_s, n_links=len(build.outcomes), links=tuple(links),
-        )  # fmt: skip
+            build_s=build.build_s,
+            n_links=len(build.outcomes),
+            links=tuple(links),
+        )
         cache = self.setup.cache
         with cache.scratch("capture") as scratch:
             with cache_errors("write", scratch):
@@ -281,19 +295,27 @@ class _Job:
         cache, proof = self.setup.cache, child.proof
         digest = sha256_bytes(child.data)
         linked = Linked(
-            data=child.data, sha256=digest,
+            data=child.data,
+            sha256=digest,
             # Of a file in which the code cannot be found only the whole can tell two layouts apart.
             text_sha256=digest if child.claim == descent.NOT_COMPARABLE else proof.text_sha256,
-            link_s=proof.link_s, verification=replace(proof.verification, post_processed=child.claim),
-        )  # fmt: skip
+            link_s=proof.link_s,
+            verification=replace(proof.verification, post_processed=child.claim),
+        )
         with cache.scratch("rebuilt") as scratch:
             entry = scratch / "entry"
             with cache_errors("write", entry):
                 write_atomically(entry / os.path.basename(child.artefact), child.data, executable=True)
             return store_linked(
-                cache, entry, linked, key=self._key(reference, child.artefact, layout), system=self.system,
-                artefact=child.artefact, layout=layout, beside={"addresses": proof.addresses},
-            )  # fmt: skip
+                cache,
+                entry,
+                linked,
+                key=self._key(reference, child.artefact, layout),
+                system=self.system,
+                artefact=child.artefact,
+                layout=layout,
+                beside={"addresses": proof.addresses},
+            )
 
     def _key(self, reference: Capture, artefact: str, layout: LayoutName) -> str:
         return binary_key(reference.id, artefact, self.setup.config.layout, layout)

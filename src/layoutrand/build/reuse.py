@@ -86,9 +86,11 @@ def _explain(setup: BuildSetup, system: str, layouts: Sequence[LayoutName]) -> R
     latest = latest_build(setup, system, "capture")
     verdict = _capture(setup, order, latest)
     return ReuseExplanation(
-        system, verdict, None if stock is None else _stock(setup, stock, latest_build(setup, system, "stock")),
+        system,
+        verdict,
+        None if stock is None else _stock(setup, stock, latest_build(setup, system, "stock")),
         tuple(_binaries(setup, verdict, latest, artefact, layouts) for artefact in setup.config.build.artefacts),
-    )  # fmt: skip
+    )
 
 
 def _capture(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
@@ -217,12 +219,17 @@ def _verdict_json(verdict: ReuseVerdict) -> dict[str, Any]:
         "key": verdict.key,
         "capture": None if verdict.capture is None else verdict.capture.id,
         "source": None if verdict.capture is None else dict(verdict.capture.source),
-        "compared_with": None if latest is None else {
-            "key": latest.key, "at": latest.at, "directory": latest.directory, "source": dict(latest.source),
+        "compared_with": None
+        if latest is None
+        else {
+            "key": latest.key,
+            "at": latest.at,
+            "directory": latest.directory,
+            "source": dict(latest.source),
         },
         "parts": [asdict(part) for part in verdict.parts],
-        "files": None if files is None else {
-            change: [readable(name) for name in names] for change, names in asdict(files).items()
-        },
+        "files": None
+        if files is None
+        else {change: [readable(name) for name in names] for change, names in asdict(files).items()},
         "shared_with": list(verdict.shared_with),
-    }  # fmt: skip
+    }

@@ -93,13 +93,21 @@ def identity_facts(links: Sequence[CapturedLink], tools: Mapping[str, Mapping[st
         "schema": SCHEMA,
         "ld": {key: tools["ld"][key] for key in ("version", "sha256")},
         "links": [
-            {"artefact": link.artefact, "linker": link.linker, "output": link.output, "argv": link.argv,
-             "replay_argv": link.replay_argv, "cwd": link.cwd, "environment": dict(link.environment),
-             "files": dict(link.files), "moves": bool(link.moves),
-             "kinds": sorted({section.kind for section in link.sections})}
+            {
+                "artefact": link.artefact,
+                "linker": link.linker,
+                "output": link.output,
+                "argv": link.argv,
+                "replay_argv": link.replay_argv,
+                "cwd": link.cwd,
+                "environment": dict(link.environment),
+                "files": dict(link.files),
+                "moves": bool(link.moves),
+                "kinds": sorted({section.kind for section in link.sections}),
+            }
             for link in links
         ],
-    }  # fmt: skip
+    }
 
 
 def to_json(capture: Capture) -> dict[str, Any]:
@@ -133,8 +141,10 @@ def tools_of(capture: Capture) -> dict[str, str]:
     versions = {role: facts.get("version", "") for role, facts in capture.tools.items()}
     compilers = dict.fromkeys(versions[role] for role in ("cc", "cxx", "fc") if versions.get(role))
     return {
-        "compilers": "; ".join(compilers), "linker": versions.get("ld", ""), "source": _source(capture.source),
-    }  # fmt: skip
+        "compilers": "; ".join(compilers),
+        "linker": versions.get("ld", ""),
+        "source": _source(capture.source),
+    }
 
 
 def _source(source: Mapping[str, Any]) -> str:

@@ -273,9 +273,23 @@ def _assembled(rows: Sequence[tuple[int, int, int, bytes, int, int, int, int]], 
     body += bytes(-len(body) % 8)
     machine, processor_flags = struct.unpack_from("<H", like.data, 18)[0], struct.unpack_from("<I", like.data, 48)[0]
     _HEADER.pack_into(
-        body, 0, like.data[:16], 1, machine, 1, 0, 0, len(body), processor_flags, _HEADER.size, 0, 0,
-        elf.SECTION.itemsize, len(sections), len(sections) - 1,
-    )  # fmt: skip
+        body,
+        0,
+        like.data[:16],
+        1,
+        machine,
+        1,
+        0,
+        0,
+        len(body),
+        processor_flags,
+        _HEADER.size,
+        0,
+        0,
+        elf.SECTION.itemsize,
+        len(sections),
+        len(sections) - 1,
+    )
     return bytes(body) + sections.tobytes()
 
 

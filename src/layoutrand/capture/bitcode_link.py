@@ -110,19 +110,25 @@ def with_stubs(record: LinkRecord, line: Sequence[Word], native: lto.Native, rea
         new_words.append(add(f"{number:05d}.o", bitcode.without_comdats(source, plain)))
     _write({path: files[path] for path in named})
     return Replay(
-        line=tuple(new_words), kept=kept | files, names=named, division=native.partitioning,
+        line=tuple(new_words),
+        kept=kept | files,
+        names=named,
+        division=native.partitioning,
         natives={name: files[path] for path, name in named.items() if name in native.files()},
         owners=bitcode.owners(modules),
-    )  # fmt: skip
+    )
 
 
 class _Link:
     """The files of a link: ``contents`` by absolute path, and which archive members it used."""
 
     def __init__(
-        self, record: LinkRecord, extracted: Sequence[tuple[str, str]], words: Sequence[Word],
+        self,
+        record: LinkRecord,
+        extracted: Sequence[tuple[str, str]],
+        words: Sequence[Word],
         content: Callable[[str], bytes | None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Read every file that is named, and archives found by ``-l`` of which members were used."""
         paths = dict.fromkeys(record.absolute(word.text) for word in words if word.kind == "input")
         paths |= dict.fromkeys(name.rpartition("(")[0] for _, name in extracted)

@@ -221,9 +221,14 @@ def collect(record: LinkRecord, setup: IngestSetup, named: Named) -> Draft:
 
 
 def drafted(
-    record: LinkRecord, setup: IngestSetup, named: Named, said: str, files: Mapping[str, bytes],
-    names: Mapping[str, str], spoken: Mapping[str, str],
-) -> Draft:  # fmt: skip
+    record: LinkRecord,
+    setup: IngestSetup,
+    named: Named,
+    said: str,
+    files: Mapping[str, bytes],
+    names: Mapping[str, str],
+    spoken: Mapping[str, str],
+) -> Draft:
     """The draft of a link whose linker ``said`` this, of captured files that it calls by the paths in ``spoken``."""
     line = named.line
     files = {**files, **named.replayed.natives}
@@ -238,9 +243,16 @@ def drafted(
         if not users_script:
             setup.memory.learn_script(line, script)
     return Draft(
-        line, files, names, _pulled(said, record.cwd, spoken), script, users_script, reserved, named.replayed.division,
+        line,
+        files,
+        names,
+        _pulled(said, record.cwd, spoken),
+        script,
+        users_script,
+        reserved,
+        named.replayed.division,
         unit_names(named.replayed, files),
-    )  # fmt: skip
+    )
 
 
 def _joined(files: Mapping[str, bytes], names: Mapping[str, str], folder: str, paths: Sequence[str]) -> str:
@@ -286,10 +298,13 @@ def _discover(
         raise CaptureFailed(f"{setup.artefact} was linked in {record.cwd}, which the build has removed since")
     reports = scratch / "dependencies"
     done = run_linker(  # GNU ld reads a script as soon as it meets its name, so what makes it talk comes first
-        setup.runner, setup.toolbox.tools["ld"].path, [*setup.linker.talkative(str(reports)), *arguments],
+        setup.runner,
+        setup.toolbox.tools["ld"].path,
+        [*setup.linker.talkative(str(reports)), *arguments],
         cwd=Path(record.cwd),
-        environment={**record.environment, "TMPDIR": str(scratch)}, output=str(scratch / "output"),
-    )  # fmt: skip
+        environment={**record.environment, "TMPDIR": str(scratch)},
+        output=str(scratch / "output"),
+    )
     if done.returncode != 0:
         objects.objects(files, ())  # link-time optimisation is the likeliest reason, and has a message of its own
         reason = done.stderr.decode("utf-8", "backslashreplace").strip()

@@ -125,10 +125,13 @@ def _identity_code(link: CapturedLink, binary: elf.Elf, masks: codecheck.Masks) 
         what = f"{section.name} of {section.object}"
         raise CodeChanged(f"{link.artefact}: the linker rewrote {what} beyond its relocations")
     return Code(
-        size=masks.size, stored=masks.stored, content=linked, fixed=masks.fixed,
+        size=masks.size,
+        stored=masks.stored,
+        content=linked,
+        fixed=masks.fixed,
         functions=codecheck.symbol_rows(binary, where, masks.size),
         variables=codecheck.symbol_rows(binary, where, masks.size, elf.STT_OBJECT),
-    )  # fmt: skip
+    )
 
 
 def first_difference(built: bytes, replayed: bytes, name: str) -> str:

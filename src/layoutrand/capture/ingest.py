@@ -175,17 +175,27 @@ def _describe(record: LinkRecord, setup: IngestSetup, draft: Draft) -> CapturedL
         output = posixpath.basename(output)
     keeping = linkline.replayable(draft.line, keep_symbols=True, plugin=bool(draft.lto))
     return CapturedLink(
-        artefact=setup.artefact, linker=setup.linker.name, output=output,
+        artefact=setup.artefact,
+        linker=setup.linker.name,
+        output=output,
         argv=tuple(_relocated(record, setup, draft, keeping, anywhere=anywhere)),
         replay_argv=tuple(_relocated(record, setup, draft, list(draft.line), anywhere=anywhere)),
         cwd="" if anywhere else "_build" if inside is None else f"_build/{inside}",
         environment=dict(record.environment),
-        files={name: setup.memory.sha256(data) for name, data in draft.files.items()}, edited={},
-        members=tuple(sorted(draft.pulled)), sections=(), identity=(), other_sizes={}, script=draft.script,
-        users_script=draft.users_script, moves={},
-        code_sha256="", original_sha256=sha256_bytes(setup.built), warnings=(),
+        files={name: setup.memory.sha256(data) for name, data in draft.files.items()},
+        edited={},
+        members=tuple(sorted(draft.pulled)),
+        sections=(),
+        identity=(),
+        other_sizes={},
+        script=draft.script,
+        users_script=draft.users_script,
+        moves={},
+        code_sha256="",
+        original_sha256=sha256_bytes(setup.built),
+        warnings=(),
         lto=draft.lto,
-    )  # fmt: skip
+    )
 
 
 def _relocated(
@@ -308,6 +318,10 @@ def _edit(
     argv = tuple(linkline.without_scripts(link.argv)) if link.users_script else link.argv
     moves = {item.name: f"{ROOT}/{item.file}" for item in found if item.ours and item.member is None}
     return replace(
-        link, edited=edited, sections=sections, warnings=warnings, argv=argv,
+        link,
+        edited=edited,
+        sections=sections,
+        warnings=warnings,
+        argv=argv,
         moves=moves if LINK_ORDER in setup.factors else {},
-    )  # fmt: skip
+    )

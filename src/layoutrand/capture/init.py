@@ -74,9 +74,15 @@ def init(directory: Path, *, force: bool) -> tuple[Path, Found]:
         raise UsageError(f"{path} is there already; --force replaces it")
     found = look(directory)
     text = render(
-        "layoutrand.toml.j2", found=found.what, name=safe_name(directory), commands=found.commands,
-        artefacts=found.artefacts, guessed=True, arguments=(), toolchain="gcc",
-    )  # fmt: skip
+        "layoutrand.toml.j2",
+        found=found.what,
+        name=safe_name(directory),
+        commands=found.commands,
+        artefacts=found.artefacts,
+        guessed=True,
+        arguments=(),
+        toolchain="gcc",
+    )
     parse(text, path=str(path))
     write_atomically(path, text.encode())
     return path, found

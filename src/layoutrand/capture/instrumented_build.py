@@ -137,9 +137,12 @@ def built(
             say(f"{recipe.system}: {kind} build")
             begin = time.perf_counter()
             status = runner.run_logged(
-                ["bash", "-c", recipe.script(jobs)], cwd=tree, log=log, timeout_s=recipe.build.timeout_s,
+                ["bash", "-c", recipe.script(jobs)],
+                cwd=tree,
+                log=log,
+                timeout_s=recipe.build.timeout_s,
                 env=build_environment(os.environ, space, recipe, order.toolbox),
-            )  # fmt: skip
+            )
         if order.tools is not None:  # whatever the status: SPEC's tools may fail with 0
             order.tools.check(recipe.system, tree, log, status)
         if status != 0:
@@ -275,11 +278,16 @@ def _finish(
 ) -> Capture:
     facts = order.toolbox.facts()
     return Capture(
-        id=sha256_bytes(canonical_json(identity_facts(links, facts))), system=order.recipe.system,
-        toolchain=order.toolbox.toolchain.name, separates_classes=order.toolbox.toolchain.link.separates_classes,
-        tools=facts, source={**order.origin.record(), **learned}, build_s=build_s, n_links=n_links,
+        id=sha256_bytes(canonical_json(identity_facts(links, facts))),
+        system=order.recipe.system,
+        toolchain=order.toolbox.toolchain.name,
+        separates_classes=order.toolbox.toolchain.link.separates_classes,
+        tools=facts,
+        source={**order.origin.record(), **learned},
+        build_s=build_s,
+        n_links=n_links,
         links=tuple(links),
-    )  # fmt: skip
+    )
 
 
 def _full_disk_hint(folder: Path) -> str:

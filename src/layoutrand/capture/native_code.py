@@ -44,9 +44,12 @@ def with_plugin(record: LinkRecord, line: Sequence[Word], native: lto.Native) ->
         script.chmod(0o755)
     return Replay(
         line=tuple(lto.answering(linkline.replayable(line, keep_symbols=False, plugin=True), str(script))),
-        kept=record.inputs() | {str(script): lto.ANSWER_SCRIPT.encode()}, names={str(script): lto.ANSWER},
-        division=native.partitioning, natives=native.files(), owners={},
-    )  # fmt: skip
+        kept=record.inputs() | {str(script): lto.ANSWER_SCRIPT.encode()},
+        names={str(script): lto.ANSWER},
+        division=native.partitioning,
+        natives=native.files(),
+        owners={},
+    )
 
 
 def unit_names(replay: Replay, files: Mapping[str, bytes]) -> dict[str, str]:

@@ -132,9 +132,16 @@ def candidates(found: list[Object], *, data: bool = False, reserved: Reserved = 
             seen[key] = seen.get(key, -1) + 1
             section = item.elf.sections[header]
             described = Section(
-                index=len(result), object=item.name, name=name, occurrence=seen[key], group=group, kind=kind,
-                size=int(section["size"]), align=int(section["align"]), pinned=not item.ours,
-            )  # fmt: skip
+                index=len(result),
+                object=item.name,
+                name=name,
+                occurrence=seen[key],
+                group=group,
+                kind=kind,
+                size=int(section["size"]),
+                align=int(section["align"]),
+                pinned=not item.ours,
+            )
             result.append(Candidate(number, header, described))
     return result
 

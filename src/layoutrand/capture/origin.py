@@ -105,8 +105,10 @@ class Origins:
             facts={"commit": commit, **({"exclude": exclude} if exclude else {})},
             about={"repo": url, "rev": rev or "HEAD", "git": None},
             fetch=lambda target: self.mirrors.check_out(url, commit, target, exclude),
-            in_place=None, contents=None, notes=tuple(notes),
-        )  # fmt: skip
+            in_place=None,
+            contents=None,
+            notes=tuple(notes),
+        )
 
     def _folder(self, recipe: Recipe) -> Origin:
         build = recipe.build
@@ -121,10 +123,13 @@ class Origins:
         elif state and state["dirty"]:
             notes.append(ChangedSource(str(folder), state["commit"], state["n_changed"], tuple(state["changed"])))
         return Origin(
-            facts={"digest": source.digest_of(contents), "in_place": build.in_place}, about={"git": state},
+            facts={"digest": source.digest_of(contents), "in_place": build.in_place},
+            about={"git": state},
             fetch=lambda target: source.copy(folder, target, build.exclude),
-            in_place=folder if build.in_place else None, contents=contents, notes=tuple(notes),
-        )  # fmt: skip
+            in_place=folder if build.in_place else None,
+            contents=contents,
+            notes=tuple(notes),
+        )
 
 
 def is_part_of_source(config: Config, project: Path, path: Path) -> bool:
@@ -153,7 +158,10 @@ def _generated(build: GeneratedSource) -> Origin:
         raise UsageError(f"suite.root: cannot read {error.filename}: {error.strerror}") from error
     contents = {name: f"file {sha256_bytes(text.encode())}" for name, text in build.files.items()}
     return Origin(
-        facts={"digest": source.digest_of(contents), "in_place": False, "suite": outside}, about={"git": None},
+        facts={"digest": source.digest_of(contents), "in_place": False, "suite": outside},
+        about={"git": None},
         fetch=lambda target: write_files(target, build.files),
-        in_place=None, contents=contents | {name: f"suite {digest}" for name, digest in outside.items()}, notes=(),
-    )  # fmt: skip
+        in_place=None,
+        contents=contents | {name: f"suite {digest}" for name, digest in outside.items()},
+        notes=(),
+    )

@@ -171,9 +171,15 @@ def _is_abandoned(base: Path) -> bool:
 
 
 def write_wrappers(
-    space: Workspace, recipe: Recipe, toolbox: Toolbox, *, tree: Path, relink: Path | None = None,
-    leave_foreign: bool = False, maps: bool = False,
-) -> None:  # fmt: skip
+    space: Workspace,
+    recipe: Recipe,
+    toolbox: Toolbox,
+    *,
+    tree: Path,
+    relink: Path | None = None,
+    leave_foreign: bool = False,
+    maps: bool = False,
+) -> None:
     """Write a wrapper for every compiler driver, linker and archiver that the build may call by name.
 
     ``tree`` is where the build happens; with ``relink`` the linker wrappers lay out what they link. With
@@ -186,25 +192,39 @@ def write_wrappers(
     for role in [role for role in DRIVERS if role in toolbox.tools]:
         for name, real in drivers(role, toolbox.tools[role].path).items():
             scripts[name] = render.compiler_wrapper(
-                name=name, real=str(real), directory=str(space.wrappers),
-                path_flag=recipe.path_flag(build_root), link_flags=recipe.link_flags(),
-                compile_flags=recipe.compile_flags(build_root, role), first_flags=recipe.toolchain.compile.flags,
+                name=name,
+                real=str(real),
+                directory=str(space.wrappers),
+                path_flag=recipe.path_flag(build_root),
+                link_flags=recipe.link_flags(),
+                compile_flags=recipe.compile_flags(build_root, role),
+                first_flags=recipe.toolchain.compile.flags,
                 linker="" if recipe.toolchain.link.driver_flags else str(toolbox.tools["ld"].path),
-                ccache_path=os.environ.get("CCACHE_PATH") or search_path(), calls_driver=name in POSIX,
-                leave_foreign=leave_foreign, **common,
-            )  # fmt: skip
+                ccache_path=os.environ.get("CCACHE_PATH") or search_path(),
+                calls_driver=name in POSIX,
+                leave_foreign=leave_foreign,
+                **common,
+            )
     programs = _programs("mkdir", "tar", *(("touch",) if relink else ()))
     chosen = linker(recipe.toolchain.link.linker)
     for name, real_linker in _linkers(toolbox).items():
         scripts[name] = render.linker_wrapper(
-            name=name, real=str(real_linker), records=str(space.records), build_root=build_root,
-            temporary=str(space.temporary), python=sys.executable,
-            expander=str(Path(response_file.__file__).absolute()), environment=LINKER_ENVIRONMENT,
-            system_prefixes=SYSTEM_PREFIXES, relink=str(relink or ""),
-            client=str(Path(helper_client.__file__).absolute()), **programs, **common,
+            name=name,
+            real=str(real_linker),
+            records=str(space.records),
+            build_root=build_root,
+            temporary=str(space.temporary),
+            python=sys.executable,
+            expander=str(Path(response_file.__file__).absolute()),
+            environment=LINKER_ENVIRONMENT,
+            system_prefixes=SYSTEM_PREFIXES,
+            relink=str(relink or ""),
+            client=str(Path(helper_client.__file__).absolute()),
+            **programs,
+            **common,
             generates_code=chosen.generates_code and real_linker == toolbox.tools["ld"].path,
             maps=_LONGEST_MAPPED if maps and real_linker == toolbox.tools["ld"].path else 0,
-        )  # fmt: skip
+        )
     if LTO in toolbox.tools:  # found by the compiler driver through -B, like the linkers
         scripts["lto-wrapper"] = render.lto_wrapper(
             name="lto-wrapper", real=str(toolbox.tools[LTO].path), **_programs("cat", "cp", "mkdir", "rm"), **common

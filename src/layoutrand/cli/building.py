@@ -105,16 +105,18 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
     for result in results:
         linked = [binary for binary in result.binaries if not binary.cached]
         capture = result.capture
-        rows.append((
-            result.system,
-            "-" if capture is None else f"{sum(link.movable() for link in capture.links):,}",
-            str(len(result.binaries)),
-            str(len(linked)),
-            str(len(result.binaries) - len(linked)),
-            _verified(result),
-            str(len(result.failures)),
-            "-" if capture is None else f"{capture.build_s:.1f} s",
-        ))  # fmt: skip
+        rows.append(
+            (
+                result.system,
+                "-" if capture is None else f"{sum(link.movable() for link in capture.links):,}",
+                str(len(result.binaries)),
+                str(len(linked)),
+                str(len(result.binaries) - len(linked)),
+                _verified(result),
+                str(len(result.failures)),
+                "-" if capture is None else f"{capture.build_s:.1f} s",
+            )
+        )
     columns = ("system", "placeable sections", "binaries", "made now", "cached", "verified", "failed", "build once")
     page.table("Binaries", columns, rows)
     for result in results:

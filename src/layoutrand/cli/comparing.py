@@ -60,17 +60,29 @@ def _show_ratios(result: Comparison, page: Display) -> None:
     suite = result.suite
     rows = [
         (
-            pair.benchmark, pair.metric, _counts(pair), "-" if pair.ratio is None else f"{pair.ratio.centre:.4f}",
-            "-" if pair.ratio is None else interval(pair.ratio), pair.verdict, _beside_others(pair),
+            pair.benchmark,
+            pair.metric,
+            _counts(pair),
+            "-" if pair.ratio is None else f"{pair.ratio.centre:.4f}",
+            "-" if pair.ratio is None else interval(pair.ratio),
+            pair.verdict,
+            _beside_others(pair),
         )
         for pair in result.benchmarks
-    ]  # fmt: skip
+    ]
     metric = rows[0][1]
     if suite is not None and suite.n_benchmarks > 1:
-        rows.append((
-            f"geometric mean of {suite.n_benchmarks}", metric, "-", f"{suite.ratio.centre:.4f}", interval(suite.ratio),
-            suite.verdict, "-",
-        ))  # fmt: skip
+        rows.append(
+            (
+                f"geometric mean of {suite.n_benchmarks}",
+                metric,
+                "-",
+                f"{suite.ratio.centre:.4f}",
+                interval(suite.ratio),
+                suite.verdict,
+                "-",
+            )
+        )
     counted = "executed" if any(any(pair.one_layout) for pair in result.benchmarks) else "binaries"
     family = next((pair.sureness.n_judged for pair in result.benchmarks if pair.sureness), len(result.benchmarks))
     beside = f"; Holm: does the verdict stand beside all {family}" if family > 1 else ""
@@ -108,31 +120,45 @@ def _show_sureness(result: Comparison, page: Display) -> None:
             needed = "out of reach" if forecast.n_binaries is None else "decided"
             if forecast.n_more:
                 needed = f"{forecast.n_binaries:,} each"
-        rows.append((
-            pair.benchmark, pair.metric, "-" if sure is None else p_value(sure.no_difference),
-            "-" if sure is None or sure.n_judged == 1 else p_value(sure.no_difference_holm),
-            "-" if one is None or any(pair.one_layout) else f"{one.minimum:.4f} to {one.maximum:.4f}", needed,
-        ))  # fmt: skip
+        rows.append(
+            (
+                pair.benchmark,
+                pair.metric,
+                "-" if sure is None else p_value(sure.no_difference),
+                "-" if sure is None or sure.n_judged == 1 else p_value(sure.no_difference_holm),
+                "-" if one is None or any(pair.one_layout) else f"{one.minimum:.4f} to {one.maximum:.4f}",
+                needed,
+            )
+        )
     show(
-        page, "How sure: p of no difference, what one binary of each would have shown, binaries to decide",
-        ("benchmark", "metric", "p", "p, Holm", "one binary of each", "to decide"), rows,
-    )  # fmt: skip
+        page,
+        "How sure: p of no difference, what one binary of each would have shown, binaries to decide",
+        ("benchmark", "metric", "p", "p, Holm", "one binary of each", "to decide"),
+        rows,
+    )
 
 
 def _show_pairing(result: Comparison, page: Display) -> None:
     rows = [
         (
-            pair.benchmark, pair.metric, str(pair.n_pairs), f"{pair.paired.centre:.4f}", interval(pair.paired),
-            pair.paired_verdict or "-", "-" if pair.correlation is None else f"{pair.correlation:+.2f}",
+            pair.benchmark,
+            pair.metric,
+            str(pair.n_pairs),
+            f"{pair.paired.centre:.4f}",
+            interval(pair.paired),
+            pair.paired_verdict or "-",
+            "-" if pair.correlation is None else f"{pair.correlation:+.2f}",
             percent(pair.variance_reduction, 0),
         )
         for pair in result.benchmarks
         if pair.paired is not None
-    ]  # fmt: skip
+    ]
     show(
-        page, "Paired by seed, and what that won: correlation of the systems, variance taken away",
-        ("benchmark", "metric", "seeds", "ratio", "interval", "verdict", "corr.", "won"), rows,
-    )  # fmt: skip
+        page,
+        "Paired by seed, and what that won: correlation of the systems, variance taken away",
+        ("benchmark", "metric", "seeds", "ratio", "interval", "verdict", "corr.", "won"),
+        rows,
+    )
 
 
 def _show_suite(result: Comparison, page: Display) -> None:
@@ -144,9 +170,11 @@ def _show_suite(result: Comparison, page: Display) -> None:
         values = (five.minimum, five.lower_quartile, five.median, five.upper_quartile, five.maximum)
         rows.append((name, *(quantity(value, suite.unit) for value in values)))
     show(
-        page, f"Geometric mean of the {suite.n_benchmarks} benchmarks, each measured once: its distribution",
-        ("system", "minimum", "lower quartile", "median", "upper quartile", "maximum"), rows,
-    )  # fmt: skip
+        page,
+        f"Geometric mean of the {suite.n_benchmarks} benchmarks, each measured once: its distribution",
+        ("system", "minimum", "lower quartile", "median", "upper quartile", "maximum"),
+        rows,
+    )
 
 
 def _show_sentences(result: Comparison, page: Display) -> None:

@@ -69,9 +69,13 @@ class ImportOptions:
             choose("format", [self.format_name], list(formats.FORMATS))
         names_are: Any = choose("meaning of --names-are", [self.names_are or "benchmarks"], ["benchmarks", "systems"])
         question = ImportQuestion(
-            files=self.files or [], format_name=self.format_name, names_are=names_are[0], warmup=self.warmup or 0,
-            systems=systems, benchmarks=benchmarks,
-        )  # fmt: skip
+            files=self.files or [],
+            format_name=self.format_name,
+            names_are=names_are[0],
+            warmup=self.warmup or 0,
+            systems=systems,
+            benchmarks=benchmarks,
+        )
         return import_selection(question)
 
 

@@ -45,9 +45,13 @@ class Markdown:
 
 
 def write_report(
-    directory: Path, config: Config, results: Sequence[SystemBuild], summary: Summary, report: AnalysisReport,
+    directory: Path,
+    config: Config,
+    results: Sequence[SystemBuild],
+    summary: Summary,
+    report: AnalysisReport,
     comparison: Comparison,
-) -> Path:  # fmt: skip
+) -> Path:
     """Write ``report.md`` in the project; its path."""
     page = Markdown()
     page.line(f"# {config.project.name}: how much does layout matter?")

@@ -46,9 +46,12 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     systems = options.match_systems(config, system) if system else []
     selection = load_selection(config, directory, systems, benchmark or [], host)
     plans = make_plans(
-        selection, link_seconds(Cache(default_root())), half_widths=widths,
-        threshold=options.share(threshold, "--threshold"), confidence=confidence,
-    )  # fmt: skip
+        selection,
+        link_seconds(Cache(default_root())),
+        half_widths=widths,
+        threshold=options.share(threshold, "--threshold"),
+        confidence=confidence,
+    )
     if json:
         terminal.document(plan_document(plans, confidence=confidence))
     show_plans(plans, terminal)
@@ -73,14 +76,16 @@ def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
     page.table(
         "Binaries for a wanted half-width of the mean, and to decide a difference between two systems",
         (
-            "benchmark", "system", *(f"± {percent(width, 1)}" for width in widths),
+            "benchmark",
+            "system",
+            *(f"± {percent(width, 1)}" for width in widths),
             f"difference of {percent(plans[0].for_ratio.half_width, 1)}",
         ),
         [
             (each.benchmark, each.system, *(_forecast(f) for f in each.for_mean), _forecast(each.for_ratio, "each"))
             for each in plans
         ],
-    )  # fmt: skip
+    )
     for each in plans:
         for warning in each.warnings:
             page.warn(f"{each.system}, {each.benchmark}: {warning}")
@@ -90,11 +95,15 @@ def _level_rows(plan: BenchmarkPlan) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for level in plan.levels:
         count = plan.counts.get(level)
-        rows.append((
-            *((plan.benchmark, plan.system, plan.metric, str(plan.n_binaries)) if not rows else ("",) * 4),
-            level, percent(plan.relative_sds[level], 3), duration(plan.costs_s[level]),
-            "as many as are wanted" if count is None else str(count),
-        ))  # fmt: skip
+        rows.append(
+            (
+                *((plan.benchmark, plan.system, plan.metric, str(plan.n_binaries)) if not rows else ("",) * 4),
+                level,
+                percent(plan.relative_sds[level], 3),
+                duration(plan.costs_s[level]),
+                "as many as are wanted" if count is None else str(count),
+            )
+        )
     return rows
 
 

@@ -50,9 +50,11 @@ def _drawn(terminal: Terminal, confidence: float) -> Iterator[Advance]:
     from rich.live import Live as Screen
 
     columns = (
-        bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
         bars.TextColumn("{task.fields[left]}"),
-    )  # fmt: skip
+    )
     bar = bars.Progress(*columns, auto_refresh=False)
     task = bar.add_task("executions", total=None, left="")
     console = terminal.err

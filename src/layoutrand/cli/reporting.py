@@ -73,10 +73,8 @@ def report(  # noqa: PLR0913 - one parameter for each option
     terminal = options.terminal(json=False, quiet=quiet)
     foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
     page = _page(
-        _Question(
-            system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign
-        )
-    )  # fmt: skip
+        _Question(system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign)
+    )
     target = output or (Path(_NAME) if imports else directory / ".layoutrand" / _NAME)
     write_text(target, render(page))
     terminal.say(f"wrote {target}")
@@ -138,10 +136,8 @@ def figures(  # noqa: PLR0913 - one parameter for each option
         raise UsageError("--import-format is about files to import; name them with --import")
     foreign = import_options.ImportOptions(imports, import_format, names_are, warmup)
     page = _page(
-        _Question(
-            system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign
-        )
-    )  # fmt: skip
+        _Question(system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign)
+    )
     target = output or (Path("figures") if imports else directory / ".layoutrand" / "figures")
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target} is a file; --output names the directory to write into")

@@ -83,9 +83,14 @@ def run(  # noqa: PLR0913 - one parameter for each option
 
         def execute_seeds() -> tuple[Summary, list[SystemBuild]]:
             choices = RunChoices(
-                benchmarks, numbers, controls=controls, retry_failed=retry_failed, wait_s=wait,
-                share_machine=share_machine, tune=tune,
-            )  # fmt: skip
+                benchmarks,
+                numbers,
+                controls=controls,
+                retry_failed=retry_failed,
+                wait_s=wait,
+                share_machine=share_machine,
+                tune=tune,
+            )
             return build_and_execute(part, choices, terminal, confidence=confidence, told=told)
 
         summary, results = execute_seeds()
@@ -115,9 +120,14 @@ def _has_failures(summary: Summary, terminal: Terminal) -> bool:
 
 
 def _show_ending(
-    summary: Summary, selves: Sequence[SelfComparison] | None, seeds: Sequence[int], results: Sequence[SystemBuild],
-    confidence: float, terminal: Terminal, told: Failures,
-) -> None:  # fmt: skip
+    summary: Summary,
+    selves: Sequence[SelfComparison] | None,
+    seeds: Sequence[int],
+    results: Sequence[SystemBuild],
+    confidence: float,
+    terminal: Terminal,
+    told: Failures,
+) -> None:
     """What was executed; ``selves`` are the rows of an A/A comparison, None without one."""
     from layoutrand.analysis.aa import aa_document
     from layoutrand.analysis.documents import run_document
@@ -184,20 +194,28 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *,
         ("benchmark", "system", "metric", "binaries", "ratio of two halves", "interval", "noise floor", "alarms"),
         [
             (
-                row.benchmark, row.system, row.metric, f"{row.n_each} each", f"{row.ratio.centre:.4f}",
+                row.benchmark,
+                row.system,
+                row.metric,
+                f"{row.n_each} each",
+                f"{row.ratio.centre:.4f}",
                 f"{row.ratio.low:.4f} to {row.ratio.high:.4f}" if math.isfinite(row.ratio.half_width) else NO_BOUNDS,
                 f"± {percent(row.half_width)}" if math.isfinite(row.half_width) else "-",
                 f"{row.n_alarms} of {row.n_splits} ({percent(row.n_alarms / row.n_splits, 1)})",
             )
             for row in rows
         ],
-    )  # fmt: skip
+    )
 
 
 def build_and_execute(
-    part: ProjectPart, choices: RunChoices, terminal: Terminal, *, confidence: float = 0.95,
+    part: ProjectPart,
+    choices: RunChoices,
+    terminal: Terminal,
+    *,
+    confidence: float = 0.95,
     told: Failures | None = None,
-) -> tuple[Summary, list[SystemBuild]]:  # fmt: skip
+) -> tuple[Summary, list[SystemBuild]]:
     """Build what is missing, then execute what has no result yet; ``told`` learns which failures were shown."""
     from layoutrand.build.build import all_layouts
     from layoutrand.cli.progress import show_progress
@@ -236,9 +254,13 @@ def build_and_execute(
             if nodes is not None:
                 return execute_on_nodes(request, store=store, nodes=nodes, progress=advance, say=terminal.say), results
         summary = execute(
-            request, store=store, executor=measure, progress=advance, say=terminal.say,
+            request,
+            store=store,
+            executor=measure,
+            progress=advance,
+            say=terminal.say,
             prepare=partial(tuned, Tuning(), terminal.say, terminal.warn) if choices.tune else nullcontext,
-        )  # fmt: skip
+        )
     return summary, results
 
 

@@ -45,10 +45,15 @@ def staging_ls(shared: Shared = None, directory: options.Directory = Path(), jso
     ]
     if rows:
         terminal.table("Captures for nodes", ("bundle", "of", "size with shared files", "last used"), rows)
-    terminal.table("In all", ("what", "number", "size"), [
-        (what, str(len(found.of(kind))), in_mib(sum(entry.size for entry in found.of(kind))))
-        for kind, what in kinds().items() if found.of(kind)
-    ])  # fmt: skip
+    terminal.table(
+        "In all",
+        ("what", "number", "size"),
+        [
+            (what, str(len(found.of(kind))), in_mib(sum(entry.size for entry in found.of(kind))))
+            for kind, what in kinds().items()
+            if found.of(kind)
+        ],
+    )
     _warn_of(found, terminal)
     return 0
 
@@ -72,10 +77,16 @@ def staging_gc(
     freed = sum(entry.size for entry in deleted)
     if json:
         rows = [{"kind": entry.kind, "name": entry.name, "size": entry.size} for entry in deleted]
-        terminal.document({
-            "schema": "layoutrand/staging-gc/1", "path": str(root), "dry_run": dry_run, "deleted": rows,
-            "freed": freed, "skipped": _problems(left),
-        })  # fmt: skip
+        terminal.document(
+            {
+                "schema": "layoutrand/staging-gc/1",
+                "path": str(root),
+                "dry_run": dry_run,
+                "deleted": rows,
+                "freed": freed,
+                "skipped": _problems(left),
+            }
+        )
         return 0
     for kind, what in kinds().items():
         some = [entry for entry in deleted if entry.kind == kind]
@@ -171,9 +182,14 @@ def _document(found: Inventory) -> dict[str, Any]:
 
 def _entry(entry: Staged) -> dict[str, Any]:
     return {
-        "kind": entry.kind, "name": entry.name, "path": str(entry.path), "label": entry.label, "size": entry.size,
-        "contents_size": entry.contents_size, "used_at": entry.used_at,
-    }  # fmt: skip
+        "kind": entry.kind,
+        "name": entry.name,
+        "path": str(entry.path),
+        "label": entry.label,
+        "size": entry.size,
+        "contents_size": entry.contents_size,
+        "used_at": entry.used_at,
+    }
 
 
 def _problems(found: Inventory) -> list[dict[str, str]]:
@@ -189,9 +205,14 @@ def _warn_of(found: Inventory, page: Display) -> None:
 
 def _carried(schema: str, done: Carried) -> dict[str, Any]:
     return {
-        "schema": schema, "digest": done.digest, "system": done.system, "capture": done.capture,
-        "files": done.travelled.contents, "moved": done.travelled.moved, "size": done.travelled.size,
-    }  # fmt: skip
+        "schema": schema,
+        "digest": done.digest,
+        "system": done.system,
+        "capture": done.capture,
+        "files": done.travelled.contents,
+        "moved": done.travelled.moved,
+        "size": done.travelled.size,
+    }
 
 
 def _ago(used_at: float) -> str:

@@ -45,9 +45,14 @@ def coverage(  # noqa: PLR0913 - one parameter for each option
 
     model = HierarchicalModel(mean=100.0, sds=(iteration_sd, execution_sd, layout_sd), layout=layout)
     found = coverage_study(
-        model, n_binaries=_numbers(binaries), lower_counts=(executions, iterations), ratio=ratio,
-        methods=methods.split(","), n_datasets=datasets, seed=seed,
-    )  # fmt: skip
+        model,
+        n_binaries=_numbers(binaries),
+        lower_counts=(executions, iterations),
+        ratio=ratio,
+        methods=methods.split(","),
+        n_datasets=datasets,
+        seed=seed,
+    )
     columns = ("method", "binaries", "coverage", "95 % interval of it", "mean half-width", "unbounded")
     rows = [
         (
@@ -85,9 +90,13 @@ def false_alarms(  # noqa: PLR0913 - one parameter for each option
 
     model = HierarchicalModel(mean=100.0, sds=(iteration_sd, execution_sd, layout_sd), layout=layout)
     found = false_alarm_study(
-        model, designs=[_numbers(design, "x") for design in designs.split(",")], analyses=analyses.split(","),
-        thresholds=[number / 100 for number in _decimals(thresholds)], n_comparisons=datasets, seed=seed,
-    )  # fmt: skip
+        model,
+        designs=[_numbers(design, "x") for design in designs.split(",")],
+        analyses=analyses.split(","),
+        thresholds=[number / 100 for number in _decimals(thresholds)],
+        n_comparisons=datasets,
+        seed=seed,
+    )
     columns = ("analysis", "binaries x executions x iterations", "threshold", "false alarms", "95 % interval of it")
     rows = [
         (r.analysis, " x ".join(map(str, r.counts)), f"{100 * r.threshold:g} %", _share(r.alarms), _range(r.alarms))
@@ -110,9 +119,13 @@ def power(
     from layoutrand.stats import power_study
 
     found = power_study(
-        [5.0 + k for k in range(benchmarks)], [sd] * benchmarks, difference=difference, n_scores=scores,
-        n_datasets=datasets, seed=seed,
-    )  # fmt: skip
+        [5.0 + k for k in range(benchmarks)],
+        [sd] * benchmarks,
+        difference=difference,
+        n_scores=scores,
+        n_datasets=datasets,
+        seed=seed,
+    )
     columns = ("test", "benchmarks that differ", "rejections", "95 % interval of it")
     rows = [(r.test, str(r.n_different), _share(r.rejections), _range(r.rejections)) for r in found]
     return _show("power", f"Power at 5 %, {datasets} experiments a row", columns, rows, found, json=json)

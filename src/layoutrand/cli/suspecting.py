@@ -120,15 +120,24 @@ def _setup(part: options.ProjectPart, profiler: str, choices: RunChoices, termin
         return building.build_with_progress(replace(part, systems=[system]), layouts, terminal)[0]
 
     return ExplainSetup(
-        config=part.config, project=part.directory, cache=Cache(default_root()), build=build, profiling=profiling,
+        config=part.config,
+        project=part.directory,
+        cache=Cache(default_root()),
+        build=build,
+        profiling=profiling,
         choices=choices,
-    )  # fmt: skip
+    )
 
 
 def _confirm(
-    explanation: Explanation, selection: Selection, setup: ExplainSetup, count: int, asked: int | None,
-    confidence: float, terminal: Terminal,
-) -> Confirmed:  # fmt: skip
+    explanation: Explanation,
+    selection: Selection,
+    setup: ExplainSetup,
+    count: int,
+    asked: int | None,
+    confidence: float,
+    terminal: Terminal,
+) -> Confirmed:
     """Confirm the suspects, and say what was executed for it."""
     from layoutrand.cli.progress import show_progress
     from layoutrand.config.disturbance import explanations
@@ -190,15 +199,17 @@ def _show_suspects(found: Explanation, page: Display, *, hint: bool) -> None:
         ("suspect", "worse", "layouts", "worse / better", "interval", "explains", "adjusted p"),
         [
             (
-                suspect.feature.words, words.worse_where(suspect.feature, suspect.split),
+                suspect.feature.words,
+                words.worse_where(suspect.feature, suspect.split),
                 f"{suspect.n_worse} / {suspect.n_better}",
                 "-" if suspect.effect is None else f"{suspect.effect.centre:.4f}",
                 "-" if suspect.effect is None else interval(suspect.effect),
-                percent(suspect.share, 0), f"{suspect.p_value:.2g}",
+                percent(suspect.share, 0),
+                f"{suspect.p_value:.2g}",
             )
             for suspect in found.suspects
         ],
-    )  # fmt: skip
+    )
     page.line()
     for suspect in found.suspects:
         if suspect.alike:
@@ -226,14 +237,16 @@ def show_confirmations(found: Explanation, confirmed: Confirmed, page: Display) 
         ("suspect", "layouts", "worse / better", "interval", "found before", "verdict"),
         [
             (
-                each.groups.suspect.feature.words, f"{each.n_worse} / {each.n_better}", f"{each.effect.centre:.4f}",
+                each.groups.suspect.feature.words,
+                f"{each.n_worse} / {each.n_better}",
+                f"{each.effect.centre:.4f}",
                 interval(each.effect),
                 "-" if each.groups.suspect.effect is None else f"{each.groups.suspect.effect.centre:.4f}",
                 each.verdict,
             )
             for each in made
         ],
-    )  # fmt: skip
+    )
     page.line()
     for each in made:
         page.line(of_confirmation(found, each))

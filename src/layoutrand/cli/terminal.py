@@ -107,9 +107,12 @@ class Terminal:
             for place in block:
                 is_name = place < keys
                 table.add_column(
-                    escape(columns[place]), justify="left" if is_name else "right", overflow="fold",
-                    no_wrap=room is None or not is_name, max_width=longest if is_name and room is not None else None,
-                )  # fmt: skip
+                    escape(columns[place]),
+                    justify="left" if is_name else "right",
+                    overflow="fold",
+                    no_wrap=room is None or not is_name,
+                    max_width=longest if is_name and room is not None else None,
+                )
             for row in cells:
                 table.add_row(*(escape(row[place]) for place in block))
             console.print(table)

@@ -43,23 +43,25 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
         f"for 1 %: {over.binaries} to add",
         (*KEYS, "n", "mean", "interval", "±", "for 1 %"),
         [(*name, *_mean_row(each)) for name, each in zip(names, shown, strict=True)],
-    )  # fmt: skip
+    )
     show(
         page,
         f"Variation at each level: relative standard deviation, {confidence} interval; p: of no effect of layout",
         (*KEYS, "layout alone", "p", "share", "node", "binary", "execution", "iteration"),
         [(*name, *_level_row(each)) for name, each in zip(names, shown, strict=True)],
-    )  # fmt: skip
+    )
     show(
-        page, f"{over.odd} that stand out (all are in the numbers)",
+        page,
+        f"{over.odd} that stand out (all are in the numbers)",
         (*KEYS, "against the mean", "against another", "outliers", "groups (p)"),
         [(*name, *_single_row(each)) for name, each in zip(names, shown, strict=True)],
-    )  # fmt: skip
+    )
     show(
-        page, "Controls: where they lie among the layouts",
+        page,
+        "Controls: where they lie among the layouts",
         (*KEYS, "control", "executions", "mean", "sd", "percentile", "layouts / control"),
         [(*name, *row) for name, each in zip(names, shown, strict=True) for row in _control_rows(each)],
-    )  # fmt: skip
+    )
     show_nodes(report.nodes, page)
     for analysis in shown[: MOST_SENTENCES if len(shown) <= MOST_SENTENCES else 0]:
         page.line(of_analysis(analysis))
@@ -153,10 +155,12 @@ def _mean_row(analysis: Analysis) -> tuple[str, ...]:
     if needed is not None and not math.isinf(middle.half_width) and middle.centre:
         more = "> 100,000" if needed.n_more is None else f"+{needed.n_more:,}" if needed.n_more else "none"
     return (
-        ", ".join(f"{count:,}" for count in counts), quantity(middle.centre, analysis.unit),
-        interval(middle, analysis.unit), "-" if math.isinf(middle.half_width) else percent(middle.relative_half_width),
+        ", ".join(f"{count:,}" for count in counts),
+        quantity(middle.centre, analysis.unit),
+        interval(middle, analysis.unit),
+        "-" if math.isinf(middle.half_width) else percent(middle.relative_half_width),
         more,
-    )  # fmt: skip
+    )
 
 
 def _level_row(analysis: Analysis) -> tuple[str, ...]:
@@ -172,7 +176,7 @@ def _level_row(analysis: Analysis) -> tuple[str, ...]:
         "-" if share is None else f"{share.centre:.2f} [{share.low:.2f}, {share.high:.2f}]",
         "-" if analysis.node_level is None else percent(analysis.node_level.relative_sd),
         *(sds.get(level, "-") for level in ("binary", "execution", "iteration")),
-    )  # fmt: skip
+    )
 
 
 def _sd(value: float | None, bounds: Interval | None) -> str:
@@ -197,7 +201,7 @@ def _single_row(analysis: Analysis) -> tuple[str, ...]:
         "-" if pairs is None else _change(pairs.minimum, pairs.maximum),
         "not tested" if shape.limit is None else _outliers(shape),
         "not tested" if peaks is None else f"{'yes' if shape.has_several_peaks else 'no'} ({p_value(peaks)})",
-    )  # fmt: skip
+    )
 
 
 def _outliers(shape: Shape) -> str:

@@ -97,18 +97,35 @@ def show_warmup(found: Sequence[Warmup], page: Display) -> None:
     page.table(
         "Iterations to drop",
         (
-            "benchmark", "system", "metric", "executions", "iterations", "in force", "suggested", "initialised",
-            "independent", "DaCapo", "Georges",
+            "benchmark",
+            "system",
+            "metric",
+            "executions",
+            "iterations",
+            "in force",
+            "suggested",
+            "initialised",
+            "independent",
+            "DaCapo",
+            "Georges",
         ),
         [
             (
-                each.benchmark, each.system, each.metric, f"{len(each.series)} of {each.n_recorded}",
-                str(min(map(len, each.series))), str(each.in_force), _count(each.suggested), _count(each.initialised),
-                _count(each.independent), _count(each.dacapo), _count(each.georges),
+                each.benchmark,
+                each.system,
+                each.metric,
+                f"{len(each.series)} of {each.n_recorded}",
+                str(min(map(len, each.series))),
+                str(each.in_force),
+                _count(each.suggested),
+                _count(each.initialised),
+                _count(each.independent),
+                _count(each.dacapo),
+                _count(each.georges),
             )
             for each in found
         ],
-    )  # fmt: skip
+    )
     page.line()
     levels = style_for(sys.stdout.encoding).levels
     for each in found:

@@ -44,13 +44,15 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
     directory: Annotated[
         Path,
         typer.Option(
-            "-C", "--directory", metavar="DIR",
+            "-C",
+            "--directory",
+            metavar="DIR",
             help="The project: where layoutrand.toml is, if there is one, and the source whose objects are placed. "
             "The command is executed in the current directory all the same.",
         ),
     ] = Path(),
     quiet: options.Quiet = False,
-) -> int:  # fmt: skip
+) -> int:
     """Execute a command; every program and shared library it links comes out in the layout of the seed.
 
     Example: layoutrand exec --seed 7 -- make -j8
@@ -70,9 +72,15 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
     wish = Wish(parse_layout(seed), tuple(only or ()), tuple(excepted or ()))
     config, name = _configured(directory, system, toolchain, factors, terminal)
     result = execute_wrapped(
-        config, name, directory, command, wish, folder=Path.cwd(), cache=Cache(default_root()),
+        config,
+        name,
+        directory,
+        command,
+        wish,
+        folder=Path.cwd(),
+        cache=Cache(default_root()),
         runner=SubprocessRunner(),
-    )  # fmt: skip
+    )
     for line in (*result.applied, *result.left, *result.remarks):
         terminal.say(line)
     for line in result.failed:

@@ -93,9 +93,11 @@ def _parsed(data: bytes, where: str) -> dict[str, Any]:
         table: dict[str, Any] = json.loads(data)
         schema = table["schema"]
         right = (
-            is_digest(table["bundle"]) and is_digest(table["key"]) and isinstance(table["system"], str)
+            is_digest(table["bundle"])
+            and is_digest(table["key"])
+            and isinstance(table["system"], str)
             and isinstance(table["known"], dict)
-        )  # fmt: skip
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise BundleError(f"{where} does not say of which build it is: {error}") from error
     if schema != SCHEMA:

@@ -82,9 +82,15 @@ class Dealer(Generic[P, A]):
     """Gives tasks out until nothing is left of any; ``stopped`` says whether to stop before that."""
 
     def __init__(
-        self, executor: TaskExecutor, function: Callable[[P], A], hands: Hands[P, A], *, retries: int,
-        stopped: Callable[[], bool], doing: str,
-    ) -> None:  # fmt: skip
+        self,
+        executor: TaskExecutor,
+        function: Callable[[P], A],
+        hands: Hands[P, A],
+        *,
+        retries: int,
+        stopped: Callable[[], bool],
+        doing: str,
+    ) -> None:
         """``doing`` says what nodes do, for whoever interrupts them."""
         self._executor = executor
         self._function = function

@@ -202,7 +202,5 @@ def _require_whole(linking: Linking) -> None:
 
 def _made(linking: Linking, layout: LayoutName, own_scratch: Callable[[], Path]) -> Binary | BuildFailure:
     """The layout's binary from this node's cache, or linked now."""
-    found = cached_binary(
-        linking.cache, linking.capture.system, linking.link.artefact, layout, linking.key(layout)
-    )  # fmt: skip
+    found = cached_binary(linking.cache, linking.capture.system, linking.link.artefact, layout, linking.key(layout))
     return found or linking.make(layout, own_scratch)

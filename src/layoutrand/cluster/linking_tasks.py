@@ -67,10 +67,17 @@ class Farm:
 
     def _chunks(self, linking: Linking, layouts: Sequence[LayoutName], reference: Reference) -> list[Chunk]:
         empty = Chunk(
-            version=VERSION, staging=str(self.staging.root), cache=self.settings.cache or "",
-            bundle=self._bundle(linking), system=linking.capture.system, number=linking.number,
-            policy=linking.policy, ld=linking.ld, reference=reference, layouts=(),
-        )  # fmt: skip
+            version=VERSION,
+            staging=str(self.staging.root),
+            cache=self.settings.cache or "",
+            bundle=self._bundle(linking),
+            system=linking.capture.system,
+            number=linking.number,
+            policy=linking.policy,
+            ld=linking.ld,
+            reference=reference,
+            layouts=(),
+        )
         size = self.settings.chunk
         return [replace(empty, layouts=tuple(layouts[begin : begin + size])) for begin in range(0, len(layouts), size)]
 
@@ -120,9 +127,13 @@ class _Batch:
         key = linking.key(layout)
         try:
             taken = take_linked(
-                linking.cache, staging, key=key, system=linking.capture.system, artefact=linking.link.artefact,
+                linking.cache,
+                staging,
+                key=key,
+                system=linking.capture.system,
+                artefact=linking.link.artefact,
                 layout=layout,
-            )  # fmt: skip
+            )
             # Another build of the same may have been quicker.
             return taken or cached_binary(linking.cache, linking.capture.system, linking.link.artefact, layout, key)
         except BundleError as error:

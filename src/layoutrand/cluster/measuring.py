@@ -70,9 +70,14 @@ def execute_on_nodes(
             # Inputs, captures and binaries are where nodes find them.
             pools.propose()
             sent = send_orders(
-                plan, pending, staging=nodes.staging, cache=nodes.cache, jobs=nodes.jobs,
-                node_cache=nodes.settings.cache or "", say=say,
-            )  # fmt: skip
+                plan,
+                pending,
+                staging=nodes.staging,
+                cache=nodes.cache,
+                jobs=nodes.jobs,
+                node_cache=nodes.settings.cache or "",
+                say=say,
+            )
             # Milestone: from here on, nodes execute.
             home.deal(list(sent.bouts(plan, pending, before, nodes.settings)))
     return home.summary()
@@ -83,7 +88,7 @@ class _Home:
 
     def __init__(
         self, plan: RunPlan, pools: Pools, shelf: Shelf, nodes: Nodes, progress: Callable[[RunProgress], None], say: Say
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._plan, self._pools, self._shelf, self._nodes = plan, pools, shelf, nodes
         self._progress, self._say = progress, say
         self._begun: dict[SlotKey, Attempts] = {}
@@ -111,9 +116,13 @@ class _Home:
         if count := self._nodes.executor.forget_others(payloads[0].token[:RUN_DIGITS], wanted):
             self._say(f"{count} task(s) of an earlier call are not wanted any more and were cancelled")
         dealer: Dealer[Bout, Ended] = Dealer(
-            self._nodes.executor, execute_bout, self, retries=self._nodes.settings.retries,
-            stopped=self._nodes.stopped, doing="executing",
-        )  # fmt: skip
+            self._nodes.executor,
+            execute_bout,
+            self,
+            retries=self._nodes.settings.retries,
+            stopped=self._nodes.stopped,
+            doing="executing",
+        )
         try:
             dealer.deal(payloads)
         finally:
@@ -193,9 +202,15 @@ class _Home:
                 "\n".join(["no node can execute anything:", *(f"  - {each}" for each in self._refusals)])
             )
         return summarised(
-            self._plan, self._pools.results, self._before, self._recorded, pending=self._pending, executed=executed,
-            waiting=len(self._open), refusals=tuple(self._refusals),
-        )  # fmt: skip
+            self._plan,
+            self._pools.results,
+            self._before,
+            self._recorded,
+            pending=self._pending,
+            executed=executed,
+            waiting=len(self._open),
+            refusals=tuple(self._refusals),
+        )
 
     def _arrived(self, arrival: Arrival) -> None:
         self._seen[arrival.name] = arrival.key

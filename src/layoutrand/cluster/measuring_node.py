@@ -94,9 +94,12 @@ def _execute(bout: Bout, node: str, say: Callable[[str], None]) -> None:
     request = _request(orders, project, binaries, slots, place)
     _check_definitions(request, orders, node)
     execute(
-        request, store=TravellingRecords(project, shelf, attempts, facts), executor=measure,
-        progress=lambda _progress: None, say=say,
-    )  # fmt: skip
+        request,
+        store=TravellingRecords(project, shelf, attempts, facts),
+        executor=measure,
+        progress=lambda _progress: None,
+        say=say,
+    )
 
 
 def _same_processor(config: Config, shelf: Shelf, facts: Mapping[str, Any], node: str) -> Mapping[str, Any]:
@@ -180,10 +183,13 @@ def _request(
     orders: Orders, project: Path, binaries: Sequence[Binary], slots: Sequence[Slot], place: NodeOfPool
 ) -> RunRequest:
     return RunRequest(
-        config=orders.config, project=project, built=replace(orders.built, binaries=binaries),
+        config=orders.config,
+        project=project,
+        built=replace(orders.built, binaries=binaries),
         choices=replace(orders.choices, benchmarks=list(dict.fromkeys(slot.benchmark for slot in slots))),
-        place=place, slots=slots,
-    )  # fmt: skip
+        place=place,
+        slots=slots,
+    )
 
 
 def _check_definitions(request: RunRequest, orders: Orders, node: str) -> None:

@@ -94,10 +94,24 @@ class Pools:
         else:
             raise ClusterError(f"no node ever began to execute anything; {reason}")
         execution = Execution(
-            **vars(key), attempt=attempt, order=slot.order, status=LOST, reason=reason, returncode=None, signal=None,
-            started_at=time.time(), wall_s=0.0, rusage={}, env_size=None, argv=(), log="", conditions={}, host_state={},
-            disturbances=(), measurements=(),
-        )  # fmt: skip
+            **vars(key),
+            attempt=attempt,
+            order=slot.order,
+            status=LOST,
+            reason=reason,
+            returncode=None,
+            signal=None,
+            started_at=time.time(),
+            wall_s=0.0,
+            rusage={},
+            env_size=None,
+            argv=(),
+            log="",
+            conditions={},
+            host_state={},
+            disturbances=(),
+            measurements=(),
+        )
         self._store.record(self._begun(experiment, kind), execution)
         return execution
 

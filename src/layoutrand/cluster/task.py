@@ -107,13 +107,18 @@ def slot_keys(orders: Orders, bout: Bout) -> list[SlotKey]:
     digests = {(b.system, b.layout, b.artefact): b.sha256 for b in bout.binaries}
     return [
         SlotKey(
-            system=slot.system, benchmark=slot.benchmark, layout=slot.layout, instrument=slot.instrument,
-            round=slot.round, repetition=slot.repetition, capture=orders.built.captures[slot.system],
+            system=slot.system,
+            benchmark=slot.benchmark,
+            layout=slot.layout,
+            instrument=slot.instrument,
+            round=slot.round,
+            repetition=slot.repetition,
+            capture=orders.built.captures[slot.system],
             definition=orders.definitions[slot.benchmark, slot.instrument],
             binary_sha256=digests[slot.system, slot.layout, artefacts[slot.benchmark]],
         )
         for slot, _ in bout.slots
-    ]  # fmt: skip
+    ]
 
 
 def pool_name(config: Config) -> str:

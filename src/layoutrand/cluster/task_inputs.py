@@ -69,14 +69,17 @@ class Sent:
                 for binary in plan.placed(slot).values()
             }
             yield Bout(
-                version=VERSION, staging=str(self.staging.root), cache=self.cache, orders=self.orders,
+                version=VERSION,
+                staging=str(self.staging.root),
+                cache=self.cache,
+                orders=self.orders,
                 slots=tuple(
                     (slot, known.attempts.get(plan.key(slot), Attempts()).begun(repeat=repeat)) for slot in wanted
                 ),
                 binaries=tuple(binaries.values()),
                 contents={b.sha256: self.sizes[b.sha256] for b in binaries.values() if _travels(b, self.bundled)},
                 token=self.run + self._name_of(slots),
-            )  # fmt: skip
+            )
 
     def _name_of(self, slots: Sequence[Slot]) -> str:
         rounds = sorted({(slot.round, slot.repetition) for slot in slots})
@@ -101,26 +104,38 @@ def send_orders(
         moved += exported.travelled.moved
     sizes, stored = _send_binaries(plan, pending, frozenset(bundles), staging)
     orders = Orders(
-        run=run_name(plan), config=request.config, inputs=inputs,
+        run=run_name(plan),
+        config=request.config,
+        inputs=inputs,
         places=places_of(request.config, request.project, list(built.captures)),
-        definitions=plan.definitions, bundles=bundles,
-        built=replace(built, binaries=(), failures=(), linked={}, tools={}), choices=request.choices,
-    )  # fmt: skip
+        definitions=plan.definitions,
+        bundles=bundles,
+        built=replace(built, binaries=(), failures=(), linked={}, tools={}),
+        choices=request.choices,
+    )
     say(f"{(moved + stored) / 1e6:.1f} MB of inputs, captures and binaries were written to {staging.root}")
     return Sent(
-        staging=staging, cache=node_cache, orders=orders.put(staging), name=_name(orders), run=orders.run,
-        bundled=frozenset(bundles), sizes=sizes,
-    )  # fmt: skip
+        staging=staging,
+        cache=node_cache,
+        orders=orders.put(staging),
+        name=_name(orders),
+        run=orders.run,
+        bundled=frozenset(bundles),
+        sizes=sizes,
+    )
 
 
 def _name(orders: Orders) -> str:
     """What tells these orders from others; their pickle is not the same bytes twice, because sets have no order."""
     facts = [
-        VERSION, as_dict(orders.config), [list(vars(each).values()) for each in (*orders.inputs, *orders.places)],
+        VERSION,
+        as_dict(orders.config),
+        [list(vars(each).values()) for each in (*orders.inputs, *orders.places)],
         sorted([*key, value] for key, value in orders.definitions.items()),
         sorted((system, bundled.digest, bundled.ld.sha256) for system, bundled in orders.bundles.items()),
-        sorted(orders.built.captures.items()), sorted(orders.built.origins.items()),
-    ]  # fmt: skip
+        sorted(orders.built.captures.items()),
+        sorted(orders.built.origins.items()),
+    ]
     return sha256_bytes(canonical_json(facts))
 
 

@@ -25,18 +25,35 @@ LINKER_ENVIRONMENT: Final = ("LD_RUN_PATH", "LD_LIBRARY_PATH", "SOURCE_DATE_EPOC
 """Variables that change what a linker does."""
 
 BUILD_ENVIRONMENT: Final = (
-    "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LIBS", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
-    "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "PKG_CONFIG_PATH", *LINKER_ENVIRONMENT,
-)  # fmt: skip
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "LIBS",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "LIBRARY_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "PKG_CONFIG_PATH",
+    *LINKER_ENVIRONMENT,
+)
 """Variables of the user's environment that reach the build and change what it makes: part of the build's key."""
 
 NOT_INHERITED: Final = (
     # left over when layoutrand itself is started by make: they would hand the build a stranger's job server
-    "MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES",
+    "MAKEFLAGS",
+    "MFLAGS",
+    "GNUMAKEFLAGS",
+    "MAKELEVEL",
+    "MAKEOVERRIDES",
     "CCACHE_PATH",  # would lead "ccache gcc" past the wrappers; they set it for a ccache behind them
-    "LAYOUTRAND_WRAPPER_DUMP", "LAYOUTRAND_LTO_RECORD", "LAYOUTRAND_DRIVER",
+    "LAYOUTRAND_WRAPPER_DUMP",
+    "LAYOUTRAND_LTO_RECORD",
+    "LAYOUTRAND_DRIVER",
     *GIT_ENVIRONMENT,
-)  # fmt: skip
+)
 """Variables of the user's environment that the build must not see."""
 
 Variant = Literal["capture", "stock"]

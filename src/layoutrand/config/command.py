@@ -40,9 +40,11 @@ class Places:
 def fill_in(word: str, places: Places) -> str:
     """Replace ``{artefact}``, ``{artefact_dir}``, ``{home}`` and ``{project}``; ``{{name}}`` is ``{name}`` itself."""
     values = {
-        "artefact": places.artefact, "artefact_dir": places.artefact_dir, "home": places.prebuilt,
+        "artefact": places.artefact,
+        "artefact_dir": places.artefact_dir,
+        "home": places.prebuilt,
         "project": places.project,
-    }  # fmt: skip
+    }
 
     def replace(match: re.Match[str]) -> str:
         escaped, name = match.groups()

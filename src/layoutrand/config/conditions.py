@@ -41,12 +41,19 @@ class Conditions:
     def facts(self) -> dict[str, Any]:
         """What was asked for, as JSON values."""
         facts = {
-            "priority": self.priority, "stack_offset": self.stack_offset,
-            "memory_limit": self.memory_limit, "output_limit": self.output_limit,
-        }  # fmt: skip
-        placed = {} if self.placement is None else {
-            "cpus": list(self.placement.cpus), "siblings": list(self.placement.siblings),
-        }  # fmt: skip
+            "priority": self.priority,
+            "stack_offset": self.stack_offset,
+            "memory_limit": self.memory_limit,
+            "output_limit": self.output_limit,
+        }
+        placed = (
+            {}
+            if self.placement is None
+            else {
+                "cpus": list(self.placement.cpus),
+                "siblings": list(self.placement.siblings),
+            }
+        )
         return placed | {name: value for name, value in facts.items() if value is not None}
 
 

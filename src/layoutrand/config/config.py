@@ -43,9 +43,17 @@ from layoutrand.errors import ConfigError, UsageError
 from layoutrand.text.strict_table import STRICT, Name
 
 Factor = Literal[
-    "function-order", "module-order", "function-order-in-module", "data-order", "padding", "link-order",
-    "linker-shuffle", "cds-order", "heap-base", "jit-stress",
-]  # fmt: skip
+    "function-order",
+    "module-order",
+    "function-order-in-module",
+    "data-order",
+    "padding",
+    "link-order",
+    "linker-shuffle",
+    "cds-order",
+    "heap-base",
+    "jit-stress",
+]
 Classes = Literal["keep", "mix"]
 _ALONE = {
     "link-order": "leaves the order to the linker",

@@ -12,15 +12,26 @@ from layoutrand.text.strict_table import Name, StrictTable
 ALL: Final = "all"
 
 _OWN_OPTIONS: Final = {
-    "-s": "size", "--size": "size",
-    "-n": "iterations", "--iterations": "iterations",
-    "-t": "threads", "--thread-count": "threads",
-    "-C": "converge", "--converge": "converge", "-converge": "converge",
-}  # fmt: skip
+    "-s": "size",
+    "--size": "size",
+    "-n": "iterations",
+    "--iterations": "iterations",
+    "-t": "threads",
+    "--thread-count": "threads",
+    "-C": "converge",
+    "--converge": "converge",
+    "-converge": "converge",
+}
 _NEVER: Final = {
     **dict.fromkeys(
-        ("--no-validation", "--ignore-validation", "--no-digest-output",
-         "-noValidation", "-ignoreValidation", "-noDigestOutput"),
+        (
+            "--no-validation",
+            "--ignore-validation",
+            "--no-digest-output",
+            "-noValidation",
+            "-ignoreValidation",
+            "-noDigestOutput",
+        ),
         "switches the validation off, without which an execution proves nothing",
     ),
     **dict.fromkeys(
@@ -31,7 +42,7 @@ _NEVER: Final = {
         ("--scratch-directory", "-scratch"), "is layoutrand's: every execution has a scratch directory of its own"
     ),
     "--config": "replaces the jar's own benchmarks",
-}  # fmt: skip
+}
 
 
 def _listed(value: Any) -> Any:

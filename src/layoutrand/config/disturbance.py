@@ -151,10 +151,17 @@ def summary(executions: Iterable[Execution], immune: Collection[str]) -> tuple[D
             by = Counter(name for execution in flagged for name in execution.disturbances)
             systems = Counter(execution.system for execution in flagged)
             examples = {name: sentence(name, e.host_state) for e in flagged for name in e.disturbances}
-            rows.append(Disturbed(
-                benchmark, len(members), len(flagged), dict(by.most_common()), dict(sorted(systems.items())),
-                examples, sum(e.status != "ok" for e in flagged),
-            ))  # fmt: skip
+            rows.append(
+                Disturbed(
+                    benchmark,
+                    len(members),
+                    len(flagged),
+                    dict(by.most_common()),
+                    dict(sorted(systems.items())),
+                    examples,
+                    sum(e.status != "ok" for e in flagged),
+                )
+            )
     return tuple(rows)
 
 

@@ -133,9 +133,13 @@ class Metric(_Source):
             numbers["metric.suite"] = Printed.model_construct(name=name, unit=unit)  # the suite knows where it stands
         if self.is_given:
             numbers["metric"] = Printed(
-                name=self.name, regex=self.regex, json=self.pointer, json_lines=self.json_lines, unit=self.unit,
+                name=self.name,
+                regex=self.regex,
+                json=self.pointer,
+                json_lines=self.json_lines,
+                unit=self.unit,
                 better=self.better,
-            )  # fmt: skip
+            )
         return numbers | {f"metric.printed[{place}]": number for place, number in enumerate(self.printed)}
 
     def better_of(self, name: str) -> Better:

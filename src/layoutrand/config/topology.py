@@ -119,8 +119,12 @@ def _best(topology: Topology) -> int:
     def merit(cpu: int) -> tuple[bool, bool, bool, int, int]:
         core = topology.core(cpu)
         return (
-            cpu in topology.isolated, topology.speed.get(cpu, 0) >= SAME_TYPE * fastest, 0 not in core, min(core), -cpu,
-        )  # fmt: skip
+            cpu in topology.isolated,
+            topology.speed.get(cpu, 0) >= SAME_TYPE * fastest,
+            0 not in core,
+            min(core),
+            -cpu,
+        )
 
     return max(topology.allowed, key=merit)
 

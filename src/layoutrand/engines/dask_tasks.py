@@ -173,11 +173,13 @@ class DaskTasks(TaskExecutor):
             self._nodes |= named
         return tuple(
             sorted(
-                at for at, worker in workers.items()
-                if at in self._nodes and self._nodes[at] not in self._avoided
+                at
+                for at, worker in workers.items()
+                if at in self._nodes
+                and self._nodes[at] not in self._avoided
                 and (not self._resource or worker["resources"].get(self._resource, 0) >= 1)
             )
-        )  # fmt: skip
+        )
 
     def _move(self, allowed: tuple[str, ...]) -> None:
         """Send again what has not begun and could begin where nothing is wanted, or only where nobody is.

@@ -73,9 +73,15 @@ class SlurmJobs(TaskExecutor):
     """Functions executed as jobs of Slurm; those submitted within a moment of each other become one job array."""
 
     def __init__(
-        self, submitter: Any, journal: TokenJournal, *, exclude: str = "", say: Callable[[str], None] = lambda _: None,
-        poll_s: float = 2.0, grace_s: float = 15.0,
-    ) -> None:  # fmt: skip
+        self,
+        submitter: Any,
+        journal: TokenJournal,
+        *,
+        exclude: str = "",
+        say: Callable[[str], None] = lambda _: None,
+        poll_s: float = 2.0,
+        grace_s: float = 15.0,
+    ) -> None:
         """Submit through submitit's executor, look every ``poll_s``, and wait ``grace_s`` for a file to be seen.
 
         Jobs with a token are noted in the ``journal``; ``exclude`` are nodes that the user excludes; ``say`` takes what

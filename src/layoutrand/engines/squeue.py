@@ -24,7 +24,7 @@ _ADVICE: Final = {
     "InvalidQOS": "there is no such qos: change `qos` in [cluster] sbatch",
     "QOSNotAllowed": "the partition or the account does not allow the qos: change `qos` in [cluster] sbatch",
     "MaxMemPerLimit": "the partition allows less memory: change `mem` in [cluster] sbatch",
-}  # fmt: skip
+}
 _LIMITS: Final = (
     "a limit of your account or qos is reached: `sacctmgr show assoc` names it; it may pass as other jobs end"
 )

@@ -102,9 +102,13 @@ def execute(
 
 
 def _attempts(
-    plan: RunPlan, slot: Slot, history: Attempts, setup: ExecutionSetup,
-    observe: Callable[[Command, Slot], Observed], record: Callable[[Execution], None],
-) -> Iterator[Execution]:  # fmt: skip
+    plan: RunPlan,
+    slot: Slot,
+    history: Attempts,
+    setup: ExecutionSetup,
+    observe: Callable[[Command, Slot], Observed],
+    record: Callable[[Execution], None],
+) -> Iterator[Execution]:
     """Execute a slot once, and again as long as it is disturbed and may be repeated; each is recorded, then yielded."""
     repeat = plan.request.config.run.disturbance.repeat
     history = history.begun(repeat=repeat)
@@ -151,11 +155,15 @@ def _execute_slot(
     seen = observe(command, slot)
     outcome = of_the_program(seen.outcome, command, slot.instrument, workplace)
     judgement = judge(
-        outcome, benchmark, slot.instrument, workplace,
-        reference=plan.references.get(slot.benchmark), warmups=plan.warmups(slot),
+        outcome,
+        benchmark,
+        slot.instrument,
+        workplace,
+        reference=plan.references.get(slot.benchmark),
+        warmups=plan.warmups(slot),
         given={artefact: binary.sha256 for artefact, binary in plan.placed(slot).items()},
         hash_is_sha256=slot.system in plan.request.built.exehash_is_sha256,
-    )  # fmt: skip
+    )
     judgement = in_its_words(judgement, benchmark, slot.instrument, workplace)
     log = ""
     if judgement.status != "ok":
@@ -165,11 +173,24 @@ def _execute_slot(
             workplace.add_to_output(by_reading(benchmark.metric.suite.kind).worth_keeping(sandbox.bin))
         workplace.keep_output(project / log)
     return Execution(
-        **vars(plan.key(slot)), attempt=attempt, order=slot.order, status=judgement.status, reason=judgement.reason,
-        returncode=outcome.returncode, signal=outcome.signal, started_at=outcome.started_at, wall_s=outcome.wall_s,
-        rusage=outcome.rusage, env_size=padding, argv=command.argv, log=log, conditions=command.conditions.facts(),
-        host_state=seen.state, disturbances=seen.disturbances, measurements=judgement.measurements,
-    )  # fmt: skip
+        **vars(plan.key(slot)),
+        attempt=attempt,
+        order=slot.order,
+        status=judgement.status,
+        reason=judgement.reason,
+        returncode=outcome.returncode,
+        signal=outcome.signal,
+        started_at=outcome.started_at,
+        wall_s=outcome.wall_s,
+        rusage=outcome.rusage,
+        env_size=padding,
+        argv=command.argv,
+        log=log,
+        conditions=command.conditions.facts(),
+        host_state=seen.state,
+        disturbances=seen.disturbances,
+        measurements=judgement.measurements,
+    )
 
 
 REMEMBERED: Final = 100

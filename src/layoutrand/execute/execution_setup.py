@@ -40,9 +40,11 @@ def command_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None)
     plain = program_command(plan, slot, sandbox, padding)
     under.prepare(sandbox.instrument)
     return replace(
-        plain, argv=under.prefix(plan.programs[slot.instrument], metric, sandbox.instrument) + plain.argv,
-        env={**plain.env, **under.environment(metric)}, timeout_s=plain.timeout_s * under.slowdown,
-    )  # fmt: skip
+        plain,
+        argv=under.prefix(plan.programs[slot.instrument], metric, sandbox.instrument) + plain.argv,
+        env={**plain.env, **under.environment(metric)},
+        timeout_s=plain.timeout_s * under.slowdown,
+    )
 
 
 def program_command(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None) -> Command:
@@ -51,13 +53,17 @@ def program_command(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | 
     places = _places(plan, slot, sandbox)
     argv = commands.arguments(benchmark.command, places)
     return Command(
-        argv=argv, env=_loader(plan, sandbox) | commands.environment(benchmark.env, places, padding), cwd=sandbox.cwd,
+        argv=argv,
+        env=_loader(plan, sandbox) | commands.environment(benchmark.env, places, padding),
+        cwd=sandbox.cwd,
         stdin=None if benchmark.stdin is None else plan.request.project / benchmark.stdin,
-        stdout=sandbox.stdout, stderr=sandbox.stderr, timeout_s=benchmark.timeout_s,
+        stdout=sandbox.stdout,
+        stderr=sandbox.stderr,
+        timeout_s=benchmark.timeout_s,
         aslr=plan.request.config.run.aslr == "on",
         merge_output=benchmark.merge_output and reads_output(slot.instrument),  # the others have messages of their own
         conditions=conditions_of(plan.request.config, plan.placement, slot, benchmark),
-    )  # fmt: skip
+    )
 
 
 def make_sandbox(plan: RunPlan, slot: Slot, setup: ExecutionSetup) -> Sandbox:
@@ -78,10 +84,14 @@ def make_sandbox(plan: RunPlan, slot: Slot, setup: ExecutionSetup) -> Sandbox:
 def _places(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> commands.Places:
     artefact = sandbox.bin / plan.binary(slot).artefact
     return commands.Places(
-        artefact=str(artefact), artefact_dir=str(artefact.parent), project=str(plan.request.project.resolve()),
-        home=str(Path.home()), tmp=str(sandbox.tmp), prebuilt=_home(plan, slot, sandbox),
+        artefact=str(artefact),
+        artefact_dir=str(artefact.parent),
+        project=str(plan.request.project.resolve()),
+        home=str(Path.home()),
+        tmp=str(sandbox.tmp),
+        prebuilt=_home(plan, slot, sandbox),
         args=plan.args(slot, str(sandbox.bin / OWN_FILE)),
-    )  # fmt: skip
+    )
 
 
 def _home(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> str:

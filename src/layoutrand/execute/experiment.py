@@ -55,9 +55,10 @@ def pool_experiment(config: Config, processor: Mapping[str, Any]) -> Experiment:
     """The experiment that this configuration describes on nodes with this `layoutrand.host.facts.processor`."""
     digest = hashlib.blake2b(_canonical(dict(processor)).encode(), digest_size=8).hexdigest()
     return replace(
-        current_experiment(config), host=f"{_POOL}{digest}",
+        current_experiment(config),
+        host=f"{_POOL}{digest}",
         hostname=f"nodes with {processor['cpu_model'] or processor['machine']} ({processor['cpus']} CPUs)",
-    )  # fmt: skip
+    )
 
 
 def is_pool(experiment: Experiment) -> bool:
@@ -94,10 +95,15 @@ def current_context(
     whole = as_dict(config)
     used = {each for benchmark in config.benchmarks for each in asked(benchmark.metric)} | {program_itself()}
     return Context(
-        version=layoutrand.__version__, config=whole, config_digest=_digest(whole),
-        schedule_seed=config.run.schedule_seed, host_facts=host_facts(), tools=tools or {},
-        instruments={each.name: each.described for each in instruments() if each in used}, captures=captures or {},
-    )  # fmt: skip
+        version=layoutrand.__version__,
+        config=whole,
+        config_digest=_digest(whole),
+        schedule_seed=config.run.schedule_seed,
+        host_facts=host_facts(),
+        tools=tools or {},
+        instruments={each.name: each.described for each in instruments() if each in used},
+        captures=captures or {},
+    )
 
 
 def instruments_of(benchmark: Benchmark) -> tuple[str, ...]:

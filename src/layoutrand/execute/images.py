@@ -42,9 +42,13 @@ class Images:
         self._proved: set[tuple[str, LayoutName]] = set()
 
     def furnish(
-        self, sandbox: Sandbox, system: str, artefacts: Mapping[str, Binary], workplace: Workplace,
+        self,
+        sandbox: Sandbox,
+        system: str,
+        artefacts: Mapping[str, Binary],
+        workplace: Workplace,
         environment: Mapping[str, str],
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Put the image of these artefacts into the sandbox.
 
         True where its check was executed there, so that the sandbox is to be prepared anew.  Raises `BuildError` where

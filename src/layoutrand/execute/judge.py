@@ -72,9 +72,16 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
         return Judgement("wrong-output", f"{difference} (expect_stdout = {benchmark.expect_stdout!r})", ())
     try:
         ended_well = EndedExecution(
-            benchmark.metric, outcome.pid, outcome.wall_s, outcome.rusage, output=output, messages=workplace.stderr,
-            written=workplace.written, harness=None if verdict is None else verdict.values, warmups=warmups,
-        )  # fmt: skip
+            benchmark.metric,
+            outcome.pid,
+            outcome.wall_s,
+            outcome.rusage,
+            output=output,
+            messages=workplace.stderr,
+            written=workplace.written,
+            harness=None if verdict is None else verdict.values,
+            warmups=warmups,
+        )
         return Judgement("ok", "", instrument(name).measurements(ended_well))
     except NoMeasurement as error:
         return Judgement("no-measurement", str(error), ())

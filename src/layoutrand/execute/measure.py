@@ -122,9 +122,15 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
         ending = Ending(kind, reason, number, written, rusage.get("max_rss_bytes"))
         kind, reason = limit_verdict(command.conditions, ending)
         return Outcome(
-            pid=started.process.pid, started_at=started.at, wall_s=wall_s, status=kind, reason=reason,
-            returncode=returncode, signal=number, rusage=rusage,
-        )  # fmt: skip
+            pid=started.process.pid,
+            started_at=started.at,
+            wall_s=wall_s,
+            status=kind,
+            reason=reason,
+            returncode=returncode,
+            signal=number,
+            rusage=rusage,
+        )
 
 
 @dataclass(frozen=True)
@@ -145,10 +151,15 @@ def _start(command: Command, stdin: BinaryIO, stdout: BinaryIO, stderr: BinaryIO
         at = time.time()
         clock_ns = time.perf_counter_ns()
         process = subprocess.Popen(  # noqa: S603 - executing the user's command is the purpose
-            command.argv, executable=program, stdin=stdin, stdout=stdout,
+            command.argv,
+            executable=program,
+            stdin=stdin,
+            stdout=stdout,
             stderr=stdout if command.merge_output else stderr,
-            cwd=command.cwd, env=command.env, start_new_session=True,
-        )  # fmt: skip
+            cwd=command.cwd,
+            env=command.env,
+            start_new_session=True,
+        )
     return _Started(process, at, clock_ns, owed)
 
 
@@ -217,9 +228,15 @@ def _not_started(command: Command, error: OSError | ValueError) -> Outcome:
     else:
         why = error.strerror or str(error)
     return Outcome(
-        pid=0, started_at=time.time(), wall_s=0.0, status="start", reason=f"cannot start {program!r}: {why}",
-        returncode=None, signal=None, rusage={},
-    )  # fmt: skip
+        pid=0,
+        started_at=time.time(),
+        wall_s=0.0,
+        status="start",
+        reason=f"cannot start {program!r}: {why}",
+        returncode=None,
+        signal=None,
+        rusage={},
+    )
 
 
 def _describe(wait_status: int, overran_s: float | None) -> tuple[str, str, int | None, int | None]:

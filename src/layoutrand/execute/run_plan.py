@@ -158,11 +158,16 @@ class RunPlan:
     def key(self, slot: Slot) -> SlotKey:
         """What the slot is called in the results."""
         return SlotKey(
-            system=slot.system, benchmark=slot.benchmark, definition=self.definitions[slot.benchmark, slot.instrument],
-            capture=self.request.built.captures[slot.system], layout=slot.layout,
-            binary_sha256=self.binary(slot).sha256, instrument=slot.instrument,
-            round=slot.round, repetition=slot.repetition,
-        )  # fmt: skip
+            system=slot.system,
+            benchmark=slot.benchmark,
+            definition=self.definitions[slot.benchmark, slot.instrument],
+            capture=self.request.built.captures[slot.system],
+            layout=slot.layout,
+            binary_sha256=self.binary(slot).sha256,
+            instrument=slot.instrument,
+            round=slot.round,
+            repetition=slot.repetition,
+        )
 
 
 def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
@@ -185,12 +190,18 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
         raise UsageError("nothing to execute: no seed has a binary; build some with `layoutrand build --seeds 30`")
     if here:
         check_stacks(
-            request.config, benchmarks.values(), {binary.artefact: binary.path for binary in request.built.binaries},
+            request.config,
+            benchmarks.values(),
+            {binary.artefact: binary.path for binary in request.built.binaries},
             Workplace(request.project.resolve() / ".layoutrand" / "work").sandbox.bin,
-        )  # fmt: skip
+        )
     return RunPlan(
-        request=request, slots=startable, unbuilt=len(slots) - len(startable), binaries=binaries,
-        benchmarks=benchmarks, definitions=definitions,
+        request=request,
+        slots=startable,
+        unbuilt=len(slots) - len(startable),
+        binaries=binaries,
+        benchmarks=benchmarks,
+        definitions=definitions,
         references={
             name: read_input(request.project / benchmark.expect_stdout)
             for name, benchmark in benchmarks.items()
@@ -200,7 +211,7 @@ def make_plan(request: RunRequest, *, here: bool = True) -> RunPlan:
         placement=checked_placement(request.config) if here else None,
         libraries=search_path(_one_layout_each(startable, binaries)) if here else (),
         hostname=request.experiment().hostname,
-    )  # fmt: skip
+    )
 
 
 def _programs(benchmarks: Mapping[str, Benchmark], slots: Iterable[Slot]) -> dict[str, str]:

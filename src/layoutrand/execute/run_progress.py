@@ -78,16 +78,29 @@ def known(store: Records, experiment: Experiment, plan: RunPlan) -> Known:
 
 
 def summarised(  # noqa: PLR0913 - the parts of one record
-    plan: RunPlan, results: Path, before: Known, recorded: Sequence[Execution], *, pending: int, executed: int,
-    waiting: int = 0, refusals: Sequence[str] = (),
-) -> Summary:  # fmt: skip
+    plan: RunPlan,
+    results: Path,
+    before: Known,
+    recorded: Sequence[Execution],
+    *,
+    pending: int,
+    executed: int,
+    waiting: int = 0,
+    refusals: Sequence[str] = (),
+) -> Summary:
     """What a call did that found ``before`` and left ``recorded``; of ``pending`` slots ``executed`` are done."""
     counting = that_count(recorded, experiments.slot_key)
     return Summary(
-        total=len(plan.slots), already=len(plan.slots) - pending, executed=executed, unbuilt=plan.unbuilt,
+        total=len(plan.slots),
+        already=len(plan.slots) - pending,
+        executed=executed,
+        unbuilt=plan.unbuilt,
         failures=tuple(execution for execution in counting if execution.status != "ok"),
-        build_failures=tuple(plan.request.built.failures), results=results, disturbed=summary(counting, simulated()),
+        build_failures=tuple(plan.request.built.failures),
+        results=results,
+        disturbed=summary(counting, simulated()),
         repeated=len(recorded) - len(before.executions) - executed,
         nodes=tuple(sorted({e.node for e in recorded[len(before.executions) :] if e.node})),
-        waiting=waiting, refusals=tuple(refusals),
-    )  # fmt: skip
+        waiting=waiting,
+        refusals=tuple(refusals),
+    )

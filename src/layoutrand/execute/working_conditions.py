@@ -19,7 +19,7 @@ STACK_OFFSET: Final = "stack-offset"
 _LAUNCHERS: Final = frozenset({
     "bash", "catchsegv", "chroot", "chrt", "dash", "env", "ionice", "nice", "nohup", "numactl", "prlimit",
     "setarch", "setsid", "sh", "stdbuf", "strace", "sudo", "taskset", "time", "timeout", "unshare",
-})  # fmt: skip
+})  # a table: a row for what belongs together  # fmt: skip
 
 
 def checked_placement(config: Config) -> Placement | None:

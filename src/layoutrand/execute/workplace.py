@@ -52,10 +52,14 @@ class Workplace:
         sandbox = root / _SANDBOX
         output = sandbox / "output"
         self.sandbox = Sandbox(
-            bin=sandbox / "bin", home=sandbox / "home", cwd=sandbox / "cwd",
-            tmp=sandbox / "tmp", stdout=output / "stdout", stderr=output / "stderr",
+            bin=sandbox / "bin",
+            home=sandbox / "home",
+            cwd=sandbox / "cwd",
+            tmp=sandbox / "tmp",
+            stdout=output / "stdout",
+            stderr=output / "stderr",
             instrument=InstrumentFiles(output, scratch=sandbox),
-        )  # fmt: skip
+        )
 
     def prepare(self, binaries: Mapping[str, Path], files: Sequence[Path]) -> Sandbox:
         """Make everything new: ``binaries`` by their path below ``bin``, copies of ``files`` in the working directory.

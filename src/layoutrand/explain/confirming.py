@@ -82,9 +82,13 @@ def first_seed(known: Sequence[int], asked: int | None) -> int:
 
 
 def choose_groups(
-    explanation: Explanation, suspects: Sequence[Suspect], count: int, first: int,
-    build: Callable[[Sequence[int]], SystemBuild], locate: Callable[[Sequence[Binary]], NDArray[np.int64]],
-) -> tuple[list[Groups], list[str]]:  # fmt: skip
+    explanation: Explanation,
+    suspects: Sequence[Suspect],
+    count: int,
+    first: int,
+    build: Callable[[Sequence[int]], SystemBuild],
+    locate: Callable[[Sequence[Binary]], NDArray[np.int64]],
+) -> tuple[list[Groups], list[str]]:
     """``count`` seeds on each side of each suspect, from ``first`` on; and why there are none for some suspects.
 
     ``build`` links candidates, ``locate`` finds their hot functions, shape (binaries, functions).  A placement may be
@@ -97,9 +101,7 @@ def choose_groups(
         batch = range(first + tried, min(first + tried + max(2 * count, 8), MAX_SEED + 1))
         if tried >= CANDIDATES * count or not batch:
             break
-        made = {
-            binary.layout: binary for binary in build(batch).binaries if binary.artefact == subject.artefact
-        }  # fmt: skip
+        made = {binary.layout: binary for binary in build(batch).binaries if binary.artefact == subject.artefact}
         known = [seed for seed in batch if seed in made]
         tried += len(batch)
         if not known:
@@ -144,9 +146,7 @@ def conclude(
     question = Question(config, project, [sample.system], [sample.benchmark], {}, None)
     with open_for_reading(results_path(project)) as store:
         selection = select(question, store)
-    found = next(
-        (s for s in selection.samples if (s.metric, s.instrument) == (sample.metric, sample.instrument)), None
-    )  # fmt: skip
+    found = next((s for s in selection.samples if (s.metric, s.instrument) == (sample.metric, sample.instrument)), None)
     if found is None:
         raise AnalysisError(f"no execution of the confirming experiment measured {sample.metric}")
     single = 1 - (1 - confidence) / len(groups)
@@ -165,9 +165,13 @@ def _conclude(groups: Groups, sample: Sample, confidence: float) -> Confirmation
     effect = ratio_interval(better.tolist(), worse.tolist(), confidence=confidence, method="log-t")
     wanted = len(groups.worse) + len(groups.better)
     return Confirmation(
-        groups, effect, verdict(effect, groups.suspect.effect, sample.better), len(worse), len(better),
+        groups,
+        effect,
+        verdict(effect, groups.suspect.effect, sample.better),
+        len(worse),
+        len(better),
         wanted - len(worse) - len(better),
-    )  # fmt: skip
+    )
 
 
 def verdict(effect: Interval, found: Interval | None, better: Better) -> Verdict:

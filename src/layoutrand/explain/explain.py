@@ -97,17 +97,25 @@ def _explain(
         reasons = dict.fromkeys(failure.error for failure in built.failures)
         raise BuildFailed(f"{artefact} cannot be built: {'; '.join(reasons)}")
     subject = Subject(
-        sample=sample, artefact=artefact, link=built.capture.link(artefact), identity=binaries[IDENTITY],
+        sample=sample,
+        artefact=artefact,
+        link=built.capture.link(artefact),
+        identity=binaries[IDENTITY],
         binaries=_measured(sample, selection, binaries),
-    )  # fmt: skip
+    )
     enough_means(subject)  # known before the profile, which takes long
     request = _request(setup, config, built, sample.benchmark, [1])
     profile = profile_of(request, sample.system, sample.benchmark, setup.profiling)
     words = setup.profiling.profiler.words
     return explain(
-        subject, profile, words, setup.cache, most_functions=most_functions, level=level,
+        subject,
+        profile,
+        words,
+        setup.cache,
+        most_functions=most_functions,
+        level=level,
         readable=setup.profiling.readable,
-    )  # fmt: skip
+    )
 
 
 def _measured(sample: Sample, selection: Selection, binaries: dict[LayoutName, Binary]) -> dict[int, Binary]:
@@ -139,9 +147,14 @@ def _request(
 
 
 def confirm(
-    explanation: Explanation, setup: ExplainSetup, *, count: int, first: int,
-    confidence: float, progress: Callable[[RunProgress], None],
-) -> Confirmed:  # fmt: skip
+    explanation: Explanation,
+    setup: ExplainSetup,
+    *,
+    count: int,
+    first: int,
+    confidence: float,
+    progress: Callable[[RunProgress], None],
+) -> Confirmed:
     """Execute ``count`` new layouts on each side of each suspect, from seed ``first`` on, and compare.
 
     Raises what `execute` and `conclude` raise.

@@ -124,10 +124,13 @@ def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, profiling: Profili
         made = profiler.profile(
             chosen.program,
             ProfiledExecution(
-                _places(plan, sandbox, binary), sandbox.instrument, segments=lambda: _segments(binary),
-                written=workplace.all_written, say=lambda words: _said(words, sandbox, profiling),
+                _places(plan, sandbox, binary),
+                sandbox.instrument,
+                segments=lambda: _segments(binary),
+                written=workplace.all_written,
+                say=lambda words: _said(words, sandbox, profiling),
             ),
-        )  # fmt: skip
+        )
     except NoMeasurement as error:
         raise AnalysisError(str(error)) from error
     if not made.cost:
@@ -167,9 +170,10 @@ def _segments(binary: Binary) -> Sequence[Segment]:
 
 def _as_json(profile: Profile) -> dict[str, Any]:
     return {
-        "total": profile.total, "cost": sorted(profile.cost.items()),
+        "total": profile.total,
+        "cost": sorted(profile.cost.items()),
         "calls": [[*pair, count] for pair, count in sorted(profile.calls.items())],
-    }  # fmt: skip
+    }
 
 
 def _load(path: Path) -> Profile | None:
@@ -177,8 +181,9 @@ def _load(path: Path) -> Profile | None:
     try:
         table = json.loads(path.read_bytes())
         return Profile(
-            float(table["total"]), {int(at): float(value) for at, value in table["cost"]},
+            float(table["total"]),
+            {int(at): float(value) for at, value in table["cost"]},
             {(int(a), int(b)): int(count) for a, b, count in table["calls"]},
-        )  # fmt: skip
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -96,15 +96,21 @@ def hot_functions(
     names = function_names([sections[owner] for owner in chosen])
     functions = tuple(
         HotFunction(
-            section=owner, name=name, share=cost[owner] / profile.total, size=int(size[owner]),
-            hot=_often(inside[owner], OFTEN), hottest=_often(inside[owner], MOST_OFTEN),
+            section=owner,
+            name=name,
+            share=cost[owner] / profile.total,
+            size=int(size[owner]),
+            hot=_often(inside[owner], OFTEN),
+            hottest=_often(inside[owner], MOST_OFTEN),
         )
         for owner, name in zip(chosen, names, strict=True)
-    )  # fmt: skip
+    )
     return Hotness(
-        functions, _calls(profile, place, chosen), in_artefact / profile.total if profile.total else 0.0,
+        functions,
+        _calls(profile, place, chosen),
+        in_artefact / profile.total if profile.total else 0.0,
         covered / profile.total if profile.total else 0.0,
-    )  # fmt: skip
+    )
 
 
 def function_names(sections: Sequence[Section], readable: Mapping[str, str] | None = None) -> list[str]:

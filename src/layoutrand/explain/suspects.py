@@ -123,9 +123,15 @@ class Explanation:
 
 
 def explain(
-    subject: Subject, profile: Profile, profiled: str, cache: Cache, *, most_functions: int, level: float,
+    subject: Subject,
+    profile: Profile,
+    profiled: str,
+    cache: Cache,
+    *,
+    most_functions: int,
+    level: float,
     readable: Callable[[Sequence[str]], Mapping[str, str]],
-) -> Explanation:  # fmt: skip
+) -> Explanation:
     """Look for suspects; ``profiled`` says in words what the profile counted, ``level`` is the chance of a false alarm.
 
     ``readable`` maps symbols to what their programming language calls them.
@@ -144,11 +150,22 @@ def explain(
     found = features(hotness, starts)
     sd = float(means.std(ddof=1) / means.mean())
     nothing = Explanation(
-        subject=subject, profiled=profiled, hotness=hotness, seeds=seeds, means=tuple(means.tolist()),
-        starts=tuple(map(tuple, starts.tolist())), relative_sd=sd, n_features=len(found), level=level, suspects=(),
-        predicted=None, detectable=1.0, detectable_ratio=math.inf, closest=None,
+        subject=subject,
+        profiled=profiled,
+        hotness=hotness,
+        seeds=seeds,
+        means=tuple(means.tolist()),
+        starts=tuple(map(tuple, starts.tolist())),
+        relative_sd=sd,
+        n_features=len(found),
+        level=level,
+        suspects=(),
+        predicted=None,
+        detectable=1.0,
+        detectable_ratio=math.inf,
+        closest=None,
         warnings=tuple(_warnings(subject, seeds, hotness, profiled_by_samples=not profile.calls)),
-    )  # fmt: skip
+    )
     if sd == 0 or not found:
         return _nothing(nothing)
     designs = [design(feature) for feature in found]
@@ -162,9 +179,13 @@ def explain(
     share = detectable_share(len(seeds), result.critical, power=POWER)
     ratio = math.exp(2 * float(response.std(ddof=1)) * math.sqrt(share))
     return replace(
-        nothing, suspects=suspects_of(found, result, response, sign, level), predicted=predicted, detectable=share,
-        detectable_ratio=ratio, closest=_closest(found, result),
-    )  # fmt: skip
+        nothing,
+        suspects=suspects_of(found, result, response, sign, level),
+        predicted=predicted,
+        detectable=share,
+        detectable_ratio=ratio,
+        closest=_closest(found, result),
+    )
 
 
 def enough_means(subject: Subject) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -225,7 +246,7 @@ def hot_starts(cache: Cache, link: CapturedLink, hotness: Hotness, binaries: Seq
 
 def suspects_of(
     found: Sequence[Feature], result: Screening, response: NDArray[np.float64], sign: int, level: float
-) -> tuple[Suspect, ...]:  # fmt: skip
+) -> tuple[Suspect, ...]:
     """What the screening of the features ``found`` took, each with its effect.
 
     ``response`` is the logarithm of the binaries' means times ``sign``, so that large is bad.
@@ -244,9 +265,7 @@ def suspects_of(
         if number:
             before = np.concatenate([design(other) for other in chosen[:number]], axis=1)
             beyond = response - fitted_values(before, response) + response.mean()
-        division = split_factor(
-            feature.values, beyond, scale=feature.scale, period=float(feature.period), fewest=SIDE
-        )  # fmt: skip
+        division = split_factor(feature.values, beyond, scale=feature.scale, period=float(feature.period), fewest=SIDE)
         worse = np.array([division is not None and division.side(value) is True for value in feature.values.tolist()])
         effect = None
         if division is not None:
@@ -254,9 +273,15 @@ def suspects_of(
             sides = means[~worse].tolist(), means[worse].tolist()
             effect = ratio_interval(*sides, confidence=1 - level, method="log-t")
         suspect = Suspect(
-            feature=feature, p_value=step.p_value, share=step.share, split=division, effect=effect,
-            n_worse=int(worse.sum()), n_better=int((~worse).sum()), alike=tuple(alike[feature.name]),
-        )  # fmt: skip
+            feature=feature,
+            p_value=step.p_value,
+            share=step.share,
+            split=division,
+            effect=effect,
+            n_worse=int(worse.sum()),
+            n_better=int((~worse).sum()),
+            alike=tuple(alike[feature.name]),
+        )
         suspects.append(suspect)
     return tuple(suspects)
 

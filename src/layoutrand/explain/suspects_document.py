@@ -46,9 +46,15 @@ def _explanation(explanation: Explanation, confirmed: Confirmed) -> dict[str, An
     by_name = {each.groups.suspect.feature.name: each for each in confirmed.confirmations}
     names = [function.name for function in hotness.functions]
     return {
-        "system": sample.system, "benchmark": sample.benchmark, "metric": sample.metric, "unit": sample.unit,
-        "better": sample.better, "artefact": explanation.subject.artefact, "profiled": explanation.profiled,
-        "in_artefact": hotness.in_artefact, "covered": hotness.covered,
+        "system": sample.system,
+        "benchmark": sample.benchmark,
+        "metric": sample.metric,
+        "unit": sample.unit,
+        "better": sample.better,
+        "artefact": explanation.subject.artefact,
+        "profiled": explanation.profiled,
+        "in_artefact": hotness.in_artefact,
+        "covered": hotness.covered,
         "functions": [
             {"name": f.name, "share": f.share, "size": f.size, "section": f.section} for f in hotness.functions
         ],
@@ -56,40 +62,59 @@ def _explanation(explanation: Explanation, confirmed: Confirmed) -> dict[str, An
             {"caller": names[pair[0]], "callee": names[pair[1]], "count": count}
             for pair, count in sorted(hotness.calls.items())
         ],
-        "n_binaries": len(explanation.seeds), "binaries": [
+        "n_binaries": len(explanation.seeds),
+        "binaries": [
             {"seed": seed, "mean": mean, "starts": list(starts)}
             for seed, mean, starts in zip(explanation.seeds, explanation.means, explanation.starts, strict=True)
         ],
-        "relative_sd": explanation.relative_sd, "n_features": explanation.n_features, "level": explanation.level,
+        "relative_sd": explanation.relative_sd,
+        "n_features": explanation.n_features,
+        "level": explanation.level,
         "suspects": [_suspect(suspect, by_name.get(suspect.feature.name)) for suspect in explanation.suspects],
         "not_tried": list(confirmed.problems),
         "cross_validated_share": explanation.predicted,
         "detectable": {"share": explanation.detectable, "ratio": _finite(explanation.detectable_ratio)},
-        "closest": None if explanation.closest is None else {
-            "feature": explanation.closest[0], "p_value": explanation.closest[1],
+        "closest": None
+        if explanation.closest is None
+        else {
+            "feature": explanation.closest[0],
+            "p_value": explanation.closest[1],
         },
         "warnings": sentences_of(explanation.warnings),
-    }  # fmt: skip
+    }
 
 
 def _suspect(suspect: Suspect, confirmation: Confirmation | None) -> dict[str, Any]:
     return {
-        "feature": suspect.feature.words, "kind": suspect.feature.kind, "functions": list(suspect.feature.functions),
-        "p_value": suspect.p_value, "share": suspect.share, "worse": _split(suspect.split),
-        "ratio": None if suspect.effect is None else suspect.effect.centre, "interval": _interval(suspect.effect),
-        "n_worse": suspect.n_worse, "n_better": suspect.n_better, "alike": list(suspect.alike),
+        "feature": suspect.feature.words,
+        "kind": suspect.feature.kind,
+        "functions": list(suspect.feature.functions),
+        "p_value": suspect.p_value,
+        "share": suspect.share,
+        "worse": _split(suspect.split),
+        "ratio": None if suspect.effect is None else suspect.effect.centre,
+        "interval": _interval(suspect.effect),
+        "n_worse": suspect.n_worse,
+        "n_better": suspect.n_better,
+        "alike": list(suspect.alike),
         "confirmation": None if confirmation is None else _confirmation(confirmation),
-    }  # fmt: skip
+    }
 
 
 def _confirmation(confirmation: Confirmation) -> dict[str, Any]:
     groups = confirmation.groups
     return {
-        "verdict": confirmation.verdict, "ratio": confirmation.effect.centre,
-        "interval": _interval(confirmation.effect), "confidence": confirmation.effect.confidence,
-        "n_worse": confirmation.n_worse, "n_better": confirmation.n_better, "missing": confirmation.missing,
-        "seeds_worse": list(groups.worse), "seeds_better": list(groups.better), "candidates": groups.tried,
-    }  # fmt: skip
+        "verdict": confirmation.verdict,
+        "ratio": confirmation.effect.centre,
+        "interval": _interval(confirmation.effect),
+        "confidence": confirmation.effect.confidence,
+        "n_worse": confirmation.n_worse,
+        "n_better": confirmation.n_better,
+        "missing": confirmation.missing,
+        "seeds_worse": list(groups.worse),
+        "seeds_better": list(groups.better),
+        "candidates": groups.tried,
+    }
 
 
 def _split(split: FactorSplit | None) -> dict[str, Any] | None:

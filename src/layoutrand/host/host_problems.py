@@ -47,9 +47,10 @@ def _clock(facts: _Values, settings: _Values, _state: _Values) -> Iterator[HostP
     governors = settings.get("governors") or [g for g in [facts.get("governor")] if g]
     if slow := [name for name in governors if name != "performance"]:
         yield HostProblem(
-            "warning", f"the CPU frequency governor is {', '.join(slow)}: clocks change while you measure",
+            "warning",
+            f"the CPU frequency governor is {', '.join(slow)}: clocks change while you measure",
             f"echo performance | sudo tee {_CPUS}/cpufreq/policy*/scaling_governor; {TUNE}",
-        )  # fmt: skip
+        )
     if facts.get("turbo"):
         intel = str(facts.get("frequency_driver") or "intel_pstate").startswith("intel")
         command = (
@@ -60,15 +61,17 @@ def _clock(facts: _Values, settings: _Values, _state: _Values) -> Iterator[HostP
         )
     if facts.get("frequency_driver") is None and not settings.get("virtual"):
         yield HostProblem(
-            "note", "no frequency driver is loaded: clocks can neither be fixed nor recorded",
+            "note",
+            "no frequency driver is loaded: clocks can neither be fixed nor recorded",
             "switch frequency scaling on in the firmware's setup, or measure outside the container",
-        )  # fmt: skip
+        )
     if (source := facts.get("clocksource")) in _SLOW_CLOCKS:
         yield HostProblem(
-            "warning", f"the clock is {source}, which takes microseconds to read: programs that read it often suffer",
+            "warning",
+            f"the clock is {source}, which takes microseconds to read: programs that read it often suffer",
             "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource "
             "(where the kernel found tsc unstable, it has its reasons: see dmesg)",
-        )  # fmt: skip
+        )
     if settings.get("on_battery"):
         yield HostProblem("warning", "the machine runs on battery, so its clocks are limited", "plug it in")
 
@@ -86,9 +89,10 @@ def _work(_facts: _Values, settings: _Values, state: _Values) -> Iterator[HostPr
     if settings.get("swap_used_bytes"):
         mib = settings["swap_used_bytes"] >> 20
         yield HostProblem(
-            "warning", f"{mib} MiB of memory are swapped out: executions may wait for the disk",
+            "warning",
+            f"{mib} MiB of memory are swapped out: executions may wait for the disk",
             "sudo swapoff -a && sudo swapon -a (where free memory holds it)",
-        )  # fmt: skip
+        )
 
 
 def _virtual(_facts: _Values, settings: _Values, state: _Values) -> Iterator[HostProblem]:
@@ -97,44 +101,50 @@ def _virtual(_facts: _Values, settings: _Values, state: _Values) -> Iterator[Hos
     if now or share > _MUCH_STEAL:
         what = sentence("steal", state) if now else f"the hypervisor took {share:.1%} of the CPU time since the start"
         yield HostProblem(
-            "warning", f"{what}: wall times contain the neighbours' work",
+            "warning",
+            f"{what}: wall times contain the neighbours' work",
             "measure while they are quiet, or on bare metal; metric = { cachegrind = true } is immune",
-        )  # fmt: skip
+        )
     elif settings.get("virtual"):
         yield HostProblem(
-            "note", "a virtual machine: neighbours disturb wall times; metric = { cachegrind = true } is immune",
+            "note",
+            "a virtual machine: neighbours disturb wall times; metric = { cachegrind = true } is immune",
             "measure on bare metal where wall time is what matters",
-        )  # fmt: skip
+        )
 
 
 def _memory(facts: _Values, _settings: _Values, _state: _Values) -> Iterator[HostProblem]:
     if (aslr := facts.get("aslr")) in {0, 1}:
         what = "off" if aslr == 0 else "on in part only (no random heap)"
         yield HostProblem(
-            "warning", f"address-space randomisation is {what} on the whole machine: executions repeat one placement "
+            "warning",
+            f"address-space randomisation is {what} on the whole machine: executions repeat one placement "
             "of stack, heap and libraries, and its luck counts as the program's",
             "echo 2 | sudo tee /proc/sys/kernel/randomize_va_space (run.aslr switches it off for executions alone)",
-        )  # fmt: skip
+        )
     if "[always]" in (facts.get("transparent_hugepages") or ""):
         yield HostProblem(
-            "note", "transparent huge pages are always on: whether an execution gets some depends on free memory",
+            "note",
+            "transparent huge pages are always on: whether an execution gets some depends on free memory",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
-        )  # fmt: skip
+        )
 
 
 def _cores(facts: _Values, _settings: _Values, _state: _Values) -> Iterator[HostProblem]:
     if facts.get("smt"):
         yield HostProblem(
-            "note", "SMT is on: two CPUs share one core, and slow each other down",
+            "note",
+            "SMT is on: two CPUs share one core, and slow each other down",
             'cpu = "auto" under [run] takes a core by itself, and others are kept off it by '
             f"echo off | sudo tee {_CPUS}/smt/control",
-        )  # fmt: skip
+        )
     if (facts.get("cpus") or 0) >= _WORTH_ISOLATING and not facts.get("isolated_cpus"):
         last = facts["cpus"] - 1
         yield HostProblem(
-            "note", "no CPU is isolated: the scheduler may put other work on any of them",
+            "note",
+            "no CPU is isolated: the scheduler may put other work on any of them",
             f"add isolcpus={last} nohz_full={last} to the kernel's command line, and cpu = [{last}] under [run]",
-        )  # fmt: skip
+        )
 
 
 def _counters(_facts: _Values, settings: _Values, _state: _Values) -> Iterator[HostProblem]:
@@ -143,16 +153,23 @@ def _counters(_facts: _Values, settings: _Values, _state: _Values) -> Iterator[H
     paranoid = settings.get("perf_event_paranoid")
     if paranoid is not None and paranoid > 2:
         yield HostProblem(
-            "note", f"hardware counters are closed to ordinary users (perf_event_paranoid is {paranoid})",
+            "note",
+            f"hardware counters are closed to ordinary users (perf_event_paranoid is {paranoid})",
             f"echo 2 | sudo tee /proc/sys/kernel/perf_event_paranoid; {TUNE}",
-        )  # fmt: skip
+        )
     if settings.get("nmi_watchdog"):
         yield HostProblem(
-            "note", "the NMI watchdog occupies a hardware counter and interrupts every CPU",
+            "note",
+            "the NMI watchdog occupies a hardware counter and interrupts every CPU",
             f"echo 0 | sudo tee /proc/sys/kernel/nmi_watchdog; {TUNE}",
-        )  # fmt: skip
+        )
 
 
 _CHECKS: Final[tuple[Callable[[_Values, _Values, _Values], Iterator[HostProblem]], ...]] = (
-    _clock, _work, _virtual, _memory, _cores, _counters,
-)  # fmt: skip
+    _clock,
+    _work,
+    _virtual,
+    _memory,
+    _cores,
+    _counters,
+)

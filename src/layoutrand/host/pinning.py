@@ -42,9 +42,12 @@ def read_topology(root: Path = _SYSTEM) -> Topology:
             siblings[cpu] = core
     # Isolated CPUs are in no process' mask from the start, but one may be moved there.
     return Topology(
-        online=online, allowed=frozenset(allowed) | {cpu for cpu in isolated if _may_use(cpu)}, isolated=isolated,
-        siblings=siblings, speed=_speeds(root, online),
-    )  # fmt: skip
+        online=online,
+        allowed=frozenset(allowed) | {cpu for cpu in isolated if _may_use(cpu)},
+        isolated=isolated,
+        siblings=siblings,
+        speed=_speeds(root, online),
+    )
 
 
 def check_priority(priority: int) -> None:

@@ -132,11 +132,19 @@ class HostWatch:
         load = (proc_files.text(self._root / "proc/loadavg") or "").split()
         milli_c = None if self._sensor is None else proc_files.number(self._sensor)
         return Reading(
-            at_s=self._now_s(), own_cpu_s=self._own_cpu_s(), busy_s=busy, steal_s=steal, busy_by_cpu_s=by_cpu,
-            counters=counters, throttled=self._throttling.read(chosen), clocks=self._clocks.read(chosen),
-            governor=governor(self._root, first), turbo=turbo(self._root),
-            temperature_c=None if milli_c is None else milli_c / 1000, load1=float(load[0]) if load else None,
-        )  # fmt: skip
+            at_s=self._now_s(),
+            own_cpu_s=self._own_cpu_s(),
+            busy_s=busy,
+            steal_s=steal,
+            busy_by_cpu_s=by_cpu,
+            counters=counters,
+            throttled=self._throttling.read(chosen),
+            clocks=self._clocks.read(chosen),
+            governor=governor(self._root, first),
+            turbo=turbo(self._root),
+            temperature_c=None if milli_c is None else milli_c / 1000,
+            load1=float(load[0]) if load else None,
+        )
 
 
 def _settings(before: Reading, after: Reading) -> dict[str, Any]:

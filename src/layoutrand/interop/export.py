@@ -70,19 +70,34 @@ def rows(selection: Selection, samples: Sequence[Sample]) -> Imported:
             if key in wanted:
                 measured.setdefault(key, []).append(
                     ImportedNumber(
-                        system=execution.system, benchmark=execution.benchmark, instrument=execution.instrument,
-                        binary=str(execution.layout), execution=number, iteration=m.iteration, value=m.value,
-                        metric=m.metric, unit=m.unit, better=wanted[key].better, warmup=m.warmup, node=execution.node,
+                        system=execution.system,
+                        benchmark=execution.benchmark,
+                        instrument=execution.instrument,
+                        binary=str(execution.layout),
+                        execution=number,
+                        iteration=m.iteration,
+                        value=m.value,
+                        metric=m.metric,
+                        unit=m.unit,
+                        better=wanted[key].better,
+                        warmup=m.warmup,
+                        node=execution.node,
                     )
-                )  # fmt: skip
+                )
     return Imported(tuple(row for key in wanted for row in measured.get(key, ())), tuple(failures))
 
 
 def _failure(execution: Execution, number: int) -> FailedRun:
     return FailedRun(
-        system=execution.system, benchmark=execution.benchmark, binary=str(execution.layout), execution=number,
-        instrument=execution.instrument, status=execution.status, reason=plain(execution.reason), node=execution.node,
-    )  # fmt: skip
+        system=execution.system,
+        benchmark=execution.benchmark,
+        binary=str(execution.layout),
+        execution=number,
+        instrument=execution.instrument,
+        status=execution.status,
+        reason=plain(execution.reason),
+        node=execution.node,
+    )
 
 
 def _lost(content: Imported, format_name: str) -> list[AnyWarning]:

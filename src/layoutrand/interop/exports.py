@@ -29,21 +29,42 @@ def records(content: Imported) -> list[dict[str, Any]]:
     """All rows and failed executions under the columns of `layoutrand.interop.table`."""
     rows = [
         {
-            "system": row.system, "benchmark": row.benchmark, "seed": row.binary, "execution": row.execution,
-            "iteration": row.iteration, "value": row.value, "metric": row.metric, "unit": row.unit,
-            "warmup": row.warmup, "better": row.better, "instrument": row.instrument, "status": OK, "reason": "",
+            "system": row.system,
+            "benchmark": row.benchmark,
+            "seed": row.binary,
+            "execution": row.execution,
+            "iteration": row.iteration,
+            "value": row.value,
+            "metric": row.metric,
+            "unit": row.unit,
+            "warmup": row.warmup,
+            "better": row.better,
+            "instrument": row.instrument,
+            "status": OK,
+            "reason": "",
             "node": row.node,
         }
         for row in content.rows
-    ]  # fmt: skip
+    ]
     failed = [
         {
-            "system": one.system, "benchmark": one.benchmark, "seed": one.binary, "execution": one.execution,
-            "iteration": 0, "value": None, "metric": "", "unit": "", "warmup": False, "better": "less",
-            "instrument": one.instrument, "status": one.status, "reason": one.reason, "node": one.node,
+            "system": one.system,
+            "benchmark": one.benchmark,
+            "seed": one.binary,
+            "execution": one.execution,
+            "iteration": 0,
+            "value": None,
+            "metric": "",
+            "unit": "",
+            "warmup": False,
+            "better": "less",
+            "instrument": one.instrument,
+            "status": one.status,
+            "reason": one.reason,
+            "node": one.node,
         }
         for one in content.failures
-    ]  # fmt: skip
+    ]
     return [*rows, *failed]
 
 

@@ -25,7 +25,7 @@ _UNITS: Final[Mapping[str, Mapping[str, float]]] = {
         "B": 1, "byte": 1, "bytes": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
         "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
     },
-}  # fmt: skip
+}  # a table: a row for what belongs together  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -98,10 +98,17 @@ def _sample(key: _Key, table: Mapping[str, _Places], unit: _Unit, warmup: int, *
             binaries[layout] = binaries.get(layout, ()) + executions
     system, benchmark, instrument, metric = key
     return Sample(
-        system=system, benchmark=benchmark, instrument=instrument, metric=metric, unit=unit[0], is_primary=is_primary,
-        binaries=tuple((name, binaries[name]) for name in sorted(binaries, key=_seeds_first)), controls=controls,
-        better=unit[1], nodes=nodes if any(map(any, nodes.values())) else {},
-    )  # fmt: skip
+        system=system,
+        benchmark=benchmark,
+        instrument=instrument,
+        metric=metric,
+        unit=unit[0],
+        is_primary=is_primary,
+        binaries=tuple((name, binaries[name]) for name in sorted(binaries, key=_seeds_first)),
+        controls=controls,
+        better=unit[1],
+        nodes=nodes if any(map(any, nodes.values())) else {},
+    )
 
 
 def _iterations(run: Sequence[tuple[int, ImportedNumber]], warmup: int) -> tuple[float, ...]:

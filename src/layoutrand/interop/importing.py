@@ -211,10 +211,29 @@ def _execution(failure: FailedRun, file: _File) -> Execution:
     facts: Mapping[str, object] = {"imported": file.shown}
     seed = binary if isinstance(binary, int) else 0
     return Execution(
-        system=failure.system, benchmark=failure.benchmark, definition="",
+        system=failure.system,
+        benchmark=failure.benchmark,
+        definition="",
         layout=binary,  # type: ignore[arg-type]  # a name where the harness knows no seeds
-        instrument=failure.instrument, repetition=failure.execution, round=seed, attempt=1, order=0,
-        binary_sha256=hashlib.sha256(str(binary).encode()).hexdigest(), capture="", status=failure.status,
-        reason=f"{failure.reason} ({file.shown})", returncode=None, signal=None, started_at=0.0, wall_s=0.0, rusage={},
-        env_size=None, argv=(), log="", conditions=facts, host_state={}, disturbances=(), measurements=(),
-    )  # fmt: skip
+        instrument=failure.instrument,
+        repetition=failure.execution,
+        round=seed,
+        attempt=1,
+        order=0,
+        binary_sha256=hashlib.sha256(str(binary).encode()).hexdigest(),
+        capture="",
+        status=failure.status,
+        reason=f"{failure.reason} ({file.shown})",
+        returncode=None,
+        signal=None,
+        started_at=0.0,
+        wall_s=0.0,
+        rusage={},
+        env_size=None,
+        argv=(),
+        log="",
+        conditions=facts,
+        host_state={},
+        disturbances=(),
+        measurements=(),
+    )

@@ -27,9 +27,21 @@ from layoutrand.interop.imported import (
 from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
 
 COLUMNS: Final = (
-    "system", "benchmark", "seed", "execution", "iteration", "value", "metric", "unit", "warmup", "better",
-    "instrument", "status", "reason", "node",
-)  # fmt: skip
+    "system",
+    "benchmark",
+    "seed",
+    "execution",
+    "iteration",
+    "value",
+    "metric",
+    "unit",
+    "warmup",
+    "better",
+    "instrument",
+    "status",
+    "reason",
+    "node",
+)
 SCHEMA: Final = "layoutrand/export/1"
 OK: Final = "ok"
 NO_BENCHMARK: Final = "benchmark"
@@ -121,9 +133,11 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
         where = source if place == "line" else f"{source}, row {number}"
         line = number if place == "line" else None
         name = {
-            "system": plain(cells.get("system", "")), "benchmark": plain(cells.get("benchmark", "")) or NO_BENCHMARK,
-            "binary": plain(cells.get("seed", "")), "instrument": plain(cells.get("instrument", "")) or PROGRAM_ITSELF,
-        }  # fmt: skip
+            "system": plain(cells.get("system", "")),
+            "benchmark": plain(cells.get("benchmark", "")) or NO_BENCHMARK,
+            "binary": plain(cells.get("seed", "")),
+            "instrument": plain(cells.get("instrument", "")) or PROGRAM_ITSELF,
+        }
         metric = plain(cells.get("metric", "")) or NO_METRIC
         series = (*name.values(), metric)
         execution, iteration = _place(cells, known, counts, series, where, line)
@@ -163,9 +177,13 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
 
 
 def _place(
-    cells: Mapping[str, str], known: set[str], counts: dict[tuple[object, ...], int], series: tuple[object, ...],
-    source: str, line: int | None,
-) -> tuple[int, int]:  # fmt: skip
+    cells: Mapping[str, str],
+    known: set[str],
+    counts: dict[tuple[object, ...], int],
+    series: tuple[object, ...],
+    source: str,
+    line: int | None,
+) -> tuple[int, int]:
     """Execution and iteration, counted in the order of the rows where the table does not say."""
     if "execution" in known:
         execution = _count(cells, "execution", source, line)

@@ -52,9 +52,14 @@ def identity_bytes(section: Section) -> bytes:
 
 
 def draw(
-    sections: Sequence[Section], identity: Sequence[int], *, name: LayoutName, factors: tuple[str, ...], classes: str,
+    sections: Sequence[Section],
+    identity: Sequence[int],
+    *,
+    name: LayoutName,
+    factors: tuple[str, ...],
+    classes: str,
     padding: int = 0,
-) -> Layout:  # fmt: skip
+) -> Layout:
     """The layout called ``name`` of the sections, whose identity order is ``identity`` (indices, slot by slot).
 
     ``classes`` is "keep" or "mix"; ``padding`` is the largest gap in bytes for the factor of that name, without which

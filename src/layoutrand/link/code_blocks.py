@@ -50,9 +50,11 @@ def cut(stored: NDArray[np.int64], content: NDArray[np.uint8], fixed: NDArray[np
     np.negative(mask, out=mask)  # 1 -> 255
     shape = (total, _BLOCK // _WORD)
     return Blocks(
-        section, (np.arange(total) - first[section]) * _BLOCK, bytes_.view(np.uint64).reshape(shape),
+        section,
+        (np.arange(total) - first[section]) * _BLOCK,
+        bytes_.view(np.uint64).reshape(shape),
         mask.view(np.uint64).reshape(shape),
-    )  # fmt: skip
+    )
 
 
 def first_change(blocks: Blocks, binary: elf.Elf, where: Placed) -> tuple[int, int] | None:

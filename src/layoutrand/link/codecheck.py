@@ -29,10 +29,12 @@ from layoutrand.objects.relocations import written_bytes
 _GAP = 64
 _AT_ONCE = 4000
 _STRETCH = 1 << 18  # bytes: what fits into a cache is compared faster than all at once, and needs no memory
-_DEPENDS_ON_ADDRESSES = frozenset({
-    ".relro_padding",  # lld fills up to a page boundary
-    ".relr.dyn",  # packed by neighbourhood of the addresses
-})  # fmt: skip
+_DEPENDS_ON_ADDRESSES = frozenset(
+    {
+        ".relro_padding",  # lld fills up to a page boundary
+        ".relr.dyn",  # packed by neighbourhood of the addresses
+    }
+)
 UNPADDED = frozenset({".init_array", ".fini_array", ".preinit_array", ".ctors", ".dtors"})
 """Output sections of one word per constructor: their sizes are the same in whatever order their pieces come.
 

@@ -24,10 +24,13 @@ def reference(binary: elf.Elf, masks: codecheck.Masks) -> Code:
     """What every order is compared with: the objects' bytes, and identity's functions and variables."""
     found, where = _found(binary, masks.size)
     return Code(
-        size=masks.size, stored=masks.stored, content=masks.content, fixed=masks.input_fixed,
+        size=masks.size,
+        stored=masks.stored,
+        content=masks.content,
+        fixed=masks.input_fixed,
         functions=_rows(binary, found, where, masks.size, elf.STT_FUNC),
         variables=_rows(binary, found, where, masks.size, elf.STT_OBJECT),
-    )  # fmt: skip
+    )
 
 
 def verify_moved(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code) -> Verification:
@@ -52,9 +55,12 @@ def verify_moved(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code
     first, second = link_order.relative_order(link.identity, achieved)
     functions = _rows(binary, found, where, code.size, elf.STT_FUNC)
     return Verification(
-        n_sections=len(found), n_functions=len(functions), tau_identity=kendall_tau(first, second), tau_request=1.0,
+        n_sections=len(found),
+        n_functions=len(functions),
+        tau_identity=kendall_tau(first, second),
+        tau_request=1.0,
         text_size=sum(int(binary.sections["size"][output]) for output in where.outputs()),
-    )  # fmt: skip
+    )
 
 
 def _found(binary: elf.Elf, size: NDArray[np.int64]) -> tuple[NDArray[np.int64], codecheck.Placed]:

@@ -42,16 +42,22 @@ class Linked:
 
 def run_linker(
     runner: Runner, ld: Path, arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str], output: str
-) -> Completed:  # fmt: skip
+) -> Completed:
     """Execute the linker in ``cwd``."""
     env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **environment}
     return runner.run([str(ld), *arguments, "-o", output], cwd=cwd, env=env)
 
 
 def link_captured(
-    runner: Runner, ld: Path, link: CapturedLink, *, root: Path, folder: Path, extra: Sequence[str] = (),
+    runner: Runner,
+    ld: Path,
+    link: CapturedLink,
+    *,
+    root: Path,
+    folder: Path,
+    extra: Sequence[str] = (),
     replay: bool = False,
-) -> tuple[Completed, Path]:  # fmt: skip
+) -> tuple[Completed, Path]:
     """Execute a captured link line on the files under ``root``; the output goes into ``folder``.
 
     It is linked under the name that the build used, since linkers put that name into version definitions; and that is
@@ -64,10 +70,13 @@ def link_captured(
         output.unlink(missing_ok=True)  # of a link that failed
         (root / link.cwd).mkdir(parents=True, exist_ok=True)
     done = run_linker(
-        runner, ld, [*arguments, *extra], cwd=root / link.cwd if link.cwd else folder,
+        runner,
+        ld,
+        [*arguments, *extra],
+        cwd=root / link.cwd if link.cwd else folder,
         environment={**link.environment, "TMPDIR": str(folder)},  # what a linker plugin leaves goes with the folder
         output=str(output) if link.cwd else link.output,
-    )  # fmt: skip
+    )
     return done, output
 
 
@@ -128,10 +137,12 @@ def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seco
     if wrong:
         raise CodeChanged(f"output sections besides the placed ones have another size than in identity: {wrong[:4]}")
     proof = Verification(
-        n_sections=len(wanted), n_functions=len(rows), tau_identity=kendall_tau(link.identity, achieved),
+        n_sections=len(wanted),
+        n_functions=len(rows),
+        tau_identity=kendall_tau(link.identity, achieved),
         tau_request=1.0,  # the orders are equal, or this line would not be reached
         text_size=sum(int(binary.sections["size"][output]) for output in where.outputs()),
-    )  # fmt: skip
+    )
     return _linked(binary, proof, where.outputs(), seconds)
 
 

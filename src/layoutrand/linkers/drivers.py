@@ -16,8 +16,10 @@ DRIVERS: Mapping[Driver, tuple[str, ...]] = {"cc": ("CC",), "cxx": ("CXX",), "fc
 """The variables by which builds know each compiler driver."""
 
 _USUAL: Mapping[Driver, tuple[str, ...]] = {
-    "cc": ("cc", "gcc"), "cxx": ("c++", "g++"), "fc": ("f77", "f95", "gfortran"),
-}  # fmt: skip
+    "cc": ("cc", "gcc"),
+    "cxx": ("c++", "g++"),
+    "fc": ("f77", "f95", "gfortran"),
+}
 POSIX = ("c89", "c99")
 """Names of scripts that add an option and call gcc."""
 

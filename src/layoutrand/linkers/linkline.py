@@ -18,13 +18,20 @@ _FILE_OPTIONS: Final = frozenset({
     "T", "script", "default-script", "dT", "version-script", "dynamic-list", "retain-symbols-file", "just-symbols",
     "export-dynamic-symbol-list", "symbol-ordering-file", "call-graph-ordering-file", "section-ordering-file",
     "mri-script", "c", "remap-inputs-file", "in-implib",
-})  # fmt: skip
+})  # a table: a row for what belongs together  # fmt: skip
 _DIRECTORY_OPTIONS: Final = frozenset({"L", "library-path", "rpath-link"})
 _OUTPUT_OPTIONS: Final = frozenset({"o", "output"})
 _LIBRARY_OPTIONS: Final = frozenset({"l", "library"})
-_ADDRESS_OPTIONS: Final = frozenset({
-    "Ttext", "Tdata", "Tbss", "Ttext-segment", "Trodata-segment", "Tldata-segment",
-})  # fmt: skip
+_ADDRESS_OPTIONS: Final = frozenset(
+    {
+        "Ttext",
+        "Tdata",
+        "Tbss",
+        "Ttext-segment",
+        "Trodata-segment",
+        "Tldata-segment",
+    }
+)
 _VALUE_OPTIONS: Final = _ADDRESS_OPTIONS | frozenset({
     # GNU ld's and lld's
     "e", "entry", "h", "soname", "m", "u", "undefined", "y", "trace-symbol", "z", "rpath", "dynamic-linker", "I",
@@ -42,7 +49,7 @@ _VALUE_OPTIONS: Final = _ADDRESS_OPTIONS | frozenset({
     "print-symbol-order", "remap-inputs", "reproduce", "rsp-quoting", "shuffle-sections", "split-stack-adjust-size",
     "target2", "thinlto-cache-policy", "threads", "time-trace-granularity", "undefined-glob", "why-extract",
     "warn-backrefs-exclude",
-})  # fmt: skip
+})  # a table: a row for what belongs together  # fmt: skip
 _SEPARATE: Final = _FILE_OPTIONS | _DIRECTORY_OPTIONS | _OUTPUT_OPTIONS | _LIBRARY_OPTIONS | _VALUE_OPTIONS
 _NO_EFFECT_ON_CODE: Final = frozenset({
     # the LTO plugin, and files written besides the output
@@ -51,7 +58,7 @@ _NO_EFFECT_ON_CODE: Final = frozenset({
     "thinlto-cache-policy",
     # reports
     "M", "print-map", "cref", "t", "trace", "verbose", "stats", "v", "V",
-})  # fmt: skip
+})  # a table: a row for what belongs together  # fmt: skip
 _PLUGIN: Final = frozenset({"plugin", "plugin-opt"})
 _STRIPS: Final = frozenset({"s", "strip-all", "x", "discard-all", "retain-symbols-file"})
 _SCRIPTS: Final = frozenset({"T", "script", "default-script", "dT"})

@@ -19,9 +19,14 @@ from layoutrand.platform.disk import sha256_file
 from layoutrand.platform.process import Runner, find_tool
 
 _ROLES = {
-    "cc": "the C compiler", "cxx": "the C++ compiler", "fc": "the Fortran compiler", "ld": "the linker",
-    "ar": "the archiver", "nm": "the lister of symbols", "ranlib": "the archive indexer",
-}  # fmt: skip
+    "cc": "the C compiler",
+    "cxx": "the C++ compiler",
+    "fc": "the Fortran compiler",
+    "ld": "the linker",
+    "ar": "the archiver",
+    "nm": "the lister of symbols",
+    "ranlib": "the archive indexer",
+}
 _OPTIONAL = ("cxx", "fc")
 LTO = "lto"
 """The role of gcc's lto-wrapper, which generates code when a link does."""

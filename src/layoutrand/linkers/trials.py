@@ -22,9 +22,13 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
 
 _NAMES: Final = _any_of("conftest", "conftest.*", "conftest[0-9]*", "cmTC_*", "sanitycheckc*.exe")
 _PLACES: Final = _any_of(
-    "*/CMakeFiles/CMakeTmp/*", "*/CMakeFiles/CMakeScratch/*", "*/CMakeFiles/CompilerId*/*",
-    "*/CMakeFiles/*/CompilerId*/*", "*/meson-private/*", "*/config.tests/*",
-)  # fmt: skip
+    "*/CMakeFiles/CMakeTmp/*",
+    "*/CMakeFiles/CMakeScratch/*",
+    "*/CMakeFiles/CompilerId*/*",
+    "*/CMakeFiles/*/CompilerId*/*",
+    "*/meson-private/*",
+    "*/config.tests/*",
+)
 _COPIES: Final = _any_of("*/CMakeFiles/*.bin")
 """Where CMake puts copies of its trials; nothing is linked there."""
 

@@ -44,9 +44,19 @@ STT_SECTION: Final = 3
 STT_FILE: Final = 4
 
 SECTION = np.dtype(
-    [("name", "<u4"), ("type", "<u4"), ("flags", "<u8"), ("addr", "<u8"), ("offset", "<u8"), ("size", "<u8"),
-     ("link", "<u4"), ("info", "<u4"), ("align", "<u8"), ("entsize", "<u8")]
-)  # fmt: skip
+    [
+        ("name", "<u4"),
+        ("type", "<u4"),
+        ("flags", "<u8"),
+        ("addr", "<u8"),
+        ("offset", "<u8"),
+        ("size", "<u8"),
+        ("link", "<u4"),
+        ("info", "<u4"),
+        ("align", "<u8"),
+        ("entsize", "<u8"),
+    ]
+)
 SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("shndx", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
@@ -195,7 +205,7 @@ def read(data: bytes, *, name: str) -> Elf:
         raise FeatureUnsupported(f"{name}: the section headers lie outside the file; it is truncated")
     found = Elf(
         data, _MACHINES.get(machine, f"machine {machine}"), _KINDS.get(kind, f"type {kind}"), offset, count, names_index
-    )  # fmt: skip
+    )
     stored = found.sections[(found.sections["type"] != SHT_NOBITS) & (found.sections["type"] != SHT_NULL)]
     room = np.uint64(len(data)) - np.minimum(stored["size"], np.uint64(len(data)))  # unsigned: must not wrap around
     if ((stored["size"] > len(data)) | (stored["offset"] > room)).any():

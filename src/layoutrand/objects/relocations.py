@@ -22,7 +22,7 @@ _TYPES: Final = {
     "TPOFF32": (23, 4), "PC64": (24, 8), "GOTOFF64": (25, 8), "GOTPC32": (26, 4), "GOT64": (27, 8),
     "GOTPCREL64": (28, 8), "GOTPC64": (29, 8), "PLTOFF64": (31, 8), "SIZE32": (32, 4), "SIZE64": (33, 8),
     "GOTPC32_TLSDESC": (34, 4), "TLSDESC_CALL": (35, 0), "GOTPCRELX": (41, 4), "REX_GOTPCRELX": (42, 4),
-}  # fmt: skip
+}  # a table: a row for what belongs together  # fmt: skip
 NUMBER: Final = {name: number for name, (number, _width) in _TYPES.items()}
 FIELD_WIDTH: Final = dict(_TYPES.values())
 # Bytes around the field (first, one past the last, relative to it) that relaxation may rewrite.

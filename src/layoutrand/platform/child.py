@@ -34,9 +34,12 @@ def call(module: str, argument: Any) -> Any:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter
             # -P: a file of the working directory, such as a project's own queue.py, is no module of ours.
             [sys.executable, "-P", "-c", _TRAMPOLINE, module, str(answer.fileno())],
-            stdin=subprocess.PIPE, stdout=said, stderr=said, pass_fds=(answer.fileno(),),
+            stdin=subprocess.PIPE,
+            stdout=said,
+            stderr=said,
+            pass_fds=(answer.fileno(),),
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )  # fmt: skip
+        )
         try:
             assert process.stdin is not None
             with process.stdin as stdin:  # closed when this process dies, however it dies: the child watches it

@@ -63,9 +63,13 @@ def shared_errors(action: str, path: Path) -> Iterator[None]:
 
 
 def write_atomically(
-    path: Path, data: bytes, *, executable: bool = False, mode: int | None = None,
+    path: Path,
+    data: bytes,
+    *,
+    executable: bool = False,
+    mode: int | None = None,
     put: Callable[[Path, Path], object] = os.replace,
-) -> None:  # fmt: skip
+) -> None:
     """Write beside the target and rename into place, so that a reader sees the old file or the new one, whole.
 
     ``mode`` has the permissions where they are others than usual; ``put`` does the renaming.

@@ -27,26 +27,36 @@ from layoutrand.platform.environment import GIT_ENVIRONMENT
 from layoutrand.platform.packages import install
 
 _ALWAYS: Final = (
-    "core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false",
-    "advice.detachedHead=false", "submodule.recurse=false", "fetch.recurseSubmodules=false",
-)  # fmt: skip
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "advice.detachedHead=false",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+)
 _PLAIN: Final = (
-    "core.autocrlf=false", "core.eol=lf", "core.fileMode=true", "core.symlinks=true",
-    "core.attributesFile=/dev/null", "core.excludesFile=/dev/null",
-)  # fmt: skip
+    "core.autocrlf=false",
+    "core.eol=lf",
+    "core.fileMode=true",
+    "core.symlinks=true",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+)
 _PLAIN_ENVIRONMENT: Final = {
-    "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1",
-}  # fmt: skip
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+}
 _ADVICE: Final = (
-    "fatal: Could not read from remote repository.", "Please make sure you have the correct access rights",
+    "fatal: Could not read from remote repository.",
+    "Please make sure you have the correct access rights",
     "and the repository exists.",
-)  # fmt: skip
+)
 FULL_HASH: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
-def git(
-    *arguments: str, cwd: Path, plain: bool = False, settings: Sequence[str] = (), stdin: bytes = b""
-) -> bytes:  # fmt: skip
+def git(*arguments: str, cwd: Path, plain: bool = False, settings: Sequence[str] = (), stdin: bytes = b"") -> bytes:
     """What the git command prints; raises `BuildFailed` with what it says if it fails.
 
     ``plain`` leaves personal configuration out; ``settings`` are ``key=value`` of configuration that win over it.
@@ -68,8 +78,12 @@ def git_with_remarks(
         with _running.started:  # so that `stop` misses no process that is being started
             process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
                 ["git", "--no-optional-locks", *options, *arguments],  # noqa: S607 - the user's git, found on PATH
-                cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe,
-            )  # fmt: skip
+                cwd=cwd,
+                env=env,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+            )
             _running.processes.add(process)
     except OSError as error:  # the directory is not there, for one
         raise BuildFailed(str(error)) from error

@@ -72,9 +72,13 @@ def helper(folder: Path, arguments: Sequence[str], temporary: str) -> Iterator[N
         process = subprocess.Popen(  # noqa: S603 - our own interpreter
             [sys.executable, "-I", "-X", "utf8", "-m", "layoutrand", *arguments, str(listener.fileno())],
             # Nobody else has the other end: it is closed when this process dies, however it dies.
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=(listener.fileno(),), cwd=folder,
-            env={**os.environ, "TMPDIR": temporary, "OPENBLAS_NUM_THREADS": "1"}, start_new_session=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=(listener.fileno(),),
+            cwd=folder,
+            env={**os.environ, "TMPDIR": temporary, "OPENBLAS_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
     try:
         yield
     finally:
@@ -248,9 +252,13 @@ def _end(tasks: Mapping[int, _Task]) -> None:
 
 
 def _live(
-    service: Service, connection: socket.socket, news: int, parent: int, others: Sequence[socket.socket],
+    service: Service,
+    connection: socket.socket,
+    news: int,
+    parent: int,
+    others: Sequence[socket.socket],
     tasks: Mapping[int, _Task],
-) -> NoReturn:  # fmt: skip
+) -> NoReturn:
     """A child's life. It leaves without the interpreter's end, which would tidy what belongs to the helper."""
     status: int | None = 1
     try:

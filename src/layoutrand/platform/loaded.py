@@ -30,10 +30,18 @@ def loaded_files(argv: Sequence[str], env: Mapping[str, str], cwd: Path, name: s
     Raises `OSError` where the program cannot be started.
     """
     # Into a file: nobody reads a pipe meanwhile, and a program that fills one would wait for ever.
-    with tempfile.TemporaryFile() as written, subprocess.Popen(  # noqa: S603 - the command that layoutrand.toml gives
-        argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=written, stderr=subprocess.STDOUT,
-        start_new_session=True,
-    ) as process:  # fmt: skip
+    with (
+        tempfile.TemporaryFile() as written,
+        subprocess.Popen(  # noqa: S603 - the command that layoutrand.toml gives
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=written,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process,
+    ):
         deadline = time.monotonic() + timeout_s
         found: set[tuple[str, int]] = set()
         while process.poll() is None and time.monotonic() < deadline:

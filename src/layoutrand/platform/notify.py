@@ -20,9 +20,12 @@ def notify(command: str, facts: Mapping[str, str]) -> str:
     """
     try:
         process = subprocess.Popen(  # noqa: S603 - the user's own command line, which may be a pipeline
-            ["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, stdout=_STDERR, start_new_session=True,
+            ["/bin/sh", "-c", command],
+            stdin=subprocess.DEVNULL,
+            stdout=_STDERR,
+            start_new_session=True,
             env={**os.environ, **facts},
-        )  # fmt: skip
+        )
     except (OSError, ValueError) as error:
         return str(error)
     try:

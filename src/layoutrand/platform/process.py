@@ -84,9 +84,14 @@ class SubprocessRunner:
                     raise BuildFailed(f"{argv[0]} was not started: layoutrand is being interrupted", log=log)
                 try:
                     process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
-                        list(argv), cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=output,
-                        stderr=subprocess.STDOUT, start_new_session=True,
-                    )  # fmt: skip
+                        list(argv),
+                        cwd=cwd,
+                        env=dict(env),
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                    )
                 except OSError as error:
                     raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
                 self._running.add(process)

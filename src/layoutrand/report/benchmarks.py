@@ -54,14 +54,15 @@ def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
         controls = (("S", analysis.stock), ("I", analysis.identity))
         drawn.append(
             row_figures.FigureRow(
-                name=analysis.system, series=number,
+                name=analysis.system,
+                series=number,
                 value=_with_width(analysis) if analysis.n_binaries > 1 else quantity(middle.centre, analysis.unit),
                 points=[mean / axis.factor for _, mean in analysis.binary_means],
                 interval=(low, centre, high) if analysis.n_binaries > 1 else None,
                 flags=[(control.mean / axis.factor, letter) for letter, control in controls if control is not None],
                 ringed=[far.mean / axis.factor for far in _far(analysis)],
             )
-        )  # fmt: skip
+        )
     cells = [
         (member.analysis.system, str(seed), str(len(executions)), quantity(mean, member.analysis.unit))
         for member in members
@@ -76,8 +77,10 @@ def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
     benchmark = members[0].analysis.benchmark
     chart = row_figures.RowChart(
         title=f"{benchmark}: mean of each binary",
-        description=f"{len(cells)} means by system; the numbers are in the table.", axis=axis.label, rows=drawn,
-    )  # fmt: skip
+        description=f"{len(cells)} means by system; the numbers are in the table.",
+        axis=axis.label,
+        rows=drawn,
+    )
     caption = (
         _what_marks_are(members)
         + (" S: stock, your own build." if any(member.analysis.stock for member in members) else "")
@@ -131,8 +134,12 @@ def _ecdf(members: Sequence[SuiteMember], axis: Axis) -> Figure:
     chart = plot.Plot(
         title=f"{members[0].analysis.benchmark}: distribution over layouts",
         description="Empirical distribution of the binaries' means by system; the table of binaries has the numbers.",
-        x_label=axis.label, y_label="share of layouts at or below", series=series, verticals=stocks, from_zero=True,
-    )  # fmt: skip
+        x_label=axis.label,
+        y_label="share of layouts at or below",
+        series=series,
+        verticals=stocks,
+        from_zero=True,
+    )
     caption = "The steeper, the less layout matters."
     caption += " Dotted, with the mark of its system on top: stock." if stocks else ""
     columns = ("system", "lowest", "lower quartile", "median", "upper quartile", "highest")
@@ -171,10 +178,13 @@ def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
             name = _LEVEL_NAMES[level.level]
             drawn.append(
                 row_figures.FigureRow(
-                    f"{name}, {analysis.system}", shown, number, bar=100 * level.relative_sd,
+                    f"{name}, {analysis.system}",
+                    shown,
+                    number,
+                    bar=100 * level.relative_sd,
                     interval=(100 * bounds[0], 100 * level.relative_sd, 100 * bounds[1]),
                 )
-            )  # fmt: skip
+            )
             cells.append((analysis.system, name, str(level.count), shown))
         unknown += [_LEVEL_NAMES[level] for level in LEVELS if level in analysis.collapsed]
     if not drawn:
@@ -183,9 +193,11 @@ def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
     missing = f" What has no bar was not repeated and is part of the level above: {single}." if single else ""
     benchmark = members[0].analysis.benchmark
     chart = row_figures.RowChart(
-        title=f"{benchmark}: what varies", axis="relative standard deviation that the level adds [%]", rows=drawn,
+        title=f"{benchmark}: what varies",
+        axis="relative standard deviation that the level adds [%]",
+        rows=drawn,
         description=f"{len(drawn)} relative standard deviations; the numbers are in the table.",
-    )  # fmt: skip
+    )
     caption = (
         f"Standard deviation that each level adds, over the mean, with its {100 * confidence:g} % interval."
         f"{missing}{remarks_of(remarks)}"

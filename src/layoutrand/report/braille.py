@@ -43,8 +43,15 @@ class Style:
 
 _ASCII_ROWS: Final = 2
 _BRAILLE: Final = {
-    (0, 0): 0x01, (0, 1): 0x02, (0, 2): 0x04, (0, 3): 0x40, (1, 0): 0x08, (1, 1): 0x10, (1, 2): 0x20, (1, 3): 0x80,
-}  # fmt: skip
+    (0, 0): 0x01,
+    (0, 1): 0x02,
+    (0, 2): 0x04,
+    (0, 3): 0x40,
+    (1, 0): 0x08,
+    (1, 1): 0x10,
+    (1, 2): 0x20,
+    (1, 3): 0x80,
+}
 BRAILLE: Final = Style(2, 4, "│", "└", "─", "┄", "┆", "▁▂▃▄▅▆▇█")
 ASCII: Final = Style(1, _ASCII_ROWS, "|", "+", "-", "-", "|", "_.-~=+*#")
 
@@ -157,9 +164,11 @@ def _block(plot: Plot, axes: tuple[_Axis, _Axis], *, width: int, height: int, st
     room = canvas.columns - len(low) - len(high)
     below = low + between.center(room) + high if room > 0 else low
     return [
-        plot.title[:width], *rows, f"{'':>{gutter}} {style.corner}{style.base * canvas.columns}",
+        plot.title[:width],
+        *rows,
+        f"{'':>{gutter}} {style.corner}{style.base * canvas.columns}",
         f"{'':>{gutter}}  {below}",
-    ]  # fmt: skip
+    ]
 
 
 def _dots(series: Series, x: _Axis, y: _Axis, size: tuple[int, int]) -> Iterator[tuple[int, int]]:

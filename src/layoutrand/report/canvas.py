@@ -143,13 +143,15 @@ def legend(names: Sequence[tuple[str, int]], y: float) -> tuple[list[str], float
 
 def frame(title: str, description: str, height: float, parts: Iterable[str]) -> str:
     """The figure: an image with a title and a description for those who do not see it."""
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" viewBox="0 0 {WIDTH} {height:.0f}" role="img">',
-        f"<title>{escape(plain(title))}</title>",
-        f"<desc>{escape(plain(description))}</desc>",
-        *(part for part in parts if part),
-        "</svg>",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" viewBox="0 0 {WIDTH} {height:.0f}" role="img">',
+            f"<title>{escape(plain(title))}</title>",
+            f"<desc>{escape(plain(description))}</desc>",
+            *(part for part in parts if part),
+            "</svg>",
+        ]
+    )
 
 
 def sheet(title: str, rows: Sequence[Sequence[tuple[Sequence[str], float]]], notes: Sequence[str]) -> str:
@@ -163,10 +165,12 @@ def sheet(title: str, rows: Sequence[Sequence[tuple[Sequence[str], float]]], not
         top += max(height for _drawn, height in row) + 10
     parts += [text(8, top + 8 + 18 * place, note, most=_MOST_ON_SHEET) for place, note in enumerate(notes)]
     height = top + 18 * len(notes) + 10
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" role="img">',
-        f"<title>{escape(plain(title))}</title>",
-        f'<rect width="{width}" height="{height:.0f}" fill="#ffffff"/>',
-        *(part for part in parts if part),
-        "</svg>",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" role="img">',
+            f"<title>{escape(plain(title))}</title>",
+            f'<rect width="{width}" height="{height:.0f}" fill="#ffffff"/>',
+            *(part for part in parts if part),
+            "</svg>",
+        ]
+    )

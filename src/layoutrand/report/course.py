@@ -51,8 +51,11 @@ def run_order(members: Sequence[SuiteMember], selection: Selection, axis: Axis) 
     chart = plot.Plot(
         title=f"{first.benchmark}: order of execution",
         description=f"{len(points)} executions of {len(systems)} system(s) in the order in which they were made.",
-        x_label="execution, in the order of their starts", counts_x=True, y_label=axis.label, series=series,
-    )  # fmt: skip
+        x_label="execution, in the order of their starts",
+        counts_x=True,
+        y_label=axis.label,
+        series=series,
+    )
     thinned = f" One in {every} of the {len(points)} executions is shown, of each system." if every > 1 else ""
     controls = " Stock and identity are included." if any(not isinstance(e.layout, int) for e in chosen) else ""
     caption = f"A slope or a step that all systems share is drift of the machine.{controls}{thinned}"
@@ -107,9 +110,12 @@ def convergence(members: Sequence[SuiteMember], confidence: float) -> list[Figur
     chart = plot.Plot(
         title=f"{benchmark}: half-width with the number of binaries",
         description="Half-width of the interval of the mean over the first n binaries; the numbers are in the table.",
-        x_label="binaries n, by seed", counts_x=True, y_label="half-width of the interval [% of the mean]",
-        series=series, from_zero=True,
-    )  # fmt: skip
+        x_label="binaries n, by seed",
+        counts_x=True,
+        y_label="half-width of the interval [% of the mean]",
+        series=series,
+        from_zero=True,
+    )
     caption = (
         "How precise the mean was with the first n binaries. Dashed: 1/√n, drawn through the last point, which is how "
         "it goes on if further layouts are like these."
@@ -142,15 +148,20 @@ def dependence(member: SuiteMember, number: int) -> list[Figure]:
     chart = plot.Plot(
         title=f"{member.analysis.benchmark}, {system}: autocorrelation of iterations",
         description=f"Autocorrelation at lags 1 to {len(lags)}; the numbers are in the table.",
-        x_label="lag in iterations", counts_x=True, y_label="correlation", series=series,
+        x_label="lag in iterations",
+        counts_x=True,
+        y_label="correlation",
+        series=series,
         horizontals=(-found.band, found.band),
-    )  # fmt: skip
+    )
     caption = (
         f"{len(iterations)} iterations of the first execution of seed {seed}, warm-up left out. Independent iterations "
         f"lie within the dashed lines ({100 * found.confidence:g} % of them, each lag). Permutation test of "
         f"independence: p = {found.p_value:.3g}.{remarks_of(found.warnings)}"
     )
-    table = Table(f"{system}: autocorrelation", ("lag", "as recorded", "in a random order"), [
-        (str(k), f"{found.values[k]:.3f}", f"{found.reordered[k]:.3f}") for k in lags
-    ])  # fmt: skip
+    table = Table(
+        f"{system}: autocorrelation",
+        ("lag", "as recorded", "in a random order"),
+        [(str(k), f"{found.values[k]:.3f}", f"{found.reordered[k]:.3f}") for k in lags],
+    )
     return [Figure(f"Dependence of iterations, {system}", plot.draw(chart), caption, table)]

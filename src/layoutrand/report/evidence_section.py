@@ -56,15 +56,17 @@ def head(
     disturbed = summary(selection.executions, simulated())
     n_disturbed, where = sum(row.disturbed for row in disturbed), whereabouts(disturbed, "numbers")
     return [
-        ("Project", experiment.project), ("Host", experiment.hostname),
-        *([("Nodes", node_words(nodes))] if (nodes := evidence(selection).nodes) else []), *facts,
+        ("Project", experiment.project),
+        ("Host", experiment.hostname),
+        *([("Nodes", node_words(nodes))] if (nodes := evidence(selection).nodes) else []),
+        *facts,
         ("Layout policy", policy_words(json.loads(experiment.policy))),
         ("Executions", f"{len(selection.executions)}, of which {len(selection.failures)} failed"),
         ("Disturbed executions", f"{n_disturbed} ({where})" if n_disturbed else "0"),
         ("Binaries not built", str(len(selection.build_failures))),
         ("Randomised per execution", experiment_words(experiment.randomise)),
         ("layoutrand", ", ".join(dict.fromkeys(context.version for context in contexts)) or "version not recorded"),
-    ]  # fmt: skip
+    ]
 
 
 def alerts(selection: Selection, problems: Sequence[str]) -> list[str]:
@@ -140,11 +142,15 @@ def _rests_on(selection: Selection) -> Chapter:
     found = evidence(selection)
     rows = [
         (
-            row.system, _binaries(row),
-            str(row.n_executions), str(row.n_failed), str(row.n_unbuilt), (row.capture or "-")[:12],
+            row.system,
+            _binaries(row),
+            str(row.n_executions),
+            str(row.n_failed),
+            str(row.n_unbuilt),
+            (row.capture or "-")[:12],
         )
         for row in found.systems
-    ]  # fmt: skip
+    ]
     columns = ("system", "seeds or binaries", "executions", "failed", "binaries not built", "capture")
     left = [f"Left out: {left_out_words(found)}."]
     return Chapter(

@@ -33,10 +33,14 @@ def environment(selection: Selection, contexts: Sequence[Context], asked: Asked)
     """Host and configuration as recorded, and the commands; nothing of this is known of imported results."""
     if selection.sources:
         files = [(source.file, source.format, ", ".join(source.systems)) for source in selection.sources]
-        return [Chapter(
-            "source", "Imported files", tables=[Table("Files", ("file", "format", "systems"), files, is_text=True)],
-            paragraphs=["The files do not say on which host and with which toolchain the binaries were made."],
-        )]  # fmt: skip
+        return [
+            Chapter(
+                "source",
+                "Imported files",
+                tables=[Table("Files", ("file", "format", "systems"), files, is_text=True)],
+                paragraphs=["The files do not say on which host and with which toolchain the binaries were made."],
+            )
+        ]
     tables = [_hosts(selection, contexts)]
     config = contexts[-1].config if contexts else {}
     systems = [(name, *_system(settings)) for name, settings in config.get("systems", {}).items()]
@@ -109,9 +113,10 @@ def _again(selection: Selection, contexts: Sequence[Context], asked: Asked) -> C
     options = ["--baseline", asked.baseline, "--threshold", f"{100 * asked.threshold:g}%"]
     options += ["--confidence", f"{asked.confidence:g}", *(["--metric", asked.metric] if asked.metric else [])]
     lines = [
-        ["layoutrand", "build", *seed_option], ["layoutrand", "run", *seed_option],
+        ["layoutrand", "build", *seed_option],
+        ["layoutrand", "run", *seed_option],
         ["layoutrand", "report", *options],
-    ]  # fmt: skip
+    ]
     return Chapter("again", "Making these numbers again", [text], commands=[shlex.join(line) for line in lines])
 
 

@@ -174,8 +174,9 @@ def _text(canvas: Any, element: ET.Element, font: Fonts, size: float) -> None:
     name = font.bold if element.attrib.get("font-weight") == "bold" else font.plain
     # Digits above the line are drawn as small raised ones, because few fonts have all of them.
     pieces = [(part, _RAISED.fullmatch(part) is not None) for part in _RAISED.split(element.text or "") if part]
-    shown = [(part.translate(_SUPERSCRIPTS), 0.7 * size if up else size, 0.35 * size if up else 0.0)
-             for part, up in pieces]  # fmt: skip
+    shown = [
+        (part.translate(_SUPERSCRIPTS), 0.7 * size if up else size, 0.35 * size if up else 0.0) for part, up in pieces
+    ]
     length = sum(stringWidth(part, name, points) for part, points, _ in shown)
     start = {"start": 0.0, "middle": length / 2, "end": length}[element.attrib.get("text-anchor", "start")]
     canvas.translate(float(element.attrib["x"]) - start, float(element.attrib["y"]))

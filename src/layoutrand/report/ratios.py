@@ -96,9 +96,13 @@ def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Chapt
     )
     tables = [*map(_ratios, comparisons), *_suites(comparisons)]
     return Chapter(
-        "overview", "Ratios", [text] if judged > 1 else [], [*missing, *only],
-        figures=[_forest(each) for each in comparisons], tables=tables,
-    )  # fmt: skip
+        "overview",
+        "Ratios",
+        [text] if judged > 1 else [],
+        [*missing, *only],
+        figures=[_forest(each) for each in comparisons],
+        tables=tables,
+    )
 
 
 def _forest(result: Comparison) -> Figure:
@@ -116,8 +120,10 @@ def _forest(result: Comparison) -> Figure:
         title=f"Ratios {name}",
         description=f"{len(drawn)} ratios with {100 * result.confidence:g} % intervals; the numbers are in the table.",
         axis=f"ratio {name}{meaning[directions.pop()] if len(directions) == 1 else ''}",
-        rows=drawn, band=(1 - result.threshold, 1 + result.threshold), reference=1.0,
-    )  # fmt: skip
+        rows=drawn,
+        band=(1 - result.threshold, 1 + result.threshold),
+        reference=1.0,
+    )
     one_layout = any(any(pair.one_layout) for pair in result.benchmarks)
     of = "layouts, or over executions where a system has one layout alone" if one_layout else "layouts"
     caption = (
@@ -148,19 +154,30 @@ def _ratios(result: Comparison) -> Table:
         name = f"geometric mean of {suite.n_benchmarks}"
         cells.append((name, _ratio(suite.ratio), suite.verdict, "", p_value, "", "", ""))
     columns = (
-        "benchmark", "ratio", "verdict", "beside the others", "p", f"mean {result.baseline}",
-        f"mean {result.candidate}", "metric",
-    )  # fmt: skip
+        "benchmark",
+        "ratio",
+        "verdict",
+        "beside the others",
+        "p",
+        f"mean {result.baseline}",
+        f"mean {result.candidate}",
+        "metric",
+    )
     return Table(f"Ratios {result.candidate} / {result.baseline}", columns, cells)
 
 
 def _cells(pair: BenchmarkRatio) -> tuple[str, ...]:
     sure = pair.sureness
     return (
-        pair.benchmark, "-" if pair.ratio is None else _ratio(pair.ratio), pair.verdict,
-        "-" if sure is None else sure.verdict, "-" if sure is None else sentences.p_value(sure.no_difference_holm),
-        quantity(pair.baseline_mean, pair.unit), quantity(pair.candidate_mean, pair.unit), pair.metric,
-    )  # fmt: skip
+        pair.benchmark,
+        "-" if pair.ratio is None else _ratio(pair.ratio),
+        pair.verdict,
+        "-" if sure is None else sure.verdict,
+        "-" if sure is None else sentences.p_value(sure.no_difference_holm),
+        quantity(pair.baseline_mean, pair.unit),
+        quantity(pair.candidate_mean, pair.unit),
+        pair.metric,
+    )
 
 
 def _suites(comparisons: Sequence[Comparison]) -> list[Table]:

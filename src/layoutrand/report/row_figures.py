@@ -131,8 +131,11 @@ def _interval(row: FigureRow, middle: float, scale: Scale) -> list[str]:
         else:
             parts.append(canvas.line(x, height - 4, x, height + 4, over))
     if row.bar is None:
-        parts.append(canvas.line(scale(centre), height - 4, scale(centre), height + 4, "axis thick") if row.points
-                     else canvas.marks([(scale(centre), height)], row.series))  # fmt: skip
+        parts.append(
+            canvas.line(scale(centre), height - 4, scale(centre), height + 4, "axis thick")
+            if row.points
+            else canvas.marks([(scale(centre), height)], row.series)
+        )
     return parts
 
 

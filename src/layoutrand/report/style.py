@@ -17,13 +17,27 @@ _SVG: Final = "http://www.w3.org/2000/svg"
 
 # Series colours are Okabe and Ito's, the pale ones darkened on white until they reach a contrast of 3:1, and a grey.
 LIGHT: Final[Mapping[str, str]] = {
-    "ink": "#1b1b1b", "quiet": "#555555", "rule": "#cfcfcf", "band": "#e3e9dc",
-    "s0": "#0072b2", "s1": "#d55e00", "s2": "#00845f", "s3": "#a8508a", "s4": "#444444",
-}  # fmt: skip
+    "ink": "#1b1b1b",
+    "quiet": "#555555",
+    "rule": "#cfcfcf",
+    "band": "#e3e9dc",
+    "s0": "#0072b2",
+    "s1": "#d55e00",
+    "s2": "#00845f",
+    "s3": "#a8508a",
+    "s4": "#444444",
+}
 DARK: Final[Mapping[str, str]] = {
-    "ink": "#ececec", "quiet": "#b0b0b0", "rule": "#45494d", "band": "#2b3528",
-    "s0": "#56b4e9", "s1": "#f08a3c", "s2": "#2cc296", "s3": "#cc79a7", "s4": "#d8d8d8",
-}  # fmt: skip
+    "ink": "#ececec",
+    "quiet": "#b0b0b0",
+    "rule": "#45494d",
+    "band": "#2b3528",
+    "s0": "#56b4e9",
+    "s1": "#f08a3c",
+    "s2": "#2cc296",
+    "s3": "#cc79a7",
+    "s4": "#d8d8d8",
+}
 
 
 @dataclass(frozen=True)
@@ -89,10 +103,14 @@ def standalone(svg: str, width_mm: float) -> str:
     root = ET.fromstring(svg)  # noqa: S314 - made by our own figures
     _, _, across, down = (float(part) for part in root.attrib["viewBox"].split())
     root.attrib.pop("class", None)
-    root.attrib.update({
-        "width": f"{width_mm:g}mm", "height": f"{width_mm * down / across:.2f}mm",
-        "font-family": FONTS, "font-size": f"{FONT_SIZE}px",
-    })  # fmt: skip
+    root.attrib.update(
+        {
+            "width": f"{width_mm:g}mm",
+            "height": f"{width_mm * down / across:.2f}mm",
+            "font-family": FONTS,
+            "font-size": f"{FONT_SIZE}px",
+        }
+    )
     for element in root.iter():
         name = element.tag.removeprefix(f"{{{_SVG}}}")
         classes = set(element.attrib.pop("class", "").split())

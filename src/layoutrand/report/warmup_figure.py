@@ -48,19 +48,26 @@ def _row(each: Warmup) -> list[Plot]:
         return [sequence]
     chance = reordered(rest).tolist()
     lag = Plot(
-        f"{each.system}: lag 1, from iteration {dropped} on", "", f"earlier {label}", f"later {label}",
+        f"{each.system}: lag 1, from iteration {dropped} on",
+        "",
+        f"earlier {label}",
+        f"later {label}",
         [Series("", _GREY, "points", _pairs(chance)), Series("", 0, "points", _pairs(rest))],
-    )  # fmt: skip
+    )
     found = autocorrelation(rest)
     own, other = (
         [(k + shift, value) for k, value in enumerate(values) if k]
         for values, shift in ((found.values, 0.0), (found.reordered, 0.3))
     )
     bars = Plot(
-        f"{each.system}: autocorrelation, from iteration {dropped} on", "", "lag", "correlation",
-        [Series("", _GREY, "bars", other), Series("", 0, "bars", own)], horizontals=(-found.band, found.band),
+        f"{each.system}: autocorrelation, from iteration {dropped} on",
+        "",
+        "lag",
+        "correlation",
+        [Series("", _GREY, "bars", other), Series("", 0, "bars", own)],
+        horizontals=(-found.band, found.band),
         counts_x=True,
-    )  # fmt: skip
+    )
     return [sequence, lag, bars]
 
 

@@ -83,18 +83,31 @@ def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[
 def _summary(found: AnalysisReport) -> Chapter:
     """One row for each benchmark and system: what a paper would print."""
     columns = (
-        "benchmark", "system", "mean", "half-width", "sd", "one binary could show", "stock", "layout matters?",
-        "for ± 1 %", "binaries", "executions", "metric",
-    )  # fmt: skip
+        "benchmark",
+        "system",
+        "mean",
+        "half-width",
+        "sd",
+        "one binary could show",
+        "stock",
+        "layout matters?",
+        "for ± 1 %",
+        "binaries",
+        "executions",
+        "metric",
+    )
     text = (
         f"Of each benchmark and system the mean over layouts, and relative to it the half-width of its "
         f"{100 * found.confidence:g} % interval, the standard deviation between binaries, what a single binary could "
         "have shown, and where stock lies, with the interval; the p-value of the test that layout does not matter; how "
         "many binaries give a mean within 1 %."
     )
-    return Chapter("summary", "All benchmarks", [text], tables=[
-        Table("Means over layouts", columns, [_summary_row(analysis) for analysis in found.analyses])
-    ])  # fmt: skip
+    return Chapter(
+        "summary",
+        "All benchmarks",
+        [text],
+        tables=[Table("Means over layouts", columns, [_summary_row(analysis) for analysis in found.analyses])],
+    )
 
 
 def _summary_row(analysis: Analysis) -> tuple[str, ...]:
@@ -106,13 +119,19 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
     test = found.test if found is not None else None
     needed = found.needed.n_binaries if found is not None and several else None
     return (
-        analysis.benchmark, analysis.system, quantity(centre, analysis.unit),
+        analysis.benchmark,
+        analysis.system,
+        quantity(centre, analysis.unit),
         f"± {percent(width)}" if math.isfinite(width) else "-",
-        percent(analysis.levels[0].relative_sd) if several else "-", spread,
+        percent(analysis.levels[0].relative_sd) if several else "-",
+        spread,
         "-" if stock is None or not centre else _place_of(stock, centre),
-        "-" if test is None else sentences.p_words(test.p_value), "-" if needed is None else str(needed),
-        str(analysis.n_binaries), str(analysis.n_executions), analysis.metric,
-    )  # fmt: skip
+        "-" if test is None else sentences.p_words(test.p_value),
+        "-" if needed is None else str(needed),
+        str(analysis.n_binaries),
+        str(analysis.n_executions),
+        analysis.metric,
+    )
 
 
 def _place_of(control: Control, centre: float) -> str:

@@ -88,10 +88,15 @@ class ResultsStore:
         """The ids of the experiment and the context, recorded first where they are new."""
         fields = tuple(vars(experiment).values())
         values = (
-            context.version, json_text(context.config), context.config_digest, str(context.schedule_seed),
-            json_text(context.host_facts), json_text(context.instruments), json_text(context.tools),
+            context.version,
+            json_text(context.config),
+            context.config_digest,
+            str(context.schedule_seed),
+            json_text(context.host_facts),
+            json_text(context.instruments),
+            json_text(context.tools),
             json_text(context.captures),
-        )  # fmt: skip
+        )
         digest = hashlib.sha256("\0".join(values).encode()).hexdigest()
         with self._transaction() as sql:
             columns = ", ".join(vars(experiment))
@@ -173,12 +178,17 @@ class ResultsStore:
                 "INSERT OR REPLACE INTO build_failures VALUES (?,?,?,?,?,?,?)",
                 [
                     (
-                        experiment_id, f.system, captures.get(f.system, ""), f.artefact, str(f.layout),
-                        clean(f.error), None if f.log is None else clean(str(f.log)),
+                        experiment_id,
+                        f.system,
+                        captures.get(f.system, ""),
+                        f.artefact,
+                        str(f.layout),
+                        clean(f.error),
+                        None if f.log is None else clean(str(f.log)),
                     )
                     for f in failures
                 ],
-            )  # fmt: skip
+            )
 
     def build_failures(self, experiment: Experiment, captures: Mapping[str, str]) -> list[BuildFailure]:
         """The failed binaries recorded for these systems' captures."""

@@ -49,12 +49,35 @@ CREATE TABLE nodes (
 """
 
 SLOT_COLUMNS: Final = (
-    "system", "benchmark", "definition", "capture", "layout", "binary_sha256", "instrument", "round", "repetition",
-)  # fmt: skip
+    "system",
+    "benchmark",
+    "definition",
+    "capture",
+    "layout",
+    "binary_sha256",
+    "instrument",
+    "round",
+    "repetition",
+)
 EXECUTION_COLUMNS: Final = (
-    *SLOT_COLUMNS, "attempt", "schedule_order", "status", "reason", "returncode", "signal", "started_at", "wall_s",
-    "rusage", "env_size", "argv", "log", "conditions", "host_state", "disturbances", "node",
-)  # fmt: skip
+    *SLOT_COLUMNS,
+    "attempt",
+    "schedule_order",
+    "status",
+    "reason",
+    "returncode",
+    "signal",
+    "started_at",
+    "wall_s",
+    "rusage",
+    "env_size",
+    "argv",
+    "log",
+    "conditions",
+    "host_state",
+    "disturbances",
+    "node",
+)
 
 
 def to_column(execution: Execution, column: str) -> Any:
@@ -86,9 +109,18 @@ def from_row(row: Sequence[Any], measurements: tuple[Measurement, ...]) -> Execu
     )
 
 
-_DECODED: Final = frozenset({
-    "layout", "round", "schedule_order", "rusage", "argv", "conditions", "host_state", "disturbances",
-})  # fmt: skip
+_DECODED: Final = frozenset(
+    {
+        "layout",
+        "round",
+        "schedule_order",
+        "rusage",
+        "argv",
+        "conditions",
+        "host_state",
+        "disturbances",
+    }
+)
 
 
 def slot_key(row: Sequence[Any]) -> SlotKey:

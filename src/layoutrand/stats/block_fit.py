@@ -81,10 +81,12 @@ def fit_blocks(y: FloatArray, row: IntArray, block: IntArray, k: int) -> BlockFi
         noise = 0.0
     return BlockFit(
         effects=np.where(np.abs(effects) <= 1e-15 * float(np.abs(y).max()), 0.0, effects),
-        information=information, covariance=covariance,
-        error_variance=noise / degrees if degrees > 0 else 0.0, degrees=degrees,
+        information=information,
+        covariance=covariance,
+        error_variance=noise / degrees if degrees > 0 else 0.0,
+        degrees=degrees,
         is_connected=int(alive.sum()) == k - 1,
-    )  # fmt: skip
+    )
 
 
 def numbered(labels: Sequence[Label]) -> tuple[IntArray, tuple[Label, ...]]:

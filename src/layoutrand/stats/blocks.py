@@ -81,9 +81,13 @@ class BlockEffects:
             return value**stretch if self.scale == "log" else value * stretch
 
         return Interval(
-            centre=stretched(one.centre), low=stretched(one.low), high=stretched(one.high),
-            confidence=one.confidence, method=one.method, warnings=one.warnings,
-        )  # fmt: skip
+            centre=stretched(one.centre),
+            low=stretched(one.low),
+            high=stretched(one.high),
+            confidence=one.confidence,
+            method=one.method,
+            warnings=one.warnings,
+        )
 
 
 def block_effects(
@@ -154,14 +158,19 @@ def block_effects(
     counts = np.bincount(block, minlength=len(names))
     between = max((float(fit.effects @ fit.effects) - error * float(np.trace(fit.covariance))) / (len(names) - 1), 0.0)
     return BlockEffects(
-        blocks=names, effects=tuple(_interval(fit, place, confidence, scale) for place in range(len(names))),
+        blocks=names,
+        effects=tuple(_interval(fit, place, confidence, scale) for place in range(len(names))),
         p_values=tuple(_p_value(fit, place) for place in range(len(names))),
         counts=tuple(int(count) for count in counts),
-        statistic=f, degrees=(len(names) - 1, fit.degrees),
+        statistic=f,
+        degrees=(len(names) - 1, fit.degrees),
         p_value=0.0 if math.isinf(f) else f_tail(f, len(names) - 1, fit.degrees),
-        between_sd=math.sqrt(between), share=_share(y, block, drawn, between, len(names)), method=method, scale=scale,
+        between_sd=math.sqrt(between),
+        share=_share(y, block, drawn, between, len(names)),
+        method=method,
+        scale=scale,
         warnings=advice.few_degrees(fit.degrees),
-    )  # fmt: skip
+    )
 
 
 def read_blocks(

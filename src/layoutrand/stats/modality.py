@@ -91,9 +91,13 @@ def dip_test(values: Values, *, resolution: float | None = None, n_resamples: in
 
 def _result(statistic: float, p_value: float, n_resamples: int, warnings: tuple[StatsWarning, ...]) -> TestResult:
     return TestResult(
-        statistic=statistic, p_value=p_value, alternative="greater", method="dip test, simulated",
-        n_resamples=n_resamples, warnings=warnings,
-    )  # fmt: skip
+        statistic=statistic,
+        p_value=p_value,
+        alternative="greater",
+        method="dip test, simulated",
+        n_resamples=n_resamples,
+        warnings=warnings,
+    )
 
 
 def _spread(points: FloatArray, resolution: float | None) -> FloatArray:

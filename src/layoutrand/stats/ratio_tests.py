@@ -138,6 +138,10 @@ def _two_sided(statistic: float, degrees: float) -> float:
 
 def _result(statistic: float, p_value: float, method: str, old: FloatArray, new: FloatArray) -> TestResult:
     return TestResult(
-        statistic=statistic, p_value=p_value, alternative="two-sided", method=method, n_resamples=0,
+        statistic=statistic,
+        p_value=p_value,
+        alternative="two-sided",
+        method=method,
+        n_resamples=0,
         warnings=advice.few_binaries(min(old.size, new.size)),
-    )  # fmt: skip
+    )

@@ -145,9 +145,7 @@ def screen_features(
         share = float(step.shares()[best]) * step.total / whole
         steps.append(ScreeningStep(index=best, p_value=float(adjusted[best]), share=share))
         taken = np.concatenate([taken, columns[best]], axis=1)
-    return Screening(
-        steps=tuple(steps), p_values=first[0], shares=first[1], last_p_value=last, critical=first[2]
-    )  # fmt: skip
+    return Screening(steps=tuple(steps), p_values=first[0], shares=first[1], last_p_value=last, critical=first[2])
 
 
 def cross_validated_share(
@@ -193,9 +191,14 @@ def cross_validated_share(
     for number in np.unique(part).tolist():
         test, train = part == number, part != number
         found = screen_features(
-            [column[train] for column in columns], target[train], priority=priority, level=level,
-            n_permutations=n_permutations, most=most, seed=seed,
-        )  # fmt: skip
+            [column[train] for column in columns],
+            target[train],
+            priority=priority,
+            level=level,
+            n_permutations=n_permutations,
+            most=most,
+            seed=seed,
+        )
         chosen = [columns[step.index] for step in found.steps]
         whole = np.concatenate([np.ones((target.size, 1)), *chosen], axis=1)
         coefficients = np.linalg.lstsq(whole[train], target[train], rcond=None)[0]

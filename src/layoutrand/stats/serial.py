@@ -115,6 +115,10 @@ def _correlations(rows: FloatArray, joined: FloatArray) -> FloatArray:
 
 def _result(statistic: float, p_value: float, n_resamples: int, warnings: tuple[StatsWarning, ...]) -> TestResult:
     return TestResult(
-        statistic=statistic, p_value=p_value, alternative="greater", method="serial correlation, random orders",
-        n_resamples=n_resamples, warnings=warnings,
-    )  # fmt: skip
+        statistic=statistic,
+        p_value=p_value,
+        alternative="greater",
+        method="serial correlation, random orders",
+        n_resamples=n_resamples,
+        warnings=warnings,
+    )

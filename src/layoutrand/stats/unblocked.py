@@ -111,9 +111,13 @@ def without_blocks(
     method = table.method()
     if method == "none":
         return Unblocked(
-            measurements=np.asarray(values, dtype=np.float64), degrees={g: table.size(g) - 1 for g in table.names},
-            lost=dict.fromkeys(table.names, 0), noise=1.0, is_connected=False, method="none",
-        )  # fmt: skip
+            measurements=np.asarray(values, dtype=np.float64),
+            degrees={g: table.size(g) - 1 for g in table.names},
+            lost=dict.fromkeys(table.names, 0),
+            noise=1.0,
+            is_connected=False,
+            method="none",
+        )
     z = y.copy()
     degrees: dict[Hashable, int] = {}
     location = table.location
@@ -127,10 +131,13 @@ def without_blocks(
         else:
             z[table.of[group]], degrees[group] = table.within(group, location)
     return Unblocked(
-        measurements=np.exp(z) if scale == "log" else z, degrees=degrees,
+        measurements=np.exp(z) if scale == "log" else z,
+        degrees=degrees,
         lost={g: max(table.size(g) - 1 - degrees[g], 0) for g in table.names},
-        noise=table.noise() if method == "linked" else 1.0, is_connected=location.is_connected, method=method,
-    )  # fmt: skip
+        noise=table.noise() if method == "linked" else 1.0,
+        is_connected=location.is_connected,
+        method=method,
+    )
 
 
 class _Table:

@@ -19,8 +19,10 @@ Generation = Literal["2006", "9.12", "23.11"]
 
 SCRATCH: Final = "scratch"
 JVM_LIBRARIES: Final = (
-    "lib/server/libjvm.so", "jre/lib/amd64/server/libjvm.so", "jre/lib/aarch64/server/libjvm.so",
-)  # fmt: skip
+    "lib/server/libjvm.so",
+    "jre/lib/amd64/server/libjvm.so",
+    "jre/lib/aarch64/server/libjvm.so",
+)
 """Where a JDK has its virtual machine: from 9 on, and before."""
 
 

@@ -46,10 +46,13 @@ def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
     content = [f"{e.filename} {e.file_size} {e.CRC:08x}" for e in entries]
     listing = [] if data is None else list(_listing(data))
     return JarFacts(
-        generation=generation, version=version, benchmarks=found,
+        generation=generation,
+        version=version,
+        benchmarks=found,
         digest=hashlib.sha256("\n".join([*content, "data", *listing]).encode("utf-8", "surrogateescape")).hexdigest(),
-        data=None if data is None else str(data), data_exists=data is None or data.is_dir(),
-    )  # fmt: skip
+        data=None if data is None else str(data),
+        data_exists=data is None or data.is_dir(),
+    )
 
 
 def _refused(config: Path, problem: str) -> ConfigError:

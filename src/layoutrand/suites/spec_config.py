@@ -15,8 +15,14 @@ _SECTION: Final = re.compile(r"^([\w.,+-]+(?:=[^=:\s]*){0,3}):\s*$")
 _OPTION: Final = re.compile(r"^([A-Za-z_]\w*)\s*\+?=\s*(.*)$")
 _DEFINE: Final = re.compile(r"^%\s*define\s+(\S+)\s+(.*)$")
 _COMPILERS: Final = {
-    "CC": "lr_cc", "CXX": "lr_cxx", "FC": "lr_fc", "F77": "lr_fc", "CLD": "lr_cc", "CXXLD": "lr_cxx", "FLD": "lr_fc",
-}  # fmt: skip
+    "CC": "lr_cc",
+    "CXX": "lr_cxx",
+    "FC": "lr_fc",
+    "F77": "lr_fc",
+    "CLD": "lr_cc",
+    "CXXLD": "lr_cxx",
+    "FLD": "lr_fc",
+}
 _VERSION_OPTIONS: Final = ("CC_VERSION_OPTION", "CXX_VERSION_OPTION", "FC_VERSION_OPTION")
 _MACHINE: Final = "default"
 
@@ -29,11 +35,20 @@ def header_settings(suite: SpecSuite, facts: SpecFacts, label: str) -> list[tupl
     """
     old = facts.tool == "runspec"
     settings = [
-        ("ignore_errors", "1"), ("iterations", "1"), ("reportable", "0"), ("mean_anyway", "1"),
-        ("tune", suite.tune), ("output_format", "raw"), ("preenv", "0"), ("backup_config", "0"),
-        ("log_line_width", "0"), ("line_width", "0"), ("sysinfo_program", ""), ("teeout", "0"),
+        ("ignore_errors", "1"),
+        ("iterations", "1"),
+        ("reportable", "0"),
+        ("mean_anyway", "1"),
+        ("tune", suite.tune),
+        ("output_format", "raw"),
+        ("preenv", "0"),
+        ("backup_config", "0"),
+        ("log_line_width", "0"),
+        ("line_width", "0"),
+        ("sysinfo_program", ""),
+        ("teeout", "0"),
         ("ext" if old else "label", label),
-    ]  # fmt: skip
+    ]
     settings += [("check_md5", "0")] if old else [("verify_binaries", "no")]
     settings += [("strict_rundir_verify", "0" if old else "no"), ("makeflags", "--jobs=%{lr_jobs}")]
     # Line by line, the same for both tools but for this one, which runcpu is told on its command line.
@@ -189,9 +204,15 @@ def start_script(facts: SpecFacts, *, title: str, words: Sequence[str], below: s
     Its first argument is the output root with ``below`` behind it.
     """
     return render(
-        "spec.sh.j2", title=title, root=facts.root, tool=facts.tool, config=CONFIG_NAME, words=words, below=below,
+        "spec.sh.j2",
+        title=title,
+        root=facts.root,
+        tool=facts.tool,
+        config=CONFIG_NAME,
+        words=words,
+        below=below,
         build=build,
-    )  # fmt: skip
+    )
 
 
 CONFIG_NAME: Final = "layoutrand.cfg"

@@ -41,13 +41,17 @@ def read_root(root: Path, path: str) -> SpecFacts:
     sets = {name.removesuffix(".bset"): _read(root / folder / name) for name in entries if name.endswith(".bset")}
     year = 2006 if tool == "runspec" else 2017 if any(name[0] in "56" for name in names) else 2026
     return SpecFacts(
-        root=str(root), tool=tool, year=year, version=" ".join(version[:1]) or "unknown", folder=folder,
+        root=str(root),
+        tool=tool,
+        year=year,
+        version=" ".join(version[:1]) or "unknown",
+        folder=folder,
         benchmarks={
             name: SpecBenchmark(name, executables_of(_read(root / folder / name / "Spec/object.pm"), name))
             for name in names
         },
         sets={name: members_of(text) for name, text in sets.items()},
-    )  # fmt: skip
+    )
 
 
 def _tool(root: Path, path: str) -> Tool:

@@ -73,9 +73,12 @@ def _build(
 ) -> SuiteBuild:
     names = [benchmark.name for benchmark in benchmarks]
     script = spec_config.start_script(
-        facts, title=f"builds {', '.join(names)} of SPEC CPU", build=True, below="",
+        facts,
+        title=f"builds {', '.join(names)} of SPEC CPU",
+        build=True,
+        below="",
         words=["--action=build", *_options(suite, facts, label), *names],
-    )  # fmt: skip
+    )
     inside = [f"{facts.root}/{facts.folder}/{name}/{part}" for name in names for part in ("Spec", "src")]
     settings = {name: getattr(config.build, name) for name in config.build.model_fields_set & {"mode", "env"}}
     return SuiteBuild(
@@ -87,8 +90,10 @@ def _build(
         ],
         files={spec_config.CONFIG_NAME: text, spec_config.SCRIPT_NAME: script},
         outside=[f"{facts.root}/version.txt", *inside],
-        suffix=f"_{suite.tune}.{label}", timeout_s=config.build.timeout_s, **settings,
-    )  # fmt: skip
+        suffix=f"_{suite.tune}.{label}",
+        timeout_s=config.build.timeout_s,
+        **settings,
+    )
 
 
 def _benchmark(suite: SpecSuite, facts: SpecFacts, benchmark: SpecBenchmark, label: str, text: str) -> SuiteBenchmark:
@@ -98,16 +103,23 @@ def _benchmark(suite: SpecSuite, facts: SpecFacts, benchmark: SpecBenchmark, lab
     for compiler in _COMPILERS:  # the config file names them, nothing is compiled
         words += ["--define", compiler]
     script = spec_config.start_script(
-        facts, title=f"executes {benchmark.name} of SPEC CPU {facts.version} once", build=False,
-        below=f"/{exe_folder(facts, benchmark.name)}", words=[*words, benchmark.name],
-    )  # fmt: skip
+        facts,
+        title=f"executes {benchmark.name} of SPEC CPU {facts.version} once",
+        build=False,
+        below=f"/{exe_folder(facts, benchmark.name)}",
+        words=[*words, benchmark.name],
+    )
     artefacts = [artefact(facts, benchmark.name, name, suite.tune, label) for name in benchmark.executables]
     return SuiteBenchmark(
-        name=benchmark.name, command=["/bin/sh", spec_config.SCRIPT_NAME, "{artefact_dir}"], artefact=artefacts[0],
-        artefacts=artefacts, generated={spec_config.CONFIG_NAME: text, spec_config.SCRIPT_NAME: script},
-        env=suite.env, timeout_s=suite.timeout_s,
+        name=benchmark.name,
+        command=["/bin/sh", spec_config.SCRIPT_NAME, "{artefact_dir}"],
+        artefact=artefacts[0],
+        artefacts=artefacts,
+        generated={spec_config.CONFIG_NAME: text, spec_config.SCRIPT_NAME: script},
+        env=suite.env,
+        timeout_s=suite.timeout_s,
         metric=Metric(suite=SpecReading(kind="spec-rsf", benchmark=benchmark.name)),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,25 @@ from typing import Final
 from layoutrand.text.document import Table, plain
 
 _SPECIAL: Final = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}", "'": "{'}",
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\char34{}",
+    "'": "{'}",
     "`": "{`}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
-    "\N{MICRO SIGN}": r"\textmu{}", "\N{PLUS-MINUS SIGN}": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$",
-    "\N{SQUARE ROOT}": r"$\surd$", "\N{HORIZONTAL ELLIPSIS}": r"\ldots{}", "\N{MIDDLE DOT}": r"$\cdot$",
-    "\N{EN DASH}": "--", "\N{MINUS SIGN}": "$-$",
-}  # fmt: skip
+    "\N{MICRO SIGN}": r"\textmu{}",
+    "\N{PLUS-MINUS SIGN}": r"$\pm$",
+    "\N{MULTIPLICATION SIGN}": r"$\times$",
+    "\N{SQUARE ROOT}": r"$\surd$",
+    "\N{HORIZONTAL ELLIPSIS}": r"\ldots{}",
+    "\N{MIDDLE DOT}": r"$\cdot$",
+    "\N{EN DASH}": "--",
+    "\N{MINUS SIGN}": "$-$",
+}
 # What pdflatex typesets without further packages: ASCII and the letters of Western Europe.
 _TYPESET: Final = re.compile(r"[ -~À-ÖØ-öø-ÿ]")
 _MINUS: Final = re.compile(r"(?<![\w.)\]])-(?=[\d.])")

@@ -9,8 +9,15 @@ from typing import Final
 NO_BOUNDS: Final = "without bounds"
 
 SECONDS: Final[Mapping[str, float]] = {
-    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
-}  # fmt: skip
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "μs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+}
 """Units of time, in seconds; micro is written with either of two characters."""
 
 MOST_DIGITS: Final = 4

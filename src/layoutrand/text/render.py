@@ -54,11 +54,21 @@ def render(template: str, **values: Any) -> str:
 
 
 def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
-    *, name: str, real: str, system: str, toolchain: str, directory: str, path_flag: str,
-    compile_flags: Sequence[str], link_flags: Sequence[str], linker: str = "",
-    ccache_path: str = "", first_flags: Sequence[str] = (), calls_driver: bool = False,
+    *,
+    name: str,
+    real: str,
+    system: str,
+    toolchain: str,
+    directory: str,
+    path_flag: str,
+    compile_flags: Sequence[str],
+    link_flags: Sequence[str],
+    linker: str = "",
+    ccache_path: str = "",
+    first_flags: Sequence[str] = (),
+    calls_driver: bool = False,
     leave_foreign: bool = False,
-) -> str:  # fmt: skip
+) -> str:
     """The script that stands for a compiler driver; ``directory`` holds the linker wrappers.
 
     ``linker`` is the only one that the build may name by its path, or "" where flags choose it over the build's
@@ -68,18 +78,45 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
     ``leave_foreign`` a link for which the build names another linker is left as it is; without, it is an error.
     """
     return render(
-        "cc.sh.j2", title=f"{name}: compiler driver", name=name, real=real, system=system, toolchain=toolchain,
-        directory=directory, path_flag=path_flag, compile_flags=compile_flags, link_flags=link_flags,
-        linker=linker, ccache_path=ccache_path, first_flags=first_flags, calls_driver=calls_driver,
+        "cc.sh.j2",
+        title=f"{name}: compiler driver",
+        name=name,
+        real=real,
+        system=system,
+        toolchain=toolchain,
+        directory=directory,
+        path_flag=path_flag,
+        compile_flags=compile_flags,
+        link_flags=link_flags,
+        linker=linker,
+        ccache_path=ccache_path,
+        first_flags=first_flags,
+        calls_driver=calls_driver,
         leave_foreign=leave_foreign,
-    )  # fmt: skip
+    )
 
 
 def linker_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the script
-    *, name: str, real: str, system: str, toolchain: str, records: str, build_root: str, temporary: str, python: str,
-    expander: str, mkdir: str, tar: str, environment: Sequence[str], system_prefixes: Sequence[str], relink: str = "",
-    touch: str = "", client: str = "", generates_code: bool = False, maps: int = 0,
-) -> str:  # fmt: skip
+    *,
+    name: str,
+    real: str,
+    system: str,
+    toolchain: str,
+    records: str,
+    build_root: str,
+    temporary: str,
+    python: str,
+    expander: str,
+    mkdir: str,
+    tar: str,
+    environment: Sequence[str],
+    system_prefixes: Sequence[str],
+    relink: str = "",
+    touch: str = "",
+    client: str = "",
+    generates_code: bool = False,
+    maps: int = 0,
+) -> str:
     """The script that stands for a linker and records its links under ``records``.
 
     It keeps the named files that lie in ``build_root`` or ``temporary``, and all others not below ``system_prefixes``.
@@ -89,11 +126,27 @@ def linker_wrapper(  # noqa: PLR0913 - one argument for each thing baked into th
     ``maps`` words is asked for a map, too, for the record.
     """
     return render(
-        "ld.sh.j2", title=f"{name}: linker", name=name, real=real, system=system, toolchain=toolchain,
-        records=records, build_root=build_root, temporary=temporary, python=python, expander=expander, mkdir=mkdir,
-        tar=tar, environment=environment, system_prefixes=system_prefixes, relink=relink, touch=touch,
-        client=client, generates_code=generates_code, maps=maps,
-    )  # fmt: skip
+        "ld.sh.j2",
+        title=f"{name}: linker",
+        name=name,
+        real=real,
+        system=system,
+        toolchain=toolchain,
+        records=records,
+        build_root=build_root,
+        temporary=temporary,
+        python=python,
+        expander=expander,
+        mkdir=mkdir,
+        tar=tar,
+        environment=environment,
+        system_prefixes=system_prefixes,
+        relink=relink,
+        touch=touch,
+        client=client,
+        generates_code=generates_code,
+        maps=maps,
+    )
 
 
 def tool_wrapper(*, name: str, real: str, system: str, toolchain: str) -> str:
@@ -106,6 +159,14 @@ def lto_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the s
 ) -> str:
     """The script that stands for gcc's lto-wrapper and, beneath a recorded link, keeps the objects that it made."""
     return render(
-        "lto-wrapper.sh.j2", title=f"{name}: link-time optimisation", name=name, real=real, system=system,
-        toolchain=toolchain, cat=cat, cp=cp, mkdir=mkdir, rm=rm,
-    )  # fmt: skip
+        "lto-wrapper.sh.j2",
+        title=f"{name}: link-time optimisation",
+        name=name,
+        real=real,
+        system=system,
+        toolchain=toolchain,
+        cat=cat,
+        cp=cp,
+        mkdir=mkdir,
+        rm=rm,
+    )

@@ -15,8 +15,11 @@ SUCCESS: Final = "S"
 """What SPEC calls success."""
 
 _STATUS: Final = {
-    "CE": "compile error", "RE": "run-time error", "VE": "verification error: wrong output", "SE": "set-up error"
-}  # fmt: skip
+    "CE": "compile error",
+    "RE": "run-time error",
+    "VE": "verification error: wrong output",
+    "SE": "set-up error",
+}
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,28 @@ import os
 import re
 
 HEADER_ONLY = {
-    "label", "ext", "action", "tune", "size", "iterations", "output_format", "output_root", "reportable", "preenv",
-    "backup_config", "log_line_width", "line_width", "ignore_errors", "mean_anyway", "allow_label_override",
-    "sysinfo_program", "expand_notes", "verbose", "teeout", "rebuild",
-}  # fmt: skip
+    "label",
+    "ext",
+    "action",
+    "tune",
+    "size",
+    "iterations",
+    "output_format",
+    "output_root",
+    "reportable",
+    "preenv",
+    "backup_config",
+    "log_line_width",
+    "line_width",
+    "ignore_errors",
+    "mean_anyway",
+    "allow_label_override",
+    "sysinfo_program",
+    "expand_notes",
+    "verbose",
+    "teeout",
+    "rebuild",
+}
 SECTION = re.compile(r"^([A-Za-z0-9_.,+-]+(?:=[A-Za-z0-9_.,%{}+-]*){0,3}):\s*$")
 OPTION = re.compile(r"^([A-Za-z_][\w.]*)\s*(\+?=)\s*(.*)$")
 HASH = re.compile(r"^__(?:HASH|MD5)__\s*$")

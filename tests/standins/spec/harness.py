@@ -26,18 +26,45 @@ ACTIONS = {
     2017: "build buildsetup onlyrun report run runsetup setup validate clean clobber trash realclean scrub",
 }
 WITH_VALUE = {
-    "--config": "config", "-c": "config", "--action": "action", "-a": "action", "--size": "size", "-i": "size",
-    "--iterations": "iterations", "-n": "iterations", "--tune": "tune", "-T": "tune", "--label": "label",
-    "-L": "label", "--extension": "label", "-e": "label", "--output_format": "output_format", "-o": "output_format",
-    "--output_root": "output_root", "--output-root": "output_root", "--copies": "copies", "--threads": "threads",
-    "--rate": "copies", "--verbose": "verbose", "--machine": "machine", "--expid": "expid",
-}  # fmt: skip
+    "--config": "config",
+    "-c": "config",
+    "--action": "action",
+    "-a": "action",
+    "--size": "size",
+    "-i": "size",
+    "--iterations": "iterations",
+    "-n": "iterations",
+    "--tune": "tune",
+    "-T": "tune",
+    "--label": "label",
+    "-L": "label",
+    "--extension": "label",
+    "-e": "label",
+    "--output_format": "output_format",
+    "-o": "output_format",
+    "--output_root": "output_root",
+    "--output-root": "output_root",
+    "--copies": "copies",
+    "--threads": "threads",
+    "--rate": "copies",
+    "--verbose": "verbose",
+    "--machine": "machine",
+    "--expid": "expid",
+}
 FLAGS = {
-    "--noreportable": ("reportable", "0"), "--loose": ("reportable", "0"), "-l": ("reportable", "0"),
-    "--nostrict": ("reportable", "0"), "--ignore_errors": ("ignore_errors", "1"), "-I": ("ignore_errors", "1"),
-    "--rebuild": ("rebuild", "1"), "-D": ("rebuild", "1"), "--nobuild": ("nobuild", "1"), "-N": ("nobuild", "1"),
-    "--fake": ("fake", "1"), "--dry-run": ("fake", "1"),
-}  # fmt: skip
+    "--noreportable": ("reportable", "0"),
+    "--loose": ("reportable", "0"),
+    "-l": ("reportable", "0"),
+    "--nostrict": ("reportable", "0"),
+    "--ignore_errors": ("ignore_errors", "1"),
+    "-I": ("ignore_errors", "1"),
+    "--rebuild": ("rebuild", "1"),
+    "-D": ("rebuild", "1"),
+    "--nobuild": ("nobuild", "1"),
+    "-N": ("nobuild", "1"),
+    "--fake": ("fake", "1"),
+    "--dry-run": ("fake", "1"),
+}
 
 
 class Stop(Exception):

@@ -55,11 +55,18 @@ def _rsf(harness, records, builder, name, size):
 def _entry(harness, record, builder):
     ran = record["valid"] != "CE"
     entry = {
-        "basepeak": 0, "benchmark": record["benchmark"], "iteration": record["iteration"], "ratio": "--",
-        "reference": "--", "selected": int(record["valid"] == "S"), "submit": 0, "valid": record["valid"],
+        "basepeak": 0,
+        "benchmark": record["benchmark"],
+        "iteration": record["iteration"],
+        "ratio": "--",
+        "reference": "--",
+        "selected": int(record["valid"] == "S"),
+        "submit": 0,
+        "valid": record["valid"],
         "reported_time": f"{record['ns'] / 1e9:.6f}" if ran else "--",
-        "reported_sec": record["ns"] // 10**9 if ran else "--", "reported_nsec": record["ns"] % 10**9 if ran else "--",
-    }  # fmt: skip
+        "reported_sec": record["ns"] // 10**9 if ran else "--",
+        "reported_nsec": record["ns"] % 10**9 if ran else "--",
+    }
     entry |= {f"errors{k:03}": text for k, text in enumerate(record["errors"])}
     if harness.year == 2006:
         entry |= {"clcopies": 1, "ext": harness.options["label"], "mach": "default", "rate": 0, "dp": 6}

@@ -89,9 +89,14 @@ class _SlurmEngine(Engine):
         options = sbatch_options(settings, opening.purpose)
         wanted = settings.measure if opening.purpose == "measure" else settings
         submitter.update_parameters(
-            job_name="layoutrand", time=wanted.minutes, cpus_per_task=wanted.cpus, use_srun=False,
-            array_parallelism=settings.at_once, stderr_to_stdout=False, additional_parameters=options,
-        )  # fmt: skip
+            job_name="layoutrand",
+            time=wanted.minutes,
+            cpus_per_task=wanted.cpus,
+            use_srun=False,
+            array_parallelism=settings.at_once,
+            stderr_to_stdout=False,
+            additional_parameters=options,
+        )
         journal = TokenJournal(folder / "tokens")
         jobs = SlurmJobs(submitter, journal, exclude=str(options.get("exclude", "")), say=opening.say)
         try:

@@ -19,10 +19,16 @@ I1: Final = "32768,8,64"
 D1: Final = "32768,8,64"
 LL: Final = "8388608,16,64"
 OPTIONS: Final = (
-    "--tool=cachegrind", "--cache-sim=yes", "--branch-sim=yes",
-    f"--I1={I1}", f"--D1={D1}", f"--LL={LL}",
-    "--quiet", "--trace-children=no", "--vgdb=no",
-)  # fmt: skip
+    "--tool=cachegrind",
+    "--cache-sim=yes",
+    "--branch-sim=yes",
+    f"--I1={I1}",
+    f"--D1={D1}",
+    f"--LL={LL}",
+    "--quiet",
+    "--trace-children=no",
+    "--vgdb=no",
+)
 """Recorded with every experiment: another choice gives other numbers."""
 
 METRICS: Final = {
@@ -49,9 +55,11 @@ def command_prefix(valgrind: str, out_file: str, log_file: str) -> tuple[str, ..
     it the last one would win.  The log keeps valgrind's own words out of the program's standard error.
     """
     return (
-        valgrind, *OPTIONS,
-        f"--cachegrind-out-file={_quoted(out_file)}.%p", f"--log-file={_quoted(log_file)}",
-    )  # fmt: skip
+        valgrind,
+        *OPTIONS,
+        f"--cachegrind-out-file={_quoted(out_file)}.%p",
+        f"--log-file={_quoted(log_file)}",
+    )
 
 
 def _quoted(path: str) -> str:

@@ -17,9 +17,17 @@ from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.instruments.profile import Profile, ProfiledExecution, Profiler
 
 OPTIONS: Final = (
-    "--tool=callgrind", "--dump-instr=yes", "--dump-line=no", "--compress-strings=no", "--compress-pos=no",
-    "--cache-sim=no", "--branch-sim=no", "--quiet", "--trace-children=yes", "--vgdb=no",
-)  # fmt: skip
+    "--tool=callgrind",
+    "--dump-instr=yes",
+    "--dump-line=no",
+    "--compress-strings=no",
+    "--compress-pos=no",
+    "--cache-sim=no",
+    "--branch-sim=no",
+    "--quiet",
+    "--trace-children=yes",
+    "--vgdb=no",
+)
 """Children are followed, so that a script may start the program."""
 
 _COST = re.compile(r"0x([0-9a-f]+) (\d+)")
