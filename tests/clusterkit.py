@@ -14,8 +14,8 @@ from typing import Any
 
 from layoutrand.build.build import SystemBuild, all_layouts
 from layoutrand.cache.store import Cache
-from layoutrand.cluster.measuring import Nodes, execute_on_nodes
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.measuring import MeasuringCluster, execute_on_nodes
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.config.config import Config, parse
 from layoutrand.engines.engine import TaskExecutor
 from layoutrand.engines.known.dask import Dask
@@ -102,7 +102,7 @@ class Machines(TaskExecutor):
 
 
 @dataclass
-class Site:
+class ClusterProject:
     """A project that is executed on nodes."""
 
     shop: Workshop
@@ -113,7 +113,7 @@ class Site:
 
     @property
     def shared(self) -> Path:
-        """The staging directory."""
+        """The shared directory."""
         return self.folder / "shared"
 
     def config(self, benchmarks: str = BENCHMARK, measure: str = "", **changes: Any) -> Config:
@@ -141,9 +141,11 @@ class Site:
         """Execute a request on these nodes."""
         cluster = request.config.cluster
         assert isinstance(cluster, Dask)
-        nodes = Nodes(executor, Staging(self.shared), cluster, Cache(self.shop.cache), 2, **changes)
+        nodes = MeasuringCluster(executor, SharedDirectory(self.shared), cluster, Cache(self.shop.cache), 2, **changes)
         with open_for_writing(results_path(self.shop.project)) as store:
-            return execute_on_nodes(request, store=store, nodes=nodes, progress=self.done.append, say=self.said.append)
+            return execute_on_nodes(
+                request, store=store, cluster=nodes, progress=self.done.append, say=self.said.append
+            )
 
     def executions(self) -> list[Execution]:
         """Everything recorded."""
@@ -151,7 +153,7 @@ class Site:
             return [execution for experiment, _ in store.experiments() for execution in store.executions(experiment)]
 
     def waiting(self) -> list[Path]:
-        """Records that wait to be taken home."""
+        """Records that wait to be collected."""
         return [path for path in self.shared.glob("executions/*/*") if path.is_file()]
 
     def told(self, words: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What tests have nodes do, importable there (PYTHONPATH), and a home that can be killed: `python -m errands`."""
+"""What tests have nodes do, importable there (PYTHONPATH), and a submitting process that can be killed: `python -m errands`."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class BundleError(StoreError):
 
 
 class DamagedRecord(BundleError):
-    """What lies in the staging directory as the record of an execution is none, whatever is done about it."""
+    """What lies in the shared directory as the record of an execution is none, whatever is done about it."""
 
 
 class ResultsError(StoreError):

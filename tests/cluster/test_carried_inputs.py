@@ -9,7 +9,7 @@ import pytest
 from layoutrand.cache.node_inputs import is_used, lock_beside, place_of, replicas
 from layoutrand.cache.store import Cache, collect, entries
 from layoutrand.cluster.carried_inputs import InputEntry, depth, described, restored, send, shortened
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.errors import BundleError
 from layoutrand.results.file import exclusive_use
 
@@ -29,10 +29,10 @@ def project(tmp_path):
 
 
 def carried(project, tmp_path, names):
-    staging = Staging(tmp_path / "shared")
+    shared = SharedDirectory(tmp_path / "shared")
     entries = described(project, names)
-    send(entries, project, staging)
-    return restored(entries, staging, tmp_path / "node" / "x")
+    send(entries, project, shared)
+    return restored(entries, shared, tmp_path / "node" / "x")
 
 
 def test_files_directories_and_links_are_what_they_were(project, tmp_path):
@@ -45,7 +45,7 @@ def test_files_directories_and_links_are_what_they_were(project, tmp_path):
 
 
 def test_a_name_that_is_a_link_to_a_directory_is_carried_as_the_directory(project, tmp_path):
-    """As at home, where an execution gets a copy of it; nothing is ever written to where the link leads."""
+    """As without nodes, where an execution gets a copy of it; nothing is ever written to where the link leads."""
     data = tmp_path / "data set"
     data.mkdir()
     (data / "x").write_text("X")
@@ -96,11 +96,11 @@ def test_a_directory_that_may_not_be_written_is_carried(project, tmp_path):
 
 def test_equal_contents_are_sent_once(project, tmp_path):
     (project / "copy").write_text("#!/bin/sh\n")
-    staging = Staging(tmp_path / "shared")
+    shared = SharedDirectory(tmp_path / "shared")
     entries = described(project, ["tool", "copy"])
-    assert send(entries, project, staging) > 0
+    assert send(entries, project, shared) > 0
     assert len(list((tmp_path / "shared/objects").glob("*/*"))) == 1
-    assert send(entries, project, staging) == 0
+    assert send(entries, project, shared) == 0
 
 
 def test_what_is_no_file_cannot_be_carried(project):
@@ -118,13 +118,13 @@ def test_a_file_that_changes_meanwhile_is_not_sent(project, tmp_path):
     entries = described(project, ["tool"])
     (project / "tool").write_text("changed")
     with pytest.raises(BundleError, match="tool is changed while it is carried to nodes"):
-        send(entries, project, Staging(tmp_path / "shared"))
+        send(entries, project, SharedDirectory(tmp_path / "shared"))
 
 
 def test_a_content_that_is_missing_leaves_nothing_half(project, tmp_path):
     entries = described(project, ["tool", "dir"])
     with pytest.raises(BundleError, match="cannot read"):
-        restored(entries, Staging(tmp_path / "shared"), tmp_path / "node" / "x")
+        restored(entries, SharedDirectory(tmp_path / "shared"), tmp_path / "node" / "x")
     assert list((tmp_path / "node").iterdir()) == []
 
 
@@ -143,11 +143,11 @@ def test_places_of_nodes_have_one_length_and_are_never_shared(tmp_path):
 
 def test_replicas_are_evicted_from_the_cache_unless_they_are_used(project, tmp_path):
     cache = Cache(tmp_path / "cache")
-    staging = Staging(tmp_path / "shared")
+    shared = SharedDirectory(tmp_path / "shared")
     inputs = described(project, ["tool", "../../above"])
-    send(inputs, project, staging)
+    send(inputs, project, shared)
     folders = [place_of(cache.root, node, "a" * 64) for node in ("n1", "n2")]
-    projects = [restored(inputs, staging, folder) for folder in folders]
+    projects = [restored(inputs, shared, folder) for folder in folders]
     assert replicas(cache.root) == sorted(folders)
     assert [entry.kind for entry in entries(cache)] == ["inputs", "inputs"]
     with exclusive_use(lock_beside(projects[0]), wait_s=0, on_wait=print):

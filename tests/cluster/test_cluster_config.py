@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from layoutrand.cli import options
-from layoutrand.cluster.open import farm_of, opened
+from layoutrand.cluster.open import linking_cluster, opened
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import parse
 from layoutrand.engines.known.dask import Dask
@@ -156,10 +156,10 @@ def test_wrong_settings_of_tasks_that_execute(text, words):
 def test_rebuild_mode_has_nothing_that_could_travel(tmp_path):
     """Said before anything is opened."""
     rebuilt = options.in_mode(config("slurm"), "rebuild")
-    with pytest.raises(UsageError, match="in rebuild mode there is none"), farm_of(rebuilt, tmp_path, print):
+    with pytest.raises(UsageError, match="in rebuild mode there is none"), linking_cluster(rebuilt, tmp_path, print):
         pass
-    with farm_of(options.on_executor(rebuilt, "local"), tmp_path, print) as farm:
-        assert farm is None
+    with linking_cluster(options.on_executor(rebuilt, "local"), tmp_path, print) as cluster:
+        assert cluster is None
 
 
 @pytest.mark.parametrize(("kind", "package"), [("slurm", "submitit"), ("dask", "distributed")])
@@ -167,7 +167,7 @@ def test_an_engine_whose_package_is_absent_names_the_extra(kind, package, tmp_pa
     """And how to do without."""
     monkeypatch.setitem(sys.modules, package, None)
     words = rf'needs the Python package {package}: pip install "layoutrand\[{kind}\]", or give --executor local'
-    with pytest.raises(ClusterError, match=words), farm_of(config(kind), tmp_path, print):
+    with pytest.raises(ClusterError, match=words), linking_cluster(config(kind), tmp_path, print):
         pass
 
 

@@ -38,9 +38,7 @@ def test_a_jar_and_a_jdk_are_compared_by_content(tmp_path):
     check_places(places, "n1")
 
     make_jar(tmp_path / "d.jar", names=("fop",))
-    with pytest.raises(
-        ClusterError, match=r"suite.jar: .*/d.jar has another content on n1 than at home; what is named"
-    ):
+    with pytest.raises(ClusterError, match=r"suite.jar: .*/d.jar has another content on n1 than here; what is named"):
         check_places(places, "n1")
     (tmp_path / "d.jar").unlink()
     with pytest.raises(ClusterError, match=r"suite.jar: .*/d.jar cannot be used on n7: "):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutrand.cluster.rounds import bouts
+from layoutrand.cluster.rounds import slots_by_task
 from layoutrand.config.schedule import Design, Slot, schedule
 
 
@@ -27,7 +27,7 @@ def rounds(tasks):
 
 def test_a_task_has_one_pass_over_one_round_in_the_order_of_the_schedule():
     slots = schedule(design())
-    tasks = bouts(slots, schedule_seed=1, rounds=1)
+    tasks = slots_by_task(slots, schedule_seed=1, rounds=1)
     assert len(tasks) == len(set(rounds(tasks))) == 16
     assert sorted((slot for task in tasks for slot in task), key=sorting) == sorted(slots, key=sorting)
     for task in tasks:
@@ -39,9 +39,9 @@ def sorting(slot: Slot):
 
 
 def test_the_order_of_rounds_is_drawn_from_the_schedule_seed_for_each_pass():
-    """Golden: who deals the same rounds again deals them in the same order, for ever."""
-    dealt = rounds(bouts(schedule(design()), schedule_seed=1, rounds=1))
-    assert dealt == [
+    """Golden: who shuffles the same rounds again has them in the same order, for ever."""
+    shuffled = rounds(slots_by_task(schedule(design()), schedule_seed=1, rounds=1))
+    assert shuffled == [
         (0, 8),
         (0, 4),
         (0, 5),
@@ -59,31 +59,31 @@ def test_the_order_of_rounds_is_drawn_from_the_schedule_seed_for_each_pass():
         (1, 2),
         (1, 4),
     ]
-    other = rounds(bouts(schedule(design()), schedule_seed=2, rounds=1))
-    assert other != dealt
-    assert sorted(other) == sorted(dealt)
+    other = rounds(slots_by_task(schedule(design()), schedule_seed=2, rounds=1))
+    assert other != shuffled
+    assert sorted(other) == sorted(shuffled)
 
 
 def test_more_seeds_leave_the_order_of_those_before():
-    few = rounds(bouts(schedule(design(seeds=tuple(range(1, 6)))), schedule_seed=1, rounds=1))
-    many = rounds(bouts(schedule(design(seeds=tuple(range(1, 50)))), schedule_seed=1, rounds=1))
+    few = rounds(slots_by_task(schedule(design(seeds=tuple(range(1, 6)))), schedule_seed=1, rounds=1))
+    many = rounds(slots_by_task(schedule(design(seeds=tuple(range(1, 50)))), schedule_seed=1, rounds=1))
     assert [one for one in many if one in few] == few
 
 
 def test_rounds_that_are_given_out_together():
-    tasks = bouts(schedule(design(repetitions=1)), schedule_seed=1, rounds=3)
+    tasks = slots_by_task(schedule(design(repetitions=1)), schedule_seed=1, rounds=3)
     assert [len({slot.round for slot in task}) for task in tasks] == [3, 3, 2]
     assert len({slot for task in tasks for slot in task}) == len(schedule(design(repetitions=1)))
 
 
 def test_no_slots_are_no_tasks():
-    assert bouts([], schedule_seed=1, rounds=4) == []
+    assert slots_by_task([], schedule_seed=1, rounds=4) == []
 
 
 def test_every_node_has_an_equal_chance_of_every_round():
     """Over many schedule seeds each of 8 rounds comes first about equally often (0.001 quantile of chi squared)."""
     slots = schedule(design(benchmarks=(("x", ("native",)),), repetitions=1, controls=()))
-    first = [rounds(bouts(slots, schedule_seed=seed, rounds=1))[0][1] for seed in range(4000)]
+    first = [rounds(slots_by_task(slots, schedule_seed=seed, rounds=1))[0][1] for seed in range(4000)]
     counts = [first.count(seed) for seed in range(1, 9)]
     assert sum((count - 500) ** 2 / 500 for count in counts) < 24.3
 

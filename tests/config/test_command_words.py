@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutrand.cli import run
-from layoutrand.cluster.inputs import missing_in_room
+from layoutrand.cluster.inputs import missing_in_directory
 from layoutrand.config.config import parse
 
 HEAD = '[project]\nname = "p"\n[build]\nsource = "src"\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'
@@ -18,7 +18,7 @@ def said(tmp_path, command, more=""):
     words = ", ".join(f'"{word}"' for word in command)
     text = f'{HEAD}[[benchmarks]]\nname = "b"\ncommand = [{words}]\n{more}'
     (tmp_path / "layoutrand.toml").write_text(text)
-    return missing_in_room(parse(text, path="layoutrand.toml"), tmp_path)
+    return missing_in_directory(parse(text, path="layoutrand.toml"), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def jobs(cluster):
 
 
 def another(cluster, **options):
-    """A home that submits to the cluster; the second is one that is started again."""
+    """What submits to the cluster; the second is one that is started again."""
     return SlurmJobs(cluster, TokenJournal(cluster.folder / "tokens"), poll_s=0.01, grace_s=0.05, **options)
 
 
@@ -277,18 +277,18 @@ def noted(cluster, jobs, *names):
 
 
 def left(cluster, *names):
-    """The same, by a home that is killed then."""
-    home = another(cluster)
-    found = noted(cluster, home, *names)
-    with home._lock:
-        home._jobs.clear()
-        home._closed = True
-    home._wake.set()
-    home._thread.join()
+    """The same, by a run that is killed then."""
+    submitter = another(cluster)
+    found = noted(cluster, submitter, *names)
+    with submitter._lock:
+        submitter._jobs.clear()
+        submitter._closed = True
+    submitter._wake.set()
+    submitter._thread.join()
     return found
 
 
-def test_a_home_started_again_follows_the_job_of_the_token(cluster):
+def test_a_run_started_again_follows_the_job_of_the_token(cluster):
     """One job for both, and what it leaves is the second's; then nothing is noted any more."""
     assert set(left(cluster, "ab12")) == {"ab12"}
     again = another(cluster)
@@ -301,7 +301,7 @@ def test_a_home_started_again_follows_the_job_of_the_token(cluster):
 
 
 def test_a_job_that_was_not_noted_is_found_in_the_queue(cluster):
-    """The home was killed between the submission and the note; also to be cancelled."""
+    """The run was killed between the submission and the note; also to be cancelled."""
     left(cluster, "ab12", "ab13", "cd01")
     for path in (cluster.folder / "tokens").iterdir():
         path.unlink()
@@ -321,7 +321,7 @@ def test_a_job_that_was_not_noted_is_found_in_the_queue(cluster):
 
 
 def test_a_result_left_while_nobody_looked_is_taken(cluster):
-    """The job is not in the queue any more when the home is started again."""
+    """The job is not in the queue any more when the run is started again."""
     left(cluster, "ab12")
     cluster.leave(cluster.jobs[0], "success", 7)
     again = another(cluster)
@@ -331,7 +331,7 @@ def test_a_result_left_while_nobody_looked_is_taken(cluster):
 
 
 def test_a_job_that_came_to_nothing_meanwhile_is_submitted_anew(cluster):
-    """It is neither in the queue nor has it left anything; that is no attempt of the new home's."""
+    """It is neither in the queue nor has it left anything; that is no attempt of the new run's."""
     left(cluster, "ab12")
     cluster.active.clear()
     again = another(cluster)

@@ -14,7 +14,7 @@ import pytest
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
 from layoutrand.cluster.bundle import Exported, export_capture, import_capture
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.errors import BundleError, CacheError, StoreError
 from layoutrand.platform.disk import sha256_bytes
 from workshop import Workshop, main_calling, many_functions
@@ -43,10 +43,10 @@ def _capture(shop: Workshop) -> Capture:
 
 
 @pytest.fixture
-def bundle(shop: Workshop, captured: Capture, tmp_path: Path) -> tuple[Staging, Exported]:
-    """Its bundle in a staging directory."""
-    staging = Staging(tmp_path / "shared")
-    return staging, export_capture(Cache(shop.cache), captured, staging, jobs=2)
+def bundle(shop: Workshop, captured: Capture, tmp_path: Path) -> tuple[SharedDirectory, Exported]:
+    """Its bundle in a shared directory."""
+    shared = SharedDirectory(tmp_path / "shared")
+    return shared, export_capture(Cache(shop.cache), captured, shared, jobs=2)
 
 
 def snapshot(root: Path) -> dict[str, tuple[bytes, int]]:
@@ -58,9 +58,9 @@ def snapshot(root: Path) -> dict[str, tuple[bytes, int]]:
     }
 
 
-def objects(staging: Staging) -> list[Path]:
+def objects(shared: SharedDirectory) -> list[Path]:
     """Every stored content."""
-    return sorted(path for path in (staging.root / "objects").rglob("*") if path.is_file())
+    return sorted(path for path in (shared.root / "objects").rglob("*") if path.is_file())
 
 
 def left_behind(cache: Cache) -> list[str]:
@@ -69,57 +69,57 @@ def left_behind(cache: Cache) -> list[str]:
 
 
 def test_a_capture_arrives_whole_and_each_content_travels_once(
-    shop: Workshop, captured: Capture, bundle: tuple[Staging, Exported], tmp_path: Path
+    shop: Workshop, captured: Capture, bundle: tuple[SharedDirectory, Exported], tmp_path: Path
 ) -> None:
     """Every file has its content and mode; what both trees of the capture share is stored and read once."""
-    staging, exported = bundle
+    shared, exported = bundle
     node = Cache(tmp_path / "node" / "cache")
-    arrived, travelled = import_capture(node, staging, exported.digest)
+    arrived, travelled = import_capture(node, shared, exported.digest)
     assert arrived == captured
     there, here = (snapshot(cache.capture_path(captured.id)) for cache in (Cache(shop.cache), node))
     assert here == there
-    assert len(objects(staging)) == exported.travelled.contents == travelled.contents
-    assert sum(path.stat().st_size for path in objects(staging)) == exported.travelled.moved == travelled.moved
+    assert len(objects(shared)) == exported.travelled.contents == travelled.contents
+    assert sum(path.stat().st_size for path in objects(shared)) == exported.travelled.moved == travelled.moved
     assert exported.travelled.moved < exported.travelled.size < sum(len(data) for data, _ in there.values())
 
 
 def test_what_is_there_does_not_travel_again(
-    shop: Workshop, captured: Capture, bundle: tuple[Staging, Exported], tmp_path: Path
+    shop: Workshop, captured: Capture, bundle: tuple[SharedDirectory, Exported], tmp_path: Path
 ) -> None:
     """A second export writes nothing, a second import reads nothing; another capture moves only what differs."""
-    staging, exported = bundle
-    again = export_capture(Cache(shop.cache), captured, staging)
+    shared, exported = bundle
+    again = export_capture(Cache(shop.cache), captured, shared)
     assert (again.digest, again.travelled.contents, again.travelled.moved) == (exported.digest, 0, 0)
     node = Cache(tmp_path / "node")
-    import_capture(node, staging, exported.digest)
-    assert import_capture(node, staging, exported.digest)[1].contents == 0
+    import_capture(node, shared, exported.digest)
+    assert import_capture(node, shared, exported.digest)[1].contents == 0
 
     shop.write(u__c=many_functions(7, prefix="u"))
     other = _capture(shop)
-    more = export_capture(Cache(shop.cache), other, staging)
+    more = export_capture(Cache(shop.cache), other, shared)
     # libu.a twice (as it was and edited), the log, the code and the record
     assert 0 < more.travelled.contents <= 5 < exported.travelled.contents
-    arrived, travelled = import_capture(node, staging, more.digest)
+    arrived, travelled = import_capture(node, shared, more.digest)
     assert arrived == other
     assert travelled.contents == more.travelled.contents + 1  # the log, which no capture's record names
     assert node.damaged_files(other) == []
 
 
 def test_a_damaged_file_of_another_capture_is_read_from_the_bundle(
-    shop: Workshop, captured: Capture, bundle: tuple[Staging, Exported], tmp_path: Path
+    shop: Workshop, captured: Capture, bundle: tuple[SharedDirectory, Exported], tmp_path: Path
 ) -> None:
     """What a node seems to have is checked before it is used."""
-    staging, exported = bundle
+    shared, exported = bundle
     node = Cache(tmp_path / "node")
-    import_capture(node, staging, exported.digest)
+    import_capture(node, shared, exported.digest)
     for path in node.capture_path(captured.id).rglob("main.o"):
         path.write_bytes(b"damaged")
     shop.write(u__c=many_functions(7, prefix="u"))
     other = _capture(shop)
-    import_capture(node, staging, export_capture(Cache(shop.cache), other, staging).digest)
+    import_capture(node, shared, export_capture(Cache(shop.cache), other, shared).digest)
     assert node.damaged_files(other) == []
     assert node.damaged_files(captured) != []
-    import_capture(node, staging, exported.digest)
+    import_capture(node, shared, exported.digest)
     assert node.damaged_files(captured) == []
 
 
@@ -127,7 +127,7 @@ def test_a_damaged_capture_is_not_exported(shop: Workshop, captured: Capture, tm
     """The error names the file, and there is no manifest."""
     next(Cache(shop.cache).capture_path(captured.id).rglob("code.npz")).write_bytes(b"damaged")
     with pytest.raises(CacheError, match=r"code\.npz is damaged"):
-        export_capture(Cache(shop.cache), captured, Staging(tmp_path / "shared"))
+        export_capture(Cache(shop.cache), captured, SharedDirectory(tmp_path / "shared"))
     assert not (tmp_path / "shared" / "bundles").exists()
 
 
@@ -143,49 +143,49 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("damage", list(DAMAGES))
 def test_a_damaged_content_is_refused_and_put_there_again(
-    shop: Workshop, captured: Capture, bundle: tuple[Staging, Exported], tmp_path: Path, damage: str
+    shop: Workshop, captured: Capture, bundle: tuple[SharedDirectory, Exported], tmp_path: Path, damage: str
 ) -> None:
     """The node is left as it was, and the next export mends what is damaged."""
-    staging, exported = bundle
-    victim = objects(staging)[3]
+    shared, exported = bundle
+    victim = objects(shared)[3]
     DAMAGES[damage](victim)
     node = Cache(tmp_path / "node")
     with pytest.raises(BundleError, match=f"{victim.name} is damaged"):
-        import_capture(node, staging, exported.digest)
+        import_capture(node, shared, exported.digest)
     assert left_behind(node) == []
-    assert export_capture(Cache(shop.cache), captured, staging).travelled.contents == 1
-    import_capture(node, staging, exported.digest)
+    assert export_capture(Cache(shop.cache), captured, shared).travelled.contents == 1
+    import_capture(node, shared, exported.digest)
     assert node.damaged_files(captured) == []
 
 
-def test_a_content_that_is_not_there_is_named(bundle: tuple[Staging, Exported], tmp_path: Path) -> None:
+def test_a_content_that_is_not_there_is_named(bundle: tuple[SharedDirectory, Exported], tmp_path: Path) -> None:
     """As when someone cleans the shared directory up."""
-    staging, exported = bundle
-    objects(staging)[0].unlink()
+    shared, exported = bundle
+    objects(shared)[0].unlink()
     node = Cache(tmp_path / "node")
-    with pytest.raises(BundleError, match="cannot read .*No such file.*staging directory exists on every node"):
-        import_capture(node, staging, exported.digest)
+    with pytest.raises(BundleError, match="cannot read .*No such file.*shared directory exists on every node"):
+        import_capture(node, shared, exported.digest)
     assert left_behind(node) == []
 
 
-def test_a_damaged_manifest_is_refused(bundle: tuple[Staging, Exported], tmp_path: Path) -> None:
+def test_a_damaged_manifest_is_refused(bundle: tuple[SharedDirectory, Exported], tmp_path: Path) -> None:
     """Its own digest is its name."""
-    staging, exported = bundle
-    path = staging.manifest_path(exported.digest)
+    shared, exported = bundle
+    path = shared.manifest_path(exported.digest)
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(BundleError, match="is damaged"):
-        import_capture(Cache(tmp_path / "node"), staging, exported.digest)
+        import_capture(Cache(tmp_path / "node"), shared, exported.digest)
 
 
-def test_a_record_of_another_capture_is_refused(bundle: tuple[Staging, Exported], tmp_path: Path) -> None:
+def test_a_record_of_another_capture_is_refused(bundle: tuple[SharedDirectory, Exported], tmp_path: Path) -> None:
     """What the record says must give the id that the manifest has, and name no file that the manifest lacks."""
-    staging, exported = bundle
-    table = json.loads(staging.manifest(exported.digest))
+    shared, exported = bundle
+    table = json.loads(shared.manifest(exported.digest))
 
     def imported(table: dict[str, object]) -> str:
-        digest = staging.put_manifest(json.dumps(table).encode())
+        digest = shared.put_manifest(json.dumps(table).encode())
         with pytest.raises(BundleError) as caught:
-            import_capture(Cache(tmp_path / "node"), staging, digest)
+            import_capture(Cache(tmp_path / "node"), shared, digest)
         assert left_behind(Cache(tmp_path / "node")) == []
         return str(caught.value)
 
@@ -194,16 +194,16 @@ def test_a_record_of_another_capture_is_refused(bundle: tuple[Staging, Exported]
     assert "lacks 0/edited/_build/main.o" in imported({**table, "files": fewer})
 
     (row,) = (row for row in table["files"] if row[0] == "record.json")
-    record = json.loads(staging.get(row[1], row[2])[0])
+    record = json.loads(shared.get(row[1], row[2])[0])
     record["links"][0]["argv"][0] = "--another"
     data = json.dumps(record).encode()
-    staging.put(sha256_bytes(data), data)
+    shared.put(sha256_bytes(data), data)
     changed = [
         entry if entry is not row else [row[0], sha256_bytes(data), len(data), row[3]] for entry in table["files"]
     ]
     assert "by its content of" in imported({**table, "files": changed})
     data = b"[]"
-    staging.put(sha256_bytes(data), data)
+    shared.put(sha256_bytes(data), data)
     changed = [
         entry if entry is not row else [row[0], sha256_bytes(data), len(data), row[3]] for entry in table["files"]
     ]
@@ -212,10 +212,14 @@ def test_a_record_of_another_capture_is_refused(bundle: tuple[Staging, Exported]
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 def test_a_full_disk_is_said_and_nothing_half_is_left(
-    shop: Workshop, captured: Capture, bundle: tuple[Staging, Exported], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shop: Workshop,
+    captured: Capture,
+    bundle: tuple[SharedDirectory, Exported],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """On either side."""
-    staging, exported = bundle
+    shared, exported = bundle
     write = Path.write_bytes
 
     def full(path: Path, data: bytes) -> int:
@@ -224,32 +228,32 @@ def test_a_full_disk_is_said_and_nothing_half_is_left(
     monkeypatch.setattr(Path, "write_bytes", full)
     node = Cache(tmp_path / "node")
     with pytest.raises(CacheError, match="No space left on device"):
-        import_capture(node, staging, exported.digest)
+        import_capture(node, shared, exported.digest)
     assert left_behind(node) == []
     monkeypatch.undo()
 
-    elsewhere = Staging(tmp_path / "shared2")
+    elsewhere = SharedDirectory(tmp_path / "shared2")
     (tmp_path / "shared2").write_text("a file where the directory should be")
-    with pytest.raises(StoreError, match="cannot write .*staging directory"):
+    with pytest.raises(StoreError, match="cannot write .*shared directory"):
         export_capture(Cache(shop.cache), captured, elsewhere)
 
 
-def test_a_bundle_serves_once_the_home_is_gone(
-    shop: Workshop, captured: Capture, bundle: tuple[Staging, Exported], tmp_path: Path
+def test_a_bundle_serves_once_its_maker_is_gone(
+    shop: Workshop, captured: Capture, bundle: tuple[SharedDirectory, Exported], tmp_path: Path
 ) -> None:
-    """Linked from the bundle alone, under another path, with neither project nor cache of the home: the same bytes."""
-    staging, exported = bundle
+    """Linked from the bundle alone, under another path, with neither project nor cache of this machine: the same bytes."""
+    shared, exported = bundle
     from layoutrand.layout.order import draw
     from layoutrand.link.relink import link_layout
     from layoutrand.linkers.toolbox import Tool
     from layoutrand.platform.process import SubprocessRunner
 
-    home = shop.built(BUILD, seeds=[5, 6])
-    wanted = {name: home.by_layout[name].sha256 for name in (5, 6)}
+    local = shop.built(BUILD, seeds=[5, 6])
+    wanted = {name: local.by_layout[name].sha256 for name in (5, 6)}
     shutil.rmtree(shop.cache)
     shutil.rmtree(shop.project)
     node = Cache(tmp_path / "a node" / "with a longer path" / "to its cache")
-    arrived, _ = import_capture(node, staging, exported.digest)
+    arrived, _ = import_capture(node, shared, exported.digest)
     ld = Tool(Path(arrived.tools["ld"]["path"]), arrived.tools["ld"]["version"], arrived.tools["ld"]["sha256"])
     (link,) = arrived.links
     found = {}

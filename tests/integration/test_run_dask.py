@@ -121,8 +121,8 @@ def test_a_worker_killed_while_it_executes(shop: Workshop, tmp_path: Path, monke
     assert len((tmp_path / "begun").read_text().split()) <= 14
 
 
-def test_the_home_killed_and_started_again(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scheduler forgets what nobody waits for; what was finished is on the shelf and is taken first."""
+def test_a_run_killed_and_started_again(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheduler forgets what nobody waits for; what was finished waits and is taken first."""
     with dask(tmp_path / "dask", ()) as cluster:
         worker(cluster, tmp_path, "w1", monkeypatch)
         process = started(shop, tmp_path, cluster.address, "--seeds", "4", benchmarks=slow_benchmark(tmp_path))

@@ -1,4 +1,4 @@
-"""`run` on Slurm itself: rounds on two nodes, and whatever happens to these and to the home meanwhile."""
+"""`run` on Slurm itself: rounds on two nodes, and whatever happens to these and to the submitting process meanwhile."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def busy_node(cluster: SlurmCluster) -> str:
 
 
 def test_a_job_that_is_requeued_goes_on_where_it_was(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
-    """As by preemption: nothing that was finished is executed twice, and nothing is given out by the home again."""
+    """As by preemption: nothing that was finished is executed twice, and nothing is given out again."""
     configured(shop, tmp_path, slow_benchmark(tmp_path, 0.5), "rounds = 4\n")
     process = started(shop, "--seeds", "4", "--system", "a")
     wait_until(lambda: any((tmp_path / "shared").glob("executions/*/*")), "the first record", cluster, 240)
@@ -155,7 +155,7 @@ def test_a_job_that_is_requeued_goes_on_where_it_was(cluster: SlurmCluster, shop
     assert "given out again" not in said
 
 
-def test_the_home_killed_and_started_again(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
+def test_a_run_killed_and_started_again(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
     """The next call follows the jobs of the first: every execution is made once."""
     configured(shop, tmp_path, slow_benchmark(tmp_path, 0.3))
     process = started(shop, "--seeds", "4")
@@ -194,12 +194,12 @@ def test_a_node_with_another_processor_is_given_nothing_more(
         "    import layoutrand.host.facts as host\n"
         "    host._cpu_model = lambda root: 'Another'\n"
     )
-    shelf = tmp_path / "shared" / "pools"
+    agreements = tmp_path / "shared" / "processors"
     os.environ["PYTHONPATH"] = f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     try:
         cluster.said("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=test")
         process = started(shop, "--seeds", "6")
-        wait_until(lambda: any(shelf.glob("*.json")), "n1 to settle the processor", cluster, 240)
+        wait_until(lambda: any(agreements.glob("*.json")), "n1 to settle the processor", cluster, 240)
         cluster.said("scontrol", "update", "NodeName=n2", "State=RESUME")
         document, said = finished(process)
     finally:

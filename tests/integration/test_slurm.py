@@ -96,7 +96,7 @@ def test_a_node_that_dies_in_mid_task(cluster: SlurmCluster, shop: Workshop, tmp
     assert made == finished(started(shop, "--seeds", "20", "--executor", "local", cache=tmp_path / "alone"))[0]
 
 
-def test_the_home_killed_and_started_again(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
+def test_a_build_killed_and_started_again(cluster: SlurmCluster, shop: Workshop, tmp_path: Path) -> None:
     """Its jobs go on without it; what they make is taken by the next call."""
     process = started(shop, "--seeds", "20")
     wait_until(lambda: any((tmp_path / "shared").glob("results/*/*")), "the first binary", cluster)
@@ -140,12 +140,12 @@ def test_a_partition_that_does_not_exist(cluster: SlurmCluster, tmp_path: Path) 
             future.result(timeout=60)
 
 
-Home = Callable[..., subprocess.Popen[str]]
+Submitter = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
-def home(cluster: SlurmCluster, tmp_path: Path) -> Iterator[Home]:
-    """Homes of their own for tokens, whose jobs do not end before there is a file "gate"."""
+def submitter(cluster: SlurmCluster, tmp_path: Path) -> Iterator[Submitter]:
+    """Submitting processes of their own for tokens, whose jobs do not end before there is a file "gate"."""
     with contextlib.ExitStack() as stack:
 
         def started(*tokens: str) -> subprocess.Popen[str]:
@@ -172,16 +172,18 @@ def noted(tmp_path: Path) -> list[str]:
     return sorted(path.name for path in (tmp_path / "shared" / "slurm" / "tokens").glob("[0-9a-f]*"))
 
 
-def test_a_home_killed_in_mid_task_follows_its_jobs(cluster: SlurmCluster, home: Home, tmp_path: Path) -> None:
+def test_a_process_killed_in_mid_task_follows_its_jobs(
+    cluster: SlurmCluster, submitter: Submitter, tmp_path: Path
+) -> None:
     """Two run and two wait when it is killed; started again it has them all, each executed once."""
     tokens = ("a1", "a2", "a3", "a4")
-    first = home(*tokens)
+    first = submitter(*tokens)
     wait_until(lambda: len(begun(tmp_path / "log")) == 2 and noted(tmp_path) == list(tokens), "two to begin", cluster)
     first.send_signal(signal.SIGKILL)
     first.communicate(timeout=60)
     (tmp_path / "shared" / "slurm" / "tokens" / "a3").unlink()  # as if it had been killed before that was noted
     (tmp_path / "log.asked").unlink(missing_ok=True)
-    again = home(*tokens)
+    again = submitter(*tokens)
     wait_until((tmp_path / "log.asked").exists, "the second to look for its jobs", cluster)  # before they end
     (tmp_path / "gate").touch()
     stdout, stderr = again.communicate(timeout=120)
@@ -191,9 +193,9 @@ def test_a_home_killed_in_mid_task_follows_its_jobs(cluster: SlurmCluster, home:
     assert noted(tmp_path) == []
 
 
-def test_jobs_that_ended_without_a_home(cluster: SlurmCluster, home: Home, tmp_path: Path) -> None:
+def test_jobs_that_ended_while_nobody_waited(cluster: SlurmCluster, submitter: Submitter, tmp_path: Path) -> None:
     """Their results are taken by the next one, nothing is executed again; of two not asked for one is cancelled."""
-    first = home("a1", "a2", "a3", "b1")
+    first = submitter("a1", "a2", "a3", "b1")
     wait_until(lambda: noted(tmp_path) == ["a1", "a2", "a3", "b1"], "the jobs to be noted", cluster)
     wait_until(lambda: begun(tmp_path / "log") == ["a1", "a2"], "two to begin", cluster)
     first.send_signal(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What a cluster does for a large experiment: what the home can take in, measured, and the schedule, simulated.
+"""What a cluster does for a large experiment: what the submitting machine can take in, measured, and the schedule, simulated.
 
 The experiment is 2 systems x 5,000 seeds = 10,000 binaries, 20 benchmarks each, on 100 nodes.
 """
@@ -23,12 +23,12 @@ import pytest
 from fakes import make_config
 from layoutrand.build.linking import Linking
 from layoutrand.cache.store import Cache
-from layoutrand.cluster.linking_node import Answer, Reference
-from layoutrand.cluster.linking_tasks import Farm
-from layoutrand.cluster.measuring import Nodes, execute_on_nodes
-from layoutrand.cluster.returned import Shelf
-from layoutrand.cluster.shared_directory import Staging
-from layoutrand.cluster.task import Ended, record_key, record_of
+from layoutrand.cluster.linking_node import LinkingAnswer, Reference
+from layoutrand.cluster.linking_tasks import LinkingCluster
+from layoutrand.cluster.measuring import MeasuringCluster, execute_on_nodes
+from layoutrand.cluster.measuring_task import MeasuringAnswer, record_key, record_of
+from layoutrand.cluster.returned_records import ReturnedRecords
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.cluster.task_inputs import run_name
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.config.schedule import Slot
@@ -48,40 +48,40 @@ BINARIES = 1000
 CHUNK = 8
 NODES, SEEDS, SYSTEMS, BENCHMARKS = 100, 5000, 2, 20
 ROUNDS = 100
-BUNDLE_BYTES = 41.1e6  # a capture of HotSpot in a staging directory: 156 MB packed by zlib
+BUNDLE_BYTES = 41.1e6  # a capture of HotSpot in a shared directory: 156 MB packed by zlib
 BINARY_BYTES = 6.0e6  # its libjvm.so, packed
 SHARED_BYTES_PER_S = 1e9  # what the shared file system gives to all nodes together
 LINK_S = 0.95  # GNU ld, one layout of HotSpot
 
 
 class Linked(TaskExecutor):
-    """Nodes that answer at once: the binaries of a chunk appear in the staging directory as they are asked for."""
+    """Nodes that answer at once: the binaries of a task appear in the shared directory as they are asked for."""
 
-    def __init__(self, prepared: Path, staging: Staging, linking: Linking) -> None:
-        self.prepared, self.staging, self.linking = prepared, staging, linking
+    def __init__(self, prepared: Path, shared: SharedDirectory, linking: Linking) -> None:
+        self.prepared, self.shared, self.linking = prepared, shared, linking
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Rename into place what was prepared."""
         (chunk,) = args
         for layout in chunk.layouts:
-            path = self.staging.result_path(self.linking.key(layout))
+            path = self.shared.result_path(self.linking.key(layout))
             path.parent.mkdir(parents=True, exist_ok=True)
             os.rename(self.prepared / str(layout), path)
-        future: Future[Answer] = Future()
-        future.set_result(Answer("n", chunk.layouts, (), 0, ""))
+        future: Future[LinkingAnswer] = Future()
+        future.set_result(LinkingAnswer("n", chunk.layouts, (), 0, ""))
         return future
 
 
 @pytest.mark.parametrize("size", [20_000, 2_000_000])
-def test_binaries_per_second_that_a_home_takes_in(tmp_path: Path, size: int) -> None:
-    """From the answer of a node to the binary in the home's cache: read, unpacked, checked, written, renamed."""
+def test_binaries_per_second_that_are_collected(tmp_path: Path, size: int) -> None:
+    """From the answer of a node to the binary in this machine's cache: read, unpacked, checked, written, renamed."""
     shop = Workshop(tmp_path / "project", tmp_path / "cache")
     shop.write(main__c=main_calling("u3"), u__c=many_functions(9, prefix="u"))
     built = shop.built("$CC -c *.c && $CC -o prog main.o u.o", seeds=[])
     capture = built.result.capture
     assert capture is not None
     ld = Tool(Path(capture.tools["ld"]["path"]), capture.tools["ld"]["version"], capture.tools["ld"]["sha256"])
-    cache, staging = Cache(shop.cache), Staging(tmp_path / "shared")
+    cache, shared = Cache(shop.cache), SharedDirectory(tmp_path / "shared")
     linking = Linking(cache, shop.runner, 1, LayoutPolicy(), ld, capture, 0)
     seeds = list(range(1, BINARIES + 1 if size < 1_000_000 else BINARIES // 4 + 1))
     (tmp_path / "prepared").mkdir()
@@ -99,18 +99,18 @@ def test_binaries_per_second_that_a_home_takes_in(tmp_path: Path, size: int) -> 
             "text_sha256": sha256_bytes(data),
             "link_s": 0.1,
         }
-        staging.put_result(linking.key(seed), meta, data)
-        os.rename(staging.result_path(linking.key(seed)), tmp_path / "prepared" / str(seed))
+        shared.put_result(linking.key(seed), meta, data)
+        os.rename(shared.result_path(linking.key(seed)), tmp_path / "prepared" / str(seed))
     settings = Dask(kind="dask", scheduler="none", shared="x", chunk=CHUNK)
-    farm = Farm(Linked(tmp_path / "prepared", staging, linking), staging, settings, shop.said.append)
-    farm.link(linking, [], Reference(IDENTITY, ""), lambda: None)
+    cluster = LinkingCluster(Linked(tmp_path / "prepared", shared, linking), shared, settings, shop.said.append)
+    cluster.link(linking, [], Reference(IDENTITY, ""), lambda: None)
     begin = time.perf_counter()
-    results = farm.link(linking, seeds, Reference(IDENTITY, built.by_layout[IDENTITY].sha256), lambda: None)
+    results = cluster.link(linking, seeds, Reference(IDENTITY, built.by_layout[IDENTITY].sha256), lambda: None)
     seconds = time.perf_counter() - begin
     assert all(isinstance(results[seed], Binary) for seed in seeds)
     report(
         {
-            "perf": "binaries that a home takes in",
+            "perf": "binaries that a submitting machine takes in",
             "size": size,
             "binaries": len(seeds),
             "chunk": CHUNK,
@@ -122,26 +122,26 @@ def test_binaries_per_second_that_a_home_takes_in(tmp_path: Path, size: int) -> 
 
 
 class Executed(TaskExecutor):
-    """Nodes that answer at once: the records of a bout appear on the shelf as it is given out."""
+    """Nodes that answer at once: the records of a task appear as it is given out."""
 
-    def __init__(self, prepared: Path, shelf: Shelf, keys: dict[Slot, str]) -> None:
-        self.prepared, self.shelf, self.keys = prepared, shelf, keys
+    def __init__(self, prepared: Path, records: ReturnedRecords, keys: dict[Slot, str]) -> None:
+        self.prepared, self.records, self.keys = prepared, records, keys
         self.given, self.sent = 0, 0
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Rename into place what was prepared."""
-        (bout,) = args
+        (task,) = args
         self.given += 1
-        self.sent += len(pickle.dumps(bout))
-        for slot, _ in bout.slots:
-            os.rename(self.prepared / self.keys[slot], self.shelf.path(self.keys[slot]))
-        future: Future[Ended] = Future()
-        future.set_result(Ended(f"n{self.given % NODES}", ""))
+        self.sent += len(pickle.dumps(task))
+        for slot, _ in task.slots:
+            os.rename(self.prepared / self.keys[slot], self.records.path(self.keys[slot]))
+        future: Future[MeasuringAnswer] = Future()
+        future.set_result(MeasuringAnswer(f"n{self.given % NODES}", ""))
         return future
 
 
-def test_executions_per_second_that_a_home_takes_in(tmp_path: Path) -> None:
-    """A whole call: bouts made, given out, and every execution of two systems on 20 benchmarks recorded on the disk."""
+def test_executions_per_second_that_are_recorded(tmp_path: Path) -> None:
+    """A whole call: tasks made, given out, and every execution of two systems on 20 benchmarks recorded on the disk."""
     names = [f"b{number}" for number in range(BENCHMARKS)]
     table = "".join(f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\n' for name in names)
     plain = make_config(table)
@@ -172,8 +172,8 @@ def test_executions_per_second_that_a_home_takes_in(tmp_path: Path) -> None:
         choices=RunChoices(seeds=seeds, wait_s=0),
     )
     plan = make_plan(request, here=False)
-    shelf = Shelf(tmp_path / "shared", run_name(plan))
-    prepared = Shelf(tmp_path / "prepared", "run")
+    records = ReturnedRecords(tmp_path / "shared", run_name(plan))
+    prepared = ReturnedRecords(tmp_path / "prepared", "run")
     facts = host_facts()
     keys = {}
     for slot in plan.slots:
@@ -200,17 +200,17 @@ def test_executions_per_second_that_a_home_takes_in(tmp_path: Path) -> None:
         )
         keys[slot] = record_key(key, 1)
         prepared.put(keys[slot], record_of(execution, facts, {}))
-    shelf.path("x").parent.mkdir(parents=True)
-    engine = Executed(prepared.path("x").parent, shelf, keys)
-    nodes = Nodes(engine, Staging(tmp_path / "shared"), cluster, Cache(tmp_path / "cache"), 2)
+    records.path("x").parent.mkdir(parents=True)
+    engine = Executed(prepared.path("x").parent, records, keys)
+    nodes = MeasuringCluster(engine, SharedDirectory(tmp_path / "shared"), cluster, Cache(tmp_path / "cache"), 2)
     with open_for_writing(results_path(tmp_path)) as store:
         start = time.perf_counter()
-        summary = execute_on_nodes(request, store=store, nodes=nodes, progress=lambda _: None, say=lambda _: None)
+        summary = execute_on_nodes(request, store=store, cluster=nodes, progress=lambda _: None, say=lambda _: None)
         seconds = time.perf_counter() - start
     assert summary.executed == len(plan.slots) == ROUNDS * SYSTEMS * BENCHMARKS
     report(
         {
-            "perf": "executions that a home takes in",
+            "perf": "executions that a submitting machine takes in",
             "executions": summary.executed,
             "tasks": engine.given,
             "executions / s": round(summary.executed / seconds),
@@ -235,19 +235,19 @@ def simulate(
     *,
     arrive_s: Sequence[float],
     lost: dict[int, float],
-    dealt: Sequence[int] | None = None,
+    assigned: Sequence[int] | None = None,
     pieces: int = 1,
 ) -> Outcome:
     """Tasks of these seconds on nodes of these speeds, in order, each to the node that is free first.
 
     A task consists of ``pieces`` of equal length, and those that are done when a node is lost stay done.  Node k begins at ``arrive_s[k]`` and is gone for good at ``lost[k]``; what it was doing is given out again. With
-    ``dealt`` each task belongs to a node beforehand (and goes to the free one only when that is lost).
+    ``assigned`` each task belongs to a node beforehand (and goes to the free one only when that is lost).
     """
     work = work.copy()
     own: list[list[int]] = [[] for _ in speeds]
     common: list[int] = []
     for task in reversed(range(len(work))):
-        (common if dealt is None else own[dealt[task]]).append(task)
+        (common if assigned is None else own[assigned[task]]).append(task)
     counted = np.zeros(len(work), np.int64)
     free = [(start, node) for node, start in enumerate(arrive_s)]
     idle: list[tuple[float, int]] = []
@@ -299,11 +299,11 @@ def test_the_schedule_of_ten_thousand_binaries() -> None:
         lost = {node: float(bound * share) for node, share in ((11, 0.2), (42, 0.5), (77, 0.9))}
         ways: dict[str, Sequence[int] | None] = {
             "as nodes get free": None,
-            "dealt at random beforehand": rng.permutation(np.arange(len(tasks)) % NODES).tolist(),
+            "assigned at random beforehand": rng.permutation(np.arange(len(tasks)) % NODES).tolist(),
         }
-        for way, dealt in ways.items():
+        for way, assigned in ways.items():
             pieces = SYSTEMS * BENCHMARKS if name.startswith("run") else 1
-            done = simulate(tasks, speeds, arrive_s=arrive, lost=lost, dealt=dealt, pieces=pieces)
+            done = simulate(tasks, speeds, arrive_s=arrive, lost=lost, assigned=assigned, pieces=pieces)
             assert (done.counted == 1).all()
             assert done.makespan >= bound
             figures[f"{name}, {way}"] = {
@@ -317,7 +317,7 @@ def test_the_schedule_of_ten_thousand_binaries() -> None:
             "perf": "10,000 binaries, 20 benchmarks, 100 nodes of which 3 are lost (simulated)",
             **figures,
             "captures to nodes (GB)": round(NODES * SYSTEMS * BUNDLE_BYTES / 1e9, 1),
-            "binaries to the home (GB)": round(binaries * BINARY_BYTES / 1e9, 1),
+            "binaries to the submitting machine (GB)": round(binaries * BINARY_BYTES / 1e9, 1),
             "executions": binaries * BENCHMARKS,
         }
     )

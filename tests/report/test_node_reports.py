@@ -12,7 +12,7 @@ from experiments import Node, rounds, write
 from layoutrand.cli import run as layoutrand
 from layoutrand.config.config import parse
 from nodekit import FACTS, SLOW, one_system
-from nodekit import NODES as DEALT
+from nodekit import NODES as NODE_OF_ROUND
 
 TOML = """\
 [project]
@@ -34,7 +34,7 @@ shared = "/tmp/shared"
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """Both systems on four nodes of one pool, the last 10 % slower and with another governor."""
+    """Both systems on four nodes of one kind, the last 10 % slower and with another governor."""
     (tmp_path / "layoutrand.toml").write_text(TOML)
     config = parse(TOML, path="layoutrand.toml")
     facts = [
@@ -44,7 +44,7 @@ def project(tmp_path, monkeypatch):
     rows = [
         row
         for number, system in enumerate(("a", "b"))
-        for row in rounds(config, tmp_path, system, "b", DEALT, one_system(30 + number, ratio=1 + number / 50))
+        for row in rounds(config, tmp_path, system, "b", NODE_OF_ROUND, one_system(30 + number, ratio=1 + number / 50))
     ]
     write(config, tmp_path, rows, nodes=facts, host="pool-0123", hostname="nodes with CPU (8 CPUs)")
     monkeypatch.chdir(tmp_path)

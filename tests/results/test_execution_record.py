@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from layoutrand.cluster.task import read_record, record_key, record_of
+from layoutrand.cluster.measuring_task import read_record, record_key, record_of
 from layoutrand.errors import BundleError
 from layoutrand.execute.experiment import slot_key
 from layoutrand.execute.workplace import keep_files

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 _NODES: Final = "nodes"
-_LOCK: Final = "bout"
+_LOCK: Final = "task"
 MOST_UPS: Final = 8
 """Leading ".." that a path of an input may have."""
 

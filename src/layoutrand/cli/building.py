@@ -72,13 +72,13 @@ def build_with_progress(
     from layoutrand.build.build import build as build_systems
     from layoutrand.build.build_setup import BuildProgress, BuildSetup
     from layoutrand.cache.store import Cache, default_root
-    from layoutrand.cluster.open import farm_of
+    from layoutrand.cluster.open import linking_cluster
     from layoutrand.platform.process import SubprocessRunner
 
     config, directory, systems = part.config, part.directory, part.systems
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
-    with terminal.progress("binaries") as update, farm_of(config, directory, terminal.say) as nodes:
+    with terminal.progress("binaries") as update, linking_cluster(config, directory, terminal.say) as nodes:
         progress = BuildProgress(terminal.say, _counter(update, total))
         setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=part.jobs)
         return build_systems(replace(setup, nodes=nodes), systems, layouts)

@@ -95,9 +95,9 @@ def load_config(directory: Path) -> Config:
     config = parse(text, path=str(path))
     check_asked(config.benchmarks, str(path))
     if config.suite is None:
-        from layoutrand.cluster.inputs import missing_in_room
+        from layoutrand.cluster.inputs import missing_in_directory
 
-        for sentence in missing_in_room(config, directory):
+        for sentence in missing_in_directory(config, directory):
             terminal(json=False, quiet=False).warn(f"{path}: {sentence}")
         return config
     from layoutrand.suites.expand import expanded

@@ -221,7 +221,7 @@ def build_and_execute(
     from layoutrand.cli.progress import show_progress
     from layoutrand.cluster.inputs import inputs_of
     from layoutrand.cluster.measuring import execute_on_nodes
-    from layoutrand.cluster.open import nodes_of
+    from layoutrand.cluster.open import measuring_cluster
     from layoutrand.errors import UsageError
     from layoutrand.execute.execute import execute
     from layoutrand.execute.measure import measure
@@ -250,9 +250,10 @@ def build_and_execute(
             if progress.execution.status != "ok":
                 failures.happened(progress.execution, terminal)
 
-        with nodes_of(config, directory, part.jobs, terminal.say) as nodes:
-            if nodes is not None:
-                return execute_on_nodes(request, store=store, nodes=nodes, progress=advance, say=terminal.say), results
+        with measuring_cluster(config, directory, part.jobs, terminal.say) as cluster:
+            if cluster is not None:
+                summary = execute_on_nodes(request, store=store, cluster=cluster, progress=advance, say=terminal.say)
+                return summary, results
         summary = execute(
             request,
             store=store,

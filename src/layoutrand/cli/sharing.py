@@ -16,7 +16,7 @@ from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutrand.cluster.bundle_command import Carried
-    from layoutrand.cluster.unneeded import Inventory, Staged
+    from layoutrand.cluster.unneeded import Inventory, SharedFile
 
 staging_app = typer.Typer(help="The directory that the nodes of a cluster share.", no_args_is_help=True)
 bundle_app = typer.Typer(help="Captures to and from machines that share no directory.", no_args_is_help=True)
@@ -180,7 +180,7 @@ def _document(found: Inventory) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Staged) -> dict[str, Any]:
+def _entry(entry: SharedFile) -> dict[str, Any]:
     return {
         "kind": entry.kind,
         "name": entry.name,

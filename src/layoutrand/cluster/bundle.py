@@ -1,4 +1,4 @@
-"""A capture to another machine and from there: exported to a staging directory, imported into a node's cache.
+"""A capture to another machine and from there: exported to a shared directory, imported into a node's cache.
 
 Both sides check every byte by SHA-256, and only contents that the other side lacks are stored or read.
 """
@@ -17,7 +17,7 @@ from layoutrand.cache.capture_record import Capture, identity_facts
 from layoutrand.cache.store import Cache, captured_contents
 from layoutrand.cluster import manifest as bundle
 from layoutrand.cluster.manifest import BundledFile, Manifest
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.errors import BundleError, CacheError
 from layoutrand.platform.disk import cache_errors, canonical_json, link_or_copy, sha256_bytes, sha256_file
 
@@ -35,14 +35,14 @@ class Travelled:
 
 @dataclass(frozen=True)
 class Exported:
-    """A bundle in a staging directory: the SHA-256 of its manifest, and what had to be written for it."""
+    """A bundle in a shared directory: the SHA-256 of its manifest, and what had to be written for it."""
 
     digest: str
     travelled: Travelled
 
 
-def export_capture(cache: Cache, capture: Capture, staging: Staging, *, jobs: int = 1) -> Exported:
-    """Put a bundle of the capture into the staging directory, ``jobs`` files at a time.
+def export_capture(cache: Cache, capture: Capture, shared: SharedDirectory, *, jobs: int = 1) -> Exported:
+    """Put a bundle of the capture into the shared directory, ``jobs`` files at a time.
 
     Raises `CacheError` if a captured file is not what was captured, and `BundleError` where the directory cannot be
     written; a manifest is written last, so that one that is there is whole.
@@ -63,12 +63,12 @@ def export_capture(cache: Cache, capture: Capture, staging: Staging, *, jobs: in
             data = first[digest].read_bytes()
         if sha256_bytes(data) != digest:
             raise CacheError(f"{first[digest]} is damaged: its content is not what was captured")
-        return staging.put(digest, data)
+        return shared.put(digest, data)
 
     with ThreadPoolExecutor(max(1, jobs)) as pool:
-        written = [*pool.map(put, first), staging.put(sha256_bytes(record), record)]
+        written = [*pool.map(put, first), shared.put(sha256_bytes(record), record)]
     manifest = Manifest(capture.id, tuple(files))
-    digest = staging.put_manifest(canonical_json(bundle.to_table(manifest)))
+    digest = shared.put_manifest(canonical_json(bundle.to_table(manifest)))
     size = sum(manifest.sizes().values())
     return Exported(digest, Travelled(sum(count > 0 for count in written), sum(written), size))
 
@@ -78,28 +78,28 @@ def _described(path: Path, name: str, digest: str) -> BundledFile:
     return BundledFile(name, digest, stat.st_size, stat.st_mode & 0o777)
 
 
-def import_capture(cache: Cache, staging: Staging, digest: str) -> tuple[Capture, Travelled]:
+def import_capture(cache: Cache, shared: SharedDirectory, digest: str) -> tuple[Capture, Travelled]:
     """The capture of the bundle whose manifest has that SHA-256, in this cache, and what had to be read for it.
 
     Contents that other captures of this cache have are taken from there. Raises `BundleError` for a bundle that is
     incomplete or damaged, `CacheError` where the cache cannot be written; nothing half is left of either.
     """
-    where = str(staging.manifest_path(digest))
-    manifest = bundle.parse_manifest(staging.manifest(digest), where=where)
+    where = str(shared.manifest_path(digest))
+    manifest = bundle.parse_manifest(shared.manifest(digest), where=where)
     size = sum(manifest.sizes().values())
     with cache.lock(f"import-{manifest.capture[:32]}"):
         present = cache.load_capture(manifest.capture)
         if present is not None and not cache.damaged_files(present):
             return present, Travelled(0, 0, size)
         with cache.scratch("import") as scratch:
-            contents, moved = _unpack(cache, staging, manifest, scratch)
+            contents, moved = _unpack(cache, shared, manifest, scratch)
             capture = _record(scratch, manifest, where)
             cache.commit_capture(scratch, capture)
     return capture, Travelled(contents, moved, size)
 
 
-def _unpack(cache: Cache, staging: Staging, manifest: Manifest, target: Path) -> tuple[int, int]:
-    """Write the bundle's files below ``target``; how many contents were read from the staging directory, in bytes."""
+def _unpack(cache: Cache, shared: SharedDirectory, manifest: Manifest, target: Path) -> tuple[int, int]:
+    """Write the bundle's files below ``target``; how many contents were read from the shared directory, in bytes."""
     known = _known(cache, manifest)
     written: dict[tuple[str, int], Path] = {}
     contents, moved = 0, 0
@@ -112,7 +112,7 @@ def _unpack(cache: Cache, staging: Staging, manifest: Manifest, target: Path) ->
                 link_or_copy(same, path)
                 continue
             if not _copied(known.get(file.sha256), path, file.sha256):
-                data, stored = staging.get(file.sha256, file.size)
+                data, stored = shared.get(file.sha256, file.size)
                 path.write_bytes(data)
                 contents, moved = contents + 1, moved + stored
                 known[file.sha256] = path

@@ -17,7 +17,7 @@ from layoutrand.build.earlier_builds import recall_capture
 from layoutrand.cache.store import Cache
 from layoutrand.cluster.bundle import Travelled, export_capture, import_capture
 from layoutrand.cluster.manifest import is_digest
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.errors import BundleError, CacheError, UsageError
 from layoutrand.platform.disk import canonical_json
 
@@ -51,10 +51,10 @@ def export_system(setup: BuildSetup, system: str, folder: Path) -> Carried:
             f"system {system} has no capture in the cache that is of its present source, tools and flags: "
             f"`layoutrand build --system {system} --seeds 1` makes it, `layoutrand build --explain` says what changed"
         )
-    staging = Staging(folder)
-    done = export_capture(cache, capture, staging, jobs=setup.jobs)
+    shared = SharedDirectory(folder)
+    done = export_capture(cache, capture, shared, jobs=setup.jobs)
     table = {"schema": SCHEMA, "system": system, "bundle": done.digest, "key": order.key, "known": known}
-    return Carried(staging.put_carried(canonical_json(table)), system, capture.id, done.travelled)
+    return Carried(shared.put_carried(canonical_json(table)), system, capture.id, done.travelled)
 
 
 def import_system(cache: Cache, folder: Path, digest: str | None) -> Carried:
@@ -63,28 +63,28 @@ def import_system(cache: Cache, folder: Path, digest: str | None) -> Carried:
     Raises `UsageError` where it is not clear which, `BundleError` for one that is incomplete or damaged, and
     `CacheError` where the cache cannot be written.
     """
-    staging = Staging(folder)
-    digest = digest or _only(staging)
+    shared = SharedDirectory(folder)
+    digest = digest or _only(shared)
     if not is_digest(digest):
         raise UsageError(f"{digest} is not a digest: `layoutrand bundle export` prints one, 64 hexadecimal digits")
-    table = _parsed(staging.get_carried(digest), f"{folder}/carried/{digest}.json")
-    capture, travelled = import_capture(cache, staging, table["bundle"])
+    table = _parsed(shared.get_carried(digest), f"{folder}/carried/{digest}.json")
+    capture, travelled = import_capture(cache, shared, table["bundle"])
     if table["known"].get("capture") != capture.id:
         raise BundleError(f"{folder}/carried/{digest}.json is of another capture than its bundle. Export it again")
     cache.remember(table["key"], table["known"])
     return Carried(digest, table["system"], capture.id, travelled)
 
 
-def _only(staging: Staging) -> str:
-    found = staging.carried()
+def _only(shared: SharedDirectory) -> str:
+    found = shared.carried()
     if not found:
-        raise UsageError(f"nothing was exported to {staging.root}: `layoutrand bundle export SYSTEM DIR` does that")
+        raise UsageError(f"nothing was exported to {shared.root}: `layoutrand bundle export SYSTEM DIR` does that")
     if len(found) > 1:
         listed = []
         for digest in found:
-            table = _parsed(staging.get_carried(digest), f"{staging.root}/carried/{digest}.json")
+            table = _parsed(shared.get_carried(digest), f"{shared.root}/carried/{digest}.json")
             listed.append(f"\n  {digest} ({table['system']})")
-        raise UsageError(f"{staging.root} holds several captures; name one of them:{''.join(listed)}")
+        raise UsageError(f"{shared.root} holds several captures; name one of them:{''.join(listed)}")
     return found[0]
 
 

@@ -1,4 +1,4 @@
-"""Files that executions need, carried to nodes by content: described at home, made again below another directory."""
+"""Files that executions need, carried to nodes by content: described here, made again below another directory there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.errors import BundleError
 from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, sha256_file, shared_errors
 
@@ -69,8 +69,8 @@ def _entry(path: Path, name: str) -> InputEntry:
     return InputEntry(name, mode & 0o777, sha256_file(path), path.stat().st_size)
 
 
-def send(entries: Sequence[InputEntry], project: Path, staging: Staging, *, jobs: int = 1) -> int:
-    """Put the contents into the staging directory, as far as they are not there; how many bytes were written."""
+def send(entries: Sequence[InputEntry], project: Path, shared: SharedDirectory, *, jobs: int = 1) -> int:
+    """Put the contents into the shared directory, as far as they are not there; how many bytes were written."""
     first = {entry.sha256: entry.path for entry in reversed(entries) if entry.sha256}
 
     def put(digest: str) -> int:
@@ -79,7 +79,7 @@ def send(entries: Sequence[InputEntry], project: Path, staging: Staging, *, jobs
             data = path.read_bytes()
         if sha256_bytes(data) != digest:
             raise BundleError(f"{path} is changed while it is carried to nodes; give the same command again")
-        return staging.put(digest, data)
+        return shared.put(digest, data)
 
     with ThreadPoolExecutor(max(1, jobs)) as pool:
         return sum(pool.map(put, first))
@@ -94,7 +94,7 @@ def _ups(path: str) -> int:
     return next((n for n, part in enumerate(Path(path).parts) if part != ".."), len(Path(path).parts))
 
 
-def restored(entries: Sequence[InputEntry], staging: Staging, folder: Path) -> Path:
+def restored(entries: Sequence[InputEntry], shared: SharedDirectory, folder: Path) -> Path:
     """The project below ``folder`` with these entries, made whole unless it is there; raises `BundleError`.
 
     Raises `CacheError` where the folder cannot be written.
@@ -110,7 +110,7 @@ def restored(entries: Sequence[InputEntry], staging: Staging, folder: Path) -> P
         try:
             target = scratch / project.relative_to(folder)
             target.mkdir(parents=True)
-            _make(entries, staging, target)
+            _make(entries, shared, target)
             scratch.chmod(0o755)
             try:
                 os.rename(scratch, folder)
@@ -124,14 +124,14 @@ def restored(entries: Sequence[InputEntry], staging: Staging, folder: Path) -> P
     return project
 
 
-def _make(entries: Sequence[InputEntry], staging: Staging, project: Path) -> None:
+def _make(entries: Sequence[InputEntry], shared: SharedDirectory, project: Path) -> None:
     for entry in entries:
         path = Path(os.path.normpath(project / entry.path))
         path.parent.mkdir(parents=True, exist_ok=True)
         if entry.target:
             path.symlink_to(entry.target)
         elif entry.sha256:
-            data, _ = staging.get(entry.sha256, entry.size)
+            data, _ = shared.get(entry.sha256, entry.size)
             path.write_bytes(data)
             path.chmod(entry.mode)
         else:

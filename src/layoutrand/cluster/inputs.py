@@ -30,7 +30,7 @@ def inputs_of(config: Config, benchmarks: Sequence[Benchmark], project: Path) ->
     return [name for name in dict.fromkeys(names) if not os.path.isabs(name)]
 
 
-def missing_in_room(config: Config, project: Path) -> list[str]:
+def missing_in_directory(config: Config, project: Path) -> list[str]:
     """A sentence for each word of a command that names a file of the project, as if executions were made there.
 
     They are made in fresh directories, which hold copies of ``files`` and nothing else.

@@ -1,4 +1,4 @@
-"""What is too large to be carried to nodes, or is installed on them: it must be there, and the same as at home."""
+"""What is too large to be carried to nodes, or is installed on them: it must be there, and the same as here."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_places(places: Sequence[InstalledPath], node: str) -> None:
             raise ClusterError(f"{place.key}: {place.path} cannot be used on {node}: {why}") from error
         if found != place.digest:
             raise ClusterError(
-                f"{place.key}: {place.path} has another content on {node} than at home; what is named by an absolute "
+                f"{place.key}: {place.path} has another content on {node} than here; what is named by an absolute "
                 "path is not carried to nodes and must be the same on all of them"
             )
 

@@ -1,6 +1,6 @@
-"""What happens on a node: the capture is fetched once, its linker proved to be the home's, and layouts are linked.
+"""What happens on a node: the capture is fetched once, its linker proved to be the right one, and layouts are linked.
 
-`link_chunk` is what an executor is given. It raises nothing on purpose: what went wrong with the node is an answer,
+`link_task` is what an executor is given. It raises nothing on purpose: what went wrong with the node is an answer,
 so that the layouts can be given to another one; what went wrong with a layout would go wrong anywhere.
 """
 
@@ -21,7 +21,7 @@ from layoutrand.build.linking import Linking, Reference
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.cluster.bundle import import_capture
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.config.build_recipe import BUILD_VERSION
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.errors import ClusterError, LayoutrandError, without_log
@@ -31,25 +31,25 @@ from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import sha256_file, tail
 from layoutrand.platform.process import SubprocessRunner
 
-_TASKS: Final = 5
+_TASKS: Final = 6
 """Changes where tasks are pickled otherwise: a module or class of theirs has another name."""
 
 VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}/{_TASKS}"
-"""Of layoutrand, of how it links and of its tasks: home and nodes must agree."""
+"""Of layoutrand, of how it links and of its tasks: the submitting machine and nodes must agree."""
 
 _LOG_LINES: Final = 200
 
 
 @dataclass(frozen=True)
-class Chunk:
+class LinkingTask:
     """What one task is asked for: some layouts of the ``number``-th artefact of a capture.
 
-    ``bundle`` is the SHA-256 of the manifest in the directory ``staging``; ``cache`` the node's cache, in which
+    ``bundle`` is the SHA-256 of the manifest in the directory ``shared``; ``cache`` the node's cache, in which
     variables of the node's environment are replaced, or "" for its default.
     """
 
     version: str
-    staging: str
+    shared: str
     cache: str
     bundle: str
     system: str
@@ -66,7 +66,7 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Failed:
+class FailedLayout:
     """A layout that came to nothing: why, and the last lines of the log if there is one."""
 
     layout: LayoutName
@@ -75,37 +75,37 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What became of a chunk on a node: what is ``made`` waits in the staging directory.
+class LinkingAnswer:
+    """What became of a task on a node: what is ``made`` waits in the shared directory.
 
     ``refused`` says why the node could not do it (then nothing else is certain), or is "".
     """
 
     node: str
     made: tuple[LayoutName, ...]
-    failed: tuple[Failed, ...]
+    failed: tuple[FailedLayout, ...]
     read: int
     refused: str
 
 
-def link_chunk(chunk: Chunk) -> Answer:
-    """Link the layouts of the chunk and put the binaries into the staging directory."""
+def link_task(task: LinkingTask) -> LinkingAnswer:
+    """Link the layouts of the task and put the binaries into the shared directory."""
     node = node_name()
     try:
-        return _link(chunk, node)
+        return _link(task, node)
     except LayoutrandError as error:
-        return Answer(node, (), (), 0, str(error))
+        return LinkingAnswer(node, (), (), 0, str(error))
 
 
 def linked_here(
-    cache: Cache, staging: Staging, bundle: str, ld: Tool, policy: LayoutPolicy, wanted: Sequence[Binary]
+    cache: Cache, shared: SharedDirectory, bundle: str, ld: Tool, policy: LayoutPolicy, wanted: Sequence[Binary]
 ) -> list[Binary]:
     """These binaries of one system, from this machine's cache or linked now from the capture of that manifest.
 
     Raises `ClusterError` where one cannot be made here or is not ``wanted`` to the byte.
     """
     with _fetching:
-        capture, _ = _imported(cache.root, staging.root, bundle)
+        capture, _ = _imported(cache.root, shared.root, bundle)
         ld = _same_linker(ld)
     numbers = {link.artefact: number for number, link in enumerate(capture.links)}
     found = []
@@ -120,48 +120,48 @@ def linked_here(
     return found
 
 
-def _link(chunk: Chunk, node: str) -> Answer:
-    if chunk.version != VERSION:
-        raise ClusterError(f"layoutrand is {VERSION} there and {chunk.version} here: install the same one on all nodes")
-    staging = Staging(Path(chunk.staging))
+def _link(task: LinkingTask, node: str) -> LinkingAnswer:
+    if task.version != VERSION:
+        raise ClusterError(f"layoutrand is {VERSION} there and {task.version} here: install the same one on all nodes")
+    shared = SharedDirectory(Path(task.shared))
     with _fetching:  # one thread fetches, the others find it fetched
-        linking, read = _linking(chunk, staging)
+        linking, read = _linking(task, shared)
     made, failed = [], []
     with linking.cache.thread_scratch("link") as own_scratch:
-        _prove(linking, chunk.reference, own_scratch, node)
-        for layout in chunk.layouts:
+        _prove(linking, task.reference, own_scratch, node)
+        for layout in task.layouts:
             result = _made(linking, layout, own_scratch)
             if isinstance(result, BuildFailure):
                 _require_whole(linking)
                 log = "" if result.log is None else tail(result.log, _LOG_LINES)
-                failed.append(Failed(layout, without_log(result.error, result.log), log))
+                failed.append(FailedLayout(layout, without_log(result.error, result.log), log))
             else:
                 found = linking.cache.load_binary(linking.key(layout), result.path.name)
                 if found is None:
                     raise ClusterError(f"the binary of layout {layout} vanished from {linking.cache.root}")
-                staging.put_result(linking.key(layout), {**found.meta, "node": node}, found.path.read_bytes())
+                shared.put_result(linking.key(layout), {**found.meta, "node": node}, found.path.read_bytes())
                 made.append(layout)
-    return Answer(node, tuple(made), tuple(failed), read, "")
+    return LinkingAnswer(node, tuple(made), tuple(failed), read, "")
 
 
 _fetching = threading.Lock()
 
 
-def _linking(chunk: Chunk, staging: Staging) -> tuple[Linking, int]:
+def _linking(task: LinkingTask, shared: SharedDirectory) -> tuple[Linking, int]:
     """The capture in this node's cache, ready to be linked, and how many bytes were read for it."""
-    cache = Cache(Path(os.path.expandvars(chunk.cache)) if chunk.cache else default_root())
-    ld = _same_linker(chunk.ld)
+    cache = Cache(Path(os.path.expandvars(task.cache)) if task.cache else default_root())
+    ld = _same_linker(task.ld)
     before = _imported.cache_info().misses
-    capture, read = _imported(cache.root, staging.root, chunk.bundle)
-    capture = replace(capture, system=chunk.system)
+    capture, read = _imported(cache.root, shared.root, task.bundle)
+    capture = replace(capture, system=task.system)
     fresh = _imported.cache_info().misses > before
-    return Linking(cache, SubprocessRunner(), 1, chunk.policy, ld, capture, chunk.number), read if fresh else 0
+    return Linking(cache, SubprocessRunner(), 1, task.policy, ld, capture, task.number), read if fresh else 0
 
 
 @lru_cache(maxsize=8)
-def _imported(cache: Path, staging: Path, bundle: str) -> tuple[Capture, int]:
+def _imported(cache: Path, shared: Path, bundle: str) -> tuple[Capture, int]:
     """Once per process: to check a capture's files takes longer than a link."""
-    capture, travelled = import_capture(Cache(cache), Staging(staging), bundle)
+    capture, travelled = import_capture(Cache(cache), SharedDirectory(shared), bundle)
     return capture, travelled.moved
 
 
@@ -177,17 +177,17 @@ def _same_linker(wanted: Tool) -> Tool:
 
 
 def _prove(linking: Linking, reference: Reference, own_scratch: Callable[[], Path], node: str) -> None:
-    """Raise `ClusterError` unless a layout that the home has linked comes out with the same bytes here.
+    """Raise `ClusterError` unless a layout that the submitting machine has linked comes out with the same bytes here.
 
     The linker's file may be the same and the libraries that it loads another version.
     """
     result = _made(linking, reference.layout, own_scratch)
     if isinstance(result, BuildFailure):
         _require_whole(linking)
-        raise ClusterError(f"layout {reference.layout}, which was linked at home, fails there: {result.error}")
+        raise ClusterError(f"layout {reference.layout}, which was linked here, fails there: {result.error}")
     if result.sha256 != reference.sha256:
         raise ClusterError(
-            f"layout {reference.layout} linked on {node} has SHA-256 {result.sha256}, and {reference.sha256} at home: "
+            f"layout {reference.layout} linked on {node} has SHA-256 {result.sha256}, and {reference.sha256} here: "
             "the node's linker or its libraries differ"
         )
 

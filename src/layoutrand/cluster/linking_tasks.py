@@ -1,8 +1,7 @@
-"""Layouts linked on nodes: dealt out in chunks, taken home as they are finished, given out again when they are lost.
+"""Layouts linked on nodes: given out in tasks, collected as they are finished, given out again when they are lost.
 
-What is finished is taken into the home's cache at once, and waits in the
-staging directory until then: so a home that is killed and started again goes on from there, and a chunk that is done
-twice is done no differently.
+What is finished goes into the submitting machine's cache at once, and waits in the shared directory until then: so a
+build that is killed and started again goes on from there, and a task that is done twice is done no differently.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
 from layoutrand.cluster.bundle import export_capture
-from layoutrand.cluster.dealing import Dealer, TaskProblem
-from layoutrand.cluster.linking_node import VERSION, Answer, Chunk, link_chunk
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.linking_node import VERSION, LinkingAnswer, LinkingTask, link_task
+from layoutrand.cluster.shared_directory import SharedDirectory
+from layoutrand.cluster.task_distributor import TaskDistributor, TaskProblem
 from layoutrand.engines.engine import Remote, TaskExecutor
 from layoutrand.errors import BundleError, StoreError, with_log
 from layoutrand.model import Binary, BuildFailure, LayoutName
@@ -30,17 +29,17 @@ from layoutrand.platform.disk import cache_errors
 
 
 @dataclass
-class Farm:
-    """Nodes behind an ``executor``, which share the ``staging`` directory; ``say`` takes what the user should know.
+class LinkingCluster:
+    """Nodes behind an ``executor``, which share the ``shared`` directory; ``say`` takes what the user should know.
 
-    ``takers`` are the threads that bring home what is finished.
+    ``collectors`` are the threads that collect what is finished.
     """
 
     executor: TaskExecutor
-    staging: Staging
+    shared: SharedDirectory
     settings: Remote
     say: Say
-    takers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(len(os.sched_getaffinity(0))))
+    collectors: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(len(os.sched_getaffinity(0))))
     _bundles: dict[str, str] = field(default_factory=dict)
     _exporting: threading.Lock = field(default_factory=threading.Lock)
     _stopped: threading.Event = field(default_factory=threading.Event)
@@ -52,23 +51,23 @@ class Farm:
     def link(
         self, linking: Linking, layouts: Sequence[LayoutName], reference: Reference, advance: Callable[[], None]
     ) -> dict[LayoutName, Binary | BuildFailure]:
-        """Every layout's binary, in the home's cache, or why there is none; ``advance`` is called after each.
+        """Every layout's binary, in this machine's cache, or why there is none; ``advance`` is called after each.
 
         Raises `ClusterError` when stopped.
         """
         batch = _Batch(self, linking, advance)
         try:
-            left = batch.take_home(layouts)  # linked for a home that was killed before it could take them
+            left = batch.collect(layouts)  # linked for a build that was killed before it could collect them
             if left:
-                batch.deal(self._chunks(linking, left, reference))
-        except StoreError as error:  # no node can have the capture, or nothing can be taken home: the disk is full
+                batch.distribute(self._tasks(linking, left, reference))
+        except StoreError as error:  # no node can have the capture, or nothing can be collected: the disk is full
             batch.give_up(layouts, error)
         return batch.results
 
-    def _chunks(self, linking: Linking, layouts: Sequence[LayoutName], reference: Reference) -> list[Chunk]:
-        empty = Chunk(
+    def _tasks(self, linking: Linking, layouts: Sequence[LayoutName], reference: Reference) -> list[LinkingTask]:
+        empty = LinkingTask(
             version=VERSION,
-            staging=str(self.staging.root),
+            shared=str(self.shared.root),
             cache=self.settings.cache or "",
             bundle=self._bundle(linking),
             system=linking.capture.system,
@@ -90,10 +89,10 @@ class Farm:
         capture: Capture = linking.capture
         with self._exporting:
             if capture.id not in self._bundles:
-                done = export_capture(linking.cache, capture, self.staging, jobs=linking.jobs)
+                done = export_capture(linking.cache, capture, self.shared, jobs=linking.jobs)
                 moved = done.travelled
                 self.say(
-                    f"{capture.system}: its capture ({moved.size / 1e6:.1f} MB) is in {self.staging.root}; "
+                    f"{capture.system}: its capture ({moved.size / 1e6:.1f} MB) is in {self.shared.root}; "
                     f"{moved.moved / 1e6:.1f} MB of {moved.contents} files had to be written"
                 )
                 self._bundles[capture.id] = done.digest
@@ -103,32 +102,32 @@ class Farm:
 class _Batch:
     """The layouts of one artefact on their way."""
 
-    def __init__(self, farm: Farm, linking: Linking, advance: Callable[[], None]) -> None:
+    def __init__(self, cluster: LinkingCluster, linking: Linking, advance: Callable[[], None]) -> None:
         self.results: dict[LayoutName, Binary | BuildFailure] = {}
-        self._farm = farm
+        self._cluster = cluster
         self._linking = linking
         self._advance = advance
         self._lost = 0
 
-    def take_home(self, layouts: Iterable[LayoutName]) -> list[LayoutName]:
-        """Take home what waits in the staging directory; those layouts of which nothing (whole) does."""
+    def collect(self, layouts: Iterable[LayoutName]) -> list[LayoutName]:
+        """Collect what waits in the shared directory; those layouts of which nothing (whole) does."""
         wanted = list(layouts)
         left = []
         # Unpacking, hashing and writing need no lock of the interpreter.
-        for layout, binary in zip(wanted, self._farm.takers.map(self._taken, wanted), strict=True):
+        for layout, binary in zip(wanted, self._cluster.collectors.map(self._collected, wanted), strict=True):
             if binary is None:
                 left.append(layout)
             else:
                 self._settle(layout, binary)
         return left
 
-    def _taken(self, layout: LayoutName) -> Binary | None:
-        linking, staging = self._linking, self._farm.staging
+    def _collected(self, layout: LayoutName) -> Binary | None:
+        linking, shared = self._linking, self._cluster.shared
         key = linking.key(layout)
         try:
-            taken = take_linked(
+            taken = collect_linked(
                 linking.cache,
-                staging,
+                shared,
                 key=key,
                 system=linking.capture.system,
                 artefact=linking.link.artefact,
@@ -137,8 +136,8 @@ class _Batch:
             # Another build of the same may have been quicker.
             return taken or cached_binary(linking.cache, linking.capture.system, linking.link.artefact, layout, key)
         except BundleError as error:
-            self._farm.say(str(error))
-            staging.drop_result(key)
+            self._cluster.say(str(error))
+            shared.drop_result(key)
             return None
 
     def give_up(self, layouts: Iterable[LayoutName], error: StoreError) -> None:
@@ -147,23 +146,28 @@ class _Batch:
             if layout not in self.results:
                 self._settle(layout, self._linking.failure(layout, error))
 
-    def deal(self, chunks: Sequence[Chunk]) -> None:
-        """Give the chunks out, and again those that are lost, until each layout has a result."""
-        farm = self._farm
-        dealer: Dealer[Chunk, Answer] = Dealer(
-            farm.executor, link_chunk, self, retries=farm.settings.retries, stopped=farm.stopped, doing="linking"
+    def distribute(self, tasks: Sequence[LinkingTask]) -> None:
+        """Give the tasks out, and again those that are lost, until each layout has a result."""
+        cluster = self._cluster
+        distributor: TaskDistributor[LinkingTask, LinkingAnswer] = TaskDistributor(
+            cluster.executor,
+            link_task,
+            self,
+            retries=cluster.settings.retries,
+            stopped=cluster.stopped,
+            doing="linking",
         )
-        dealer.deal(chunks)
+        distributor.distribute(tasks)
 
-    def left(self, payload: Chunk) -> Chunk | None:
-        """The chunk's layouts that have no result yet: something may have arrived of a task that was lost."""
-        waiting = self.take_home(layout for layout in payload.layouts if layout not in self.results)
-        return replace(payload, layouts=tuple(waiting)) if waiting else None
+    def left(self, task: LinkingTask) -> LinkingTask | None:
+        """The task's layouts that have no result yet: something may have arrived of a task that was lost."""
+        waiting = self.collect(layout for layout in task.layouts if layout not in self.results)
+        return replace(task, layouts=tuple(waiting)) if waiting else None
 
-    def take(self) -> None:
-        """Nothing: binaries are taken home task by task, because to look for each one is a question to a server."""
+    def poll(self) -> None:
+        """Nothing: binaries are collected task by task, because to look for each one is a question to a server."""
 
-    def answered(self, answer: Answer) -> TaskProblem | None:
+    def answered(self, answer: LinkingAnswer) -> TaskProblem | None:
         """Settle what a task has brought."""
         if answer.refused:
             return TaskProblem(f"node {answer.node} cannot link it: {answer.refused}", answer.refused, answer.node)
@@ -171,18 +175,18 @@ class _Batch:
             log = self._log(failed.layout, failed.log) if failed.log else None
             whole = with_log(f"on node {answer.node}: {failed.error}", log)
             self._settle(failed.layout, self._failure(failed.layout, whole, log))
-        left = self.take_home(layout for layout in answer.made if layout not in self.results)
-        return TaskProblem(f"node {answer.node} linked it, but it is not in the staging directory") if left else None
+        left = self.collect(layout for layout in answer.made if layout not in self.results)
+        return TaskProblem(f"node {answer.node} linked it, but it is not in the shared directory") if left else None
 
-    def again(self, payload: Chunk, problem: TaskProblem) -> None:
+    def again(self, task: LinkingTask, problem: TaskProblem) -> None:
         """Say that layouts are given out again, and why."""
-        named = ", ".join(str(layout) for layout in payload.layouts)
+        named = ", ".join(str(layout) for layout in task.layouts)
         artefact = self._linking.link.artefact
-        self._farm.say(
+        self._cluster.say(
             f"{self._linking.capture.system}: {artefact}, layout {named}: {problem.brief}; it is given out again"
         )
 
-    def failed(self, payload: Chunk, attempts: int, problem: TaskProblem) -> None:
+    def failed(self, task: LinkingTask, attempts: int, problem: TaskProblem) -> None:
         """Record the layouts as failed: they were given out as often as they may be.
 
         One log takes all of a batch, so that failures with one cause are told as one.
@@ -190,12 +194,12 @@ class _Batch:
         artefact = os.path.basename(self._linking.link.artefact)
         name = f"cluster-{self._linking.capture.system}-{artefact}-{self._linking.capture.id[:12]}.log"
         path = self._linking.cache.logs() / name
-        named = ", ".join(str(layout) for layout in payload.layouts)
+        named = ", ".join(str(layout) for layout in task.layouts)
         with cache_errors("write", path), path.open("a" if self._lost else "w", encoding="utf-8") as file:
             file.write(f"layout {named}: {problem.words}\n{problem.log}\n")
         self._lost += 1
         times = "once" if attempts == 1 else f"{attempts} times"
-        for layout in payload.layouts:
+        for layout in task.layouts:
             self._settle(layout, self._failure(layout, with_log(f"given out {times}: {problem.words}", path), path))
 
     def _failure(self, layout: LayoutName, error: str, log: Path | None) -> BuildFailure:
@@ -212,14 +216,14 @@ class _Batch:
         self._advance()
 
 
-def take_linked(
-    cache: Cache, staging: Staging, *, key: str, system: str, artefact: str, layout: LayoutName
+def collect_linked(
+    cache: Cache, shared: SharedDirectory, *, key: str, system: str, artefact: str, layout: LayoutName
 ) -> Binary | None:
-    """The binary that another machine linked under the key, taken from the staging directory; None if not there.
+    """The binary that another machine linked under the key, taken from the shared directory; None if not there.
 
     Raises `BundleError` if it is not what its record says.
     """
-    found = staging.result(key)
+    found = shared.result(key)
     if found is None:
         return None
     meta, data = found
@@ -232,5 +236,5 @@ def take_linked(
             (entry / name).chmod(0o755)
         meta = {**meta, "system": system}
         cache.commit_binary(entry, key, meta)
-    staging.drop_result(key)
+    shared.drop_result(key)
     return binary_of(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)

@@ -1,7 +1,7 @@
-"""`layoutrand run` on the nodes of a cluster: rounds are given out, and executions recorded as they come home.
+"""`layoutrand run` on the nodes of a cluster: rounds are given out, and executions recorded as they arrive.
 
 Read `execute_on_nodes` from top to bottom: each step says what is true afterwards.  Only this side opens the results
-file.  A node leaves each execution in the staging directory when it has ended; what waits there when this begins was
+file.  A node leaves each execution in the shared directory when it has ended; what waits there when this begins was
 left for a run that was killed, and is taken first.
 """
 
@@ -13,14 +13,14 @@ from functools import reduce
 
 from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
-from layoutrand.cluster.dealing import Dealer, TaskProblem
-from layoutrand.cluster.measuring_node import execute_bout
-from layoutrand.cluster.pools import Pools
-from layoutrand.cluster.returned import Shelf
-from layoutrand.cluster.shared_directory import Staging
-from layoutrand.cluster.shelved import Arrival, take_record, take_records
-from layoutrand.cluster.task import Bout, Ended, record_key
-from layoutrand.cluster.task_inputs import RUN_DIGITS, run_name, send_orders
+from layoutrand.cluster.measuring_node import execute_task
+from layoutrand.cluster.measuring_task import MeasuringAnswer, MeasuringTask, record_key
+from layoutrand.cluster.node_experiments import NodeExperiments
+from layoutrand.cluster.returned_executions import ReturnedExecution, take_record, take_records
+from layoutrand.cluster.returned_records import ReturnedRecords
+from layoutrand.cluster.shared_directory import SharedDirectory
+from layoutrand.cluster.task_distributor import TaskDistributor, TaskProblem
+from layoutrand.cluster.task_inputs import RUN_DIGITS, run_name, send_description
 from layoutrand.config.schedule import Slot
 from layoutrand.engines.engine import Remote, TaskExecutor
 from layoutrand.errors import ClusterError
@@ -34,11 +34,11 @@ from layoutrand.results.file import exclusive_use
 
 
 @dataclass(frozen=True)
-class Nodes:
-    """Nodes behind an ``executor``, which share the ``staging`` directory; ``cache`` is the home's."""
+class MeasuringCluster:
+    """Nodes behind an ``executor``, which share the ``shared`` directory; ``cache`` is this machine's."""
 
     executor: TaskExecutor
-    staging: Staging
+    shared: SharedDirectory
     settings: Remote
     cache: Cache
     jobs: int
@@ -46,50 +46,61 @@ class Nodes:
 
 
 def execute_on_nodes(
-    request: RunRequest, *, store: ResultsStore, nodes: Nodes, progress: Callable[[RunProgress], None], say: Say
+    request: RunRequest,
+    *,
+    store: ResultsStore,
+    cluster: MeasuringCluster,
+    progress: Callable[[RunProgress], None],
+    say: Say,
 ) -> Summary:
-    """Bring the results up to the schedule; ``progress`` is called for each execution that comes home.
+    """Bring the results up to the schedule; ``progress`` is called for each execution that arrives.
 
     Raises `UsageError` (also `ConfigError`) before anything is given out where the request cannot be met,
-    `BundleError` where the staging directory cannot be used, `ClusterError` where no node can execute anything, and
-    lets `KeyboardInterrupt` through.  In every case all executions that came home are recorded.
+    `BundleError` where the shared directory cannot be used, `ClusterError` where no node can execute anything, and
+    lets `KeyboardInterrupt` through.  In every case all executions that arrived are recorded.
     """
     # Everything that can be known of the executions here was checked: names, inputs, what cannot travel.
     plan = make_plan(request, here=False)
     with exclusive_use(store.path, wait_s=request.choices.wait_s, on_wait=say):
         # What nodes left for a run that was killed is recorded.
-        shelf = Shelf(nodes.staging.root, run_name(plan))
-        pools = Pools(plan, store, shelf)
-        home = _Home(plan, pools, shelf, nodes, progress, say)
-        home.take(everything=True)
+        records = ReturnedRecords(cluster.shared.root, run_name(plan))
+        experiments = NodeExperiments(plan, store, records)
+        submitting = _SubmittingSide(plan, experiments, records, cluster, progress, say)
+        submitting.poll(everything=True)
         # Known slots are left out.
-        before = pools.known()
+        before = experiments.known()
         pending = [slot for slot in plan.slots if before.is_due(plan.key(slot), request)]
-        home.begin(before, pending)
+        submitting.begin(before, pending)
         if pending:
             # Inputs, captures and binaries are where nodes find them.
-            pools.propose()
-            sent = send_orders(
+            experiments.propose()
+            sent = send_description(
                 plan,
                 pending,
-                staging=nodes.staging,
-                cache=nodes.cache,
-                jobs=nodes.jobs,
-                node_cache=nodes.settings.cache or "",
+                shared=cluster.shared,
+                cache=cluster.cache,
+                jobs=cluster.jobs,
+                node_cache=cluster.settings.cache or "",
                 say=say,
             )
             # Milestone: from here on, nodes execute.
-            home.deal(list(sent.bouts(plan, pending, before, nodes.settings)))
-    return home.summary()
+            submitting.distribute(list(sent.tasks(plan, pending, before, cluster.settings)))
+    return submitting.summary()
 
 
-class _Home:
+class _SubmittingSide:
     """The submitting side of one call."""
 
     def __init__(
-        self, plan: RunPlan, pools: Pools, shelf: Shelf, nodes: Nodes, progress: Callable[[RunProgress], None], say: Say
+        self,
+        plan: RunPlan,
+        experiments: NodeExperiments,
+        records: ReturnedRecords,
+        cluster: MeasuringCluster,
+        progress: Callable[[RunProgress], None],
+        say: Say,
     ) -> None:
-        self._plan, self._pools, self._shelf, self._nodes = plan, pools, shelf, nodes
+        self._plan, self._experiments, self._records, self._cluster = plan, experiments, records, cluster
         self._progress, self._say = progress, say
         self._begun: dict[SlotKey, Attempts] = {}
         self._came: dict[SlotKey, dict[int, Execution]] = {}
@@ -110,34 +121,34 @@ class _Home:
         self._begun = {key: before.attempts.get(key, Attempts()).begun(repeat=repeat) for key in self._open}
         self._live = Live(self._plan.benchmarks, before.executions, pending)
 
-    def deal(self, payloads: Sequence[Bout]) -> None:
-        """Give the bouts out until each of their slots was executed, or was lost too often."""
-        wanted = [payload.token for payload in payloads]
-        if count := self._nodes.executor.forget_others(payloads[0].token[:RUN_DIGITS], wanted):
+    def distribute(self, tasks: Sequence[MeasuringTask]) -> None:
+        """Give the tasks out until each of their slots was executed, or was lost too often."""
+        wanted = [task.token for task in tasks]
+        if count := self._cluster.executor.forget_others(tasks[0].token[:RUN_DIGITS], wanted):
             self._say(f"{count} task(s) of an earlier call are not wanted any more and were cancelled")
-        dealer: Dealer[Bout, Ended] = Dealer(
-            self._nodes.executor,
-            execute_bout,
+        distributor: TaskDistributor[MeasuringTask, MeasuringAnswer] = TaskDistributor(
+            self._cluster.executor,
+            execute_task,
             self,
-            retries=self._nodes.settings.retries,
-            stopped=self._nodes.stopped,
+            retries=self._cluster.settings.retries,
+            stopped=self._cluster.stopped,
             doing="executing",
         )
         try:
-            dealer.deal(payloads)
+            distributor.distribute(tasks)
         finally:
-            self.take(everything=True)  # also what came home while this was interrupted
+            self.poll(everything=True)  # also what arrived while this was interrupted
 
-    def take(self, *, everything: bool = False) -> None:
-        """Record what has come home; ``everything`` also drops what no task that is out may look for."""
-        for arrival in take_records(self._shelf, self._seen, self._say_once):
-            self._arrived(arrival)
+    def poll(self, *, everything: bool = False) -> None:
+        """Record what has arrived; ``everything`` also drops what no task that is out may look for."""
+        for returned in take_records(self._records, self._seen, self._say_once):
+            self._returned(returned)
         if everything:
             self._drop(list(self._seen))
 
-    def answered(self, answer: Ended) -> TaskProblem | None:
-        """Record what a bout has left, and tell what its node had to say."""
-        self.take()
+    def answered(self, answer: MeasuringAnswer) -> TaskProblem | None:
+        """Record what a task has left, and tell what its node had to say."""
+        self.poll()
         for note in answer.notes:
             if (answer.node, note) not in self._told:
                 self._told.add((answer.node, note))
@@ -146,46 +157,46 @@ class _Home:
             return TaskProblem(f"node {answer.node} cannot execute it: {answer.refused}", answer.refused, answer.node)
         return None
 
-    def left(self, payload: Bout) -> Bout | None:
-        """The bout with those of its slots that are still to be executed."""
-        keys = [self._plan.key(slot) for slot, _ in payload.slots]
+    def left(self, task: MeasuringTask) -> MeasuringTask | None:
+        """The task with those of its slots that are still to be executed."""
+        keys = [self._plan.key(slot) for slot, _ in task.slots]
         own = set(keys)
         self._look_for(keys)
         self._drop([name for name, key in self._seen.items() if key in own])
         waiting = tuple(
-            (slot, self._attempts(key)) for key, (slot, _) in zip(keys, payload.slots, strict=True) if key in self._open
+            (slot, self._attempts(key)) for key, (slot, _) in zip(keys, task.slots, strict=True) if key in self._open
         )
-        return replace(payload, slots=waiting) if waiting else None
+        return replace(task, slots=waiting) if waiting else None
 
     def _look_for(self, keys: Sequence[SlotKey]) -> None:
         """Ask by name for records that the task may have left: of a shared directory the listing may be old."""
         for key in keys:
             while key in self._open:
                 name = record_key(key, self._attempts(key).made + 1)
-                arrival = None if name in self._seen else take_record(self._shelf, name, self._say_once)
-                if arrival is None:
+                returned = None if name in self._seen else take_record(self._records, name, self._say_once)
+                if returned is None:
                     break
-                self._arrived(arrival)
+                self._returned(returned)
 
-    def again(self, payload: Bout, problem: TaskProblem) -> None:
-        """Say that a bout is given out again, and why."""
-        self._say(f"{_named(payload)}: {problem.brief}; given out again")
+    def again(self, task: MeasuringTask, problem: TaskProblem) -> None:
+        """Say that a task is given out again, and why."""
+        self._say(f"{_named(task)}: {problem.brief}; given out again")
 
-    def failed(self, payload: Bout, attempts: int, problem: TaskProblem) -> None:
+    def failed(self, task: MeasuringTask, attempts: int, problem: TaskProblem) -> None:
         """Record the executions as lost; where nodes refused, nothing was executed and nothing is recorded.
 
         Raises `ClusterError` where the executor is gone: that says nothing of the executions.
         """
         if problem.gone:
             raise ClusterError(
-                f"{problem.words}. What came home is recorded; see to the engine and give the same command again"
+                f"{problem.words}. What arrived is recorded; see to the engine and give the same command again"
             )
         if problem.node:
             self._refusals.setdefault(problem.words)
             return
         times = "once" if attempts == 1 else f"{attempts} times"
         reason = f"given out {times}: {problem.words}"
-        for slot, _ in payload.slots:
+        for slot, _ in task.slots:
             key = self._plan.key(slot)
             if key in self._open:
                 self._lost(key, slot, reason)
@@ -193,9 +204,7 @@ class _Home:
     def summary(self) -> Summary:
         """What this call did; raises `ClusterError` where nodes refused all that there was to do."""
         if self._twice:
-            self._say(
-                f"{self._twice} execution(s) came home twice, as a lost node was not quite lost; the first counts"
-            )
+            self._say(f"{self._twice} execution(s) arrived twice, as a lost node was not quite lost; the first counts")
         executed = self._pending - len(self._open)
         if self._refusals and not executed:
             raise ClusterError(
@@ -203,7 +212,7 @@ class _Home:
             )
         return summarised(
             self._plan,
-            self._pools.results,
+            self._experiments.results,
             self._before,
             self._recorded,
             pending=self._pending,
@@ -212,16 +221,16 @@ class _Home:
             refusals=tuple(self._refusals),
         )
 
-    def _arrived(self, arrival: Arrival) -> None:
-        self._seen[arrival.name] = arrival.key
-        execution = self._pools.record(arrival)
+    def _returned(self, returned: ReturnedExecution) -> None:
+        self._seen[returned.name] = returned.key
+        execution = self._experiments.record(returned)
         if execution is None:
-            self._twice += arrival.key in self._begun
+            self._twice += returned.key in self._begun
             return
-        self._settle(arrival.key, execution)
+        self._settle(returned.key, execution)
 
     def _lost(self, key: SlotKey, slot: Slot, reason: str) -> None:
-        execution = self._pools.record_lost(key, slot, self._attempts(key).made + 1, reason)
+        execution = self._experiments.record_lost(key, slot, self._attempts(key).made + 1, reason)
         self._settle(key, execution)
 
     def _settle(self, key: SlotKey, execution: Execution) -> None:
@@ -237,7 +246,7 @@ class _Home:
         self._progress(RunProgress(total - len(self._open), total, execution, self._live))
 
     def _attempts(self, key: SlotKey) -> Attempts:
-        """The attempts at an open slot by now, in their order, whatever the order in which they came home."""
+        """The attempts at an open slot by now, in their order, whatever the order in which they arrived."""
         came = self._came.get(key, {})
         return reduce(lambda history, attempt: history.after(came[attempt]), sorted(came), self._begun[key])
 
@@ -248,10 +257,10 @@ class _Home:
 
     def _drop(self, names: Sequence[str]) -> None:
         for name in names:
-            self._shelf.drop(name)
+            self._records.drop(name)
             del self._seen[name]
 
 
-def _named(bout: Bout) -> str:
-    rounds = ", ".join(str(seed) for seed in dict.fromkeys(slot.round for slot, _ in bout.slots))
-    return f"round {rounds} ({bout.size} executions left)"
+def _named(task: MeasuringTask) -> str:
+    rounds = ", ".join(str(seed) for seed in dict.fromkeys(slot.round for slot, _ in task.slots))
+    return f"round {rounds} ({task.size} executions left)"

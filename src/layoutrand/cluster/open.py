@@ -8,9 +8,9 @@ from pathlib import Path
 
 from layoutrand.cache.store import Cache, default_root
 from layoutrand.capture.origin import Say
-from layoutrand.cluster.linking_tasks import Farm
-from layoutrand.cluster.measuring import Nodes
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.linking_tasks import LinkingCluster
+from layoutrand.cluster.measuring import MeasuringCluster
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.config.config import Config
 from layoutrand.engines.engine import Opening, Purpose, Remote, TaskExecutor
 from layoutrand.engines.known import engine
@@ -31,7 +31,7 @@ def opened(
 
 
 @contextmanager
-def farm_of(config: Config, project: Path, say: Say) -> Iterator[Farm | None]:
+def linking_cluster(config: Config, project: Path, say: Say) -> Iterator[LinkingCluster | None]:
     """The nodes that link the configuration's layouts, or None for this machine alone.
 
     Raises `UsageError` in rebuild mode, where there is no capture that could travel, and `ClusterError` where the
@@ -46,13 +46,13 @@ def farm_of(config: Config, project: Path, say: Say) -> Iterator[Farm | None]:
             f'[cluster] kind = "{settings.kind}" spreads links of a capture, and in rebuild mode there is none: give '
             "--executor local"
         )
-    staging = Staging(project / settings.shared)
-    with opened(settings, staging.root, say=say) as executor:
-        yield Farm(executor, staging, settings, say)
+    shared = SharedDirectory(project / settings.shared)
+    with opened(settings, shared.root, say=say) as executor:
+        yield LinkingCluster(executor, shared, settings, say)
 
 
 @contextmanager
-def nodes_of(config: Config, project: Path, jobs: int, say: Say) -> Iterator[Nodes | None]:
+def measuring_cluster(config: Config, project: Path, jobs: int, say: Say) -> Iterator[MeasuringCluster | None]:
     """The nodes that execute, or None for this machine alone; ``jobs`` files are sent to them at a time.
 
     Raises `ClusterError` where the engine cannot be had.
@@ -61,6 +61,6 @@ def nodes_of(config: Config, project: Path, jobs: int, say: Say) -> Iterator[Nod
     if settings is None:
         yield None
         return
-    staging = Staging(project / settings.shared)
-    with opened(settings, staging.root, "measure", say=say) as executor:
-        yield Nodes(executor, staging, settings, Cache(default_root()), jobs)
+    shared = SharedDirectory(project / settings.shared)
+    with opened(settings, shared.root, "measure", say=say) as executor:
+        yield MeasuringCluster(executor, shared, settings, Cache(default_root()), jobs)

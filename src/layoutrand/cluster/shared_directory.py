@@ -1,4 +1,4 @@
-"""The staging directory: a place that several machines see, through which captures and binaries travel.
+"""The shared directory: a place that several machines see, through which captures and binaries travel.
 
 ::
 
@@ -34,8 +34,8 @@ _LATELY_S: Final = 3600.0
 _SLACK: Final = 1 << 12  # bytes: zlib makes what it cannot compress longer by 5 for every 16 KiB, and 6
 
 
-class Staging:
-    """The staging directory under one root."""
+class SharedDirectory:
+    """The shared directory under one root."""
 
     def __init__(self, root: Path) -> None:
         """Use the directory, which is made when something is put there."""
@@ -79,7 +79,7 @@ class Staging:
     def manifest(self, digest: str, *, use: bool = True) -> bytes:
         """The manifest of that SHA-256; raises `BundleError` if it is not there or damaged.
 
-        To ``use`` it keeps it, and all that it refers to, from being collected (`staged`).
+        To ``use`` it keeps it, and all that it refers to, from being collected (`cluster/unneeded.py`).
         """
         path = self.manifest_path(digest)
         with shared_errors("read", path):
@@ -115,7 +115,7 @@ class Staging:
         return data
 
     def result_path(self, key: str) -> Path:
-        """Where the binary with this key waits to be taken home."""
+        """Where the binary with this key waits to be collected."""
         return self.root / "results" / key[:2] / key
 
     def put_result(self, key: str, meta: Mapping[str, Any], data: bytes) -> None:
@@ -143,7 +143,7 @@ class Staging:
         return meta, _unpacked(path, packed, meta["sha256"], meta["size"])
 
     def drop_result(self, key: str) -> None:
-        """Forget a binary that is home, or damaged."""
+        """Forget a binary that was collected, or damaged."""
         path = self.result_path(key)
         with shared_errors("delete", path):
             path.unlink(missing_ok=True)

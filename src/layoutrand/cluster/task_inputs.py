@@ -1,4 +1,4 @@
-"""What nodes need before they can execute anything is put into the staging directory, and bouts are made of slots."""
+"""What nodes need before they can execute anything is put into the shared directory, and tasks are made of slots."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from layoutrand.cluster.carried_inputs import described, send
 from layoutrand.cluster.inputs import inputs_of
 from layoutrand.cluster.installed import places_of
 from layoutrand.cluster.linking_node import VERSION
-from layoutrand.cluster.rounds import bouts
-from layoutrand.cluster.shared_directory import Staging
-from layoutrand.cluster.task import Bout, Bundled, Orders
+from layoutrand.cluster.measuring_task import Bundled, MeasuringTask, RunDescription
+from layoutrand.cluster.rounds import slots_by_task
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.config.config import as_dict
 from layoutrand.config.schedule import Slot
 from layoutrand.engines.engine import Remote
@@ -36,7 +36,7 @@ RUN_DIGITS: Final = 32
 
 
 def run_name(plan: RunPlan) -> str:
-    """What tells this project's experiment from all others that use the same staging directory."""
+    """What tells this project's experiment from all others that use the same shared directory."""
     question = replace(experiments.current_experiment(plan.request.config), host="", hostname="")
     place = os.fsencode(plan.request.project.resolve()).hex()
     own = [place, os.getuid(), project_id(plan.request.project)]
@@ -44,22 +44,22 @@ def run_name(plan: RunPlan) -> str:
 
 
 @dataclass(frozen=True)
-class Sent:
-    """Orders that are in the staging directory."""
+class SentDescription:
+    """A description that is in the shared directory."""
 
-    staging: Staging
+    shared: SharedDirectory
     cache: str
-    orders: tuple[str, int]
+    description: tuple[str, int]
     name: str
     run: str
     bundled: frozenset[str]
     sizes: Mapping[str, int]
 
-    def bouts(self, plan: RunPlan, pending: Sequence[Slot], known: Known, settings: Remote) -> Iterator[Bout]:
+    def tasks(self, plan: RunPlan, pending: Sequence[Slot], known: Known, settings: Remote) -> Iterator[MeasuringTask]:
         """The pending slots for nodes to take, in the order in which they are given out."""
         run, repeat = plan.request.config.run, plan.request.config.run.disturbance.repeat
         due = set(pending)
-        for slots in bouts(plan.slots, schedule_seed=run.schedule_seed, rounds=settings.measure.rounds):
+        for slots in slots_by_task(plan.slots, schedule_seed=run.schedule_seed, rounds=settings.measure.rounds):
             wanted = [slot for slot in slots if slot in due]
             if not wanted:
                 continue
@@ -68,11 +68,11 @@ class Sent:
                 for slot in wanted
                 for binary in plan.placed(slot).values()
             }
-            yield Bout(
+            yield MeasuringTask(
                 version=VERSION,
-                staging=str(self.staging.root),
+                shared=str(self.shared.root),
                 cache=self.cache,
-                orders=self.orders,
+                description=self.description,
                 slots=tuple(
                     (slot, known.attempts.get(plan.key(slot), Attempts()).begun(repeat=repeat)) for slot in wanted
                 ),
@@ -86,24 +86,31 @@ class Sent:
         return sha256_bytes(canonical_json([self.name, rounds]))[:RUN_DIGITS]
 
 
-def send_orders(
-    plan: RunPlan, pending: Sequence[Slot], *, staging: Staging, cache: Cache, jobs: int, node_cache: str, say: Say
-) -> Sent:
-    """Put inputs, captures, binaries that travel and the orders into the staging directory.
+def send_description(
+    plan: RunPlan,
+    pending: Sequence[Slot],
+    *,
+    shared: SharedDirectory,
+    cache: Cache,
+    jobs: int,
+    node_cache: str,
+    say: Say,
+) -> SentDescription:
+    """Put inputs, captures, binaries that travel and the description into the shared directory.
 
     Raises `UsageError` for what cannot travel, `BundleError` or `CacheError` where it cannot be read or written.
     """
     request, built = plan.request, plan.request.built
     inputs = described(request.project, inputs_of(request.config, list(plan.benchmarks.values()), request.project))
-    moved = send(inputs, request.project, staging, jobs=jobs)
+    moved = send(inputs, request.project, shared, jobs=jobs)
     bundles = {}
     for system, capture in built.linked.items():
-        exported = export_capture(cache, capture, staging, jobs=jobs)
+        exported = export_capture(cache, capture, shared, jobs=jobs)
         ld = capture.tools["ld"]
         bundles[system] = Bundled(exported.digest, Tool(Path(ld["path"]), ld["version"], ld["sha256"]))
         moved += exported.travelled.moved
-    sizes, stored = _send_binaries(plan, pending, frozenset(bundles), staging)
-    orders = Orders(
+    sizes, stored = _send_binaries(plan, pending, frozenset(bundles), shared)
+    description = RunDescription(
         run=run_name(plan),
         config=request.config,
         inputs=inputs,
@@ -113,28 +120,28 @@ def send_orders(
         built=replace(built, binaries=(), failures=(), linked={}, tools={}),
         choices=request.choices,
     )
-    say(f"{(moved + stored) / 1e6:.1f} MB of inputs, captures and binaries were written to {staging.root}")
-    return Sent(
-        staging=staging,
+    say(f"{(moved + stored) / 1e6:.1f} MB of inputs, captures and binaries were written to {shared.root}")
+    return SentDescription(
+        shared=shared,
         cache=node_cache,
-        orders=orders.put(staging),
-        name=_name(orders),
-        run=orders.run,
+        description=description.put(shared),
+        name=_name(description),
+        run=description.run,
         bundled=frozenset(bundles),
         sizes=sizes,
     )
 
 
-def _name(orders: Orders) -> str:
-    """What tells these orders from others; their pickle is not the same bytes twice, because sets have no order."""
+def _name(description: RunDescription) -> str:
+    """What tells this run from others; its pickle is not the same bytes twice, because sets have no order."""
     facts = [
         VERSION,
-        as_dict(orders.config),
-        [list(vars(each).values()) for each in (*orders.inputs, *orders.places)],
-        sorted([*key, value] for key, value in orders.definitions.items()),
-        sorted((system, bundled.digest, bundled.ld.sha256) for system, bundled in orders.bundles.items()),
-        sorted(orders.built.captures.items()),
-        sorted(orders.built.origins.items()),
+        as_dict(description.config),
+        [list(vars(each).values()) for each in (*description.inputs, *description.places)],
+        sorted([*key, value] for key, value in description.definitions.items()),
+        sorted((system, bundled.digest, bundled.ld.sha256) for system, bundled in description.bundles.items()),
+        sorted(description.built.captures.items()),
+        sorted(description.built.origins.items()),
     ]
     return sha256_bytes(canonical_json(facts))
 
@@ -145,7 +152,7 @@ def _travels(binary: Binary, bundled: frozenset[str]) -> bool:
 
 
 def _send_binaries(
-    plan: RunPlan, pending: Sequence[Slot], bundled: frozenset[str], staging: Staging
+    plan: RunPlan, pending: Sequence[Slot], bundled: frozenset[str], shared: SharedDirectory
 ) -> tuple[dict[str, int], int]:
     """Sizes of the binaries that travel, by SHA-256, and how many bytes were written for them."""
     sizes: dict[str, int] = {}
@@ -157,5 +164,5 @@ def _send_binaries(
                 with cache_errors("read", binary.path):
                     data = binary.path.read_bytes()
                 sizes[binary.sha256] = len(data)
-                stored += staging.put(binary.sha256, data)
+                stored += shared.put(binary.sha256, data)
     return sizes, stored

@@ -1,4 +1,4 @@
-"""What is in a staging directory, and getting rid of what nobody needs any more.
+"""What is in a shared directory, and getting rid of what nobody needs any more.
 
 Nothing there is the only one of its kind but records of executions, which are measurements, and the processors that
 nodes have settled on for these: those are never deleted.
@@ -7,7 +7,7 @@ Anything else can be made again; still nothing is deleted that a task may be abo
 * a bundle, the day it was exported or fetched last (its manifest's time) counting as its last use;
 * a content that a bundle refers to that is kept, or that is younger than a day: contents are written, and touched where
   they are there already, before the manifest that refers to them;
-* a content that no bundle refers to, as inputs and orders of executions are: their last use is when they were sent;
+* a content that no bundle refers to, as inputs and descriptions of runs are: their last use is when they were sent;
 * a job's files while its engine has not done with it, and all of them where the engine does not answer;
 * what a writer has begun less than a day ago.
 
@@ -28,7 +28,7 @@ from typing import Final, Literal
 
 from layoutrand.cluster import manifest as bundle
 from layoutrand.cluster.manifest import Manifest
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.engines import known
 from layoutrand.errors import BundleError
 from layoutrand.platform.disk import shared_errors
@@ -41,7 +41,7 @@ _WORDS: Final[Mapping[Kind, str]] = {
     "bundle": "captures for nodes",
     "carried": "captures for other machines",
     "content": "their files",
-    "result": "binaries waiting to be taken home",
+    "result": "binaries waiting to be collected",
     "record": "executions waiting to be recorded",
     "agreement": "processors that experiments are executed on",
     "job": "files of {} jobs",
@@ -57,7 +57,7 @@ _PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("carried", re.compile(r"carried/[0-9a-f]{64}\.json")),
     ("result", re.compile(r"results/([0-9a-f]{2})/\1[0-9a-f]{62}")),
     ("record", re.compile(r"executions/.+")),
-    ("agreement", re.compile(r"pools/.+")),
+    ("agreement", re.compile(r"processors/.+")),
 )
 
 
@@ -68,7 +68,7 @@ def kinds() -> dict[Kind, str]:
 
 
 @dataclass(frozen=True)
-class Staged:
+class SharedFile:
     """One file, or one job's files: size on disk in bytes, time of its last use, and for people a ``label``.
 
     A bundle refers to contents, which are ``contents_size`` bytes on disk.  Files of a job are of an ``engine``.
@@ -89,22 +89,22 @@ class Staged:
 class Inventory:
     """What is there; ``problems`` are paths that could not be looked at or deleted, with the reason."""
 
-    entries: list[Staged] = field(default_factory=list)
+    entries: list[SharedFile] = field(default_factory=list)
     problems: list[tuple[Path, str]] = field(default_factory=list)
 
-    def of(self, kind: Kind) -> list[Staged]:
+    def of(self, kind: Kind) -> list[SharedFile]:
         """Those of one kind, least recently used first."""
         return sorted((entry for entry in self.entries if entry.kind == kind), key=lambda entry: entry.used_at)
 
 
 def inventory(root: Path) -> Inventory:
-    """Everything below the staging directory; raises `BundleError` where there is none."""
+    """Everything below the shared directory; raises `BundleError` where there is none."""
     with shared_errors("read", root):
         os.scandir(root).close()
     found = Inventory()
-    jobs: dict[Path, list[Staged]] = {}
+    jobs: dict[Path, list[SharedFile]] = {}
     for path in _files(root, found):
-        with suppress(FileNotFoundError):  # taken home, or deleted by another, meanwhile
+        with suppress(FileNotFoundError):  # collected, or deleted by another, meanwhile
             entry = _entry(root, path)
             if entry.kind == "job":
                 jobs.setdefault(path.parent, []).append(entry)
@@ -116,14 +116,15 @@ def inventory(root: Path) -> Inventory:
         found.entries.append(replace(files[0], path=folder, size=size, used_at=latest))
     sizes = {entry.name: entry.size for entry in found.of("content")}
     found.entries = [
-        _described(Staging(root), entry, sizes, found) if entry.kind == "bundle" else entry for entry in found.entries
+        _described(SharedDirectory(root), entry, sizes, found) if entry.kind == "bundle" else entry
+        for entry in found.entries
     ]
     return found
 
 
 def collect(
     root: Path, *, older_s: float, now: float, active: Mapping[str, Collection[str] | None], dry_run: bool = False
-) -> tuple[list[Staged], Inventory]:
+) -> tuple[list[SharedFile], Inventory]:
     """Delete what is not needed and was not used for ``older_s`` (at least `DAY_S`): what that was, and what is left.
 
     ``active`` are, by engine, the ids of jobs that it has not done with, None where that is not known. Files that may
@@ -132,9 +133,9 @@ def collect(
     """
     older_s = max(older_s, DAY_S)
     found = inventory(root)
-    deleted: list[Staged] = []
+    deleted: list[SharedFile] = []
 
-    def drop(entry: Staged, age: float) -> None:
+    def drop(entry: SharedFile, age: float) -> None:
         if now - entry.used_at >= age and _gone(entry, now - age, found, dry_run):
             deleted.append(entry)
 
@@ -177,7 +178,7 @@ def _files(root: Path, found: Inventory) -> Iterator[Path]:
             yield Path(folder, name)
 
 
-def _entry(root: Path, path: Path) -> Staged:
+def _entry(root: Path, path: Path) -> SharedFile:
     status = path.lstat()
     relative = str(path.relative_to(root))
     kind, owner = _kind(relative) if stat.S_ISREG(status.st_mode) else ("unknown", "")
@@ -191,7 +192,7 @@ def _entry(root: Path, path: Path) -> Staged:
     elif kind == "token":
         with suppress(OSError):
             label = path.read_text("ascii", "replace").strip()
-    return Staged(kind, name, path, status.st_blocks * 512, status.st_mtime, label, engine=owner)
+    return SharedFile(kind, name, path, status.st_blocks * 512, status.st_mtime, label, engine=owner)
 
 
 def _kind(relative: str) -> tuple[Kind, str]:
@@ -206,10 +207,10 @@ def _kind(relative: str) -> tuple[Kind, str]:
     return "unknown", ""
 
 
-def _described(staging: Staging, entry: Staged, sizes: Mapping[str, int], found: Inventory) -> Staged:
+def _described(shared: SharedDirectory, entry: SharedFile, sizes: Mapping[str, int], found: Inventory) -> SharedFile:
     """The bundle with what its manifest says: which system's capture, and the size of all that it refers to."""
     try:
-        manifest = bundle.parse_manifest(staging.manifest(entry.name, use=False), where=str(entry.path))
+        manifest = bundle.parse_manifest(shared.manifest(entry.name, use=False), where=str(entry.path))
     except BundleError as error:
         if not entry.path.exists():  # deleted by another meanwhile
             return entry
@@ -217,21 +218,21 @@ def _described(staging: Staging, entry: Staged, sizes: Mapping[str, int], found:
         found.problems.append((entry.path, str(error)))
         return replace(entry, label="damaged" if damaged else _UNREADABLE)
     size = sum(sizes.get(digest, 0) for digest in manifest.sizes())
-    label = f"{_system(staging, manifest)} {manifest.capture[:16]}"
+    label = f"{_system(shared, manifest)} {manifest.capture[:16]}"
     return replace(entry, label=label, contents_size=size, refers_to=frozenset(manifest.sizes()))
 
 
-def _system(staging: Staging, manifest: Manifest) -> str:
+def _system(shared: SharedDirectory, manifest: Manifest) -> str:
     record = next((file for file in manifest.files if file.path == bundle.RECORD), None)
     if record is None:
         return "?"
     try:
-        return str(json.loads(staging.get(record.sha256, record.size)[0])["system"])
+        return str(json.loads(shared.get(record.sha256, record.size)[0])["system"])
     except (BundleError, ValueError, KeyError, TypeError):
         return "incomplete:"
 
 
-def _gone(entry: Staged, before: float, found: Inventory, dry_run: bool) -> bool:
+def _gone(entry: SharedFile, before: float, found: Inventory, dry_run: bool) -> bool:
     """Delete the entry if it was not used since; whether it is gone, or would be."""
     if dry_run:
         return True

@@ -5,7 +5,7 @@ its result is there; one that ``squeue`` no longer lists and that has left no re
 requeued is listed as pending again, and waited for.
 
 A function whose first argument has a ``token`` (see `slurm_tokens`) is not submitted again while a job for it is on its
-way, or has left its result: that job is followed. So a home that was killed goes on with the jobs that it left. Those
+way, or has left its result: that job is followed. So a run that was killed goes on with the jobs that it left. Those
 that it had no time to note are found in the queue, by what they were asked for.
 """
 
@@ -55,7 +55,7 @@ class _Task:
 class _Job:
     """A job of submitit's, what it does, and when it was first missed (s, monotonic).
 
-    One that an earlier home ``left`` may have come to nothing before this one has ``seen`` it in the queue.
+    One that an earlier run ``left`` may have come to nothing before this one has ``seen`` it in the queue.
     """
 
     job: Any
@@ -157,7 +157,7 @@ class SlurmJobs(TaskExecutor):
                 for task in self._waiting:
                     task.future.cancel()
                 self._waiting.clear()
-                # Of an array that an earlier home submitted not all need be followed.
+                # Of an array that an earlier run submitted not all need be followed.
                 _cancel({entry.id if entry.left else entry.id.split("_", maxsplit=1)[0] for entry in self._jobs})
                 for entry in self._jobs:
                     self._end(entry.task, None, ClusterError("its job was cancelled"))
@@ -273,7 +273,7 @@ class SlurmJobs(TaskExecutor):
         return job if found == token else None
 
     def _queued(self) -> dict[str, str]:
-        """Jobs by token that were in the queue before any of ours: an earlier home may not have noted them."""
+        """Jobs by token that were in the queue before any of ours: an earlier run may not have noted them."""
         if self._found is None:
             active = self._active()
             if active is None:

@@ -1,4 +1,4 @@
-"""Which job of Slurm was submitted for which token: kept in files, so that a home started again finds its jobs.
+"""Which job of Slurm was submitted for which token: kept in files, so that a run that is started again finds its jobs.
 
 A token names a piece of work for ever (hexadecimal, of the caller's making).  A file of its name holds the job's id
 from after the submission until the job's end is known here.

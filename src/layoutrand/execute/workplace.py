@@ -232,5 +232,5 @@ def keep_files(project: Path, log: str, files: Mapping[str, bytes]) -> None:
     except OSError as error:
         raise ResultsError(
             f"cannot keep the output of a failed execution in {folder}: {error.strerror}. All finished executions are "
-            "recorded or wait in the staging directory; give the same command again once this is mended"
+            "recorded or wait in the shared directory; give the same command again once this is mended"
         ) from error

@@ -58,7 +58,7 @@ def shared_errors(action: str, path: Path) -> Iterator[None]:
     except OSError as error:
         raise BundleError(
             f"cannot {action} {error.filename or path}: {error.strerror or error}. Nothing finished is lost: see that "
-            "the staging directory exists on every node, may be written and has space, and give the same command again"
+            "the shared directory exists on every node, may be written and has space, and give the same command again"
         ) from error
 
 

@@ -162,7 +162,7 @@ def project_id(project: Path) -> str:
     """The project's word, drawn when it is first asked for; raises `ResultsError` where it cannot be kept.
 
     To be called while holding the lock on the results, so that it is drawn once.
-    Paths do not tell projects apart that share a staging directory: two containers may both call theirs /work.
+    Paths do not tell projects apart that share a shared directory: two containers may both call theirs /work.
     """
     path = project / ".layoutrand" / "id"
     try:

@@ -1,9 +1,9 @@
-"""Records of executions on their way home, in the staging directory, and what nodes agree on before the first.
+"""Records of executions that nodes return, in the shared directory, and what nodes agree on before the first.
 
 ::
 
     executions/RUN/KEY      one execution, sealed and packed, until the submitting side has recorded it
-    pools/RUN.json          the processor of the nodes that execute the run (a directory with it, without hard links)
+    processors/RUN.json     the processor of the nodes that execute the run (a directory with it, without hard links)
 
 A record is renamed into place whole, under a key that follows from what was executed: who executes the same again
 writes the same name.
@@ -29,13 +29,13 @@ _INNER: Final = "agreed"
 _LARGEST: Final = 1 << 30  # bytes: no record of an execution is longer, whatever a damaged one may unpack to
 
 
-class Shelf:
-    """What nodes leave for one run below the staging directory ``root``; methods raise `BundleError`."""
+class ReturnedRecords:
+    """What nodes leave for one run below the shared directory ``root``; methods raise `BundleError`."""
 
     def __init__(self, root: Path, run: str) -> None:
         """``run`` is the digest that tells this run from others that share the directory."""
         self._rows = root.absolute() / "executions" / run
-        self._pools = root.absolute() / "pools"
+        self._agreements = root.absolute() / "processors"
         self._run = run
 
     def put(self, key: str, record: Mapping[str, Any]) -> None:
@@ -77,14 +77,14 @@ class Shelf:
         return record
 
     def drop(self, key: str) -> None:
-        """Forget a record that is home, or damaged."""
+        """Forget a record that is recorded, or damaged."""
         path = self.path(key)
         with shared_errors("delete", path):
             path.unlink(missing_ok=True)
 
     def agreed(self, name: str) -> Mapping[str, Any] | None:
         """What `agree` left under this name, or None."""
-        path = self._pools / f"{self._run}-{name}.json"
+        path = self._agreements / f"{self._run}-{name}.json"
         with shared_errors("read", path):
             try:
                 found: Mapping[str, Any] = json.loads((path / _INNER if path.is_dir() else path).read_bytes())
@@ -96,7 +96,7 @@ class Shelf:
 
     def agree(self, name: str, proposal: Mapping[str, Any]) -> Mapping[str, Any]:
         """What all agree on under this name: the first proposal, however many are made at once."""
-        path = self._pools / f"{self._run}-{name}.json"
+        path = self._agreements / f"{self._run}-{name}.json"
         with shared_errors("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)

@@ -1,4 +1,4 @@
-"""Pools: nodes with one kind of processor, whose executions are one experiment.
+"""Experiments on nodes: the executions of nodes with one kind of processor are one.
 
 Unlike processors are not mixed unless ``cluster.measure.unlike_cpus`` says so: the first node that begins settles which
 kind executes a run, and the results of earlier calls settle it before that.
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.analysis.selection import unlike
-from layoutrand.cluster.returned import Shelf
-from layoutrand.cluster.shelved import Arrival
-from layoutrand.cluster.task import pool_name
+from layoutrand.cluster.measuring_task import agreement_name
+from layoutrand.cluster.returned_executions import ReturnedExecution
+from layoutrand.cluster.returned_records import ReturnedRecords
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError
 from layoutrand.execute import experiment as experiments
@@ -30,12 +30,12 @@ LOST: Final = "lost"
 """The status of an execution that no node brought to an end."""
 
 
-class Pools:
+class NodeExperiments:
     """The experiments of one configuration on nodes, in the results file."""
 
-    def __init__(self, plan: RunPlan, store: ResultsStore, shelf: Shelf) -> None:
+    def __init__(self, plan: RunPlan, store: ResultsStore, records: ReturnedRecords) -> None:
         """Record into the store; nothing is read or written yet."""
-        self._plan, self._store, self._shelf = plan, store, shelf
+        self._plan, self._store, self._records = plan, store, records
         self._config = plan.request.config
         assert self._config.remote is not None
         self._wish = self._config.remote.measure
@@ -49,7 +49,7 @@ class Pools:
         return self._store.path
 
     def known(self) -> Known:
-        """What the results have of the plan's slots, of the pool or of all of them."""
+        """What the results have of the plan's slots, of one kind of node or of all."""
         chosen = self._chosen()
         for experiment in chosen:  # also where nothing is left to be executed, these are the captures of now
             self._begun(experiment, processor(self._store.nodes(experiment)[-1].facts))
@@ -61,32 +61,32 @@ class Pools:
 
     def propose(self) -> None:
         """Let nodes know which processor executed what the results have already."""
-        if self._wish.unlike_cpus or self._shelf.agreed(pool_name(self._config)) is not None:
+        if self._wish.unlike_cpus or self._records.agreed(agreement_name(self._config)) is not None:
             return
         for experiment in self._chosen():
             for node in self._store.nodes(experiment)[:1]:
-                self._shelf.agree(pool_name(self._config), processor(node.facts))
+                self._records.agree(agreement_name(self._config), processor(node.facts))
 
-    def record(self, arrival: Arrival) -> Execution | None:
-        """Record what came home, and the output of what failed; None if it was recorded before.
+    def record(self, returned: ReturnedExecution) -> Execution | None:
+        """Record what arrived, and the output of what failed; None if it was recorded before.
 
-        What was recorded as lost and comes home after all is the attempt that follows.
+        What was recorded as lost and arrives after all is the attempt that follows.
         """
-        ids = self._ids_of(processor(arrival.facts))
-        execution = arrival.execution
-        self._note(ids[0], Node(execution.node, arrival.facts))
+        ids = self._ids_of(processor(returned.facts))
+        execution = returned.execution
+        self._note(ids[0], Node(execution.node, returned.facts))
         while (status := self._store.status(ids[0], execution)) == LOST:
             execution = replace(execution, attempt=execution.attempt + 1)
         if status is not None:
             return None
         if execution.log:  # before the record, which would name what is not there if this were killed in between
-            keep_files(self._plan.request.project, execution.log, arrival.output)
+            keep_files(self._plan.request.project, execution.log, returned.output)
         self._store.record(ids, execution)
         return execution
 
     def record_lost(self, key: SlotKey, slot: Slot, attempt: int, reason: str) -> Execution:
         """Record that no node brought this execution to an end; raises `ClusterError` where no node ever began."""
-        kind = self._shelf.agreed(pool_name(self._config))
+        kind = self._records.agreed(agreement_name(self._config))
         if kind is not None:
             experiment = experiments.pool_experiment(self._config, kind)
         elif chosen := self._chosen():
@@ -116,25 +116,25 @@ class Pools:
         return execution
 
     def _chosen(self) -> list[Experiment]:
-        """The pools whose executions count, as far as the results have any; raises `ClusterError` for unlike ones."""
+        """Those whose executions count, as far as the results have any; raises `ClusterError` for unlike ones."""
         question = experiments.current_experiment(self._config)
         recorded = [(experiment, count) for experiment, count in self._store.experiments() if count]
-        pools = [
+        found = [
             (experiment, count)
             for experiment, count in recorded
             if experiments.is_pool(experiment) and experiments.same_question(experiment, question)
         ]
         if self._wish.unlike_cpus:
-            return [experiment for experiment, _ in pools]
-        agreed = self._shelf.agreed(pool_name(self._config))
+            return [experiment for experiment, _ in found]
+        agreed = self._records.agreed(agreement_name(self._config))
         if agreed is not None:
             own = experiments.pool_experiment(self._config, agreed)
-            return [experiment for experiment, _ in pools if experiment.host == own.host]
+            return [experiment for experiment, _ in found if experiment.host == own.host]
         if self._wish.cpu is not None:
-            pools = [row for row in pools if self._has(row[0], self._wish.cpu)]
-        if len(pools) > 1:
-            raise ClusterError(unlike(pools))
-        return [experiment for experiment, _ in pools]
+            found = [row for row in found if self._has(row[0], self._wish.cpu)]
+        if len(found) > 1:
+            raise ClusterError(unlike(found))
+        return [experiment for experiment, _ in found]
 
     def _has(self, experiment: Experiment, cpu: str) -> bool:
         return any(node.facts["cpu_model"] == cpu for node in self._store.nodes(experiment))
@@ -154,7 +154,7 @@ class Pools:
         return self._ids[experiment.host]
 
     def _context(self, experiment: Experiment, kind: Mapping[str, Any]) -> Context:
-        """The context of this call, in which the home's own machine has no part."""
+        """The context of this call, in which the submitting machine has no part."""
         request = self._plan.request
         facts = {**dict.fromkeys(host_facts()), **kind, "hostname": experiment.hostname}
         return replace(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from layoutrand.cluster.dealing import Dealer, TaskProblem
+from layoutrand.cluster.task_distributor import TaskDistributor, TaskProblem
 from layoutrand.engines.engine import TaskExecutor
 from layoutrand.errors import ClusterError
 
@@ -45,13 +45,13 @@ class Answers(TaskExecutor):
         return node in self._avoids
 
 
-class Home:
+class Owner:
     """Wants numbers; an answer is those that were done, or the name of the node that refuses."""
 
     def __init__(self):
         self.done, self.said, self.failures = set(), [], []
 
-    def take(self):
+    def poll(self):
         pass
 
     def answered(self, answer):
@@ -71,18 +71,18 @@ class Home:
         self.failures.append((payload.numbers, attempts, problem.words))
 
 
-def dealt(answer, *, tasks=((1, 2), (3, 4)), retries=2, avoids=(), stopped=lambda: False):
-    home, executor = Home(), Answers(answer, avoids)
-    dealer = Dealer(executor, abs, home, retries=retries, stopped=stopped, doing="counting")
-    dealer.deal([Work(numbers) for numbers in tasks])
-    return home, executor
+def distributed(answer, *, tasks=((1, 2), (3, 4)), retries=2, avoids=(), stopped=lambda: False):
+    owner, executor = Owner(), Answers(answer, avoids)
+    distributor = TaskDistributor(executor, abs, owner, retries=retries, stopped=stopped, doing="counting")
+    distributor.distribute([Work(numbers) for numbers in tasks])
+    return owner, executor
 
 
 def test_everything_is_done_once():
-    home, executor = dealt(lambda _n, work: work.numbers)
-    assert home.done == {1, 2, 3, 4}
+    owner, executor = distributed(lambda _n, work: work.numbers)
+    assert owner.done == {1, 2, 3, 4}
     assert executor.given == [(1, 2), (3, 4)]
-    assert (home.said, home.failures) == ([], [])
+    assert (owner.said, owner.failures) == ([], [])
 
 
 def test_what_is_lost_is_given_out_as_often_as_it_may_be():
@@ -91,43 +91,43 @@ def test_what_is_lost_is_given_out_as_often_as_it_may_be():
             raise OSError("gone")
         return work.numbers
 
-    home, executor = dealt(answer)
+    owner, executor = distributed(answer)
     assert executor.given.count((1, 2)) == 3
-    assert home.failures == [((1, 2), 3, "its task was lost: OSError: gone")]
-    assert home.done == {3, 4}
+    assert owner.failures == [((1, 2), 3, "its task was lost: OSError: gone")]
+    assert owner.done == {3, 4}
 
 
 def test_what_was_done_is_not_asked_for_again_and_begins_the_count_anew():
     def answer(_n, work):
         return work.numbers[:1]
 
-    home, executor = dealt(answer, tasks=[tuple(range(10))], retries=0)
+    owner, executor = distributed(answer, tasks=[tuple(range(10))], retries=0)
     assert [len(numbers) for numbers in executor.given] == list(range(10, 0, -1))
-    assert home.failures == []
-    assert home.said[0] == (tuple(range(1, 10)), "its task ended, and what it made did not arrive")
+    assert owner.failures == []
+    assert owner.said[0] == (tuple(range(1, 10)), "its task ended, and what it made did not arrive")
 
 
 def test_a_node_that_refuses_is_avoided_and_its_refusals_do_not_count():
     def answer(n, work):
         return f"n{n}" if n <= 4 else work.numbers
 
-    home, executor = dealt(answer, tasks=[(1,)], retries=0, avoids=("n1", "n2", "n3", "n4"))
+    owner, executor = distributed(answer, tasks=[(1,)], retries=0, avoids=("n1", "n2", "n3", "n4"))
     assert executor.avoided == ["n1", "n2", "n3", "n4"]
-    assert home.done == {1}
-    assert home.failures == []
+    assert owner.done == {1}
+    assert owner.failures == []
 
 
 def test_a_node_that_refuses_the_same_twice_was_not_avoided():
-    home, executor = dealt(lambda _n, _work: "n1", tasks=[(1,)], retries=2, avoids=("n1",))
+    owner, executor = distributed(lambda _n, _work: "n1", tasks=[(1,)], retries=2, avoids=("n1",))
     assert executor.avoided == ["n1"]
     assert len(executor.given) == 4
-    assert home.failures == [((1,), 3, "n1 refuses")]
+    assert owner.failures == [((1,), 3, "n1 refuses")]
 
 
 def test_where_nothing_can_be_avoided_refusals_count():
-    home, executor = dealt(lambda _n, _work: "n1", tasks=[(1,)], retries=1)
+    owner, executor = distributed(lambda _n, _work: "n1", tasks=[(1,)], retries=1)
     assert len(executor.given) == 2
-    assert home.failures == [((1,), 2, "n1 refuses")]
+    assert owner.failures == [((1,), 2, "n1 refuses")]
 
 
 def test_an_executor_that_takes_nothing_any_more():
@@ -135,9 +135,9 @@ def test_an_executor_that_takes_nothing_any_more():
         def submit(self, fn, /, *args, **kwargs):
             raise RuntimeError("shut down")
 
-    home = Home()
-    Dealer(Broken(None), abs, home, retries=5, stopped=lambda: False, doing="x").deal([Work((1,))])
-    assert home.failures == [((1,), 1, "the executor takes nothing any more: RuntimeError: shut down")]
+    owner = Owner()
+    TaskDistributor(Broken(None), abs, owner, retries=5, stopped=lambda: False, doing="x").distribute([Work((1,))])
+    assert owner.failures == [((1,), 1, "the executor takes nothing any more: RuntimeError: shut down")]
 
 
 def test_a_cancelled_task_is_given_out_again():
@@ -150,12 +150,12 @@ def test_a_cancelled_task_is_given_out_again():
                 future.set_running_or_notify_cancel()
             return future
 
-    home = Home()
-    Dealer(Cancels(lambda _n, work: work.numbers), abs, home, retries=1, stopped=lambda: False, doing="x").deal(
-        [Work((1,))]
-    )
-    assert home.done == {1}
-    assert home.said == [((1,), "its task was cancelled")]
+    owner = Owner()
+    TaskDistributor(
+        Cancels(lambda _n, work: work.numbers), abs, owner, retries=1, stopped=lambda: False, doing="x"
+    ).distribute([Work((1,))])
+    assert owner.done == {1}
+    assert owner.said == [((1,), "its task was cancelled")]
 
 
 def test_stopping_cancels_what_is_out():
@@ -166,7 +166,9 @@ def test_stopping_cancels_what_is_out():
 
     executor = Never(None)
     with pytest.raises(ClusterError, match="interrupted while nodes were counting"):
-        Dealer(executor, abs, Home(), retries=1, stopped=lambda: True, doing="counting").deal([Work((1,)), Work((2,))])
+        TaskDistributor(executor, abs, Owner(), retries=1, stopped=lambda: True, doing="counting").distribute(
+            [Work((1,)), Work((2,))]
+        )
     assert all(future.cancelled() for future in executor.given)
 
 

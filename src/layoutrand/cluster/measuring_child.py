@@ -1,4 +1,4 @@
-"""The process in which a node executes a bout."""
+"""The process in which a node executes a task."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from layoutrand.platform.child import serve
 
 
 def main() -> None:
-    """Answer the bout that the parent gives."""
+    """Answer the task that the parent gives."""
     serve(execute_here)

@@ -1,4 +1,4 @@
-"""A bout: what one task of a cluster executes, what all bouts of a run have in common, and what comes back."""
+"""A task that executes: its rounds, what all tasks of a run have in common, and what comes back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from layoutrand.cluster.carried_inputs import InputEntry
 from layoutrand.cluster.installed import InstalledPath
-from layoutrand.cluster.shared_directory import Staging
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.config.config import Config
 from layoutrand.config.schedule import Slot
 from layoutrand.execute.experiment import artefact_of
@@ -24,19 +24,19 @@ from layoutrand.results.rows import from_json, slot_json, to_json
 
 @dataclass(frozen=True)
 class Bundled:
-    """A capture in the staging directory: the SHA-256 of its manifest, and the linker that it was proved with."""
+    """A capture in the shared directory: the SHA-256 of its manifest, and the linker that it was proved with."""
 
     digest: str
     ld: Tool
 
 
 @dataclass(frozen=True)
-class Orders:
-    """What all bouts of a run have in common.
+class RunDescription:
+    """What all tasks of a run have in common.
 
     ``run`` names the records of the run, ``inputs`` are the files of the project that benchmarks need, ``places``
     what must be on a node already, and ``definitions`` what benchmarks must be by content. ``bundles`` has the
-    captures that nodes link from.  ``built`` has no binaries: each bout names its own.
+    captures that nodes link from.  ``built`` has no binaries: each task names its own.
     """
 
     run: str
@@ -48,36 +48,36 @@ class Orders:
     built: BuiltSystems
     choices: RunChoices
 
-    def put(self, staging: Staging) -> tuple[str, int]:
-        """Put the orders into the staging directory; their SHA-256 and size in bytes."""
+    def put(self, shared: SharedDirectory) -> tuple[str, int]:
+        """Put the description into the shared directory; their SHA-256 and size in bytes."""
         data = pickle.dumps(self)
         digest = sha256_bytes(data)
-        staging.put(digest, data)
+        shared.put(digest, data)
         return digest, len(data)
 
     @classmethod
-    def get(cls, staging: Staging, digest: str, size: int) -> Orders:
-        """The orders of that SHA-256, which whoever gave the bout vouches for; raises `BundleError`."""
-        data, _ = staging.get(digest, size)
-        found = pickle.loads(data)  # noqa: S301 - its SHA-256 came with the task, which the engine had from the home
+    def get(cls, shared: SharedDirectory, digest: str, size: int) -> RunDescription:
+        """The description of that SHA-256, which whoever gave the task vouches for; raises `BundleError`."""
+        data, _ = shared.get(digest, size)
+        found = pickle.loads(data)  # noqa: S301 - its SHA-256 came with the task, which the engine had from the user
         assert isinstance(found, cls)
         return found
 
 
 @dataclass(frozen=True)
-class Bout:
+class MeasuringTask:
     """Some rounds for one node.
 
-    ``orders`` are SHA-256 and size of the orders in the directory ``staging``; ``cache`` is the node's cache or "".
-    ``slots`` are in the order of execution, each with the attempts made before.  Of ``binaries`` those in ``contents``
-    (SHA-256 -> size in bytes) travel, and the node links the others; ``path`` of either is the home's.  ``token`` names
-    the bout for ever, so that a home started again finds it.
+    ``description`` is SHA-256 and size of the run's description in the directory ``shared``; ``cache`` is the node's
+    cache or "".  ``slots`` are in the order of execution, each with the attempts made before.  Of ``binaries`` those in
+    ``contents`` (SHA-256 -> size in bytes) travel, and the node links the others; ``path`` of either is that on the
+    submitting machine.  ``token`` names the task for ever, so that a run that is started again finds it.
     """
 
     version: str
-    staging: str
+    shared: str
     cache: str
-    orders: tuple[str, int]
+    description: tuple[str, int]
     slots: tuple[tuple[Slot, Attempts], ...]
     binaries: tuple[Binary, ...]
     contents: Mapping[str, int]
@@ -90,8 +90,8 @@ class Bout:
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a bout ended on a node; its executions are records in the staging directory.
+class MeasuringAnswer:
+    """How a task ended on a node; its executions are records in the shared directory.
 
     ``refused`` says why the node could not go on, or is ""; ``notes`` are for the user.
     """
@@ -101,10 +101,12 @@ class Ended:
     notes: tuple[str, ...] = ()
 
 
-def slot_keys(orders: Orders, bout: Bout) -> list[SlotKey]:
-    """What the bout's slots are called in the results."""
-    artefacts = {benchmark.name: artefact_of(benchmark, orders.config) for benchmark in orders.config.benchmarks}
-    digests = {(b.system, b.layout, b.artefact): b.sha256 for b in bout.binaries}
+def slot_keys(description: RunDescription, task: MeasuringTask) -> list[SlotKey]:
+    """What the task's slots are called in the results."""
+    artefacts = {
+        benchmark.name: artefact_of(benchmark, description.config) for benchmark in description.config.benchmarks
+    }
+    digests = {(b.system, b.layout, b.artefact): b.sha256 for b in task.binaries}
     return [
         SlotKey(
             system=slot.system,
@@ -113,15 +115,15 @@ def slot_keys(orders: Orders, bout: Bout) -> list[SlotKey]:
             instrument=slot.instrument,
             round=slot.round,
             repetition=slot.repetition,
-            capture=orders.built.captures[slot.system],
-            definition=orders.definitions[slot.benchmark, slot.instrument],
+            capture=description.built.captures[slot.system],
+            definition=description.definitions[slot.benchmark, slot.instrument],
             binary_sha256=digests[slot.system, slot.layout, artefacts[slot.benchmark]],
         )
-        for slot, _ in bout.slots
+        for slot, _ in task.slots
     ]
 
 
-def pool_name(config: Config) -> str:
+def agreement_name(config: Config) -> str:
     """Under which name nodes agree on a processor: one for each that the configuration may name, and for any."""
     assert config.remote is not None
     cpu = config.remote.measure.cpu

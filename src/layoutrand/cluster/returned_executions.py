@@ -1,0 +1,73 @@
+"""Executions that nodes have returned: read from the shared directory, checked, in the order of their attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from layoutrand.capture.origin import Say
+from layoutrand.cluster.measuring_task import read_record, record_key
+from layoutrand.cluster.returned_records import ReturnedRecords
+from layoutrand.errors import BundleError, DamagedRecord
+from layoutrand.execute.experiment import slot_key
+from layoutrand.host.facts import processor
+from layoutrand.model import Execution, SlotKey
+
+
+@dataclass(frozen=True)
+class ReturnedExecution:
+    """One record: its ``name`` below the run, the execution, the facts of its node, and output by file name."""
+
+    name: str
+    key: SlotKey
+    execution: Execution
+    facts: Mapping[str, Any]
+    output: Mapping[str, bytes]
+
+
+def take_records(records: ReturnedRecords, seen: Container[str], say: Say) -> Iterator[ReturnedExecution]:
+    """The records that are there and were not ``seen``; damaged ones are dropped, which ``say`` tells.
+
+    They come in the order in which they began, but never an attempt before an earlier one: nodes' clocks may differ.
+    One that cannot be read at the moment stays where it is.
+    """
+    all_returned = [take_record(records, name, say) for name in records.names() if name not in seen]
+    found = [returned for returned in all_returned if returned is not None]
+    began: dict[SlotKey, float] = {}
+    rows = []
+    for returned in sorted(found, key=lambda each: each.execution.attempt):
+        at = max(returned.execution.started_at, began.get(returned.key, returned.execution.started_at))
+        began[returned.key] = at
+        rows.append((at, returned.execution.attempt, returned))
+    for _, _, returned in sorted(rows, key=lambda row: row[:2]):
+        yield returned
+
+
+def take_record(records: ReturnedRecords, name: str, say: Say) -> ReturnedExecution | None:
+    """The record of that name, if there is one that can be read; a damaged one is dropped."""
+    try:
+        return _read(records, name)
+    except BundleError as error:
+        say(str(error))
+        if isinstance(error, DamagedRecord):
+            records.drop(name)
+        return None
+
+
+def _read(records: ReturnedRecords, name: str) -> ReturnedExecution | None:
+    record = records.get(name)
+    if record is None:  # dropped by somebody meanwhile
+        return None
+    try:
+        execution, facts, output = read_record(record)
+        key = slot_key(execution)
+        own = record_key(key, execution.attempt)
+        float(execution.started_at), processor(facts)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DamagedRecord(
+            f"{records.path(name)} is no record of an execution: {error!r}; it is executed again"
+        ) from error
+    if own != name:
+        raise DamagedRecord(f"{records.path(name)} is the record of another execution; it is executed again")
+    return ReturnedExecution(name, key, execution, facts, output)
