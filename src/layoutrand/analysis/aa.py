@@ -7,7 +7,6 @@ far above that says that this set-up would find differences that are not there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -22,6 +21,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import BinaryName
 from layoutrand.stats import Interval, ratio_interval
+from layoutrand.text.quantities import finite
 
 SPLITS: Final = 200
 FEWEST: Final = 4
@@ -158,14 +158,10 @@ def aa_document(rows: Sequence[SelfComparison]) -> list[dict[str, Any]]:
             "metric": row.metric,
             "n_each": row.n_each,
             "ratio": row.ratio.centre,
-            "interval": [_finite(row.ratio.low), _finite(row.ratio.high)],
-            "half_width": _finite(row.half_width),
+            "interval": [finite(row.ratio.low), finite(row.ratio.high)],
+            "half_width": finite(row.half_width),
             "alarms": row.n_alarms,
             "splits": row.n_splits,
         }
         for row in rows
     ]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

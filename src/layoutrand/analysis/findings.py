@@ -35,6 +35,7 @@ from layoutrand.stats import (
     with_lost,
 )
 from layoutrand.stats.levels import Nested
+from layoutrand.text.quantities import finite
 from layoutrand.warning import AnyWarning
 
 HALF_WIDTH: Final = 0.01
@@ -195,7 +196,7 @@ def _layout(
             )
         except AnalysisError as error:
             return None, None, None, [UntestedLayout(str(error))]
-        return share, LayoutTest(found.p_value, _finite(found.statistic), method), None, list(share.warnings)
+        return share, LayoutTest(found.p_value, finite(found.statistic), method), None, list(share.warnings)
     stock = _noise(own)
     try:
         effect = layout_effect(stock, own.charged(means), confidence=confidence) if stock is not None else None
@@ -283,10 +284,10 @@ def _shape(sample: Sample, means: Sequence[float]) -> Shape:
     far = outliers(means)
     odd = tuple(Outlier(sample.binaries[place][0], means[place], far.scores[place]) for place in far.positions)
     if len(means) < FEWEST_FOR_PEAKS:
-        return Shape(odd, _finite(far.limit), None, None)
+        return Shape(odd, finite(far.limit), None, None)
     # Counted events come in steps of one; of durations the step is not known, but seen where they are rounded.
     peaks = dip_test(means, resolution=1.0 if counts(sample.instrument) else None)
-    return Shape(odd, _finite(far.limit), peaks.statistic, peaks.p_value)
+    return Shape(odd, finite(far.limit), peaks.statistic, peaks.p_value)
 
 
 def _one_binary(means: Sequence[float], mean: float) -> OneBinary | None:
@@ -310,7 +311,3 @@ def _is_balanced(data: Any) -> bool:
 
 def _flattened(data: Any) -> Any:
     return [item for part in data for item in part]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -21,7 +21,7 @@ from layoutrand.cache.difference import FileChanges, Part, compare, compare_file
 from layoutrand.capture.instrumented_build import BuildOrder
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK, LayoutName
-from layoutrand.platform.git_command import readable
+from layoutrand.platform.disk import readable
 
 State = Literal["reused", "to build", "error"]
 

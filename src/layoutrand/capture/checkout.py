@@ -11,7 +11,8 @@ from typing import Final
 from layoutrand.capture.source import left_out
 from layoutrand.config.build_recipe import SOURCE_EPOCH
 from layoutrand.errors import BuildFailed
-from layoutrand.platform.git_command import git, names, readable
+from layoutrand.platform.disk import readable
+from layoutrand.platform.git_command import git, names
 
 _LFS_START: Final = b"version https://git-lfs.github.com/spec/v1\n"
 _LFS_LARGEST: Final = 1024  # bytes; by its specification a pointer is smaller

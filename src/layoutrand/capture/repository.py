@@ -13,8 +13,8 @@ from layoutrand.capture.checkout import leave_out, refuse_pointers, set_times, w
 from layoutrand.capture.submodules import OWN, Repository, Submodule, described, places, submodules
 from layoutrand.config.problems import suggest
 from layoutrand.errors import BuildFailed
-from layoutrand.platform.disk import remove_tree, sha256_bytes
-from layoutrand.platform.git_command import FULL_HASH, git, git_with_remarks, names, readable
+from layoutrand.platform.disk import readable, remove_tree, sha256_bytes
+from layoutrand.platform.git_command import FULL_HASH, git, git_with_remarks, names
 
 _EVERYTHING: Final = "+refs/*:refs/*"
 

@@ -16,7 +16,8 @@ from urllib.parse import unquote
 
 from layoutrand.capture.source import left_out
 from layoutrand.errors import BuildFailed
-from layoutrand.platform.git_command import git, git_directory, names, readable
+from layoutrand.platform.disk import readable
+from layoutrand.platform.git_command import git, git_directory, names
 
 # Paths that the user names, and those in repositories at paths, are fetched from whatever git's own setting is.
 OWN: Final = ("protocol.file.allow=always",)

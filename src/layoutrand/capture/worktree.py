@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from layoutrand.capture.source import content_of, digest_of, is_ours, left_out
 from layoutrand.errors import BuildFailed, ToolNotFound
-from layoutrand.platform.git_command import git, names, readable
+from layoutrand.platform.disk import readable
+from layoutrand.platform.git_command import git, names
 
 MOST_NAMED: Final = 50
 """How many changed files are recorded by name."""

@@ -120,7 +120,7 @@ def _short(value: Any) -> str:
 
 
 def _files(files: FileChanges) -> list[str]:
-    from layoutrand.platform.git_command import readable
+    from layoutrand.platform.disk import readable
 
     lines = []
     for change in ("changed", "added", "removed"):

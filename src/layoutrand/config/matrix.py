@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from layoutrand.config.problems import suggest
+from layoutrand.config.problems import given_words, suggest
 from layoutrand.errors import UsageError
 
 AXES: Final = ("rev", "toolchain", "flags")
@@ -76,7 +76,7 @@ def expand(table: Any, taken: Sequence[str], check: Check) -> tuple[dict[str, di
     ``taken`` are the names of systems written out beside it; ``check`` judges the settings of a value.
     """
     if not isinstance(table, dict):
-        return {}, [f"matrix: must be a table{_given(table)}"]
+        return {}, [f"matrix: must be a table{given_words(table)}"]
     matrix = _Matrix()
     for key in table:
         if key not in KEYS:
@@ -115,7 +115,7 @@ def _axis(axis: str, given: Any, check: Check, problems: list[str]) -> list[_Val
     else:
         shape = "a table that gives each value a name" + ("" if axis == "flags" else ", or an array")
         example = ', such as { O2 = "-O2", O3 = "-O3" }' if axis == "flags" else ""
-        problems.append(f"matrix.{axis}: must be {shape}{example}{_given(given)}")
+        problems.append(f"matrix.{axis}: must be {shape}{example}{given_words(given)}")
         return []
     if not values:
         problems.append(f"matrix.{axis}: must not be empty")
@@ -132,7 +132,7 @@ def _template(given: Any, matrix: _Matrix) -> str:
     if given is None:
         return default
     if not isinstance(given, str):
-        matrix.problems.append(f"matrix.name: must be a string{_given(given)}")
+        matrix.problems.append(f"matrix.name: must be a string{given_words(given)}")
         return default
     known = list(matrix.axes)
     wrong = [name for name in _PLACEHOLDER.findall(given) if name not in known]
@@ -168,7 +168,7 @@ def _left_over(exclude: Any, matrix: _Matrix) -> list[_Cell]:
     combinations = itertools.product(*matrix.axes.values())
     cells: list[_Cell] = [dict(zip(matrix.axes, values, strict=True)) for values in combinations]
     if not isinstance(exclude, list):
-        matrix.problems.append(f"matrix.exclude: must be an array of tables{_given(exclude)}")
+        matrix.problems.append(f"matrix.exclude: must be an array of tables{given_words(exclude)}")
         return cells
     if not exclude or not cells:
         return cells
@@ -189,7 +189,7 @@ def _left_over(exclude: Any, matrix: _Matrix) -> list[_Cell]:
 def _pattern(entry: Any, where: str, matrix: _Matrix) -> dict[str, list[str]] | None:
     """Axis -> labels of one exclusion; None if something is wrong with it."""
     if not isinstance(entry, dict):
-        matrix.problems.append(f"{where}: must be a table{_given(entry)}")
+        matrix.problems.append(f"{where}: must be a table{given_words(entry)}")
         return None
     if not entry:
         matrix.problems.append(f"{where}: is empty, so it would exclude everything")
@@ -207,7 +207,7 @@ def _pattern(entry: Any, where: str, matrix: _Matrix) -> dict[str, list[str]] | 
         known = [value.label for value in matrix.axes[axis]]
         for label in labels:
             if not isinstance(label, str):
-                matrix.problems.append(f"{where}.{axis}: must be a string or an array of strings{_given(label)}")
+                matrix.problems.append(f"{where}.{axis}: must be a string or an array of strings{given_words(label)}")
             elif label not in known:
                 matrix.problems.append(
                     f"{where}.{axis}: matches nothing, {label!r} is not among {', '.join(known)}{suggest(label, known)}"
@@ -254,12 +254,6 @@ def _shared(sharing: Sequence[_Cell], matrix: _Matrix) -> str:
 
 def _described(cell: _Cell) -> str:
     return ", ".join(f"{axis} {value.label}" for axis, value in cell.items())
-
-
-def _given(value: object) -> str:
-    if isinstance(value, bool):
-        return f" (given: {str(value).lower()})"
-    return f" (given: {value!r})" if isinstance(value, str | int | float) else ""
 
 
 def matching(kind: str, wanted: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -75,16 +75,17 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], by_kind: Tables) -> T
         one_of = str(context.get("expected_tags", "")).replace("'", '"').replace(", ", " or ")
         tag = str(context.get("tag", ""))
         wanted = f"must be {one_of}" if one_of else "this key is required"
-        return TableProblem(f"{where}.kind", f"{wanted}{_given(tag) if tag else ''}")
+        return TableProblem(f"{where}.kind", f"{wanted}{given_words(tag) if tag else ''}")
     if kind == "extra_forbidden":
         known = [] if table is None else list(_keys(table))
         hint = suggest(str(location[-1]), known) or (f"; known here: {', '.join(known)}" if known else "")
         return TableProblem(where, f"unknown key{hint}")
     message = _WORDS.get(kind) or detail["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
-    return TableProblem(where, f"{message}{_given(detail['input'])}" if where else message)
+    return TableProblem(where, f"{message}{given_words(detail['input'])}" if where else message)
 
 
-def _given(value: object) -> str:
+def given_words(value: object) -> str:
+    """What stands there, in brackets behind a message; nothing for a table or a list."""
     if isinstance(value, bool):
         return f" (given: {str(value).lower()})"
     return f" (given: {value!r})" if isinstance(value, str | int | float) else ""

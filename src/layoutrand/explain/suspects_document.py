@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from layoutrand.explain.explain import Confirmed, Unexplained
 from layoutrand.explain.suspects import Explanation, Suspect
 from layoutrand.model import Experiment
 from layoutrand.stats import FactorSplit, Interval
+from layoutrand.text.quantities import finite
 from layoutrand.warning import sentences_of
 
 
@@ -73,7 +73,7 @@ def _explanation(explanation: Explanation, confirmed: Confirmed) -> dict[str, An
         "suspects": [_suspect(suspect, by_name.get(suspect.feature.name)) for suspect in explanation.suspects],
         "not_tried": list(confirmed.problems),
         "cross_validated_share": explanation.predicted,
-        "detectable": {"share": explanation.detectable, "ratio": _finite(explanation.detectable_ratio)},
+        "detectable": {"share": explanation.detectable, "ratio": finite(explanation.detectable_ratio)},
         "closest": None
         if explanation.closest is None
         else {
@@ -128,8 +128,4 @@ def _split(split: FactorSplit | None) -> dict[str, Any] | None:
 
 
 def _interval(interval: Interval | None) -> list[float | None] | None:
-    return None if interval is None else [_finite(interval.low), _finite(interval.high)]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return None if interval is None else [finite(interval.low), finite(interval.high)]

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from layoutrand.config.metric import JsonLines
 from layoutrand.errors import NoMeasurement
-from layoutrand.text.foreign_fields import excerpt
+from layoutrand.text.foreign_fields import excerpt, json_excerpt
 
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
 
@@ -93,14 +93,14 @@ def _follow(document: Any, pointer: str, where: str) -> Any:
         elif isinstance(document, list):
             raise _Nowhere(f"{where} {place} is an array of {len(document)}, which has no item {token!r}")
         else:
-            raise _Nowhere(f"{where} {place} is {_shown(document)}, which has no {token!r} inside")
+            raise _Nowhere(f"{where} {place} is {json_excerpt(document)}, which has no {token!r} inside")
         reached += "/" + escaped
     return document
 
 
 def _number(value: Any, where: str, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise NoMeasurement(f"{where} {what} {_shown(value)}, which is no number")
+        raise NoMeasurement(f"{where} {what} {json_excerpt(value)}, which is no number")
     try:
         number = float(value)
     except OverflowError:
@@ -108,7 +108,3 @@ def _number(value: Any, where: str, what: str) -> float:
     if not math.isfinite(number):
         raise NoMeasurement(f"{where} {what} {number}, which cannot be averaged")
     return number
-
-
-def _shown(value: Any) -> str:
-    return excerpt(json.dumps(value, ensure_ascii=False), quoted=False)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from layoutrand.config.metric import Better
 from layoutrand.instruments.known import program_itself
-from layoutrand.text.foreign_fields import excerpt, unreadable
+from layoutrand.text.foreign_fields import json_excerpt, unreadable
 from layoutrand.warning import AnyWarning
 
 PROGRAM_ITSELF: Final = program_itself().name
@@ -108,31 +108,26 @@ def member(document: Any, key: str, kind: type, source: str, where: str) -> Any:
     """``document[key]``, which must be of this kind; raises `UnreadableResults` that says what is expected."""
     names = {list: "an array", dict: "an object", str: "a string", int: "an integer"}
     if not isinstance(document, dict):
-        raise unreadable(source, f"{where} is {shown(document)}; expected an object with {key!r}")
+        raise unreadable(source, f"{where} is {json_excerpt(document)}; expected an object with {key!r}")
     if key not in document:
         raise unreadable(source, f"{where} has no {key!r}; expected {names[kind]}")
     value = document[key]
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise unreadable(source, f"{where}, {key!r} is {shown(value)}; expected {names[kind]}")
+        raise unreadable(source, f"{where}, {key!r} is {json_excerpt(value)}; expected {names[kind]}")
     return value
 
 
 def json_number(value: Any, source: str, where: str) -> float:
     """A finite JSON number; raises `UnreadableResults`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise unreadable(source, f"{where} is {shown(value)}; expected a number")
+        raise unreadable(source, f"{where} is {json_excerpt(value)}; expected a number")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise unreadable(source, f"{where} is {shown(value)}, which cannot be averaged")
+        raise unreadable(source, f"{where} is {json_excerpt(value)}, which cannot be averaged")
     return number
-
-
-def shown(value: Any) -> str:
-    """A JSON value in a message."""
-    return excerpt(json.dumps(value, ensure_ascii=False), quoted=False)
 
 
 def once(name: str, seen: Mapping[str, Any] | set[str], source: str, advice: str) -> None:

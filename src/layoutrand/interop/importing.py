@@ -22,6 +22,7 @@ from layoutrand.interop.imported_samples import UNNAMED, FileRow, samples
 from layoutrand.interop.interop_warnings import FileRemark, SameNumbers
 from layoutrand.model import Execution, Experiment
 from layoutrand.platform import foreign
+from layoutrand.platform.disk import readable
 from layoutrand.text.foreign_fields import plain
 
 NamesAre = Literal["benchmarks", "systems"]
@@ -95,24 +96,24 @@ def _wanted(texts: Sequence[str]) -> list[Wanted]:
         one = parse_import(text)
         if one.name is not None and "/" not in one.file and foreign.exists(text):
             raise UsageError(
-                f"--import {foreign.shown(text)}: there is a file of that very name; write ./{foreign.shown(text)} "
-                f"for it, or {foreign.shown(text.replace('=', '=./', 1))} for the other one"
+                f"--import {readable(text)}: there is a file of that very name; write ./{readable(text)} "
+                f"for it, or {readable(text.replace('=', '=./', 1))} for the other one"
             )
         if one.seed == EVERY:
             found = foreign.matching(one.file)
-            wanted += [Wanted(one.name, foreign.shown(seed), file) for seed, file in found]
+            wanted += [Wanted(one.name, readable(seed), file) for seed, file in found]
         else:
             wanted.append(one)
     seen = set()
     for one in wanted:
         if one.file in seen:
-            raise UsageError(f"{foreign.shown(one.file)} is imported twice")
+            raise UsageError(f"{readable(one.file)} is imported twice")
         seen.add(one.file)
     return wanted
 
 
 def _read(wanted: Wanted, question: ImportQuestion) -> _File:
-    shown = plain(foreign.shown(wanted.file))
+    shown = plain(readable(wanted.file))
     text = foreign.read_text(wanted.file)
     name, content = parse(text, shown, question.format_name)
     if not content.rows and not content.failures:

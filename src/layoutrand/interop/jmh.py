@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from layoutrand.config.metric import Better
-from layoutrand.interop.imported import Imported, ImportedNumber, in_base_unit, json_number, member, once, shown
+from layoutrand.interop.imported import Imported, ImportedNumber, in_base_unit, json_number, member, once
 from layoutrand.interop.interop_warnings import NanMetric, SharedJvm
-from layoutrand.text.foreign_fields import plain, unreadable
+from layoutrand.text.foreign_fields import json_excerpt, plain, unreadable
 from layoutrand.warning import AnyWarning
 
 _METRICS: Final = {"thrpt": "throughput", "avgt": "time_per_op", "sample": "sampled_time_per_op", "ss": "single_shot"}
@@ -29,7 +29,7 @@ def recognise(document: Any) -> bool:
 def parse(document: Any, source: str) -> Imported:
     """Rows of all results; raises `UnreadableResults`."""
     if not isinstance(document, list) or not document:
-        raise unreadable(source, f"the document is {shown(document)}; expected JMH's array of results")
+        raise unreadable(source, f"the document is {json_excerpt(document)}; expected JMH's array of results")
     rows: list[ImportedNumber] = []
     remarks: list[AnyWarning] = []
     seen: set[str] = set()
@@ -55,7 +55,7 @@ def _name(result: Any, source: str, where: str) -> str:
     name = plain(member(result, "benchmark", str, source, where))
     params = result.get("params") or {}
     if not isinstance(params, dict):
-        raise unreadable(source, f"{where}, 'params' is {shown(params)}; expected an object")
+        raise unreadable(source, f"{where}, 'params' is {json_excerpt(params)}; expected an object")
     return name + "".join(f",{plain(str(key))}={plain(str(value))}" for key, value in params.items())
 
 
@@ -66,7 +66,7 @@ def _rows(metric: Any, benchmark: str, name: str, source: str, where: str) -> li
     rows = []
     for fork, iterations in enumerate(raw):
         if not isinstance(iterations, list) or not iterations:
-            raise unreadable(source, f"{where}, fork {fork} is {shown(iterations)}; expected its iterations")
+            raise unreadable(source, f"{where}, fork {fork} is {json_excerpt(iterations)}; expected its iterations")
         for iteration, score in enumerate(iterations):
             place = f"{where}, fork {fork}, iteration {iteration}"
             number = _histogram_mean(score, source, place) if histogram else json_number(score, source, place)
@@ -80,7 +80,7 @@ def _rows(metric: Any, benchmark: str, name: str, source: str, where: str) -> li
 def _histogram_mean(bins: Any, source: str, where: str) -> float:
     """Of [value, count] pairs."""
     if not isinstance(bins, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in bins):
-        raise unreadable(source, f"{where} is {shown(bins)}; expected pairs of value and count")
+        raise unreadable(source, f"{where} is {json_excerpt(bins)}; expected pairs of value and count")
     pairs = [(json_number(value, source, where), json_number(count, source, where)) for value, count in bins]
     total = sum(count for _, count in pairs)
     if total <= 0:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from layoutrand.interop.imported import Imported, ImportedNumber, json_number, member, once, shown
-from layoutrand.text.foreign_fields import plain, unreadable
+from layoutrand.interop.imported import Imported, ImportedNumber, json_number, member, once
+from layoutrand.text.foreign_fields import json_excerpt, plain, unreadable
 
 SEED_KEY: Final = "layoutrand_seed"
 _UNITS: Final = {"second": ("time_s", "s"), "byte": ("memory_bytes", "B"), "integer": ("value", "1")}
@@ -44,7 +44,7 @@ def parse(document: Any, source: str) -> Imported:
         seen.add(name)
         unit = metadata.get("unit", "second")
         if unit not in _UNITS:
-            raise unreadable(source, f"{where}: unit {shown(unit)}; expected one of {', '.join(_UNITS)}")
+            raise unreadable(source, f"{where}: unit {json_excerpt(unit)}; expected one of {', '.join(_UNITS)}")
         for number, run in enumerate(runs):
             rows += _run_rows(run, number, name, unit, source, f"{where}, run {number}")
     return Imported(tuple(rows))
@@ -52,7 +52,7 @@ def parse(document: Any, source: str) -> Imported:
 
 def _run_rows(run: Any, number: int, name: str, unit: str, source: str, where: str) -> list[ImportedNumber]:
     if not isinstance(run, dict):
-        raise unreadable(source, f"{where} is {shown(run)}; expected an object")
+        raise unreadable(source, f"{where} is {json_excerpt(run)}; expected an object")
     metric, base = _UNITS[unit]
     warmups = run.get("warmups") or []
     values = run.get("values") or []
@@ -63,7 +63,7 @@ def _run_rows(run: Any, number: int, name: str, unit: str, source: str, where: s
     rows = []
     for iteration, pair in enumerate(warmups):
         if not isinstance(pair, list) or len(pair) != 2:
-            raise unreadable(source, f"{where}, warmup {iteration} is {shown(pair)}; expected [loops, value]")
+            raise unreadable(source, f"{where}, warmup {iteration} is {json_excerpt(pair)}; expected [loops, value]")
         value = json_number(pair[1], source, f"{where}, warmup {iteration}")
         rows.append(ImportedNumber(name, value, metric, base, number, iteration, binary=seed, warmup=True))
     for iteration, raw in enumerate(values):

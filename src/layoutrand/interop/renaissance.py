@@ -10,9 +10,9 @@ import csv
 import io
 from typing import Any, Final
 
-from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, json_number, member, shown
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, json_number, member
 from layoutrand.interop.interop_warnings import AbnormalTermination, UnmarkedWarmup
-from layoutrand.text.foreign_fields import parse_number, plain, unreadable
+from layoutrand.text.foreign_fields import json_excerpt, parse_number, plain, unreadable
 from layoutrand.warning import AnyWarning
 
 DURATION: Final = "duration_ns"
@@ -71,7 +71,7 @@ def parse_csv(text: str, source: str) -> Imported:
     header = text.split("\n", 1)[0].rstrip("\r").split(",")
     for column in ("benchmark", DURATION):
         if column not in header:
-            raise unreadable(source, f"no column {column!r} in the header {shown(header)}", line=1)
+            raise unreadable(source, f"no column {column!r} in the header {json_excerpt(header)}", line=1)
     metrics = [DURATION, *(c for c in header if c not in {"benchmark", DURATION, *_POINTS_IN_TIME})]
     counts: dict[str, int] = {}
     rows = []

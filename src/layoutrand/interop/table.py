@@ -22,9 +22,8 @@ from layoutrand.interop.imported import (
     ImportedNumber,
     in_base_unit,
     member,
-    shown,
 )
-from layoutrand.text.foreign_fields import excerpt, parse_number, plain, unreadable
+from layoutrand.text.foreign_fields import excerpt, json_excerpt, parse_number, plain, unreadable
 
 COLUMNS: Final = (
     "system",
@@ -83,7 +82,9 @@ def parse(document: Any, source: str) -> Imported:
     records = []
     for number, row in enumerate(member(document, "rows", list, source, "the document")):
         if not isinstance(row, dict) or not set(row) <= set(COLUMNS):
-            raise unreadable(source, f"row {number} is {shown(row)}; expected an object with {', '.join(COLUMNS)}")
+            raise unreadable(
+                source, f"row {number} is {json_excerpt(row)}; expected an object with {', '.join(COLUMNS)}"
+            )
         records.append((number, {key: _cell(value) for key, value in row.items()}))
     return _parse(records, COLUMNS, source, "row")
 

@@ -131,6 +131,11 @@ def _make_writable(path: Path) -> None:
                 child.chmod(0o700)
 
 
+def readable(name: str) -> str:
+    """A file's name for people and JSON: bytes that are not UTF-8 are escaped."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
 def tail(path: Path, lines: int) -> str:
     """The last lines of a log as text; "" if there is none."""
     try:

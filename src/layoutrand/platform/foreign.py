@@ -6,14 +6,9 @@ import os
 from pathlib import Path
 
 from layoutrand.errors import UsageError
-from layoutrand.platform.disk import write_atomically
+from layoutrand.platform.disk import readable, write_atomically
 
 _LARGEST = 1 << 30
-
-
-def shown(path: str) -> str:
-    """A file's name for people: bytes that are not UTF-8 are escaped."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def exists(path: str) -> bool:
@@ -32,14 +27,14 @@ def matching(pattern: str) -> list[tuple[str, str]]:
     try:
         names = sorted(os.listdir(where))
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot list {shown(where)}: {error}") from error
+        raise UsageError(f"cannot list {readable(where)}: {error}") from error
     found = [
         (name[len(before) : len(name) - len(after)], pattern.removesuffix(last) + name)
         for name in names
         if name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
     ]
     if not found:
-        raise UsageError(f"no file matches {shown(pattern)}")
+        raise UsageError(f"no file matches {readable(pattern)}")
     return found
 
 
@@ -50,14 +45,14 @@ def read_text(path: str) -> str:
             data = file.read(_LARGEST + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UsageError(f"cannot read {shown(path)}: {reason}") from error
+        raise UsageError(f"cannot read {readable(path)}: {reason}") from error
     if len(data) > _LARGEST:
-        raise UsageError(f"{shown(path)} is larger than 1 GiB, which no file of results is")
+        raise UsageError(f"{readable(path)} is larger than 1 GiB, which no file of results is")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         packed = "; it is compressed, unpack it first" if data[:2] == b"\x1f\x8b" or data[:3] == b"BZh" else ""
-        raise UsageError(f"{shown(path)} is not UTF-8 text (byte {error.start}){packed}") from error
+        raise UsageError(f"{readable(path)} is not UTF-8 text (byte {error.start}){packed}") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -75,4 +70,4 @@ def write_bytes(path: Path, data: bytes) -> None:
             write_atomically(target, data)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UsageError(f"cannot write {shown(str(path))}: {reason}") from error
+        raise UsageError(f"cannot write {readable(str(path))}: {reason}") from error

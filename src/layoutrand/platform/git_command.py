@@ -144,8 +144,3 @@ def _reason(said: bytes) -> str:
 def names(output: bytes) -> list[str]:
     """The NUL-terminated file names in the output of a command with -z, whatever bytes they are."""
     return [os.fsdecode(name) for name in output.split(b"\0") if name]
-
-
-def readable(name: str) -> str:
-    """A file name for people and JSON: bytes that are no UTF-8 are escaped."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from typing import Final
+from typing import Any, Final
 
 from layoutrand.errors import UnreadableResults
 
@@ -37,3 +38,8 @@ def excerpt(line: str, *, quoted: bool = True) -> str:
     """What fits into a message, as Python writes a string or as it is."""
     short = line if len(line) <= _EXCERPT else line[: _EXCERPT - 3] + "..."
     return repr(short) if quoted else short
+
+
+def json_excerpt(value: Any) -> str:
+    """A JSON value in a message."""
+    return excerpt(json.dumps(value, ensure_ascii=False), quoted=False)

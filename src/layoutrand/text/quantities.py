@@ -50,6 +50,11 @@ def duration(seconds: float) -> str:
     return f"{count} {large} {rest // part} {small}" if rest >= part else f"{count} {large}"
 
 
+def finite(value: float) -> float | None:
+    """A number as JSON can have it, which knows no infinity and no NaN: None for these."""
+    return value if math.isfinite(value) else None
+
+
 def percent(value: float | None, digits: int = 2) -> str:
     """A fraction in percent, or a dash for what is not known."""
     return "-" if value is None else f"{100 * value:.{digits}f} %"
