@@ -25,7 +25,7 @@ STRINGS = {
     "cache/capture_record.py": "a record keeps what was said when it was made",
     "cli/output_formats.py": "what was printed",
     "build/exec.py": "what `exec` says of outputs, which nobody groups",
-    "cluster/task.py": "what a node says while it works, which the home repeats",
+    "cluster/measuring_task.py": "what a node says while it works, which is repeated where it was submitted",
 }
 """Where what a user is told is text all the same, and why."""
 
