@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 
+import psutil
+
+from fakehost import FakeHost
 from layoutrand.host import facts as host
 
 
@@ -34,3 +37,10 @@ def test_a_node_is_called_by_the_variable_or_by_slurm_or_by_itself(monkeypatch):
     assert host.node_name() == "n7"
     monkeypatch.delenv("SLURMD_NODENAME")
     assert host.node_name() == host.host_facts()["hostname"]
+
+
+def test_psutil_is_asked_of_another_machine_for_that_moment_alone(tmp_path):
+    FakeHost(tmp_path).write("proc/meminfo", "SwapTotal: 9000 kB\nSwapFree: 904 kB")
+    assert host.host_settings(tmp_path)["swap_used_bytes"] == 8096 * 1024
+    assert host.host_settings(tmp_path / "absent")["swap_used_bytes"] == 0
+    assert psutil.PROCFS_PATH == "/proc"
