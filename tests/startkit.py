@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -102,7 +103,10 @@ def _serve(requests: socket.socket) -> list[str] | None:
         message, fds, *_ = socket.recv_fds(requests, ALL_AT_ONCE, 4)
         if not message:
             return None
-        if os.fork() == 0:
+        with warnings.catch_warnings():  # numpy has threads, of which a fork has none
+            warnings.simplefilter("ignore", DeprecationWarning)
+            forked = os.fork() == 0
+        if forked:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             requests.close()
             return _keep(json.loads(message), fds)
