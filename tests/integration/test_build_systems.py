@@ -11,6 +11,7 @@ import pytest
 
 from layoutrand.build.build import SystemBuild
 from layoutrand.model import LayoutName
+from speeds import first_fast
 from warningkit import said
 from workshop import Built, Workshop, in_order, many_functions, only_error, output, programs_of, require
 
@@ -172,7 +173,7 @@ def test_a_shell_script(project: Workshop, toolchain: str) -> None:
     build(project, toolchain, ["sh build.sh"])
 
 
-@pytest.mark.parametrize("generator", ["Unix Makefiles", "Ninja"])
+@pytest.mark.parametrize("generator", first_fast(1, ["Unix Makefiles", "Ninja"]))
 def test_cmake(project: Workshop, toolchain: str, generator: str) -> None:
     """CMake knows the compiler, its archiver and what it can do; static and object libraries; out of the tree."""
     require("cmake", "cmake")
@@ -190,6 +191,7 @@ def test_cmake(project: Workshop, toolchain: str, generator: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_meson(project: Workshop, toolchain: str) -> None:
     """Meson's sanity checks pass, and its links with --start-group and -Wl,--as-needed are captured."""
     require("meson", "meson")

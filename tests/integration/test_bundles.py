@@ -17,6 +17,7 @@ from layoutrand.cluster.bundle import Exported, export_capture, import_capture
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.errors import BundleError, CacheError, StoreError
 from layoutrand.platform.disk import sha256_bytes
+from speeds import first_fast
 from workshop import Workshop, main_calling, many_functions
 
 BUILD = "$CC -c *.c && $AR rcs libu.a u.o && $CC -o prog main.o w.o libu.a"
@@ -141,7 +142,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("damage", list(DAMAGES))
+@pytest.mark.parametrize("damage", first_fast(2, DAMAGES))
 def test_a_damaged_content_is_refused_and_put_there_again(
     shop: Workshop, captured: Capture, bundle: tuple[SharedDirectory, Exported], tmp_path: Path, damage: str
 ) -> None:

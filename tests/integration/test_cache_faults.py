@@ -14,6 +14,7 @@ from layoutrand.cache import store as caches
 from layoutrand.cache.store import Cache
 from layoutrand.errors import CacheError
 from layoutrand.model import STOCK
+from speeds import first_fast
 from warningkit import said
 from workshop import Built, Workshop, main_calling, many_functions, whole
 
@@ -55,7 +56,7 @@ def digests(built: Built) -> dict[object, str]:
     return {name: binary.sha256 for name, binary in built.by_layout.items()}
 
 
-@pytest.mark.parametrize("damage", list(DAMAGES))
+@pytest.mark.parametrize("damage", first_fast(1, DAMAGES))
 @pytest.mark.parametrize("name", ["prog", "meta.json"])
 def test_a_damaged_binary_is_linked_again(simple: Workshop, damage: str, name: str) -> None:
     """The entry is mended, the user told, and the bytes are what they were."""
@@ -95,7 +96,14 @@ CAPTURE_FILES = [
 
 @pytest.mark.parametrize(
     ("name", "damage"),
-    [*((name, "flipped") for name in CAPTURE_FILES), (CAPTURE_FILES[0], "missing"), (CAPTURE_FILES[3], "truncated")],
+    first_fast(
+        3,
+        [
+            (CAPTURE_FILES[0], "missing"),
+            (CAPTURE_FILES[3], "truncated"),
+            *((name, "flipped") for name in CAPTURE_FILES),
+        ],
+    ),
 )
 def test_a_damaged_capture_is_made_again(simple: Workshop, name: str, damage: str) -> None:
     """New seeds need the capture: a damaged one is found, said, built again, and gives the bytes it gave before."""
@@ -135,7 +143,7 @@ def test_a_damaged_capture_harms_no_cached_binary(simple: Workshop) -> None:
     assert simple.said == []
 
 
-@pytest.mark.parametrize("damage", list(DAMAGES))
+@pytest.mark.parametrize("damage", first_fast(1, DAMAGES))
 def test_a_damaged_key_record(simple: Workshop, damage: str) -> None:
     """The note of which capture a build gave is worth no more than the time to build again."""
     first = simple.built(BUILD)
@@ -202,7 +210,7 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-@pytest.mark.parametrize("size", ["16k", "200k", "600k", "2500k", "5M"])
+@pytest.mark.parametrize("size", first_fast(2, ["16k", "2500k", "200k", "600k", "5M"]))
 def test_a_full_cache(simple: Workshop, small_disk: Callable[[str], Path], size: str) -> None:
     """Wherever the disk fills up, the message names the cause; with space the same call completes."""
     simple.cache = small_disk(f"size={size}") / "cache"

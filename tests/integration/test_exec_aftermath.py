@@ -188,6 +188,7 @@ def test_a_program_that_was_moved_after_its_link(bare: Workshop) -> None:
     assert in_order(bare.source / "one", NAMES) == in_order(bare.source / "two", NAMES) != NAMES
 
 
+@pytest.mark.slow
 def test_trials_are_not_spoken_of(bare: Workshop) -> None:
     """Those of the usual tools are linked as they are, others are gone at the end; a real a.out is laid out."""
     places = ["CMakeFiles/CMakeScratch/T-1", "CMakeFiles/3.25.1/CompilerIdC", "meson-private", "config.tests/x"]
@@ -263,6 +264,7 @@ def test_posix_names_of_the_compiler(bare: Workshop, driver: str) -> None:
         assert in_order(bare.source / name, NAMES) != NAMES
 
 
+@pytest.mark.slow
 def test_programs_of_32_bits(bare: Workshop) -> None:
     """They are left alone with a line, and that is no failure unless they were asked for."""
     require("as", "binutils")

@@ -15,7 +15,8 @@ from workshop import FILLER, Built, Workshop, in_order, main_calling, many_funct
 
 VERSIONS = {"gcc": "gcc", "clang-19": "clang-19", "clang-14": "clang-14"}
 LINKED_BY = {"gnu": ("gnu", "ld.bfd"), "lld-19": ("lld", "ld.lld-19"), "lld-14": ("lld", "ld.lld-14")}
-FAST = {("gcc", "gnu"), ("clang-19", "lld-19")}
+FAST = {("gcc", "gnu")}
+OF_CLANG_TOO = {("clang-19", "lld-19"): ("test_assembler", "test_other_sources_that_clang_takes")}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -25,7 +26,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(
             "pair",
             [
-                pytest.param(pair, id="+".join(pair), marks=() if pair in FAST else (pytest.mark.slow,))
+                pytest.param(
+                    pair,
+                    id="+".join(pair),
+                    marks=()
+                    if pair in FAST or metafunc.function.__name__ in OF_CLANG_TOO.get(pair, ())
+                    else (pytest.mark.slow,),
+                )
                 for pair in pairs
             ],
         )

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from layoutrand.objects import elf
+from speeds import only_fast
 from workshop import (
     FILLER,
     LOADER,
@@ -295,22 +296,28 @@ def test_version_scripts_and_hidden_symbols(shop: Workshop) -> None:
         assert [line.split()[2] for line in exported.stdout.splitlines() if " T " in line] == ["run@@V1"]
 
 
+LINKER_OPTIONS = [
+    "-z,now,-z,relro,-z,noexecstack",
+    "-z,noseparate-code,-z,norelro",
+    "-z,max-page-size=0x200000,--hash-style=both",
+    "--build-id=none,--no-eh-frame-hdr",
+    "--build-id=sha1,-O2,--sort-section=alignment",
+    "-z,nognustack,-Bsymbolic,--export-dynamic",
+    "--emit-relocs",
+    "-Map=map.txt,--cref,--print-map,--trace,--warn-common",
+    "--wrap=u0_2,--defsym=__wrap_u0_2=u1_2,--defsym=marker=5,--undefined=u1_1",
+    "--exclude-libs,ALL,--dynamic-list=names.txt,--export-dynamic",
+    "--retain-symbols-file=kept.txt",
+    "-Ttext=0x600000 -no-pie",
+]
+
+
 @pytest.mark.parametrize(
     "options",
-    [
-        "-z,now,-z,relro,-z,noexecstack",
-        "-z,noseparate-code,-z,norelro",
-        "-z,max-page-size=0x200000,--hash-style=both",
-        "--build-id=none,--no-eh-frame-hdr",
-        "--build-id=sha1,-O2,--sort-section=alignment",
-        "-z,nognustack,-Bsymbolic,--export-dynamic",
-        "--emit-relocs",
-        "-Map=map.txt,--cref,--print-map,--trace,--warn-common",
-        "--wrap=u0_2,--defsym=__wrap_u0_2=u1_2,--defsym=marker=5,--undefined=u1_1",
-        "--exclude-libs,ALL,--dynamic-list=names.txt,--export-dynamic",
-        "--retain-symbols-file=kept.txt",
-        "-Ttext=0x600000 -no-pie",
-    ],
+    only_fast(
+        LINKER_OPTIONS[2:5] + LINKER_OPTIONS[8:9],
+        LINKER_OPTIONS,
+    ),
 )
 def test_linker_options(units: Workshop, options: str) -> None:
     """Options that shape segments, hashes and notes hold in every layout."""

@@ -13,6 +13,7 @@ from layoutrand.errors import ConfigError, FeatureUnsupported
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.platform.process import SubprocessRunner
 from sabotage import LAYOUTS, VICTIM, Saboteur, edit_output, file_offset
+from speeds import first_fast
 from workshop import Built, Workshop, in_order, many_functions, only_error, output, programs_of, require, symbols
 
 TOOLCHAINS = [
@@ -80,6 +81,7 @@ def test_objects_move_with_code_data_and_constructors(gnu: Workshop, toolchain: 
         assert all(f"{unit}1 {unit}2" in lines[layout][0] for unit in UNITS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("toolchain", ["gcc", pytest.param("gcc-lld", marks=pytest.mark.slow)])
 def test_another_copy_of_a_template_instance_may_be_chosen(gnu: Workshop, toolchain: str) -> None:
     """d.o's copy was compiled with other flags: where d.o comes first that one is linked, and allowed."""
@@ -119,6 +121,7 @@ def sabotage(shop: Workshop, **how: object) -> str:
     return result.failures[0].error
 
 
+@pytest.mark.slow
 def test_a_lost_constructor_is_found(gnu: Workshop) -> None:
     """An order in which a constructor no longer runs is another program."""
 
@@ -161,6 +164,7 @@ def test_a_changed_byte_is_found(gnu: Workshop) -> None:
     assert re.search(r"\.text\._Z1ci of c\.o differs from its object", sabotage(gnu, after=edit_output(flip)))
 
 
+@pytest.mark.slow
 def test_the_line_that_is_not_moved_is_found(gnu: Workshop) -> None:
     """A link that ignores the new order gives the old one, which is an error and not a layout."""
 
@@ -208,7 +212,8 @@ def test_a_program_in_archives_cannot_be_moved(gnu: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("toolchain", "option"), [("gcc-lld", "--icf=all"), ("gcc-gold", "--icf=all"), ("gcc-mold", "--icf=all")]
+    ("toolchain", "option"),
+    first_fast(1, [("gcc-gold", "--icf=all"), ("gcc-lld", "--icf=all"), ("gcc-mold", "--icf=all")]),
 )
 def test_folded_code_cannot_be_verified(gnu: Workshop, toolchain: str, option: str) -> None:
     """Which of two equal functions is kept depends on the order; the message says so."""

@@ -622,6 +622,7 @@ def test_a_binary_that_was_damaged_on_its_node_is_fetched_again(cluster_project:
     assert (summary.executed, summary.failures, summary.refusals) == (3, (), ())
 
 
+@pytest.mark.slow
 def test_an_engine_that_is_gone_says_nothing_of_executions(cluster_project: ClusterProject) -> None:
     """Nothing is recorded as lost because nobody takes it any more; the next call goes on."""
 

@@ -31,6 +31,7 @@ def _run(jar, *words, cwd, memory="512m"):
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_there_are_more_than_six_workloads_and_the_jar_lists_them(jar, tmp_path):
     done = run_jar(jar, "-l", cwd=tmp_path)
 
@@ -52,9 +53,8 @@ def _validates(jar, name, size, cwd):
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "xalan" else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_each_workload_computes_the_reference_of_the_small_size_twice(jar, tmp_path, name):
     _validates(jar, name, "small", tmp_path)
 
@@ -66,6 +66,7 @@ def test_each_workload_computes_the_reference_of_the_other_sizes(jar, tmp_path, 
     _validates(jar, name, size, tmp_path)
 
 
+@pytest.mark.slow
 def test_another_reference_is_not_matched(jar, tmp_path):
     """The comparison is real: with another digest the run fails, unless that is to be ignored."""
     text = (SUITE / "cnf/xalan.cnf").read_text()
@@ -98,6 +99,7 @@ def test_searching_gives_the_same_with_one_thread_and_with_three_and_refuses_a_h
     assert hundred.stderr == "The specified number of threads (100) is outside the range [1,16]\n"
 
 
+@pytest.mark.slow
 def test_a_missing_jar_is_an_error_that_names_the_package(jar, tmp_path):
     text = (SUITE / "cnf/jts.cnf").read_text()
     assert '"jts-core.jar"' in text

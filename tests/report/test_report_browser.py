@@ -87,6 +87,9 @@ FIGURES = """
 """
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     with chromium(tmp_path_factory.mktemp("browser")) as found:
