@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import pytest
 
@@ -24,7 +24,7 @@ from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.packages import apt_command
-from layoutrand.platform.process import Runner, SubprocessRunner
+from layoutrand.platform.process import Completed, Runner, SubprocessRunner
 
 LINKERS = {"gnu": "ld.bfd", "lld-19": "ld.lld-19", "lld-14": "ld.lld-14"}
 SEEDS = range(1, 5)
@@ -81,6 +81,22 @@ def absent(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
+class AskedOnce(SubprocessRunner):
+    """A runner that remembers what a compiler or linker says of itself, as long as its file is the same."""
+
+    answers: ClassVar[dict[tuple[object, ...], Completed]] = {}
+
+    def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Completed:
+        """See `layoutrand.platform.process.Runner.run`."""
+        if argv[1:] not in (["--version"], ["-print-prog-name=lto-wrapper"]) or not os.path.exists(argv[0]):
+            return super().run(argv, cwd=cwd, env=env)
+        file = os.stat(argv[0])
+        key = (*argv, *sorted(env.items()), file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns)
+        if key not in self.answers:
+            self.answers[key] = super().run(argv, cwd=cwd, env=env)
+        return self.answers[key]
+
+
 @dataclass
 class Workshop:
     """A project directory with its own cache, built with one linker."""
@@ -88,7 +104,7 @@ class Workshop:
     project: Path
     cache: Path
     linker: str = "gnu"
-    runner: Runner = field(default_factory=SubprocessRunner)
+    runner: Runner = field(default_factory=AskedOnce)
     said: list[str] = field(default_factory=list)
     chosen: str = ""
 

@@ -317,7 +317,7 @@ def test_cache_path_follows_the_environment(tmp_path, env):
     assert layoutrand("cache", "path", cwd=tmp_path, env=env).stdout.strip() == str(tmp_path / "cache")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupted_build_leaves_no_process_and_goes_on_later(project, env, number):
     """Interrupted in its commands, build ends them all, exits with 130, and works when given again."""
     text = (project / "layoutrand.toml").read_text()

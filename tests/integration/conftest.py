@@ -9,13 +9,19 @@ import pytest
 from workshop import LINKERS, Workshop, require
 
 # Every case with GNU ld in `make test`, and with the others in `make merge`; lld there too where linkers differ most.
-DIFFERENT = ("test_placement", "test_alignment", "test_factor_hazards")
+DIFFERENT = (
+    "test_alignment",
+    "test_factor_hazards",
+    "test_identical_code_folding",
+    "test_code_in_several_output_sections",
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give each test that asks for a linker all of them in turn."""
     if "linker" in metafunc.fixturenames:
-        fast = ("gnu", "lld-19") if metafunc.module.__name__.rsplit(".", 1)[-1] in DIFFERENT else ("gnu",)
+        names = {metafunc.module.__name__.rsplit(".", 1)[-1], metafunc.function.__name__}
+        fast = ("gnu", "lld-19") if names & set(DIFFERENT) else ("gnu",)
         rows = [pytest.param(name, marks=() if name in fast else (pytest.mark.slow,)) for name in LINKERS]
         metafunc.parametrize("linker", rows, indirect=True)
 

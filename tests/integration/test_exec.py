@@ -161,6 +161,7 @@ def test_a_program_with_nothing_to_move(project: Workshop) -> None:
 SMALL = "int g(int x) { return x * 3; }\nint main(int c, char **v) { return g(c) - 3; }\n"
 
 
+@pytest.mark.slow
 def test_a_program_of_which_no_two_sections_may_change_places(project: Workshop) -> None:
     """A function and main, which is of a class of its own: one layout, said alike by exec, build and rebuild mode."""
     project.write(small__c=SMALL)
@@ -215,6 +216,8 @@ def test_a_seed_whose_order_is_the_one_there_is(project: Workshop) -> None:
         assert ("this seed's order is the one it has already" in line) == (not moved)
         assert ("Kendall tau" in line) == moved
         said.add(moved)
+        if said == {True, False}:
+            break
     assert said == {True, False}
 
 

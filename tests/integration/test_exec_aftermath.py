@@ -164,6 +164,7 @@ def test_a_linker_that_the_build_names(bare: Workshop, tmp_path: Path) -> None:
     assert f"{bare.source}/prog: layout 7" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_is_no_link_past_the_wrappers(bare: Workshop) -> None:
     """Copies, stripped and installed files, debug files, objects, links, and what was there before are nobody's link."""
     sh(bare, f"{PAST} -c main.c u.c; {PAST} -o before main.o u.o; rm main.o u.o")
@@ -250,7 +251,7 @@ def test_where_the_build_lies_makes_no_trial_of_it(tmp_path: Path) -> None:
     assert is_trial(f"{tree}/meson-private/x", tree)
 
 
-@pytest.mark.parametrize("driver", ["c99", "c89"])
+@pytest.mark.parametrize("driver", ["c99", pytest.param("c89", marks=pytest.mark.slow)])
 def test_posix_names_of_the_compiler(bare: Workshop, driver: str) -> None:
     """Debian's are scripts that call gcc, whose wrapper adds nothing a second time."""
     require(driver, "gcc")

@@ -78,7 +78,8 @@ def helpers(process: subprocess.Popen[str]) -> list[int]:
     return [each.pid for child in found for each in (child, *child.children(recursive=True))]
 
 
-@pytest.mark.parametrize("target", ["few", pytest.param("all", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["few", "all"])
 def test_many_links_at_once_are_each_as_alone(project: Workshop, target: str) -> None:
     """What a link has learnt from others changes no byte: each program is the one of a build of nothing else."""
     built = project.built("make prog", seeds=[7]).path(7).read_bytes()
@@ -213,6 +214,7 @@ def test_what_a_build_does_to_itself(gnu_project: Workshop, line: str) -> None:
     assert program.stat().st_mode & 0o777 == (0o700 if "umask" in line else 0o755)
 
 
+@pytest.mark.slow
 def test_below_fakeroot(gnu_project: Workshop) -> None:
     """The program is laid out, and belongs to whom fakeroot says that all new files belong to."""
     require("fakeroot", "fakeroot")
@@ -223,6 +225,7 @@ def test_below_fakeroot(gnu_project: Workshop) -> None:
     assert (gnu_project.source / "stat").read_text() == "0 755\n"
 
 
+@pytest.mark.slow
 def test_in_a_mount_namespace_of_its_own(gnu_project: Workshop) -> None:
     """Where the build sees other files than the helper, it lays out its links itself."""
     unshare = [require("unshare", "util-linux"), "--user", "--map-root-user", "--mount"]

@@ -46,6 +46,7 @@ def test_two_processes_share_one_cache(project: Workshop) -> None:
     assert not list((project.cache / "work").iterdir())
 
 
+@pytest.mark.slow
 def test_two_processes_of_different_seeds(project: Workshop) -> None:
     """Processes that want overlapping seeds each get all of theirs."""
     both = [start(project, "--seeds", "1..5"), start(project, "--seeds", "3..8")]
@@ -76,6 +77,7 @@ def test_killed_at_any_point(project: Workshop, moments: int) -> None:
     assert caches.verify(Cache(project.cache)) == []
 
 
+@pytest.mark.slow
 def test_killed_while_linking(project: Workshop) -> None:
     """A kill amid the links keeps the finished ones: the next call makes the missing ones alone."""
     finish(start(project, "--seeds", "1"))
@@ -93,7 +95,7 @@ def test_killed_while_linking(project: Workshop) -> None:
     assert len(document["binaries"]) == 42
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_an_interrupt_ends_everything(project: Workshop, number: signal.Signals) -> None:
     """Ctrl-C or a polite kill during a build ends at once, says so, leaves no process, and loses nothing."""
     marker = project.project / "started"

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from layoutrand.objects import elf
-from speeds import only_fast
+from speeds import first_fast, only_fast
 from workshop import (
     FILLER,
     LOADER,
@@ -185,7 +185,7 @@ def test_compiling_and_linking_in_one_step(units: Workshop) -> None:
     assert objects == {"temp(main.c)", "temp(u0.c)", "temp(u1.c)", "temp(u2.c)"}
 
 
-@pytest.mark.parametrize("kind", ["-static", "-static-pie", "-no-pie", "-pie"])
+@pytest.mark.parametrize("kind", only_fast(["-static-pie", "-no-pie"], ["-static", "-static-pie", "-no-pie", "-pie"]))
 def test_kinds_of_executable(units: Workshop, kind: str) -> None:
     """Static, position-independent and fixed executables can be laid out; libc's own code stays where it is."""
     compile_flag = "-fno-pie" if kind == "-no-pie" else "-fPIE"
@@ -368,15 +368,18 @@ def test_the_linker_called_directly(shop: Workshop) -> None:
 
 @pytest.mark.parametrize(
     "commands",
-    [
-        "$CC -o progT {} && mv progT prog",
-        "mkdir .libs && $CC -o .libs/lt-prog {} && mv .libs/lt-prog prog",
-        "mkdir out && $CC -o out/prog {} && install -m 755 out/prog prog",
-        "$CC -o unrelated.exe {} && cp unrelated.exe prog",
-        "$CC -o some-temporary-name {} && mv some-temporary-name prog",
-        "$CC -o prog.1.2 {} && ln -s prog.1.2 prog",
-        "$CC {} && mv a.out prog",
-    ],
+    first_fast(
+        3,
+        [
+            "$CC -o progT {} && mv progT prog",
+            "mkdir .libs && $CC -o .libs/lt-prog {} && mv .libs/lt-prog prog",
+            "mkdir out && $CC -o out/prog {} && install -m 755 out/prog prog",
+            "$CC -o unrelated.exe {} && cp unrelated.exe prog",
+            "$CC -o some-temporary-name {} && mv some-temporary-name prog",
+            "$CC -o prog.1.2 {} && ln -s prog.1.2 prog",
+            "$CC {} && mv a.out prog",
+        ],
+    ),
 )
 def test_the_output_is_moved_after_the_link(units: Workshop, commands: str) -> None:
     """As libtool and install steps do: the artefact is found by its content where its path tells nothing."""
@@ -449,6 +452,7 @@ def test_binary_data_as_an_input(units: Workshop) -> None:
     built.assert_all_print_as_stock()
 
 
+@pytest.mark.slow
 def test_more_than_65280_sections(shop: Workshop) -> None:
     """An object with extended section numbers is edited and placed."""
     if shop.linker == "lld-14":

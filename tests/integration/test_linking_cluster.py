@@ -156,6 +156,7 @@ def test_a_second_build_asks_no_node(submitter: Submitter) -> None:
     assert [chunk.layouts for chunk in again.tasks] == [(99,)]
 
 
+@pytest.mark.slow
 def test_several_artefacts_factors_and_no_controls(submitter: Submitter, tmp_path: Path) -> None:
     """Without identity among the layouts the first seed is what nodes repeat; data moves as without nodes."""
     changes = {"layout": {"factors": ["module-order", "data-order", "padding"]}}
@@ -190,6 +191,7 @@ def test_what_was_finished_before_the_node_was_lost_is_kept(submitter: Submitter
     assert len(executor.tasks) == 4
 
 
+@pytest.mark.slow
 def test_half_of_a_lost_chunk_is_kept(submitter: Submitter) -> None:
     """Only the layouts that did not arrive are given out again."""
 
@@ -204,6 +206,7 @@ def test_half_of_a_lost_chunk_is_kept(submitter: Submitter) -> None:
     assert [len(chunk.layouts) for chunk in executor.tasks] == [2, 2, 2, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_task_done_twice_is_done_no_differently(submitter: Submitter, tmp_path: Path) -> None:
     """As when Slurm requeues a job whose node comes back."""
 
@@ -327,6 +330,7 @@ def test_a_capture_that_a_node_lost_is_fetched_again(submitter: Submitter) -> No
     assert len(submitter.told("is damaged or gone; it is given out again")) == 1
 
 
+@pytest.mark.slow
 def test_a_damaged_arrival_is_linked_again(submitter: Submitter, tmp_path: Path) -> None:
     """Truncated on its way."""
 
@@ -364,6 +368,7 @@ def test_what_a_killed_build_had_given_out_is_collected_by_the_next(submitter: S
     assert submitter.waiting() == []
 
 
+@pytest.mark.slow
 def test_two_builds_at_once_share_what_arrives(submitter: Submitter, tmp_path: Path) -> None:
     """What the other one has taken into the cache that they share is there for both; nothing is given out again."""
 

@@ -274,6 +274,7 @@ def test_a_listing_that_is_old_loses_nothing(cluster_project: ClusterProject, mo
     assert cluster_project.waiting() == []
 
 
+@pytest.mark.slow
 def test_what_was_given_up_as_lost_and_arrives_counts(cluster_project: ClusterProject) -> None:
     """Its node was cut off for longer than anybody waited: the execution is the attempt after the lost one, once."""
     kept: dict[Path, bytes] = {}
@@ -333,6 +334,7 @@ def test_attempts_that_arrive_in_another_order(
     assert sorted(e.attempt for e in cluster_project.executions()) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_record_that_cannot_be_read_now_is_kept(cluster_project: ClusterProject) -> None:
     """A server that is away for a moment is no reason to delete a measurement."""
     records = ReturnedRecords(cluster_project.shared, _run_of(cluster_project.request(cluster_project.config(), (1,))))

@@ -16,6 +16,7 @@ from layoutrand.build.build import SystemBuild
 from layoutrand.cache import store as caches
 from layoutrand.cache.store import Cache
 from layoutrand.model import IDENTITY, STOCK
+from speeds import first_fast
 from warningkit import said
 from workshop import Built, Workshop, in_order, main_calling, many_functions, only_error, output, require, whole
 
@@ -97,7 +98,7 @@ def test_the_same_seed_gives_the_same_bytes_in_both_modes(units: Workshop, comma
             marks=pytest.mark.slow,
         ),
         pytest.param("printf signature >> prog", descent.LOADED, marks=pytest.mark.slow),
-        ("sed -i s/u0_5/U0_5/ prog", descent.CODE),
+        pytest.param("sed -i s/u0_5/U0_5/ prog", descent.CODE, marks=pytest.mark.slow),
         pytest.param("objcopy --rename-section .text=.code prog", descent.CODE, marks=pytest.mark.slow),
         (
             "gzip -nc prog > packed && { printf '#!/bin/sh\\ntail -n +3 $0 | gunzip > $0.real; chmod +x $0.real; exec $0.real\\n\\n'; cat packed; } > new && chmod +x new && mv new prog",
@@ -120,6 +121,7 @@ def test_what_the_build_does_after_the_link(gnu_units: Workshop, after: str, cla
     assert said(again.result.notes) == said(built.result.notes)
 
 
+@pytest.mark.slow
 def test_a_raw_image(gnu_units: Workshop) -> None:
     """objcopy -O binary leaves no ELF file: the code is found in it byte for byte."""
     built = gnu_units.built(f"{PLAIN} && objcopy -O binary prog image.bin", artefacts=["image.bin"], build=REBUILD)
@@ -127,6 +129,7 @@ def test_a_raw_image(gnu_units: Workshop) -> None:
     assert built.path(STOCK).read_bytes()[:4] != b"\x7fELF"
 
 
+@pytest.mark.slow
 def test_firmware(gnu: Workshop) -> None:
     """Objects joined by ld -r, linked by a script of the build's own, converted into an image: the code of relink mode."""
     gnu.write_named(
@@ -359,6 +362,7 @@ def test_nothing_was_linked(gnu_units: Workshop) -> None:
     assert "no link of this build went through layoutrand's wrappers" in message
 
 
+@pytest.mark.slow
 def test_in_place(gnu_units: Workshop) -> None:
     """Built where the source is, one build after the other."""
     commands = "rm -f *.o prog && " + PLAIN + " && strip prog"
@@ -425,7 +429,7 @@ def test_inspect_of_a_stripped_binary(gnu_units: Workshop) -> None:
     assert shown == in_order(plain.path(2), NAMES)
 
 
-@pytest.mark.parametrize("controls", [True, False])
+@pytest.mark.parametrize("controls", first_fast(1, [True, False]))
 def test_the_document(gnu_units: Workshop, controls: bool) -> None:
     """--json tells what is proved of each binary, and the capture that its results are kept under."""
     (gnu_units.project / "layoutrand.toml").write_text(gnu_units.toml([PLAIN + " && strip prog"]))

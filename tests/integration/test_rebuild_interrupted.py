@@ -41,6 +41,7 @@ def _command(process: psutil.Process) -> list[str]:
         return []
 
 
+@pytest.mark.slow
 def test_two_processes_do_nothing_twice(project: Workshop) -> None:
     """Of two calls begun together each gets all binaries; every layout is built once."""
     both = [start(project, "--seeds", "3"), start(project, "--seeds", "3")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from speeds import only_fast
 from warningkit import said
 from workshop import FILLER, LOADER, Workshop, output, plain_program, symbols
 
@@ -160,7 +161,7 @@ TLS_UNIT = """
 """
 
 
-@pytest.mark.parametrize("flags", ["", "-static", "-no-pie"])
+@pytest.mark.parametrize("flags", only_fast([""], ["", "-static", "-no-pie"]))
 def test_thread_local_storage_in_programs(shop: Workshop, flags: str) -> None:
     """Thread-local variables are found by code that the linker relaxes to the local models."""
     shop.write(
@@ -183,7 +184,7 @@ def test_thread_local_storage_in_a_library(shop: Workshop) -> None:
         assert output(loader, str(library.path)) == b"308 106"
 
 
-@pytest.mark.parametrize("flags", ["", "-static", pytest.param("-static-pie", marks=pytest.mark.slow), "-no-pie"])
+@pytest.mark.parametrize("flags", only_fast([""], ["", "-static", "-static-pie", "-no-pie"]))
 def test_ifuncs_are_resolved(shop: Workshop, flags: str) -> None:
     """A function chosen at load time by a resolver is the one that the resolver names."""
     shop.write(

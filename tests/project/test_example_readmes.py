@@ -175,6 +175,7 @@ def _java():
         absent(checked.stderr.strip())
 
 
+@pytest.mark.slow
 def test_quickstart(clone):
     for line in QUICK["quickstart"]:
         done = clone.execute(line, "examples/quickstart")

@@ -126,7 +126,7 @@ def test_warnings_stand_in_markdown_and_on_stderr(imported, capsys):
     assert "### Warnings\n\n- warning: A, x, value; B, x, value: each binary was executed once" in captured.out
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("command", [["analyse"], ["compare", "A", "B", "C"], ["compare", "A", "A"]])
 def test_tables_fit_the_terminal_and_lose_no_cell(imported, capsys, monkeypatch, command, width):
     """Sentences may be longer, they are broken by the terminal; rows of a table may not, nor may they end in dots."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dacapokit import document, write_project
+from speeds import first_fast
 from standins.dacapo import VERSIONS, standin_jar
 from workshop import absent, require
 
@@ -193,12 +194,15 @@ def test_options_that_are_refused_are_told(project, suite, reason):
 
 @pytest.mark.parametrize(
     ("version", "jar"),
-    [
-        ("9.12-MR1", "da capo/a b.jar"),
-        ("23.11-MR1-chopin", 'it\'s "quoted"/x.jar'),
-        ("9.12-MR1", "$HOME/`x`/{home};#.jar"),
-        ("23.11-MR1-chopin", "é/ü %41+.jar"),
-    ],
+    first_fast(
+        1,
+        [
+            ("9.12-MR1", "$HOME/`x`/{home};#.jar"),
+            ("9.12-MR1", "da capo/a b.jar"),
+            ("23.11-MR1-chopin", 'it\'s "quoted"/x.jar'),
+            ("23.11-MR1-chopin", "é/ü %41+.jar"),
+        ],
+    ),
 )
 def test_any_path_of_a_jar_will_do(project, version, jar):
     assert run(project(version, ["ok"], jar=jar))["failures"] == []
