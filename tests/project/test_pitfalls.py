@@ -1,6 +1,7 @@
 """The index of known pitfalls: every row is there, and the tests it names exist."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ ROWS = dict(re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \|$", (TESTS / "PITFALLS.
 CATALOGUE = range(1, 34)
 
 
+@functools.cache
 def defined(path):
     """Names of a module's test functions."""
     return {node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)}
