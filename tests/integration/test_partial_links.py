@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from speeds import first_fast
 from warningkit import said
 from workshop import Workshop, in_order, main_calling, many_functions, require, symbols
 
@@ -24,17 +25,20 @@ def units(shop: Workshop) -> Workshop:
 
 @pytest.mark.parametrize(
     "join",
-    [
-        "$LD -r -o all.o u0.o u1.o",
-        "$LD -r --unique -o all.o u0.o u1.o",
-        "$CC -r -nostdlib -o all.o u0.o u1.o",
-        "$LD -r -o a.o u0.o && $LD -r -o b.o u1.o a.o && $LD -r -o all.o b.o",
-        "$AR rcs libu.a u0.o u1.o && $LD -r -o all.o --whole-archive libu.a",
-        "$LD -r -o all.o u0.o u1.o && strip --strip-unneeded all.o",
-        "$LD -r -o all.o u0.o u1.o && objcopy --prefix-symbols=p_ all.o && objcopy --prefix-symbols=p_ main.o && "
-        "objcopy --redefine-sym p_main=main --redefine-sym p_printf=printf main.o",
-        "$LD -r -o a.o u0.o && objcopy --localize-symbol=u0_0 a.o && $LD -r -o all.o a.o u1.o",
-    ],
+    first_fast(
+        3,
+        [
+            "$LD -r -o all.o u0.o u1.o",
+            "$LD -r --unique -o all.o u0.o u1.o",
+            "$CC -r -nostdlib -o all.o u0.o u1.o",
+            "$LD -r -o a.o u0.o && $LD -r -o b.o u1.o a.o && $LD -r -o all.o b.o",
+            "$AR rcs libu.a u0.o u1.o && $LD -r -o all.o --whole-archive libu.a",
+            "$LD -r -o all.o u0.o u1.o && strip --strip-unneeded all.o",
+            "$LD -r -o all.o u0.o u1.o && objcopy --prefix-symbols=p_ all.o && objcopy --prefix-symbols=p_ main.o && "
+            "objcopy --redefine-sym p_main=main --redefine-sym p_printf=printf main.o",
+            "$LD -r -o a.o u0.o && objcopy --localize-symbol=u0_0 a.o && $LD -r -o all.o a.o u1.o",
+        ],
+    ),
 )
 def test_joined_objects(units: Workshop, join: str) -> None:
     """Whatever joins the objects, every function moves by itself and every layout prints the same."""
