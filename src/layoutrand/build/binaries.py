@@ -7,23 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from layoutrand.cache import keys
 from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.config import LayoutPolicy
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.link.relink import Linked
 from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName, Verification
-from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
+from layoutrand.platform.disk import cache_errors, sha256_bytes
 
 
 def binary_key(capture_id: str, artefact: str, policy: LayoutPolicy, layout: LayoutName) -> str:
     """The key of one linked binary in the cache."""
-    return sha256_bytes(canonical_json(binary_facts(capture_id, artefact, policy, layout)))
-
-
-def stock_key(build_key: str, artefact: str) -> str:
-    """The key of one artefact of the user's own build."""
-    return sha256_bytes(canonical_json({"stock": build_key, "artefact": artefact}))
+    return keys.binary_key(binary_facts(capture_id, artefact, policy, layout))
 
 
 def cached_binary(cache: Cache, system: str, artefact: str, layout: LayoutName, key: str) -> Binary | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from layoutrand.build import prebuilt
-from layoutrand.build.binaries import as_failure, cached_binary, stock_key, store_stock
+from layoutrand.build.binaries import as_failure, cached_binary, store_stock
 from layoutrand.build.build_setup import BuildSetup, LinkingNodes, refuse_twins, threads
 from layoutrand.build.build_warnings import (
     BinaryMadeAgain,
@@ -22,6 +22,7 @@ from layoutrand.build.jdk_layouts import make_jdk_layouts
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.build.rebuild import Rebuilt, rebuild
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.keys import stock_key
 from layoutrand.capture.instrumented_build import BuildOrder, build_stock, capture, make_order
 from layoutrand.capture.libraries import companions
 from layoutrand.capture.workspace import end_abandoned_builds

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.keys import latest_build_name
 from layoutrand.cache.store import Cache
 from layoutrand.capture.instrumented_build import BuildOrder
 from layoutrand.config.build_recipe import Variant
-from layoutrand.platform.disk import canonical_json, sha256_bytes
 
 _VERSION: Final = 1  # of what is remembered of the latest build; another version's is as good as none
 
@@ -91,5 +91,4 @@ def latest_build(setup: BuildSetup, system: str, variant: Variant) -> Remembered
 
 
 def _name(setup: BuildSetup, system: str, variant: Variant) -> str:
-    build = [setup.config.project.name, system, variant, setup.config.build.mode]
-    return f"latest-{sha256_bytes(canonical_json(build))[:40]}"
+    return latest_build_name(setup.config.project.name, system, variant, setup.config.build.mode)

@@ -12,6 +12,7 @@ from layoutrand.build import apply
 from layoutrand.build.aftermath import Aftermath, look
 from layoutrand.build.apply import LinkOutcome
 from layoutrand.build.link_helper import relinking
+from layoutrand.cache.keys import exec_key
 from layoutrand.cache.store import Cache
 from layoutrand.capture.collect import BuildPlace
 from layoutrand.capture.records import read_records
@@ -23,7 +24,6 @@ from layoutrand.linkers import linkline
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.known import linker
 from layoutrand.model import STOCK, LayoutName
-from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.platform.process import Runner
 
 _MOST_LISTED = 12
@@ -75,7 +75,7 @@ def execute_wrapped(  # noqa: PLR0913 - the project, the command, where it happe
     toolbox = toolboxes.prepare(config.systems[system].toolchain, project, factors, runner)
     recipe = Recipe(system, "capture", config.build, config.systems[system], toolbox.toolchain, factors)
     tree = (project / config.build.source).resolve()  # the wrappers see physical paths
-    key = sha256_bytes(canonical_json([str(tree), system, wish.layout]))
+    key = exec_key(str(tree), system, wish.layout)
     with workspace(cache, key) as space:
         place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
         order = apply.RelinkOrders(wish.layout, config.layout, wish.only, place, toolbox, wish.excepted, judged=False)

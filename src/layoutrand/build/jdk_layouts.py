@@ -12,13 +12,14 @@ from typing import Any
 
 from layoutrand.build.binaries import as_failure, cached_binary, store_file
 from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
+from layoutrand.cache.keys import jdk_layout_key, jvm_key
 from layoutrand.config import jdk
 from layoutrand.config.jdk import CDS_ORDER, JvmFacts
 from layoutrand.errors import BuildError, BuildFailed, LayoutrandError
 from layoutrand.jvm.start import observed, run_java
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName, Verification
-from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, sha256_file
+from layoutrand.platform.disk import cache_errors, sha256_file
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class _Maker:
     def make(self, layout: LayoutName) -> _Seen:
         """The layout's file, from the cache or made now, and what a JVM with it says of itself."""
         made = CDS_ORDER in self.factors
-        key = sha256_bytes(canonical_json(["jdk", *self.identity_key, self.factors, layout]))
+        key = jdk_layout_key(self.identity_key, self.factors, layout)
         cache = self.setup.cache
         with cache.lock(f"jdk-{key[:32]}"), cache_errors("use", cache.root):
             binary = cached_binary(cache, self.system, jdk.OWN_FILE, layout, key)
@@ -131,7 +132,7 @@ class _Maker:
         own = shlex.split(self.setup.config.systems[self.system].args)
         words = [*jdk.options(self.factors, binary.layout, str(binary.path)), *own]
         cache = self.setup.cache
-        key = sha256_bytes(canonical_json(["jvm", *self.identity_key, self.factors, binary.sha256, own]))
+        key = jvm_key(self.identity_key, self.factors, binary.sha256, own)
         if known := cache.recall(key):
             return JvmFacts(**known)
         with cache.scratch("jvm") as scratch:

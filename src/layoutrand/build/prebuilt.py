@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from layoutrand.build.binaries import as_failure, cached_binary, stock_key, store_stock
+from layoutrand.build.binaries import as_failure, cached_binary, store_stock
 from layoutrand.build.build_setup import BuildSetup
+from layoutrand.cache import keys
 from layoutrand.config.config import Config
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import STOCK, Binary, BuildFailure
-from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes
+from layoutrand.platform.disk import cache_errors, sha256_bytes
 
 
 def take(setup: BuildSetup, name: str) -> list[Binary | BuildFailure]:
@@ -20,7 +21,7 @@ def take(setup: BuildSetup, name: str) -> list[Binary | BuildFailure]:
 def _take(setup: BuildSetup, name: str, artefact: str) -> Binary | BuildFailure:
     try:
         data = _read(setup, name, artefact)
-        key = stock_key(f"prebuilt {sha256_bytes(data)}", artefact)
+        key = keys.stock_key(f"prebuilt {sha256_bytes(data)}", artefact)
         with setup.cache.lock(f"stock-{key[:32]}"), cache_errors("use", setup.cache.root):
             known = cached_binary(setup.cache, name, artefact, STOCK, key)
             return known or store_stock(setup.cache, name, artefact, key, data)
@@ -45,7 +46,7 @@ def recorded_under(config: Config, system: str, origin: str) -> str:
     Its `origin_of`, or where the system gives the programs words of its own, a digest of these and of that.
     """
     options = config.systems[system]
-    return sha256_bytes(canonical_json([origin, options.args])) if options.args else origin
+    return keys.with_arguments(origin, options.args) if options.args else origin
 
 
 def origin_of(config: Config, system: str, capture: str, binaries: tuple[Binary, ...], image: str) -> str:
@@ -58,6 +59,5 @@ def origin_of(config: Config, system: str, capture: str, binaries: tuple[Binary,
     origin = capture
     if options.prebuilt is not None:
         folder = str(Path(options.prebuilt))
-        own = sorted((b.artefact, b.sha256) for b in binaries if b.layout == STOCK)
-        origin = sha256_bytes(canonical_json([folder, own]))
-    return sha256_bytes(canonical_json([origin, "image", image])) if image else origin
+        origin = keys.prebuilt_id(folder, {(b.artefact, b.sha256) for b in binaries if b.layout == STOCK})
+    return keys.in_image(origin, image) if image else origin

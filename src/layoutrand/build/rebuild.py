@@ -30,6 +30,7 @@ from layoutrand.build.descend import Descendant, FinishedBuild, descend, differe
 from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.link_helper import relinking
 from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.keys import rebuilt_id, reference_key
 from layoutrand.capture.collect import BuildPlace
 from layoutrand.capture.instrumented_build import BuildOrder, built, suite_facts
 from layoutrand.capture.libraries import unlisted_libraries
@@ -38,7 +39,7 @@ from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, Layoutr
 from layoutrand.link.relink import Linked
 from layoutrand.linkers import linkline
 from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
-from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, write_atomically
+from layoutrand.platform.disk import cache_errors, sha256_bytes, write_atomically
 from layoutrand.warning import AnyWarning, sentences_of
 
 Results = dict[str, Binary | BuildFailure]
@@ -83,11 +84,6 @@ def rebuild(setup: BuildSetup, system: str, find: Callable[[], BuildOrder], layo
     return Rebuilt(reference, cached, results, notes)
 
 
-def reference_key(order: BuildOrder) -> str:
-    """What identity's build is remembered by, which all others are compared with."""
-    return sha256_bytes(canonical_json({"mode": "rebuild", "build": order.key}))
-
-
 @dataclass(frozen=True)
 class _Job:
     """All layouts of one system."""
@@ -99,7 +95,7 @@ class _Job:
     @property
     def key(self) -> str:
         """What the reference is remembered by."""
-        return reference_key(self.order)
+        return reference_key(self.order.key)
 
     @property
     def artefacts(self) -> list[str]:
@@ -256,7 +252,7 @@ class _Job:
         ]
         facts = self.order.toolbox.facts()
         capture = Capture(
-            id=sha256_bytes(canonical_json({"mode": "rebuild", "build": self.order.key, "programs": programs})),
+            id=rebuilt_id(self.order.key, programs),
             system=self.system,
             toolchain=self.order.toolbox.toolchain.name,
             separates_classes=self.order.toolbox.toolchain.link.separates_classes,

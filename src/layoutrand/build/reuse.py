@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from layoutrand.build.binaries import binary_key, cached_binary, stock_key
+from layoutrand.build.binaries import binary_key, cached_binary
 from layoutrand.build.build import find_order
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.earlier_builds import Remembered, latest_build, recall_capture
-from layoutrand.build.rebuild import reference_key
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
+from layoutrand.cache.keys import reference_key, stock_key
 from layoutrand.capture.instrumented_build import BuildOrder
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK, LayoutName
@@ -95,7 +95,7 @@ def _explain(setup: BuildSetup, system: str, layouts: Sequence[LayoutName]) -> R
 
 def _capture(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
     if setup.config.build.mode == "rebuild":  # there the capture is the record of the first build
-        order = replace(order, key=reference_key(order))
+        order = replace(order, key=reference_key(order.key))
     capture, known = recall_capture(setup.cache, order)
     damaged = setup.cache.damaged_files(capture) if capture else []
     verdict = _verdict(setup, order, latest)

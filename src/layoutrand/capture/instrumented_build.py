@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from layoutrand.cache.capture_record import Capture, CapturedLink, identity_facts
+from layoutrand.cache.keys import build_key, captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
 from layoutrand.capture.collect import BuildPlace, IngestSetup
@@ -28,7 +29,7 @@ from layoutrand.linkers.compiling import what_stops
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.model import LayoutName
 from layoutrand.objects import elf
-from layoutrand.platform.disk import cache_errors, canonical_json, remove_tree, sha256_bytes, tail, write_atomically
+from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, tail, write_atomically
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
 from layoutrand.text.build_output import lacks_c_library
@@ -71,7 +72,7 @@ class BuildOrder:
 def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox, tools: SuiteTools | None = None) -> BuildOrder:
     """The order with its key."""
     facts = recipe.key_facts(origin.facts, toolbox.facts(), os.environ)
-    return BuildOrder(recipe, origin, toolbox, sha256_bytes(canonical_json(facts)), facts, tools)
+    return BuildOrder(recipe, origin, toolbox, build_key(facts), facts, tools)
 
 
 def capture(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> Capture:
@@ -278,7 +279,7 @@ def _finish(
 ) -> Capture:
     facts = order.toolbox.facts()
     return Capture(
-        id=sha256_bytes(canonical_json(identity_facts(links, facts))),
+        id=captured_id(identity_facts(links, facts)),
         system=order.recipe.system,
         toolchain=order.toolbox.toolchain.name,
         separates_classes=order.toolbox.toolchain.link.separates_classes,

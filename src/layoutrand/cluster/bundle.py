@@ -14,6 +14,7 @@ from pathlib import Path
 
 from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture, identity_facts
+from layoutrand.cache.keys import captured_id
 from layoutrand.cache.store import Cache, captured_contents
 from layoutrand.cluster import manifest as bundle
 from layoutrand.cluster.manifest import BundledFile, Manifest
@@ -141,7 +142,7 @@ def _record(folder: Path, manifest: Manifest, where: str) -> Capture:
     path = folder / bundle.RECORD
     try:
         capture = captures.from_json(json.loads(path.read_bytes()), where=where)
-        computed = sha256_bytes(canonical_json(identity_facts(capture.links, capture.tools)))
+        computed = captured_id(identity_facts(capture.links, capture.tools))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, CacheError) as error:
         raise BundleError(f"{where}: its record of the capture cannot be read: {error}") from error
     bundle.check_record(manifest, capture, computed, where=where)

@@ -6,20 +6,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from layoutrand.cache import keys
 from layoutrand.config.config import Config
 from layoutrand.config.image import Image
 from layoutrand.errors import BuildError, HostError
 from layoutrand.execute.workplace import Sandbox, Workplace
 from layoutrand.jvm import home_image as images
 from layoutrand.model import Binary, LayoutName
-from layoutrand.platform.disk import canonical_json, sha256_bytes, sha256_file
+from layoutrand.platform.disk import sha256_file
 from layoutrand.platform.loaded import loaded_files
 
 _CHECK_TIMEOUT_S: Final = 600.0
 _KEPT_OUTPUT: Final = 2000
 
 
-def image_key(config: Config, project: Path) -> str:
+def image_of(config: Config, project: Path) -> str:
     """Digest of all that an image is but for the artefact in it, "" without one; reads the whole template.
 
     Raises `HostError` where the template cannot be read.
@@ -28,7 +29,7 @@ def image_key(config: Config, project: Path) -> str:
     if image is None:
         return ""
     digest = images.template_digest(project / image.template, image.exclude)
-    return sha256_bytes(canonical_json([digest, image.path, image.setup]))
+    return keys.image_key(digest, image.path, image.setup)
 
 
 class Images:

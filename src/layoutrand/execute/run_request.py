@@ -9,13 +9,13 @@ from layoutrand.build.build import SystemBuild
 from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.cache.capture_record import tools_of
 from layoutrand.config.config import Config
-from layoutrand.execute.images import image_key
+from layoutrand.execute.images import image_of
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 
 
 def make_request(config: Config, project: Path, results: Sequence[SystemBuild], choices: RunChoices) -> RunRequest:
     """The request to execute what ``results`` built."""
-    image = image_key(config, project)
+    image = image_of(config, project)
     origins = {
         r.system: origin_of(config, r.system, r.capture.id if r.capture else "", r.binaries, image) for r in results
     }
