@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -176,6 +177,25 @@ def test_fail_if_has_its_own_status(project, env):
         layoutrand("compare", "O1", "O2", "--threshold", "0.001%", "--json", cwd=project, env=env).stdout
     )
     assert done.returncode == (3 if verdict["benchmarks"][0]["verdict"] == "undecided" else 0)
+
+
+def test_a_plan_is_made_of_a_pilot_and_written(project, env):
+    """Counts and costs of each level, binaries for a half-width, and with --write the executions in the file."""
+    text = CONFIG.replace('regex = "total ([0-9]+)", name = "total", unit = "1"', "wall = true")
+    (project / "layoutrand.toml").write_text(f"{text}[run]\nexecutions = 2\n")
+    none = layoutrand("plan", cwd=project, env=env)
+    assert (none.returncode, "`layoutrand run` makes them" in none.stderr) == (2, True)
+    layoutrand("run", "--seeds", "3", "--no-controls", "--share-machine", cwd=project, env=env)
+
+    told = json.loads(layoutrand("plan", "--half-width", "5%", "--json", cwd=project, env=env).stdout)
+    shown = layoutrand("plan", "--write", cwd=project, env=env)
+
+    assert {(row["system"], row["n_binaries"]) for row in told["benchmarks"]} == {("O1", 3), ("O2", 3)}
+    assert shown.returncode == 0, shown.stderr
+    assert "optimal count" in shown.stdout
+    written = tomllib.loads((project / "layoutrand.toml").read_text())["run"]["executions"]
+    assert f"run.executions = {written} written to " in shown.stdout + shown.stderr
+    assert written >= 1
 
 
 def test_wrong_output_is_a_recorded_failure(project, env):
