@@ -8,6 +8,7 @@ import pytest
 
 from gitkit import git, make
 from layoutrand.platform.git_command import git_directory
+from workshop import require
 
 
 @pytest.fixture
@@ -30,6 +31,7 @@ def test_a_variable_that_names_another_repository_says_nothing(repository, tmp_p
 
 
 def test_a_repository_of_longer_hashes_is_one(tmp_path):
+    require("git", "git")
     made = subprocess.run(["git", "init", "-q", "--object-format=sha256", str(tmp_path / "long")], check=False)
     if made.returncode:
         pytest.skip("this git has no SHA-256 repositories")
