@@ -221,6 +221,7 @@ def home():
     return found
 
 
+@pytest.mark.slow
 def test_a_real_jdk_is_laid_out_verified_cached_and_executed(tmp_path, monkeypatch, home):
     monkeypatch.setenv("LAYOUTRAND_CACHE", str(tmp_path / "cache"))
     root = project(tmp_path / "p", home)

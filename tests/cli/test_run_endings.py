@@ -214,6 +214,7 @@ def test_interrupted_in_any_phase_it_leaves_nothing_running_and_goes_on_later(pr
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_two_projects_on_one_machine(tmp_path):
     first, second = Project(tmp_path / "one"), Project(tmp_path / "two")
     marker = first.root / "marker"

@@ -88,6 +88,7 @@ def test_killed_again_and_again_each_slot_is_recorded_exactly_once(project, kill
     assert all(e.status == "ok" for e in executions)
 
 
+@pytest.mark.slow
 def test_a_second_layoutrand_waits_and_then_finds_everything_done(project):
     with start(project, "sleep 0.01") as first:
         first.stdout.readline()

@@ -82,6 +82,7 @@ def layoutrand(shop: Workshop, tmp_path: Path, *arguments: str, cache: Path | No
     return json.loads(done.stdout), done.stderr
 
 
+@pytest.mark.slow
 def test_an_engine_is_added_by_a_module(shop: Workshop, tmp_path: Path) -> None:
     """It links and executes like those that come with it."""
     alone, _ = layoutrand(shop, tmp_path, "build", "--seeds", "2", "--executor", "local", cache=tmp_path / "alone")

@@ -107,6 +107,7 @@ def layoutrand(tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_an_instrument_is_added_by_a_module(layoutrand, tmp_path):
     """Executed, stored, analysed, compared, reported and exported like those that come with it."""
     project = tmp_path / "project"

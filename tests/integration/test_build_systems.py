@@ -173,6 +173,7 @@ def test_a_shell_script(project: Workshop, toolchain: str) -> None:
     build(project, toolchain, ["sh build.sh"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", first_fast(1, ["Unix Makefiles", "Ninja"]))
 def test_cmake(project: Workshop, toolchain: str, generator: str) -> None:
     """CMake knows the compiler, its archiver and what it can do; static and object libraries; out of the tree."""

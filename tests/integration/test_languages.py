@@ -187,6 +187,7 @@ TABLES = """
 """
 
 
+@pytest.mark.slow
 def test_data_moves_too(shop: Workshop) -> None:
     """Variables and constants as each compiler lays them out: local arrays' initial values, tables, thread-local data."""
     write_cxx(shop)

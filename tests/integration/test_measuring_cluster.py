@@ -111,6 +111,7 @@ def test_what_was_executed_is_not_executed_again(cluster_project: ClusterProject
     assert (more.already, more.executed, len(nodes.given)) == (6, 3, 3)
 
 
+@pytest.mark.slow
 def test_a_task_that_is_lost_is_given_out_again(cluster_project: ClusterProject) -> None:
     """And what it left before that is kept: nothing is executed twice."""
     lost: list[str] = []
@@ -174,6 +175,7 @@ def test_a_node_that_always_gets_something_done_is_never_given_up(cluster_projec
     assert len(nodes.given) == 6
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_takes_its_program_with_it(cluster_project: ClusterProject) -> None:
     """kill -9 of the worker while a program runs: the program ends, its round is executed whole on another node."""
     mark = cluster_project.folder / "mark"

@@ -394,6 +394,7 @@ def layoutrand(shop: Workshop, *arguments: str) -> subprocess.CompletedProcess[s
     return startkit.layoutrand(*arguments, "-C", shop.project, env={**os.environ, "LAYOUTRAND_CACHE": str(shop.cache)})
 
 
+@pytest.mark.slow
 def test_the_command_line(gnu_units: Workshop) -> None:
     """--mode wins over build.mode; run executes what it builds; results of the modes are never mixed; inspect works."""
     text = gnu_units.toml([PLAIN + " && [ -z ${STRIP-} ] || strip prog"], build={"mode": "rebuild"}) + CONFIG_TAIL

@@ -76,6 +76,7 @@ def test_killed_at_any_point(project: Workshop, moments: int) -> None:
     assert caches.verify(Cache(project.cache)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupt_ends_everything(project: Workshop, number: signal.Signals) -> None:
     """Builds of layouts end at once, with all their processes; what is finished stays."""

@@ -42,6 +42,7 @@ def project(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_work(project, tmp_path):
     """Every `$ layoutrand ...` line of the README succeeds, in order, on a small program."""
     blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)

@@ -77,6 +77,7 @@ def test_two_sets_of_jvm_options_are_run_analysed_and_compared(project):
     assert run(root, seeds=3)["executed"] == 0
 
 
+@pytest.mark.slow
 def test_fewer_iterations_as_warmup_need_no_new_execution(project):
     root = project("9.12-MR1", ["sized"], iterations=4)
     run(root, seeds=2)
@@ -157,6 +158,7 @@ def test_every_failure_is_recorded_with_its_reason_and_costs_no_other_benchmark(
     assert [row["benchmark"] for row in rows] == ["ok", "chatty"]
 
 
+@pytest.mark.slow
 def test_a_benchmark_that_hangs_is_ended_and_told_how_far_it_came(project):
     status, reason, output = failed(project("9.12-MR1", ["hangs"], timeout_s=3), "hangs")
     assert status == "timeout"

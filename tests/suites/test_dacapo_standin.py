@@ -14,16 +14,10 @@ DIFFERENT = tuple(version for version in VERSIONS if version != "23.11-MR2-chopi
 LINE = re.compile(r"^===== DaCapo .* =====$", re.MULTILINE)
 TIME = re.compile(r"in \d+ msec")
 
-
-FAST = ("2006-10-MR2", "23.11-MR1-chopin")
-
-
-def of_all(versions):
-    """The oldest and the newest in `make test`, the others in `make merge`."""
-    return [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in versions]
+pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=of_all(DIFFERENT))
+@pytest.fixture(params=DIFFERENT)
 def version(request):
     return request.param
 
@@ -48,7 +42,7 @@ def _said(text):
     return [TIME.sub("in N msec", line) for line in LINE.findall(text)]
 
 
-@pytest.mark.parametrize("version", of_all(VERSIONS))
+@pytest.mark.parametrize("version", VERSIONS)
 def test_warmups_are_numbered_but_in_2006_and_the_last_iteration_passes(version, jar, tmp_path):
     done = run_jar(jar, "-n", "3", "ok", cwd=tmp_path)
     first, second = ("", "") if version == "2006-10-MR2" else (" 1", " 2")
@@ -199,7 +193,7 @@ def test_the_scratch_directory_is_emptied_first(version, jar, tmp_path):
         (["-h"], 0, None),
     ],
 )
-@pytest.mark.parametrize("version", of_all(["9.12-bach", "9.12-MR1", "23.11-MR1-chopin"]))
+@pytest.mark.parametrize("version", ["9.12-bach", "9.12-MR1", "23.11-MR1-chopin"])
 def test_mistakes_since_2009_have_these_statuses_and_run_nothing(version, jar, tmp_path, words, status, message):
     done = run_jar(jar, *words, cwd=tmp_path)
 
@@ -232,7 +226,7 @@ def test_mistakes_in_2006_have_these_statuses(version, jar, tmp_path, words, sta
     assert ("NullPointerException" in done.stderr) == ("-s" in words)
 
 
-@pytest.mark.parametrize("version", of_all(LATER))
+@pytest.mark.parametrize("version", LATER)
 def test_the_jar_lists_its_benchmarks_and_holds_a_file_for_each(version, jar, tmp_path):
     folder = RELEASES[version].cnf
 
@@ -243,7 +237,7 @@ def test_the_jar_lists_its_benchmarks_and_holds_a_file_for_each(version, jar, tm
     assert names == {f"{folder}{name}.cnf" for name in benchmarks(version)}
 
 
-@pytest.mark.parametrize("version", of_all(version for version in LATER if RELEASES[version].newer))
+@pytest.mark.parametrize("version", [version for version in LATER if RELEASES[version].newer])
 def test_lines_about_requests_and_a_missing_file_came_with_23_11(version, jar, tmp_path):
     requests = run_jar(jar, "-n", "2", "requests", cwd=tmp_path)
     missing = run_jar(jar, "missing", cwd=tmp_path)
