@@ -10,7 +10,7 @@ from pathlib import Path
 
 from layoutrand.config.config import Config, parse
 from layoutrand.execute.measure import Command, Outcome
-from layoutrand.model import RUSAGE_METRICS, Binary, LayoutName
+from layoutrand.model import RUSAGE_METRICS, Binary, Execution, LayoutName, Measurement
 
 
 @dataclass
@@ -98,6 +98,36 @@ def shell_binaries(
         for system in systems
         for layout in layouts
     ]
+
+
+EXECUTION = Execution(
+    system="s",
+    benchmark="b",
+    definition="d",
+    layout=2**64 - 1,
+    instrument="native",
+    repetition=0,
+    round=2**64 - 1,
+    attempt=1,
+    order=3,
+    binary_sha256="x",
+    capture="c",
+    status="ok",
+    reason="",
+    returncode=0,
+    signal=None,
+    started_at=1.25,
+    wall_s=0.1 + 0.2,
+    rusage={"user_s": 1e-300},
+    env_size=5,
+    argv=("a", "\udcff", "\n'"),
+    log="",
+    conditions={"cpus": [1]},
+    host_state={"load1": 0.5},
+    disturbances=("swap", "steal"),
+    measurements=(Measurement("value", "s", 0, 0.1 + 0.2, True), Measurement("value", "s", 1, 5e-324, False)),
+)
+"""What is hard to write down and to read back: bytes that are no text, the smallest and the largest numbers."""
 
 
 def captures(systems: Sequence[str] = ("a", "b")) -> Mapping[str, str]:

@@ -9,8 +9,9 @@ import threading
 
 import pytest
 
+from fakes import EXECUTION
 from layoutrand.errors import ResultsError
-from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, Node, SlotKey
+from layoutrand.model import BuildFailure, Context, Experiment, Node, SlotKey
 from layoutrand.results.file import exclusive_use, open_for_reading, open_for_writing, results_path
 
 EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
@@ -22,33 +23,6 @@ CONTEXT = Context(
     host_facts={"k": None},
     instruments={},
     tools={"capture": {"linker": "GNU ld"}},
-)
-EXECUTION = Execution(
-    system="s",
-    benchmark="b",
-    definition="d",
-    layout=2**64 - 1,
-    instrument="native",
-    repetition=0,
-    round=2**64 - 1,
-    attempt=1,
-    order=3,
-    binary_sha256="x",
-    capture="c",
-    status="ok",
-    reason="",
-    returncode=0,
-    signal=None,
-    started_at=1.25,
-    wall_s=0.1 + 0.2,
-    rusage={"user_s": 1e-300},
-    env_size=5,
-    argv=("a", "\udcff", "\n'"),
-    log="",
-    conditions={"cpus": [1]},
-    host_state={"load1": 0.5},
-    disturbances=("swap", "steal"),
-    measurements=(Measurement("value", "s", 0, 0.1 + 0.2, True), Measurement("value", "s", 1, 5e-324, False)),
 )
 
 

@@ -80,7 +80,7 @@ class SampleNodes:
 
 
 def nodes_of(sample: Sample) -> tuple[str, ...]:
-    """The nodes of a sample by name; nothing where all executions were made at home."""
+    """The nodes of a sample by name; nothing where all were executed without a cluster."""
     return tuple(sorted({_called(node) for own in sample.nodes.values() for node in own}))
 
 

@@ -36,7 +36,7 @@ class SystemEvidence:
 class Evidence:
     """Of a selection; ``policy`` and what follows it are None for imported results, which do not tell.
 
-    ``nodes`` are those of a cluster that executed it, none where it was executed at home.
+    ``nodes`` are those of a cluster that executed it, none where it was executed here.
     """
 
     systems: tuple[SystemEvidence, ...]

@@ -78,7 +78,7 @@ class Sample:
     ``better`` says whether less or more of it is an improvement.  ``one_layout`` is for a prebuilt system, which has
     no layouts to sample: each of its ``binaries`` is then an execution of the same one, named by its round.
     ``nodes`` holds, under the names of binaries and controls, the node of each of their executions; nothing where all
-    were made on the home machine.
+    were made on the submitting machine.
     """
 
     system: str

@@ -1,4 +1,4 @@
-"""Linking the layouts of one captured artefact in one cache: at home or on a node, the same steps."""
+"""Linking the layouts of one captured artefact in one cache: the same steps here and on a node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from layoutrand.platform.process import Runner
 
 @dataclass(frozen=True)
 class Reference:
-    """A layout that the home has linked, and the SHA-256 that it has there."""
+    """A layout that the submitting machine has linked, and the SHA-256 that it has there."""
 
     layout: LayoutName
     sha256: str
