@@ -12,6 +12,7 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand import stats
 from layoutrand.analysis.aa import compare_halves
+from layoutrand.analysis.analysis_warnings import SuiteNotPaired
 from layoutrand.analysis.compare import compare, compare_several
 from layoutrand.analysis.documents import comparisons_document, halves_document
 from layoutrand.analysis.sentences import of_ratio, of_suite
@@ -163,8 +164,23 @@ def test_the_distribution_of_the_suite_mean_is_summed_up_in_five_numbers(tmp_pat
 
     assert baseline.minimum < baseline.lower_quartile < baseline.median < baseline.upper_quartile < baseline.maximum
     assert candidate.median == pytest.approx(2 * baseline.median, rel=0.02)
-    suite = {s.benchmark: [runs for _, runs in s.binaries] for s in selection.samples if s.system == "a"}
-    assert baseline == stats.five_number_summary({f"{name} native wall_s": data for name, data in suite.items()})
+    suite = {f"{s.benchmark} wall_s": [runs for _, runs in s.binaries] for s in selection.samples if s.system == "a"}
+    assert baseline == stats.five_number_summary(suite, draws="shared")  # one binary executes all benchmarks
+
+
+def test_few_common_seeds_among_many_pair_no_suite(tmp_path):
+    config = make_config(TABLES)
+    rows = []
+    for system, offset in (("a", 0), ("b", 8)):
+        for name in "bc":
+            rows += measured(config, tmp_path, system, name, {offset + k: [[1 + 0.01 * k]] for k in range(1, 11)})
+    write(config, tmp_path, rows)
+    result = compare(selected(config, tmp_path), "a", "b", **OPTIONS)
+
+    assert result.suite.paired is None
+    assert result.suite.ratio.method != "paired-log-t"
+    assert [each for each in result.warnings if isinstance(each, SuiteNotPaired)] == [SuiteNotPaired(2, 10)]
+    assert "2 seeds are common to all benchmarks of both systems, of up to 10" in said(result.warnings)[-1]
 
 
 def test_what_one_binary_of_each_would_have_shown_and_what_pairing_won(tmp_path):

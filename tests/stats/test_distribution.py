@@ -88,3 +88,24 @@ def test_messages(suite, arguments, message):
         stats.five_number_summary(suite, **arguments)
 
     assert message in str(error.value)
+
+
+def test_benchmarks_that_share_binaries_are_drawn_together():
+    """A binary that is slow for all makes the mean vary; drawn apart most of that cancels."""
+    rng = np.random.default_rng(1)
+    common = rng.normal(0, 1, 200)
+    system = {f"b{i}": np.exp(0.01 * (common + 0.1 * rng.normal(0, 1, 200))) for i in range(8)}
+    true = np.exp(np.mean([np.log(scores) for scores in system.values()], axis=0))
+
+    together = stats.five_number_summary(system, draws="shared")
+    apart = stats.five_number_summary(system)
+
+    spread = np.quantile(true, 0.75) - np.quantile(true, 0.25)
+    assert together.upper_quartile - together.lower_quartile == pytest.approx(spread, rel=0.05)
+    assert apart.upper_quartile - apart.lower_quartile < 0.5 * spread
+    assert (together.minimum, together.maximum) == pytest.approx((true.min(), true.max()))
+
+
+def test_shared_draws_need_the_same_binaries():
+    with pytest.raises(AnalysisError, match="from 2 to 3 binaries"):
+        stats.empirical_distribution({"a": [1.0, 2.0], "b": [1.0, 2.0, 3.0]}, draws="shared")

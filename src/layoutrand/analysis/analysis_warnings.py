@@ -307,6 +307,21 @@ class BenchmarksTakenForIndependent(AnyWarning):
 
 
 @dataclass(frozen=True)
+class SuiteNotPaired(AnyWarning):
+    """Systems that have few seeds in common, among many."""
+
+    common: int
+    of: int
+
+    def __str__(self) -> str:
+        seeds = "seed is" if self.common == 1 else "seeds are"
+        return (
+            f"the suite is not paired by seed: {self.common} {seeds} common to all benchmarks of both systems, of up "
+            f"to {self.of}; `layoutrand run` without --system gives both the same seeds"
+        )
+
+
+@dataclass(frozen=True)
 class PairedWithout(AnyWarning):
     """Seeds that the two systems have from different nodes."""
 

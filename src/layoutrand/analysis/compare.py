@@ -14,13 +14,14 @@ from layoutrand.analysis.analysis_warnings import (
     MixedMetrics,
     NoRatio,
     PairedWithout,
+    SuiteNotPaired,
 )
 from layoutrand.analysis.blocking import Freed, apart, freed_together, without
 from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.selection import Executions, Sample, Selection, Source
 from layoutrand.analysis.sureness import Sureness, stands, sureness, together
-from layoutrand.analysis.whole_suite import bootstrap, by_binary, distributions, p_value, paired_suite
+from layoutrand.analysis.whole_suite import bootstrap, by_binary, distributions, few_are_common, p_value, paired_suite
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
@@ -357,16 +358,19 @@ def _suite(several: Sequence[_Pair], confidence: float, threshold: float) -> tup
     suite = SuiteRatio(
         ratio=leading,
         verdict=decide(leading, threshold, better=pairs[0][0].better),
-        p_value=p_value(baselines, candidates),
+        p_value=p_value(pairs, matched if paired else None),
         n_benchmarks=len(pairs),
         paired=paired,
         bootstrap=bootstrap(matched if paired else pairs, confidence) if len(pairs) > 1 else None,
-        distributions=distributions(baselines, candidates) if len(pairs) > 1 else None,
+        distributions=distributions(pairs) if len(pairs) > 1 else None,
         unit=pairs[0][0].unit,
     )
+    warnings: list[AnyWarning] = []
+    if (few := few_are_common(matched)) is not None:
+        warnings.append(SuiteNotPaired(*few))
     if paired is None and shared is None and len(pairs) > 1:
-        return suite, [BenchmarksTakenForIndependent()]
-    return suite, []
+        warnings.append(BenchmarksTakenForIndependent())
+    return suite, warnings
 
 
 def _nothing_common(

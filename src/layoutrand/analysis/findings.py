@@ -192,7 +192,7 @@ def _layout(
             share = intraclass_correlation(
                 own.charged(data),
                 confidence=confidence,
-                method="f" if _is_balanced(data) and len(names) == 2 else "bootstrap",
+                method="f" if len(names) == 2 else "bootstrap",
             )
         except AnalysisError as error:
             return None, None, None, [UntestedLayout(str(error))]
@@ -242,9 +242,7 @@ def _relative_sds(charged: Any, data: Any, mean: Interval) -> tuple[Interval | N
     if mean.centre == 0 or not math.isfinite(mean.half_width):
         return nothing
     try:
-        found = component_intervals(
-            charged, confidence=mean.confidence, method="f" if _is_balanced(data) else "bootstrap"
-        )
+        found = component_intervals(charged, confidence=mean.confidence, method="f")
     except AnalysisError:  # a single binary: the interval of the mean says so
         return nothing
     return tuple(None if each is None else _root(each, mean.centre) for each in reversed(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
@@ -18,6 +18,7 @@ from layoutrand.stats import (
     randomization_test,
     ratio_interval,
     suite_ratio,
+    whole_binary_test,
     with_lost,
 )
 
@@ -26,14 +27,25 @@ Pairs = Sequence[tuple[Sample, Sample]]
 
 
 def paired_suite(pairs: Pairs, confidence: float) -> Interval | None:
-    """Over the seeds that all samples share; None where there are fewer than two."""
+    """Over the seeds that all samples share; None where these are not most of each sample's, or fewer than two.
+
+    A handful of common seeds among many others would throw the others away; which it is depends on the seeds alone, so
+    it is settled before any number is looked at.
+    """
     common = _of_common_seeds(pairs)
-    if common is None:
+    if common is None or few_are_common(pairs) is not None:
         return None
     try:
         return suite_ratio(*common, confidence=confidence, method="paired-log-t")
     except AnalysisError:
         return None
+
+
+def few_are_common(pairs: Pairs) -> tuple[int, int] | None:
+    """How many seeds all samples share, and of how many, where that is some, but not more than half."""
+    common = len(_common_seeds(pairs))
+    largest = max(len(sample.binaries) for pair in pairs for sample in pair)
+    return (common, largest) if 0 < 2 * common <= largest else None
 
 
 def by_binary(pairs: Pairs, confidence: float, *, lost: tuple[int, int] = (0, 0)) -> Interval | None:
@@ -73,44 +85,59 @@ def bootstrap(pairs: Pairs, confidence: float) -> Interval | None:
     Common seeds are drawn for both systems at once, so what a node adds to a seed cancels; where there are none it is
     to be taken out before.
     """
-    common = _of_common_seeds(pairs)
+    common = None if few_are_common(pairs) else _of_common_seeds(pairs)
     try:
         if common is not None:
             return suite_ratio(*common, confidence=confidence, method="bootstrap", draws="paired")
-        baselines = {_name(old): measurements(old) for old, _ in pairs}
-        candidates = {_name(new): measurements(new) for _, new in pairs}
         draws = "shared" if _is_shared(pairs) else "separate"
-        return suite_ratio(baselines, candidates, confidence=confidence, method="bootstrap", draws=draws)
+        return suite_ratio(*_sides(pairs), confidence=confidence, method="bootstrap", draws=draws)
     except AnalysisError:  # replicates around 0: the ratio by t says what it can
         return None
 
 
-def p_value(baselines: Mapping[str, Any], candidates: Mapping[str, Any]) -> float | None:
-    """None where a single binary measured 0, whose share in a geometric mean cannot be assigned anew.
+def p_value(pairs: Pairs, matched: Pairs | None) -> float | None:
+    """Of no difference between the systems over the suite; None where a mean is not above 0.
+
+    One binary executes all benchmarks, so whole seeds are what chance could have given to the other system: of
+    ``matched`` the ratios of common seeds have their signs flipped; where it is None, since too few seeds are common,
+    whole binaries are assigned anew.  Only where benchmarks lack binaries that others have is each assigned by itself.
 
     To assign binaries anew takes them for exchangeable, which those of a slow node and of a fast one are not; so what
-    nodes add is to be taken out before.
+    nodes add is to be taken out of ``pairs`` before.
     """
     try:
-        return randomization_test(baselines, candidates).p_value
+        if matched is not None and (common := _of_common_seeds(matched)) is not None:
+            return whole_binary_test(*common, pairing="seed").p_value
+        sides = _sides(pairs)
+        if _is_shared(pairs):
+            return whole_binary_test(*sides, pairing="none").p_value
+        return randomization_test(*sides).p_value
     except AnalysisError:
         return None
 
 
-def distributions(
-    baselines: Mapping[str, Any], candidates: Mapping[str, Any]
-) -> tuple[FiveNumberSummary, FiveNumberSummary] | None:
-    """Of the suite means of both; None where a measurement is not above 0."""
+def distributions(pairs: Pairs) -> tuple[FiveNumberSummary, FiveNumberSummary] | None:
+    """Of the suite means of both when everything is measured once; None where a measurement is not above 0."""
+    draws = "shared" if _is_shared(pairs) else "separate"
+    old, new = _sides(pairs)
     try:
-        return five_number_summary(baselines), five_number_summary(candidates)
+        return five_number_summary(old, draws=draws), five_number_summary(new, draws=draws)
     except AnalysisError:
         return None
+
+
+def _sides(pairs: Pairs) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {_name(old): measurements(old) for old, _ in pairs}, {_name(new): measurements(new) for _, new in pairs}
+
+
+def _common_seeds(pairs: Pairs) -> list[BinaryName]:
+    samples = [dict(sample.binaries) for pair in pairs for sample in pair]
+    return [seed for seed in samples[0] if all(seed in sample for sample in samples)]
 
 
 def _of_common_seeds(pairs: Pairs) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Baselines and candidates over the seeds that all samples share, in one order; None for fewer than two."""
-    samples = [dict(sample.binaries) for pair in pairs for sample in pair]
-    seeds: list[BinaryName] = [seed for seed in samples[0] if all(seed in sample for sample in samples)]
+    seeds = _common_seeds(pairs)
     if len(seeds) < 2:
         return None
     old = {_name(a): [dict(a.binaries)[seed] for seed in seeds] for a, _ in pairs}

@@ -64,6 +64,7 @@ from layoutrand.stats.unblocked import Unblocked, without_blocks
 from layoutrand.stats.variance import VarianceComponents, variance_components
 from layoutrand.stats.variance_intervals import component_intervals, intraclass_correlation, variance_test
 from layoutrand.stats.warmup import WarmupSuggestion, dacapo_warmup, georges_warmup, suggest_warmup
+from layoutrand.stats.whole_binaries import whole_binary_test
 
 __all__ = [
     "Autocorrelation",
@@ -139,6 +140,7 @@ __all__ = [
     "variance_components",
     "variance_test",
     "welch_test",
+    "whole_binary_test",
     "with_lost",
     "without_blocks",
 ]

@@ -23,12 +23,13 @@ FEWEST_FOR_VARIANCE = 20
 FEWEST_DEGREES = 4
 """Below this many degrees of freedom what blocks add is hardly known."""
 
-Needed = Literal["binaries", "benchmarks", "binaries per benchmark"]
+Needed = Literal["binaries", "benchmarks", "binaries per benchmark", "common seeds"]
 
 _NEEDED: Final = {
     "binaries": "binaries of each system",
     "benchmarks": "benchmarks",
     "binaries per benchmark": "binaries of each system per benchmark",
+    "common seeds": "common seeds",
 }
 
 
