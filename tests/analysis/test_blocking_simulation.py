@@ -14,7 +14,7 @@ from layoutrand.analysis.blocking import freed, freed_together
 from layoutrand.analysis.compare import compare
 from layoutrand.analysis.findings import findings
 from layoutrand.analysis.node_table import node_table
-from layoutrand.analysis.selection import Sample
+from layoutrand.analysis.sample import Sample
 from layoutrand.stats import layout_effect, mean_interval, ratio_interval
 
 LAYOUT, NOISE, NODE = 0.02, 0.005, 0.1

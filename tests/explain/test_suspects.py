@@ -9,7 +9,7 @@ import pytest
 
 from experiments import execution, measured, selected, write
 from fakes import make_binary, make_config
-from layoutrand.analysis.selection import Sample
+from layoutrand.analysis.sample import Sample
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, UsageError

@@ -47,6 +47,40 @@ def test_the_bounds_of_the_interval_have_the_p_value_that_its_confidence_says(me
         assert stats.ratio_test(old, new, ratio=bound, method=method).p_value == pytest.approx(0.1)
 
 
+def test_paired_is_students_t_of_the_logarithms():
+    old, new = systems(5, 1.01)
+    expected = scipy_stats.ttest_1samp(np.log(new / old), math.log(1.02))
+
+    found = stats.ratio_test(old, new, ratio=1.02, method="paired-log-t")
+
+    assert (found.statistic, found.p_value) == pytest.approx((expected.statistic, expected.pvalue))
+
+
+@pytest.mark.parametrize("ratio", [0.9, 0.97, 1.0, 1.008, 1.03, 1.2])
+@pytest.mark.parametrize("threshold", [0.0, 0.02, 0.1])
+def test_the_paired_interval_decides_just_above_its_p_value_and_not_below(ratio, threshold):
+    old, new = systems(6, ratio)
+    p = stats.decision_test(old, new, threshold=threshold, method="paired-log-t").p_value
+
+    for level, decided in ((p * 1.001 + 1e-12, True), (p * 0.999, False)):
+        if 1e-9 < level < 0.999:
+            interval = stats.ratio_interval(old, new, confidence=1 - level, method="paired-log-t")
+            assert (stats.decide(interval, threshold) != "undecided") == decided
+
+
+def test_paired_of_what_does_not_vary_or_cannot_be_paired():
+    def decided(new, threshold):
+        return stats.decision_test([2.0, 4.0], new, threshold=threshold, method="paired-log-t").p_value
+
+    assert (decided([2.0, 4.0], 0.0), decided([2.0, 4.0], 0.01), decided([4.0, 8.0], 0.0)) == (1.0, 0.0, 0.0)
+    with pytest.raises(AnalysisError, match="keep only the seeds that both have"):
+        stats.ratio_test([1.0, 2.0], [1.0, 2.0, 3.0], method="paired-log-t")
+    with pytest.raises(AnalysisError, match="at least 2 are needed"):
+        stats.ratio_test([1.0], [1.0], method="paired-log-t")
+    with pytest.raises(AnalysisError, match="logarithms are taken"):
+        stats.ratio_test([0.0, 1.0], [1.0, 2.0], method="paired-log-t")
+
+
 @pytest.mark.parametrize("ratio", [0.9, 0.97, 1.0, 1.008, 1.03, 1.2])
 @pytest.mark.parametrize("threshold", [0.0, 0.02, 0.1])
 def test_the_interval_decides_just_above_the_p_value_of_the_decision_and_not_below(ratio, threshold):

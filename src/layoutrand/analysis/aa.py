@@ -16,7 +16,8 @@ from layoutrand.analysis.analyse import choose_metrics, collapse
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.compare import Comparison, compare
 from layoutrand.analysis.evidence import evidence
-from layoutrand.analysis.selection import ROUND, Sample, Selection
+from layoutrand.analysis.sample import ROUND, Sample
+from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import BinaryName

@@ -20,7 +20,8 @@ from layoutrand.analysis.analysis_warnings import (
 from layoutrand.analysis.blocking import Freed, SampleNodes, freed, sample_nodes
 from layoutrand.analysis.findings import Findings, findings
 from layoutrand.analysis.node_table import NodeTable, node_table
-from layoutrand.analysis.selection import Executions, Sample, Selection, binary_mean
+from layoutrand.analysis.sample import Executions, Sample, binary_mean
+from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts

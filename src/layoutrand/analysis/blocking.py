@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from layoutrand.analysis.node_warnings import AloneOnNode, InseparableNodes
-from layoutrand.analysis.selection import Executions, Sample
+from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.errors import AnalysisError
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
 from layoutrand.stats import BlockEffects, Unblocked, adjust, block_effects, with_lost, without_blocks

@@ -19,7 +19,8 @@ from layoutrand.analysis.analysis_warnings import (
 from layoutrand.analysis.blocking import Freed, apart, freed_together, without
 from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.node_table import NodeTable, node_table
-from layoutrand.analysis.selection import Executions, Sample, Selection, Source
+from layoutrand.analysis.sample import Executions, Sample
+from layoutrand.analysis.selection import Selection, Source
 from layoutrand.analysis.sureness import Sureness, stands, sureness, together
 from layoutrand.analysis.whole_suite import bootstrap, by_binary, distributions, few_are_common, p_value, paired_suite
 from layoutrand.config.disturbance import Disturbed

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutrand.analysis.analysis_warnings import LeftOutExecutions
-from layoutrand.analysis.selection import ROUND, Selection
+from layoutrand.analysis.sample import ROUND
+from layoutrand.analysis.selection import Selection
 from layoutrand.config.seeds import format_seeds
 from layoutrand.model import BinaryName
 from layoutrand.warning import sentences_of

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from layoutrand.analysis.analysis_warnings import MachineDrifted, NoisyStock, NoNoise, UntestedLayout
 from layoutrand.analysis.blocking import Freed
-from layoutrand.analysis.selection import Sample, binary_mean
+from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts, simulated
 from layoutrand.model import STOCK, BinaryName

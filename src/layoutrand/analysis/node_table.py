@@ -13,7 +13,8 @@ import numpy as np
 from layoutrand.analysis.blocking import HOME
 from layoutrand.analysis.node_facts import differing, facts_of, warnings
 from layoutrand.analysis.node_warnings import OneRoundEach
-from layoutrand.analysis.selection import Sample, Selection
+from layoutrand.analysis.sample import Sample
+from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
 from layoutrand.model import Execution

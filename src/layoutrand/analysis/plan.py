@@ -16,7 +16,8 @@ from typing import Any, Final
 from layoutrand.analysis.analyse import collapse
 from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfStock
 from layoutrand.analysis.blocking import Freed, freed
-from layoutrand.analysis.selection import Sample, Selection
+from layoutrand.analysis.sample import Sample
+from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, Execution
 from layoutrand.stats import optimal_counts, plan, predict

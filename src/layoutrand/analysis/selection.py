@@ -5,12 +5,9 @@ Results of different captures, layout policies, hosts or protocols are never mix
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
-from typing import Final
 
 from layoutrand.analysis.analysis_warnings import (
     EarlierDefinition,
@@ -20,36 +17,26 @@ from layoutrand.analysis.analysis_warnings import (
     PrebuiltSystems,
     RebuiltBinaries,
 )
+from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.config.conditions import mixed_cpus
-from layoutrand.config.config import Benchmark, Config, choose
+from layoutrand.config.config import Config, choose
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import DisturbedExecutions, MachineWarning, mixed_settings
-from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import all_warmup, read_now
 from layoutrand.host.attempts import that_count
 from layoutrand.instruments.asked_for import primary_metric
-from layoutrand.instruments.known import reads_output, simulated
+from layoutrand.instruments.known import simulated
 from layoutrand.model import (
-    IDENTITY,
-    STOCK,
     BinaryName,
     BuildFailure,
     Execution,
     Experiment,
-    LayoutName,
     Node,
 )
 from layoutrand.results.experiments import ResultsStore
 from layoutrand.warning import AnyWarning, sentences_of
-
-Executions = tuple[tuple[float, ...], ...]
-"""Measurements of one binary: (execution, iteration), warm-up left out."""
-
-
-ROUND: Final = re.compile(r"round (\d+)(?:, \d+)?")
-"""Name of an execution of what has one layout alone: its round, and its number where a round has several."""
 
 
 @dataclass(frozen=True)
@@ -67,41 +54,6 @@ class Question:
     benchmarks: Sequence[str]
     captures: Mapping[str, str]
     host: str | None
-
-
-@dataclass(frozen=True)
-class Sample:
-    """All measurements of one metric of one system on one benchmark.
-
-    ``binaries`` holds (seed, its executions), or (name, its executions) of imported results; ``controls`` the
-    executions of stock and identity where there are any.
-    ``better`` says whether less or more of it is an improvement.  ``one_layout`` is for a prebuilt system, which has
-    no layouts to sample: each of its ``binaries`` is then an execution of the same one, named by its round.
-    ``nodes`` holds, under the names of binaries and controls, the node of each of their executions; nothing where all
-    were made on the submitting machine.
-    """
-
-    system: str
-    benchmark: str
-    instrument: str
-    metric: str
-    unit: str
-    is_primary: bool
-    binaries: tuple[tuple[BinaryName, Executions], ...]
-    controls: Mapping[LayoutName, Executions]
-    better: Better = "less"
-    one_layout: bool = False
-    nodes: Mapping[BinaryName, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def n_binaries(self) -> int:
-        """How many different binaries the sample has."""
-        return min(1, len(self.binaries)) if self.one_layout else len(self.binaries)
-
-    @property
-    def n_executions(self) -> int:
-        """How many executions the sample has, without those of controls."""
-        return sum(len(executions) for _, executions in self.binaries)
 
 
 @dataclass(frozen=True)
@@ -148,11 +100,6 @@ class Selection:
         return summary((e for e in self.executions if not systems or e.system in systems), simulated())
 
 
-def binary_mean(executions: Executions) -> float:
-    """The mean over a binary's executions of the mean over the iterations of each."""
-    return fmean(map(fmean, executions))
-
-
 def select(question: Question, store: ResultsStore) -> Selection:
     """Choose what belongs to the question.
 
@@ -186,7 +133,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
     return Selection(
         experiment=experiment,
-        samples=tuple(_samples([e for e in kept if e.status == "ok"], primary, systems, benchmarks, config)),
+        samples=tuple(samples_of([e for e in kept if e.status == "ok"], primary, systems, benchmarks, config)),
         executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
         build_failures=tuple(dict.fromkeys(f for each in merged for f in store.build_failures(each, captures))),
@@ -325,65 +272,3 @@ def _nothing_left(
         "Execute them with `layoutrand run`.",
     ]
     return AnalysisError("\n".join(lines))
-
-
-_SampleKey = tuple[str, str, str, str]
-
-
-def _sample_key(execution: Execution, metric: str) -> _SampleKey:
-    return execution.system, execution.benchmark, execution.instrument, metric
-
-
-def _samples(
-    executions: list[Execution],
-    primary: Mapping[str, tuple[str, str]],
-    systems: list[str],
-    benchmarks: list[Benchmark],
-    config: Config,
-) -> Iterable[Sample]:
-    """One sample for each system, benchmark and metric, in the order of the configuration, the primary metric first."""
-    names = [benchmark.name for benchmark in benchmarks]
-    metrics = {benchmark.name: benchmark.metric for benchmark in benchmarks}
-    fixed = config.in_one_layout()
-    table: dict[_SampleKey, dict[BinaryName, list[tuple[float, ...]]]] = {}
-    nodes: dict[_SampleKey, dict[BinaryName, list[str]]] = {}
-    units: dict[_SampleKey, str] = {}
-    for execution in sorted(executions, key=lambda e: (e.round, e.repetition)):
-        values: dict[str, list[float]] = {}
-        for measurement in execution.measurements:
-            if not measurement.warmup:
-                values.setdefault(measurement.metric, []).append(measurement.value)
-                units[_sample_key(execution, measurement.metric)] = measurement.unit
-        for metric, iterations in values.items():
-            layouts = table.setdefault(_sample_key(execution, metric), {})
-            name: BinaryName = execution.layout
-            if execution.system in fixed:
-                name = f"round {execution.round}" + (f", {execution.repetition}" if execution.repetition else "")
-            layouts.setdefault(name, []).append(tuple(iterations))
-            nodes.setdefault(_sample_key(execution, metric), {}).setdefault(name, []).append(execution.node)
-
-    def place(key: _SampleKey) -> tuple[int, int, bool, str, str]:
-        system, benchmark, instrument, metric = key
-        return names.index(benchmark), systems.index(system), key[2:] != primary[benchmark], instrument, metric
-
-    for key in sorted(table, key=place):
-        system, benchmark, instrument, metric = key
-        layouts = table[key]
-        yield Sample(
-            system=system,
-            benchmark=benchmark,
-            instrument=instrument,
-            metric=metric,
-            unit=units[key],
-            is_primary=(instrument, metric) == primary[benchmark],
-            binaries=tuple((name, tuple(layouts[name])) for name in _population(layouts, one_layout=system in fixed)),
-            controls={name: tuple(layouts[name]) for name in (STOCK, IDENTITY) if name in layouts},
-            better=metrics[benchmark].better_of(metric) if reads_output(instrument) else "less",
-            one_layout=system in fixed,
-            nodes={name: tuple(own) for name, own in nodes[key].items()} if any(map(any, nodes[key].values())) else {},
-        )
-
-
-def _population(names: Iterable[BinaryName], *, one_layout: bool) -> list[BinaryName]:
-    """What the sample consists of: the seeds, or the rounds where there is one layout alone."""
-    return list(names) if one_layout else sorted(name for name in names if isinstance(name, int))

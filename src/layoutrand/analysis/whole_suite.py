@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from layoutrand.analysis.analyse import measurements
-from layoutrand.analysis.selection import Sample, binary_mean
+from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName
 from layoutrand.stats import (

@@ -16,7 +16,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutrand.analysis.selection import Question, Sample, select
+from layoutrand.analysis.sample import Sample
+from layoutrand.analysis.selection import Question, select
 from layoutrand.build.build import SystemBuild
 from layoutrand.config.config import Config
 from layoutrand.config.metric import Better

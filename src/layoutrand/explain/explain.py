@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.analysis.analyse import choose_metrics
-from layoutrand.analysis.selection import Sample, Selection
+from layoutrand.analysis.sample import Sample
+from layoutrand.analysis.selection import Selection
 from layoutrand.build.build import SystemBuild
 from layoutrand.cache.store import Cache
 from layoutrand.config.config import Config

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.blocking import freed
-from layoutrand.analysis.selection import Sample
+from layoutrand.analysis.sample import Sample
 from layoutrand.build import descent
 from layoutrand.build.binaries import kept_addresses
 from layoutrand.cache.capture_record import CapturedLink

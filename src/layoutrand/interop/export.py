@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from layoutrand import __version__
 from layoutrand.analysis.analyse import choose_metrics
-from layoutrand.analysis.selection import Sample, Selection
+from layoutrand.analysis.sample import Sample
+from layoutrand.analysis.selection import Selection
 from layoutrand.build.build_document import build_failure_json
 from layoutrand.errors import AnalysisError
 from layoutrand.interop import exports

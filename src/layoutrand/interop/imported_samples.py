@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from layoutrand.analysis.selection import Executions, Sample
+from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.config.metric import Better
 from layoutrand.errors import UsageError
 from layoutrand.interop.import_spec import layout_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
-from layoutrand.analysis.selection import Sample
+from layoutrand.analysis.sample import Sample
 from layoutrand.warning import AnyWarning
 
 _UNITS: Final = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), "B": ((2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))}

@@ -11,8 +11,10 @@ from layoutrand.stats.interval import sample_variance
 from layoutrand.stats.levels import FloatArray, Measurements, nested
 from layoutrand.stats.quantiles import t_tail
 from layoutrand.stats.randomization import TestResult
-from layoutrand.stats.ratio import FIELLER_METHODS, fieller_degrees
+from layoutrand.stats.ratio import FIELLER_METHODS, check_pairs, fieller_degrees, log_means
 from layoutrand.stats.stats_warning import plural
+
+TESTED_METHODS = (*FIELLER_METHODS, "paired-log-t")
 
 
 def ratio_test(
@@ -27,7 +29,8 @@ def ratio_test(
     ratio
         The ratio of the hypothesis; 1 for "no difference".
     method
-        ``"fieller"`` (default), ``"fieller-welch"`` or ``"fieller-normal"``, as in `ratio_interval`.
+        ``"fieller"`` (default), ``"fieller-welch"``, ``"fieller-normal"`` or ``"paired-log-t"``, as in
+        `ratio_interval`; the last needs equally many binaries, in the same order of seeds, and means above 0.
 
     Returns
     -------
@@ -37,16 +40,20 @@ def ratio_test(
     Raises
     ------
     AnalysisError
-        A single binary, malformed data, or a ratio not above 0.
+        A single binary, malformed data, a ratio not above 0, or what paired-log-t cannot take.
 
     Notes
     -----
     ``t = (Y' - ratio Y) / sqrt(ratio^2 S^2 / r + S'^2 / r')`` with the degrees of freedom of the interval (Fieller,
-    JRSS B 16, 1954).  p is below 1 - confidence exactly when the ratio lies outside the interval of that confidence,
-    as long as that interval is bounded.
+    JRSS B 16, 1954); paired-log-t: Student's t of the per-seed logarithms of ratios.  p is below 1 - confidence exactly
+    when the ratio lies outside the interval of that confidence, as long as that interval is bounded.
     """
-    check_choice(method, FIELLER_METHODS, name="method")
+    check_choice(method, TESTED_METHODS, name="method")
     check_positive(ratio, name="ratio")
+    if method == "paired-log-t":
+        logs, free = _log_ratios(baseline, candidate, "ratio_test")
+        statistic = _student(logs, math.log(ratio))
+        return _result(statistic, _two_sided(statistic, free - 1), f"ratio {ratio:g}, {method}", logs, logs)
     old, new, lost = _means(baseline, candidate, "ratio_test")
     statistic = _statistic(old, new, ratio)
     p_value = _two_sided(statistic, fieller_degrees(old, new, method=method, lost=lost))
@@ -91,24 +98,62 @@ def decision_test(
     benchmarks measured independently (Shaffer, Annals of Statistics 8, 1980).  It gives no single set of intervals:
     those that hold for all k at once are of confidence ``1 - a / k``, and decide less.
     """
-    check_choice(method, FIELLER_METHODS, name="method")
+    check_choice(method, TESTED_METHODS, name="method")
     check_fraction(threshold, name="threshold")
+    if method == "paired-log-t":
+        return _paired_decision(baseline, candidate, threshold)
     old, new, lost = _means(baseline, candidate, "decision_test")
     if not old.mean():
         raise AnalysisError("baseline: its mean is 0, so a ratio to it is undefined; compare differences instead")
     centre = float(new.mean()) / float(old.mean())
     name = f"decision at threshold {threshold:g}, {method}"
     if sample_variance(old) == 0 and sample_variance(new) == 0:
-        edge_of_nothing = threshold == 0 and centre == 1
-        return _result(math.inf, 1.0 if edge_of_nothing else 0.0, name, old, new)
-    edges = [1 - threshold] if centre < 1 - threshold else [1 + threshold]
-    if 1 - threshold <= centre <= 1 + threshold:
-        edges = [1 - threshold, 1 + threshold]
-    statistics = [_statistic(old, new, edge) for edge in edges]
+        return _result(math.inf, _without_spread(centre, threshold), name, old, new)
+    statistics = [_statistic(old, new, edge) for edge in _edges(centre, threshold)]
     statistics.append(_statistic(new, old, 0.0))
     weakest = min(statistics, key=abs)
     degrees = fieller_degrees(old, new, method=method, lost=lost)
     return _result(weakest, _two_sided(weakest, degrees), name, old, new)
+
+
+def _paired_decision(baseline: Measurements, candidate: Measurements, threshold: float) -> TestResult:
+    """`decision_test` by paired-log-t, whose interval always has bounds."""
+    logs, free = _log_ratios(baseline, candidate, "decision_test")
+    centre = math.exp(float(logs.mean()))
+    name = f"decision at threshold {threshold:g}, paired-log-t"
+    if sample_variance(logs) == 0:
+        return _result(math.inf, _without_spread(centre, threshold), name, logs, logs)
+    weakest = min((_student(logs, math.log(edge)) for edge in _edges(centre, threshold)), key=abs)
+    return _result(weakest, _two_sided(weakest, free - 1), name, logs, logs)
+
+
+def _edges(centre: float, threshold: float) -> list[float]:
+    """Of the region (faster, equivalent, slower) that the ratio lies in."""
+    if 1 - threshold <= centre <= 1 + threshold:
+        return [1 - threshold, 1 + threshold]
+    return [1 - threshold] if centre < 1 - threshold else [1 + threshold]
+
+
+def _without_spread(centre: float, threshold: float) -> float:
+    """The p-value of a decision between systems that do not vary: sure, but on the edge of nothing."""
+    return 1.0 if threshold == 0 and centre == 1 else 0.0
+
+
+def _log_ratios(baseline: Measurements, candidate: Measurements, what: str) -> tuple[FloatArray, int]:
+    """Seed by seed, and the number of seeds that would have as many degrees of freedom."""
+    old, new = nested(baseline, name="baseline"), nested(candidate, name="candidate")
+    check_pairs(old, new)
+    if old.n_top < 2:
+        raise AnalysisError(f"{what}: {plural(old.n_top)} of each; at least 2 are needed, better 5")
+    return log_means(new, "candidate") - log_means(old, "baseline"), min(old.n_free, new.n_free)
+
+
+def _student(logs: FloatArray, hypothesis: float) -> float:
+    difference = float(logs.mean()) - hypothesis
+    error = math.sqrt(sample_variance(logs) / logs.size)
+    if error == 0:
+        return math.copysign(math.inf, difference) if difference else 0.0
+    return difference / error
 
 
 def _means(

@@ -1,0 +1,134 @@
+"""One metric of one system on one benchmark: all its measurements, by binary, and when and where they were made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Final
+
+from layoutrand.config.config import Benchmark, Config
+from layoutrand.config.metric import Better
+from layoutrand.instruments.known import reads_output
+from layoutrand.model import IDENTITY, STOCK, BinaryName, Execution, LayoutName
+
+Executions = tuple[tuple[float, ...], ...]
+"""Measurements of one binary: (execution, iteration), warm-up left out."""
+
+
+ROUND: Final = re.compile(r"round (\d+)(?:, \d+)?")
+"""Name of an execution of what has one layout alone: its round, and its number where a round has several."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """All measurements of one metric of one system on one benchmark.
+
+    ``binaries`` holds (seed, its executions), or (name, its executions) of imported results; ``controls`` the
+    executions of stock and identity where there are any.
+    ``better`` says whether less or more of it is an improvement.  ``one_layout`` is for a prebuilt system, which has
+    no layouts to sample: each of its ``binaries`` is then an execution of the same one, named by its round.
+    ``nodes`` holds, under the names of binaries and controls, the node of each of their executions; nothing where all
+    were made on the submitting machine.  ``rounds`` and ``started`` hold in the same way the round that each belongs to
+    and when it began, in seconds since the epoch; nothing of imported results, which do not tell.
+    """
+
+    system: str
+    benchmark: str
+    instrument: str
+    metric: str
+    unit: str
+    is_primary: bool
+    binaries: tuple[tuple[BinaryName, Executions], ...]
+    controls: Mapping[LayoutName, Executions]
+    better: Better = "less"
+    one_layout: bool = False
+    nodes: Mapping[BinaryName, tuple[str, ...]] = field(default_factory=dict)
+    rounds: Mapping[BinaryName, tuple[int, ...]] = field(default_factory=dict)
+    started: Mapping[BinaryName, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def n_binaries(self) -> int:
+        """How many different binaries the sample has."""
+        return min(1, len(self.binaries)) if self.one_layout else len(self.binaries)
+
+    @property
+    def n_executions(self) -> int:
+        """How many executions the sample has, without those of controls."""
+        return sum(len(executions) for _, executions in self.binaries)
+
+
+def binary_mean(executions: Executions) -> float:
+    """The mean over a binary's executions of the mean over the iterations of each."""
+    return fmean(map(fmean, executions))
+
+
+_SampleKey = tuple[str, str, str, str]
+
+
+def _sample_key(execution: Execution, metric: str) -> _SampleKey:
+    return execution.system, execution.benchmark, execution.instrument, metric
+
+
+def samples_of(
+    executions: list[Execution],
+    primary: Mapping[str, tuple[str, str]],
+    systems: list[str],
+    benchmarks: list[Benchmark],
+    config: Config,
+) -> Iterable[Sample]:
+    """One sample for each system, benchmark and metric, in the order of the configuration, the primary metric first."""
+    names = [benchmark.name for benchmark in benchmarks]
+    metrics = {benchmark.name: benchmark.metric for benchmark in benchmarks}
+    fixed = config.in_one_layout()
+    table: dict[_SampleKey, dict[BinaryName, list[tuple[float, ...]]]] = {}
+    made: dict[_SampleKey, dict[BinaryName, list[Execution]]] = {}
+    units: dict[_SampleKey, str] = {}
+    for execution in sorted(executions, key=lambda e: (e.round, e.repetition)):
+        values: dict[str, list[float]] = {}
+        for measurement in execution.measurements:
+            if not measurement.warmup:
+                values.setdefault(measurement.metric, []).append(measurement.value)
+                units[_sample_key(execution, measurement.metric)] = measurement.unit
+        for metric, iterations in values.items():
+            layouts = table.setdefault(_sample_key(execution, metric), {})
+            name: BinaryName = execution.layout
+            if execution.system in fixed:
+                name = f"round {execution.round}" + (f", {execution.repetition}" if execution.repetition else "")
+            layouts.setdefault(name, []).append(tuple(iterations))
+            made.setdefault(_sample_key(execution, metric), {}).setdefault(name, []).append(execution)
+
+    def place(key: _SampleKey) -> tuple[int, int, bool, str, str]:
+        system, benchmark, instrument, metric = key
+        return names.index(benchmark), systems.index(system), key[2:] != primary[benchmark], instrument, metric
+
+    for key in sorted(table, key=place):
+        system, benchmark, instrument, metric = key
+        layouts = table[key]
+        yield Sample(
+            system=system,
+            benchmark=benchmark,
+            instrument=instrument,
+            metric=metric,
+            unit=units[key],
+            is_primary=(instrument, metric) == primary[benchmark],
+            binaries=tuple((name, tuple(layouts[name])) for name in _population(layouts, one_layout=system in fixed)),
+            controls={name: tuple(layouts[name]) for name in (STOCK, IDENTITY) if name in layouts},
+            better=metrics[benchmark].better_of(metric) if reads_output(instrument) else "less",
+            one_layout=system in fixed,
+            nodes=_nodes(made[key]),
+            rounds={name: tuple(e.round for e in own) for name, own in made[key].items()},
+            started={name: tuple(e.started_at for e in own) for name, own in made[key].items()},
+        )
+
+
+def _nodes(made: Mapping[BinaryName, Sequence[Execution]]) -> dict[BinaryName, tuple[str, ...]]:
+    if not any(e.node for own in made.values() for e in own):
+        return {}
+    return {name: tuple(e.node for e in own) for name, own in made.items()}
+
+
+def _population(names: Iterable[BinaryName], *, one_layout: bool) -> list[BinaryName]:
+    """What the sample consists of: the seeds, or the rounds where there is one layout alone."""
+    return list(names) if one_layout else sorted(name for name in names if isinstance(name, int))
