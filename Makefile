@@ -14,12 +14,14 @@
 #   make matrix    build every program of the README's table with every toolchain and factor, and write the table (an hour)
 #   make packages  build Debian's source packages under `layoutrand exec` in bare systems ($(RELEASES)), and write
 #                  docs/packages.md (some hours; some of them: PACKAGES="zlib bzip2"); needs root
+#   make rates     simulate how often what the commands print is true, and write docs/rates.md (hours; fewer
+#                  experiments: SETS=100)
 #   make clean     remove what was made here
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test merge coverage slow fresh versions lock perf matrix packages hotspot-check lint clean needs
+.PHONY: help demo test merge coverage slow fresh versions lock perf matrix packages rates hotspot-check lint clean needs
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
   if "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$p"; break; fi; done)
@@ -35,6 +37,9 @@ override HOTSPOT := $(patsubst ~/%,$(HOME)/%,$(HOTSPOT))
 PACKAGES ?=
 JOBS ?= $(shell nproc)
 PACKAGES_IN ?= /var/tmp/layoutrand-packages
+# Simulated experiments in each cell of `make rates`, and where cells are kept: a run that was stopped goes on.
+SETS ?= 1000
+RATES_IN ?= .venv/rates
 # Options for pytest, such as PYTEST="-k cache -x".
 PYTEST ?=
 # The tests start Python some thousand times: let none compile what another has.
@@ -116,6 +121,10 @@ matrix: .venv/test.stamp
 packages: .venv/test.stamp
 	@PYTHONPATH=tests .venv/bin/python -m packages.drive --directory "$(PACKAGES_IN)" --releases "$(RELEASES)" \
 	  --packages "$(PACKAGES)" --jobs $(JOBS)
+
+rates: .venv/test.stamp
+	@PYTHONPATH=tests .venv/bin/python -m rates.drive --directory "$(RATES_IN)" --sets $(SETS) --jobs $(JOBS) \
+	  --through-cli 20 --page
 
 hotspot-check: .venv/demo.stamp
 	@LAYOUTRAND=$(CURDIR)/.venv/bin/layoutrand examples/hotspot/check "$(HOTSPOT)"

@@ -1,0 +1,255 @@
+"""The studies: one simulated experiment each, through the commands, counted into a tally."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from layoutrand.analysis.stopping import seeds_to_add, widths
+from layoutrand.errors import LayoutrandError
+from rates import figures, recorded
+from rates.figures import Tally, against, doubts_of, holds, layout_matters
+from rates.worlds import WORLDS, Drawn, Size, World, draw
+
+THRESHOLD = 0.01
+MOST_FOLLOWED = 150
+"""Forecasts of more layouts are not followed: they count as such that gave no number."""
+
+UNTIL, FIRST_SEEDS, MOST_SEEDS = 0.005, 3, 200
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One place of the tables: a study of a world at a size."""
+
+    study: str
+    world: str
+    size: Size
+
+    @property
+    def name(self) -> str:
+        """What its file is called."""
+        size = self.size
+        return f"{self.study}-{self.world}-{size.layouts}x{size.executions}x{size.benchmarks}"
+
+
+def selection_of(drawn: Drawn, size: Size, ratio: float = 1.0, systems: tuple[str, ...] = ()) -> Any:
+    """What the commands work on, of a drawn experiment."""
+    rows = recorded.executions_of(drawn.plan, drawn.at(ratio), drawn.failed, size.benchmarks)
+    return recorded.selection_of(rows, size.benchmarks, systems)
+
+
+def of_one(world: World, size: Size, number: int, tally: Tally) -> None:
+    """`analyse` and `compare` of one benchmark."""
+    key = ("one", number)
+    drawn, alike = draw(world, size, key), draw(world, size, key, is_layout=False)
+    _analysed(drawn, alike, size, tally)
+    _compared(drawn, size, tally)
+
+
+def _analysed(drawn: Drawn, alike: Drawn, size: Size, tally: Tally) -> None:
+    document = recorded.analysed(selection_of(drawn, size, systems=("a",)))
+    analysis = document["benchmarks"][0]
+    doubts = doubts_of(analysis, document)
+    tally.heard(doubts)
+    doubt = against(doubts)
+    truth = drawn.truth
+    tally.add("mean", holds(analysis["interval"], truth.means[0, 0]), doubt)
+    tally.add("layout sd", holds(analysis["layout_relative_sd_interval"], truth.layout_sds[0]), doubt)
+    tally.add("layout found", layout_matters(analysis), doubt)
+    stock = analysis["stock"] or {}
+    shift = (stock.get("shift") or {}).get("interval")
+    beside = against(doubts_of(stock))
+    tally.add("shift", holds(shift, truth.means[0, 0] / truth.controls[0, 0, 0]), doubt + beside)
+    tally.add("groups", bool((analysis["modality"] or {}).get("several_peaks")), doubt)
+    tally.add("drift", bool((analysis["drift"] or {}).get("found")), doubt)
+    document = recorded.analysed(selection_of(alike, size, systems=("a",)))
+    analysis = document["benchmarks"][0]
+    doubt = against(doubts_of(analysis, document))
+    tally.add("layout alarm", layout_matters(analysis), doubt)
+    tally.add("no layout sd", holds(analysis["layout_relative_sd_interval"], 0.0), doubt)
+
+
+def _compared(drawn: Drawn, size: Size, tally: Tally) -> None:
+    truth = drawn.truth
+    equal = 1 / truth.ratio
+    selection = selection_of(drawn, size, equal)
+    for threshold in (0.0, THRESHOLD):
+        document = recorded.compared(selection, threshold)
+        pair = document["benchmarks"][0]
+        doubts = doubts_of(pair, document)
+        doubt = against(doubts)
+        moved = pair["verdict"] in {"faster", "slower"}
+        if threshold == 0:
+            tally.heard(doubts)
+            tally.add("ratio", holds(pair["interval"], 1.0), doubt)
+            tally.add("paired", holds((pair["paired"] or {}).get("interval"), 1.0), doubt)
+            tally.add("verdict at 0", moved, doubt)
+            tally.add("one binary", figures.within(pair["one_binary"], truth.new_ratios[0] * equal), doubt)
+        else:
+            tally.add("verdict at 1 %", moved, doubt)
+            tally.add("cannot tell at 1", pair["verdict"] == "undecided", doubt)
+    pair, doubt = _pair_at(drawn, size, 1.01 * equal)
+    tally.add("same at 1.01", pair["verdict"] == "equivalent", doubt)
+    pair, doubt = _pair_at(drawn, size, 1.03 * equal)
+    tally.add("cannot tell at 1.03", pair["verdict"] == "undecided", doubt)
+    tally.add("wrong way at 1.03", pair["verdict"] in {"faster", "equivalent"}, doubt)
+
+
+def _pair_at(drawn: Drawn, size: Size, ratio: float) -> tuple[Any, list[str]]:
+    document = recorded.compared(selection_of(drawn, size, ratio), THRESHOLD)
+    pair = document["benchmarks"][0]
+    return pair, against(doubts_of(pair, document))
+
+
+def of_suite(world: World, size: Size, number: int, tally: Tally) -> None:
+    """`compare` of a suite."""
+    drawn = draw(world, size, ("suite", number))
+    document = recorded.compared(selection_of(drawn, size, 1 / drawn.truth.ratio), 0.0)
+    suite = document["suite"] or {}
+    doubts = doubts_of(*document["benchmarks"], document, suite)
+    tally.heard(doubts)
+    doubt = against(doubts)
+    tally.add("suite ratio", holds(suite.get("interval"), 1.0), doubt)
+    p_value = suite.get("p_value")
+    tally.add("suite p", None if p_value is None else p_value <= 0.05, doubt)
+    bootstrap = suite.get("bootstrap") or {}
+    tally.add("suite bootstrap", holds(bootstrap.get("interval"), 1.0), doubt + against(doubts_of(bootstrap)))
+    tally.add("holm", any(each["verdict_holm"] in {"faster", "slower"} for each in document["benchmarks"]), doubt)
+
+
+def of_itself(world: World, size: Size, number: int, tally: Tally) -> None:
+    """`compare a a`."""
+    drawn = draw(world, size, ("aa", number))
+    try:
+        document = recorded.compared_with_itself(selection_of(drawn, size, systems=("a",)), 0.0)
+    except LayoutrandError as error:
+        tally.heard([figures.kind_of(str(error))])
+        for name in ("aa verdict", "aa stated"):
+            tally.add(name, None, ["refused"])
+        return
+    pair = document["benchmarks"][0]
+    doubts = doubts_of(pair, document)
+    tally.heard(doubts)
+    tally.add("aa verdict", pair["verdict"] in {"faster", "slower"}, against(doubts))
+    floor = document["aa"]["noise_floor"][0]
+    tally.add("aa stated", floor["alarms"] / floor["splits"], against(doubts))
+
+
+def of_plans(world: World, size: Size, number: int, tally: Tally) -> None:
+    """`plan` and the forecast of `compare`, followed."""
+    drawn = draw(world, size, ("pilot", number))
+    equal = 1 / drawn.truth.ratio
+    document = recorded.planned_from(selection_of(drawn, size, systems=("a",)), THRESHOLD)
+    planned = document["benchmarks"][0]
+    doubts = doubts_of(planned, document)
+    tally.heard(doubts)
+    wanted = planned["ratio"]["binaries"]
+    executions = planned["counts"].get("execution", size.executions)
+    kept = _followed(world, wanted, executions, ("after-plan", number))
+    tally.add("plan binaries", wanted, against(doubts))
+    tally.add("plan kept", kept, against(doubts))
+    pair, doubt = _pair_at(drawn, size, equal)
+    if pair["verdict"] == "undecided":
+        wanted = (pair["to_decide"] or {}).get("n_binaries")
+        tally.add("forecast binaries", wanted, doubt)
+        tally.add("forecast kept", _followed(world, wanted, size.executions, ("after-forecast", number)), doubt)
+
+
+def _followed(world: World, layouts: int | None, executions: int, key: tuple[str, int]) -> bool | None:
+    """Whether an experiment of that many layouts decides at true ratio 1; None where it is too large to be followed."""
+    if layouts is None or layouts > MOST_FOLLOWED or executions > 10:
+        return None
+    size = Size(max(2, layouts), executions)
+    drawn = draw(world, size, key)
+    pair, _ = _pair_at(drawn, size, 1 / drawn.truth.ratio)
+    return bool(pair["verdict"] != "undecided")
+
+
+def of_growth(world: World, _size: Size, number: int, tally: Tally) -> None:
+    """`run --until-half-width`: rounds are added as the command does."""
+    size = Size(MOST_SEEDS)
+    drawn = draw(world, size, ("until", number))
+    rows = recorded.executions_of(drawn.plan, drawn.seconds, drawn.failed, 1)
+    count = FIRST_SEEDS
+    while True:
+        selection = recorded.selection_of([row for row in rows if row.round <= count], 1, ("a",))
+        more = seeds_to_add(
+            widths(selection, confidence=recorded.CONFIDENCE), wanted=UNTIL, seeds=count, limit=MOST_SEEDS
+        )
+        if not more:
+            break
+        count += more
+    document = recorded.analysed(selection)
+    analysis = document["benchmarks"][0]
+    doubts = doubts_of(analysis, document)
+    tally.heard(doubts)
+    tally.add("until", holds(analysis["interval"], drawn.truth.means[0, 0]), against(doubts))
+    tally.add("until binaries", count, against(doubts))
+
+
+STUDIES: Mapping[str, Callable[[World, Size, int, Tally], None]] = {
+    "one": of_one,
+    "suite": of_suite,
+    "itself": of_itself,
+    "plans": of_plans,
+    "until": of_growth,
+}
+
+COUNTS = (3, 5, 10, 30)
+
+
+def cells() -> list[Cell]:
+    """All of them, in the order of the page."""
+    found = [
+        Cell("one", world, Size(count, executions)) for world in WORLDS for executions in (1, 3) for count in COUNTS
+    ]
+    found += [
+        Cell("suite", world, Size(count, 1, benchmarks))
+        for world in ("normal", "gamma", "t3", "walk", "lost", "unequal")
+        for benchmarks in (2, 8, 20)
+        for count in COUNTS
+        if benchmarks < 20 or world in {"normal", "gamma"}
+    ]
+    found += [
+        Cell("itself", world, Size(count))
+        for world in ("normal", "gamma", "t3", "spikes", "ar1", "walk", "regimes")
+        for count in (10, 30)
+    ]
+    found += [Cell("plans", world, Size(count)) for world in ("normal", "lognormal", "bimodal") for count in COUNTS]
+    found += [Cell("until", world, Size(FIRST_SEEDS)) for world in ("normal", "gamma", "t3", "bimodal", "rare", "walk")]
+    return found
+
+
+CHECKED = (
+    Cell("one", "normal", Size(10)),
+    Cell("one", "t3", Size(30)),
+    Cell("one", "regimes", Size(10, 3)),
+    Cell("suite", "gamma", Size(5, 1, 2)),
+    Cell("itself", "walk", Size(10)),
+    Cell("plans", "normal", Size(5)),
+    Cell("until", "gamma", Size(FIRST_SEEDS)),
+)
+"""Those whose first sets a test repeats."""
+
+
+def cost(cell: Cell) -> float:
+    """How long a set takes, roughly: executions."""
+    size = cell.size
+    executions = size.layouts * size.executions * size.benchmarks * 6
+    return {"one": 8.0, "suite": 4.0, "itself": 5.0, "plans": 12.0, "until": 10.0}[cell.study] * (
+        math.sqrt(executions) + 0.05 * executions
+    )
+
+
+def counted(cell: Cell, first: int, last: int) -> Tally:
+    """The tally of sets ``first`` to ``last``, the latter excluded."""
+    tally = Tally()
+    for number in range(first, last):
+        try:
+            STUDIES[cell.study](WORLDS[cell.world], cell.size, number, tally)
+        except Exception as error:  # a crash of the product is a result as well, and no reason to lose the others
+            tally.errors.append(f"{number}: {type(error).__name__}: {error}")
+    return tally
