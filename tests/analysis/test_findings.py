@@ -246,9 +246,13 @@ def test_binaries_still_needed_for_one_percent(tmp_path):
     needed = analysis.findings.needed
 
     assert (needed.half_width, needed.n_more) == (0.01, needed.n_binaries - 20)
-    sd = np.std([runs[0][0] for runs in data.values()], ddof=1)
-    half = scipy_stats.t.ppf(0.975, needed.n_binaries - 1) * sd / math.sqrt(needed.n_binaries)
-    assert half / analysis.mean.centre <= 0.01
+    relative = np.std([runs[0][0] for runs in data.values()], ddof=1) / analysis.mean.centre
+    for count, sd in (
+        (needed.fewest, relative),
+        (needed.n_binaries, relative * math.sqrt(19 / scipy_stats.chi2.ppf(0.2, 19))),
+    ):
+        unlucky = sd * math.sqrt(scipy_stats.chi2.ppf(0.8, count - 1) / (count - 1))
+        assert scipy_stats.t.ppf(0.975, count - 1) * unlucky / math.sqrt(count) <= 0.01
     assert needed.n_more > 0
 
 

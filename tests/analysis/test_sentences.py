@@ -39,7 +39,17 @@ PAIR = BenchmarkRatio(
     warnings=(),
     sureness=Sureness(0.001, 0.001, 0.001, 0.001, 1, "faster"),
     one_binary=one_binary(0.941, 1.017),
-    forecast=Forecast(verdict="faster", n_binaries=30, n_more=0, warnings=()),
+    forecast=None,
+)
+FORECAST = Forecast(
+    n_binaries=1200,
+    n_more=1170,
+    fewest=700,
+    difference=0.02,
+    is_measured=False,
+    power=0.8,
+    assurance=0.8,
+    warnings=(),
 )
 RESULT = Comparison(
     baseline="O2",
@@ -85,16 +95,39 @@ def test_undecided():
     sentence = said(
         ratio=interval(0.995, 0.98, 1.01),
         verdict="undecided",
-        forecast=Forecast(verdict="equivalent", n_binaries=1200, n_more=1170, warnings=()),
+        forecast=FORECAST,
     )
     assert sentence.startswith(
         "fib: undecided: O3 measured 0.50 % faster than O2 (95 % interval 1.0 % slower to 2.0 % faster, "
-        "30 binaries each); about 1,200 binaries each would decide it; one binary of each"
+        "30 binaries each); 700 to 1,200 binaries each would decide it in at least 80 % of cases if the two are the same, "
+        "or there is a true difference of 2.0 % or more; one binary of each"
     )
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"fewest": 40, "n_binaries": 40}, "; 40 binaries each would decide it"),
+        ({"n_binaries": None}, "; 700 to more than 100,000 binaries each would decide it"),
+        ({"n_binaries": None, "fewest": None}, "; more than 100,000 binaries each would decide it"),
+        (
+            {"difference": 0.004, "is_measured": True},
+            "would decide it in at least 80 % of cases if there is a true difference of 0.4 %, as measured;",
+        ),
+        (
+            {"n_more": 0},
+            "; 30 binaries each decide it in at least 80 % of cases if the two are the same, or there is a true "
+            "difference of 2.0 % or more; what lies between takes more; one binary",
+        ),
+    ],
+)
+def test_how_many_would_decide(changes, words):
+    forecast = replace(FORECAST, **changes)
+    assert words in said(ratio=interval(0.995, 0.98, 1.01), verdict="undecided", forecast=forecast)
+
+
 def test_undecided_for_ever():
-    forecast = Forecast(verdict="undecided", n_binaries=None, n_more=None, warnings=(NoForecast(1),))
+    forecast = replace(FORECAST, n_binaries=None, n_more=None, warnings=(NoForecast(1),))
     assert "would decide" not in said(ratio=interval(0.99, 0.98, 1.01), verdict="undecided", forecast=forecast)
 
 
@@ -124,13 +157,12 @@ def test_one_layout():
 
 
 def test_one_layout_of_one_of_the_two():
-    forecast = Forecast(verdict="faster", n_binaries=40, n_more=10, warnings=())
     sentence = said(one_layout=(True, False), n_baseline=1, n_candidate=20)
     assert "(95 % interval 1.4 to 2.8 %, 20 binaries of O3, 1 execution of O2)" in sentence
     assert sentence.endswith("O2 has one layout alone, so nothing is said of what other layouts would show")
     assert "one binary of each" not in sentence
-    undecided = said(one_layout=(True, False), verdict="undecided", forecast=forecast)
-    assert "about 40 executions or binaries each would decide it" in undecided
+    undecided = said(one_layout=(True, False), verdict="undecided", forecast=FORECAST)
+    assert "700 to 1,200 executions or binaries each would decide it" in undecided
 
 
 def test_a_single_binary_each():

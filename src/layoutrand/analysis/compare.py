@@ -18,6 +18,7 @@ from layoutrand.analysis.analysis_warnings import (
 )
 from layoutrand.analysis.blocking import Freed, apart, freed_together, without
 from layoutrand.analysis.evidence import Evidence, evidence
+from layoutrand.analysis.forecasting import to_decide
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.analysis.selection import Selection, Source
@@ -33,7 +34,6 @@ from layoutrand.stats import (
     Interval,
     Pairing,
     StatsWarning,
-    binaries_to_decide,
     decide,
     mean_interval,
     pairing,
@@ -58,7 +58,7 @@ class BenchmarkRatio:
     ``n_baseline`` and ``n_candidate`` count binaries, or executions of a system that has ``one_layout`` alone;
     ``n_executions`` is how many executions each has.  These two are of baseline and candidate, in this order.
     ``sureness`` holds p-values and the verdict that stands beside all others; ``one_binary`` sums up the ratios that a
-    binary of each would have shown; ``forecast`` says how many binaries would decide what is undecided;
+    binary of each would have shown; ``forecast`` says how many binaries would decide what is undecided, None elsewhere;
     ``paired_verdict`` is that of ``paired``.  None where the data cannot tell.
 
     On several nodes what these add to both systems is taken out of everything but ``paired``, which is free of it as
@@ -267,7 +267,6 @@ def _ratio(pair: _Pair, selection: Selection, confidence: float, threshold: floa
         warnings.append(NoRatio(str(error)))
     paired, seeds = _by_seed(pair.matched, confidence)
     won = _by_seed((without(baseline, pair.apart), without(candidate, pair.apart)), confidence)[0]
-    fewest = min(len(baseline.binaries), len(candidate.binaries))
     return BenchmarkRatio(
         benchmark=baseline.benchmark,
         instrument=baseline.instrument,
@@ -289,7 +288,7 @@ def _ratio(pair: _Pair, selection: Selection, confidence: float, threshold: floa
         n_executions=(baseline.n_executions, candidate.n_executions),
         sureness=sureness(old, new, threshold) if pair.comparable else None,
         one_binary=_one_binary(old, new),
-        forecast=None if ratio is None else binaries_to_decide(ratio, threshold, n_binaries=fewest),
+        forecast=None if ratio is None or verdict != UNDECIDED else to_decide(ratio, old, new, threshold),
         paired_verdict=decide(paired.paired, threshold, better=baseline.better) if paired else None,
     )
 

@@ -14,6 +14,7 @@ from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison, SuiteRatio
 from layoutrand.analysis.evidence import evidence, evidence_json
 from layoutrand.analysis.findings import Findings
+from layoutrand.analysis.forecasting import forecast_json
 from layoutrand.analysis.node_document import node_table_json, sample_nodes_json
 from layoutrand.analysis.selection import Source
 from layoutrand.build.build_document import build_failure_json
@@ -184,7 +185,7 @@ def _suite_json(suite: SuiteRatio) -> dict[str, Any]:
 
 def _sureness_json(pair: BenchmarkRatio) -> dict[str, Any]:
     """p-values, the verdict beside all others, what one binary would have shown, and how many would decide."""
-    sure, forecast = pair.sureness, pair.forecast
+    sure = pair.sureness
     return {
         "p_value": None if sure is None else sure.no_difference,
         "p_value_holm": None if sure is None else sure.no_difference_holm,
@@ -193,13 +194,7 @@ def _sureness_json(pair: BenchmarkRatio) -> dict[str, Any]:
         "verdict_holm": "undecided" if sure is None else sure.verdict,
         "n_judged": None if sure is None else sure.n_judged,
         "one_binary": None if pair.one_binary is None else vars(pair.one_binary),
-        "to_decide": None
-        if forecast is None
-        else {
-            "n_binaries": forecast.n_binaries,
-            "n_more": forecast.n_more,
-            "warnings": sentences_of(forecast.warnings),
-        },
+        "to_decide": forecast_json(pair.forecast),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+from layoutrand.analysis.forecasting import forecast_words
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, percent, telling
@@ -133,10 +134,10 @@ def of_suite(result: Comparison) -> str:
 
 
 def _to_decide(pair: BenchmarkRatio) -> str:
-    forecast = pair.forecast
-    if forecast is None or forecast.n_more is None or forecast.n_binaries is None:
+    if pair.forecast is None:
         return ""
-    return f"about {forecast.n_binaries:,} {' or '.join(dict.fromkeys(pair.counted))} each would decide it"
+    counted = " or ".join(dict.fromkeys(pair.counted))
+    return forecast_words(pair.forecast, min(pair.n_baseline, pair.n_candidate), counted)
 
 
 class _Words:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -110,16 +109,15 @@ def _beside_others(pair: BenchmarkRatio) -> str:
 
 
 def _show_sureness(result: Comparison, page: Display) -> None:
+    from layoutrand.analysis.forecasting import range_words
     from layoutrand.analysis.sentences import p_value
 
     rows = []
     for pair in result.benchmarks:
         sure, one, forecast = pair.sureness, pair.one_binary, pair.forecast
-        needed = "-"  # also where there is no interval yet to tell from
-        if forecast is not None and pair.ratio is not None and not math.isinf(pair.ratio.half_width):
-            needed = "out of reach" if forecast.n_binaries is None else "decided"
-            if forecast.n_more:
-                needed = f"{forecast.n_binaries:,} each"
+        needed = "-" if pair.verdict == "undecided" else "decided"
+        if forecast is not None and not forecast.warnings:
+            needed = f"{range_words(forecast.fewest, forecast.n_binaries)} each"
         rows.append(
             (
                 pair.benchmark,

@@ -146,6 +146,8 @@ def show_grouped(several: Sequence[tuple[str, AnyWarning]], page: Display) -> No
 
 
 def _mean_row(analysis: Analysis) -> tuple[str, ...]:
+    from layoutrand.analysis.forecasting import range_words
+
     middle = analysis.mean
     counts = [analysis.n_binaries, analysis.n_executions, analysis.n_iterations]
     while len(counts) > 1 and counts[-1] == counts[-2]:
@@ -153,7 +155,7 @@ def _mean_row(analysis: Analysis) -> tuple[str, ...]:
     needed = analysis.findings.needed if analysis.findings else None
     more = "-"
     if needed is not None and not math.isinf(middle.half_width) and middle.centre:
-        more = "> 100,000" if needed.n_more is None else f"+{needed.n_more:,}" if needed.n_more else "none"
+        more = "none" if needed.n_more == 0 else range_words(needed.fewest, needed.n_binaries)
     return (
         ", ".join(f"{count:,}" for count in counts),
         quantity(middle.centre, analysis.unit),

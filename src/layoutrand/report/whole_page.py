@@ -9,6 +9,7 @@ from dataclasses import replace
 from layoutrand.analysis import node_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control, analyse, choose_metrics
 from layoutrand.analysis.compare import Comparison
+from layoutrand.analysis.forecasting import range_words
 from layoutrand.analysis.selection import Selection
 from layoutrand.model import Context
 from layoutrand.report import benchmarks, evidence_section, machine_section, ratios
@@ -100,7 +101,8 @@ def _summary(found: AnalysisReport) -> Chapter:
         f"Of each benchmark and system the mean over layouts, and relative to it the half-width of its "
         f"{100 * found.confidence:g} % interval, the standard deviation between binaries, what a single binary could "
         "have shown, and where stock lies, with the interval; the p-value of the test that layout does not matter; how "
-        "many binaries give a mean within 1 %."
+        "many binaries give a mean within 1 %: if they vary as these do, and so that 80 % of samples like this one are "
+        "told enough."
     )
     return Chapter(
         "summary",
@@ -117,7 +119,7 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
     width = analysis.mean.relative_half_width
     stock, found = analysis.stock, analysis.findings
     test = found.test if found is not None else None
-    needed = found.needed.n_binaries if found is not None and several else None
+    needed = found.needed if found is not None and several and math.isfinite(width) and centre else None
     return (
         analysis.benchmark,
         analysis.system,
@@ -127,7 +129,7 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
         spread,
         "-" if stock is None or not centre else _place_of(stock, centre),
         "-" if test is None else sentences.p_words(test.p_value),
-        "-" if needed is None else str(needed),
+        "-" if needed is None else range_words(needed.fewest, needed.n_binaries),
         str(analysis.n_binaries),
         str(analysis.n_executions),
         analysis.metric,

@@ -29,7 +29,7 @@ from __future__ import annotations
 from layoutrand.stats.benchmark_suite import suite_ratio
 from layoutrand.stats.blocks import BlockEffects, block_effects
 from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
-from layoutrand.stats.decision import Forecast, binaries_to_decide, binaries_to_reach, decide
+from layoutrand.stats.decision import Forecast, PairSpread, binaries_to_reach, decide, forecast, pair_spread
 from layoutrand.stats.distribution import FiveNumberSummary, empirical_distribution, five_number_summary
 from layoutrand.stats.effect import LayoutEffect, layout_effect, single_binary_ratios
 from layoutrand.stats.false_alarms import FalseAlarmRow, false_alarm_study
@@ -45,6 +45,13 @@ from layoutrand.stats.power import PowerRow, power_study
 from layoutrand.stats.randomization import TestResult, randomization_test
 from layoutrand.stats.ratio import ratio_half_width, ratio_interval
 from layoutrand.stats.ratio_tests import decision_test, ratio_test
+from layoutrand.stats.sample_size import (
+    CountRange,
+    binaries_for_half_width,
+    binaries_to_decide,
+    decision_power,
+    variance_limit,
+)
 from layoutrand.stats.screening import (
     Screening,
     ScreeningStep,
@@ -69,6 +76,7 @@ from layoutrand.stats.whole_binaries import whole_binary_test
 __all__ = [
     "Autocorrelation",
     "BlockEffects",
+    "CountRange",
     "CoverageRow",
     "FactorSplit",
     "FalseAlarmRow",
@@ -78,6 +86,7 @@ __all__ = [
     "Interval",
     "LayoutEffect",
     "Outliers",
+    "PairSpread",
     "Pairing",
     "PowerRow",
     "Prediction",
@@ -93,6 +102,7 @@ __all__ = [
     "WarmupSuggestion",
     "adjust",
     "autocorrelation",
+    "binaries_for_half_width",
     "binaries_to_decide",
     "binaries_to_reach",
     "block_effects",
@@ -101,6 +111,7 @@ __all__ = [
     "cross_validated_share",
     "dacapo_warmup",
     "decide",
+    "decision_power",
     "decision_test",
     "detectable_share",
     "dip_test",
@@ -109,6 +120,7 @@ __all__ = [
     "false_alarm_study",
     "fitted_values",
     "five_number_summary",
+    "forecast",
     "georges_warmup",
     "grow_sample",
     "hpt_test",
@@ -119,6 +131,7 @@ __all__ = [
     "mean_interval",
     "optimal_counts",
     "outliers",
+    "pair_spread",
     "pairing",
     "plan",
     "power_study",
@@ -138,6 +151,7 @@ __all__ = [
     "suite_ratio",
     "suite_t_test",
     "variance_components",
+    "variance_limit",
     "variance_test",
     "welch_test",
     "whole_binary_test",

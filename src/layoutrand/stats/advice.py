@@ -231,17 +231,13 @@ class NoForecast(StatsWarning):
 
 
 @dataclass(frozen=True)
-class TooClose(StatsWarning):
-    """A ratio on the ``edge`` of the threshold, which ``limit`` binaries do not decide."""
-
-    ratio: float
-    edge: float
-    limit: int
+class NoDifference(StatsWarning):
+    """No forecast without a threshold from a ratio of 1."""
 
     def __str__(self) -> str:
         return (
-            f"the ratio {self.ratio:.4g} is too close to {self.edge:.4g} for {self.limit} {self._units} to decide; "
-            "a larger threshold would"
+            "the means are the same, so there is no difference that more "
+            f"{self._units} could confirm; state a threshold within which systems count as equivalent"
         )
 
 

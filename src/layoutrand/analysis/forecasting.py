@@ -1,0 +1,59 @@
+"""How many binaries would decide a comparison: the forecast, and its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutrand.errors import AnalysisError
+from layoutrand.stats import Forecast, Interval, forecast, pair_spread
+from layoutrand.stats.sample_size import MOST_BINARIES
+from layoutrand.text.quantities import percent, telling
+from layoutrand.warning import sentences_of
+
+
+def to_decide(ratio: Interval, old: Any, new: Any, threshold: float) -> Forecast | None:
+    """The forecast for a ratio of ``new`` to ``old``, the data it was computed from; None where means are not above 0.
+
+    It goes by the same variance as the verdict: that of pairs where the ratio is one of pairs.
+    """
+    try:
+        spread = pair_spread(old, new, is_paired=ratio.method.startswith("paired"))
+        return forecast(ratio, spread, n_binaries=min(spread.n_binaries), threshold=threshold)
+    except AnalysisError:  # no logarithm, or a mean of 0: the ratio itself says what it can
+        return None
+
+
+def range_words(low: int | None, high: int | None) -> str:
+    """``12 to 40``, ``40``, ``more than 100,000``."""
+    if low is None:
+        return f"more than {MOST_BINARIES:,}"
+    if high is None:
+        return f"{low:,} to more than {MOST_BINARIES:,}"
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def forecast_words(found: Forecast, n_binaries: int, counted: str = "binaries") -> str:
+    """What would decide an open verdict that rests on ``n_binaries`` of each; empty where nothing can be said."""
+    if found.warnings:
+        return ""
+    share = f"in at least {percent(found.power, 0)} of cases"
+    what = f"a true difference of {percent(found.difference, telling([100 * found.difference]))}"
+    if found.is_measured:
+        true = f"if there is {what}, as measured"
+    else:
+        true = f"if the two are the same, or there is {what} or more"
+    if found.n_more == 0:
+        return f"{n_binaries:,} {counted} each decide it {share} {true}; what lies between takes more"
+    return f"{range_words(found.fewest, found.n_binaries)} {counted} each would decide it {share} {true}"
+
+
+def forecast_json(found: Forecast | None) -> dict[str, Any] | None:
+    """For a document: ``n_binaries`` is the upper number, which keeps the promise, and ``fewest`` the lower."""
+    if found is None:
+        return None
+    return {
+        **{name: getattr(found, name) for name in ("n_binaries", "n_more", "fewest", "difference", "is_measured")},
+        "power": found.power,
+        "assurance": found.assurance,
+        "warnings": sentences_of(found.warnings),
+    }
