@@ -72,8 +72,8 @@ def said(**changes):
 
 def test_a_decided_ratio():
     assert said() == (
-        "fib: O3 is 2.1 % faster than O2 (95 % interval 1.4 to 2.8 %, 30 binaries each); "
-        "one binary of each could have shown anything from 1.7 % slower to 5.9 % faster"
+        "fib: faster: O3 takes 2.1 % less time than O2 (1.02 x as fast, 95 % interval 1.4 to 2.8 % less, "
+        "30 binaries each); one binary of each could have shown anything from 1.7 % more to 5.9 % less"
     )
 
 
@@ -86,8 +86,8 @@ def test_slower_with_different_counts_and_only_one_direction():
         sureness=replace(PAIR.sureness, verdict="slower"),
     )
     assert sentence == (
-        "fib: O3 is 20.0 % slower than O2 (95 % interval 15.0 to 25.0 %, 30 and 28 binaries); "
-        "one binary of each could have shown anything from 5.0 to 40.0 % slower"
+        "fib: slower: O3 takes 20 % more time than O2 (0.83 x as fast, 95 % interval 15 to 25 % more, "
+        "30 and 28 binaries); one binary of each could have shown anything from 5.0 to 40.0 % more"
     )
 
 
@@ -98,7 +98,7 @@ def test_undecided():
         forecast=FORECAST,
     )
     assert sentence.startswith(
-        "fib: undecided: O3 measured 0.50 % faster than O2 (95 % interval 1.0 % slower to 2.0 % faster, "
+        "fib: cannot tell: O3 took 0.5 % less time than O2 (95 % interval 1.0 % more to 2.0 % less, "
         "30 binaries each); 700 to 1,200 binaries each would decide it in at least 80 % of cases if the two are the same, "
         "or there is a true difference of 2.0 % or more; one binary of each"
     )
@@ -139,8 +139,8 @@ def test_equivalent():
         sureness=replace(PAIR.sureness, verdict="equivalent"),
     )
     assert sentence == (
-        "fib: equivalent within 1 %: O3 is 0.10 % slower than O2 "
-        "(95 % interval 0.40 % slower to 0.20 % faster, 30 binaries each)"
+        "fib: same within 1 %: O3 takes 0.10 % more time than O2 "
+        "(95 % interval 0.40 % more to 0.20 % less, 30 binaries each)"
     )
 
 
@@ -158,7 +158,7 @@ def test_one_layout():
 
 def test_one_layout_of_one_of_the_two():
     sentence = said(one_layout=(True, False), n_baseline=1, n_candidate=20)
-    assert "(95 % interval 1.4 to 2.8 %, 20 binaries of O3, 1 execution of O2)" in sentence
+    assert "95 % interval 1.4 to 2.8 % less, 20 binaries of O3, 1 execution of O2)" in sentence
     assert sentence.endswith("O2 has one layout alone, so nothing is said of what other layouts would show")
     assert "one binary of each" not in sentence
     undecided = said(one_layout=(True, False), verdict="undecided", forecast=FORECAST)
@@ -174,7 +174,9 @@ def test_a_single_binary_each():
         one_binary=one_binary(1.5, 1.5),
         forecast=None,
     )
-    assert sentence == "fib: undecided: O3 measured 50.0 % slower than O2 (95 % interval without bounds, 1 binary each)"
+    assert (
+        sentence == "fib: cannot tell: O3 took 50.0 % more time than O2 (95 % interval without bounds, 1 binary each)"
+    )
 
 
 def test_more_is_better():
@@ -182,14 +184,14 @@ def test_more_is_better():
         metric="rate", unit="1/s", better="more", ratio=interval(1.05, 1.03, 1.07), one_binary=one_binary(0.9, 1.2)
     )
     assert sentence == (
-        "fib: O3 is 5.0 % faster than O2 by rate (95 % interval 3.0 to 7.0 %, 30 binaries each); "
-        "one binary of each could have shown anything from 10.0 % slower to 20.0 % faster"
+        "fib: faster: O3 reaches 5.0 % more rate than O2 (1.05 x as fast, 95 % interval 3.0 to 7.0 % more, "
+        "30 binaries each); one binary of each could have shown anything from 10.0 % less to 20.0 % more"
     )
 
 
 def test_what_is_no_time_is_less_or_more():
     sentence = said(metric="instructions", unit="1", one_binary=one_binary(0.97, 0.99))
-    assert sentence.startswith("fib: O3 takes 2.1 % less instructions than O2 (")
+    assert sentence.startswith("fib: less: O3 takes 2.1 % less instructions than O2 (")
     assert sentence.endswith("anything from 1.0 to 3.0 % less")
 
 
@@ -202,12 +204,14 @@ def test_nothing_differs():
         one_binary=one_binary(1.0, 1.0),
         sureness=replace(PAIR.sureness, verdict="equivalent"),
     )
-    assert sentence.startswith("fib: equivalent within 1 %: O3 and O2 have the same instructions (")
+    assert sentence.startswith(
+        "fib: same within 1 %: O3 takes as much instructions as O2 (95 % interval without width, "
+    )
     assert "one binary of each" not in sentence
 
 
 def test_no_ratio():
-    assert said(ratio=None) == "fib: no ratio of O3 to O2 can be given"
+    assert said(ratio=None) == "fib: cannot tell: no ratio of O3 to O2 can be given"
 
 
 @pytest.mark.parametrize(
@@ -218,5 +222,5 @@ def test_p_values(value, words):
 
 
 def test_a_narrow_range_is_given_in_as_many_digits_as_tell_its_ends_apart():
-    assert "could have shown anything from 5.001 to 5.003 % slower" in said(one_binary=one_binary(1.050013, 1.050031))
-    assert "interval 1.8212 to 1.8213 %" in said(ratio=interval(0.98178, 0.981787, 0.981788), verdict="faster")
+    assert "could have shown anything from 5.001 to 5.003 % more" in said(one_binary=one_binary(1.050013, 1.050031))
+    assert "interval 1.8212 to 1.8213 % less" in said(ratio=interval(0.98178, 0.981787, 0.981788), verdict="faster")

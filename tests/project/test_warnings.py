@@ -3,9 +3,6 @@
 import ast
 import dataclasses
 import functools
-import importlib
-import inspect
-import pkgutil
 import re
 import types
 import typing
@@ -17,8 +14,8 @@ from layoutrand.build.build_warnings import CHANGED_CLAIMS, ChangedAfterLink
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.stats.stats_warning import WarningSubject
 from layoutrand.warning import AnyWarning
-from sourcekit import SOURCE, TREES
-from warningkit import Sentence
+from sourcekit import TREES
+from warningkit import Sentence, kinds
 
 ROOT = Path(__file__).resolve().parents[2]
 STRINGS = {
@@ -45,20 +42,6 @@ SEARCHES = {
     ("text/build_output.py", "cannot open "): "linkers'",
 }
 """(Module, what it searches in texts) that stands in a sentence of ours as well, and whose words are searched."""
-
-
-def kinds():
-    """Every concrete kind of warning that the package has."""
-    for module in pkgutil.walk_packages([str(SOURCE)], "layoutrand."):
-        if "quickstart" not in module.name and not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    found, left = set(), [AnyWarning]
-    while left:
-        for kind in left.pop().__subclasses__():
-            left.append(kind)
-            if kind.__module__.startswith("layoutrand.") and not inspect.isabstract(kind):
-                found.add(kind)
-    return sorted(found, key=lambda kind: (kind.__module__, kind.__qualname__))
 
 
 KINDS = kinds()

@@ -16,6 +16,7 @@ from layoutrand.analysis.analyse import choose_metrics, collapse
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.compare import Comparison, compare
 from layoutrand.analysis.evidence import evidence
+from layoutrand.analysis.same_program import SameProgram
 from layoutrand.analysis.sample import ROUND, Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
@@ -81,6 +82,7 @@ def compare_halves(
     )
     found = replace(
         found,
+        benchmarks=tuple(replace(pair, same_program=SameProgram(0, is_itself=True)) for pair in found.benchmarks),
         evidence=evidence(selection, {system}),
         failures=tuple(e for e in selection.failures if e.system == system),
         build_failures=tuple(f for f in selection.build_failures if f.system == system),

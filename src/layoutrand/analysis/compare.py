@@ -20,6 +20,7 @@ from layoutrand.analysis.blocking import Freed, apart, freed_together, without
 from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.forecasting import to_decide
 from layoutrand.analysis.node_table import NodeTable, node_table
+from layoutrand.analysis.same_program import SameProgram, same_program
 from layoutrand.analysis.sample import Executions, Sample
 from layoutrand.analysis.selection import Selection, Source
 from layoutrand.analysis.sureness import Sureness, stands, sureness, together
@@ -59,7 +60,8 @@ class BenchmarkRatio:
     ``n_executions`` is how many executions each has.  These two are of baseline and candidate, in this order.
     ``sureness`` holds p-values and the verdict that stands beside all others; ``one_binary`` sums up the ratios that a
     binary of each would have shown; ``forecast`` says how many binaries would decide what is undecided, None elsewhere;
-    ``paired_verdict`` is that of ``paired``.  None where the data cannot tell.
+    ``paired_verdict`` is that of ``paired``.  None where the data cannot tell.  ``same_program`` says why the two are
+    one program, None where they are not known to be: `analysis/conclusion.py` then concludes nothing else.
 
     On several nodes what these add to both systems is taken out of everything but ``paired``, which is free of it as
     both systems of a seed are executed on one node; seeds of which that is not so are not in the pairs.
@@ -87,6 +89,7 @@ class BenchmarkRatio:
     one_binary: FiveNumberSummary | None = None
     forecast: Forecast | None = None
     paired_verdict: Verdict | None = None
+    same_program: SameProgram | None = None
 
     @property
     def counted(self) -> tuple[Counted, Counted]:
@@ -191,8 +194,7 @@ def adjusted(
     for each in pairs:
         sure = by_identity[id(each)]
         if sure is not None:
-            verdict: Verdict = each.verdict if stands(sure, confidence) else UNDECIDED
-            sure = replace(sure, verdict=verdict)
+            sure = replace(sure, verdict=each.verdict if stands(sure, confidence) else UNDECIDED)
         judged.append(replace(each, sureness=sure))
     return tuple(judged)
 
@@ -290,6 +292,7 @@ def _ratio(pair: _Pair, selection: Selection, confidence: float, threshold: floa
         one_binary=_one_binary(old, new),
         forecast=None if ratio is None or verdict != UNDECIDED else to_decide(ratio, old, new, threshold),
         paired_verdict=decide(paired.paired, threshold, better=baseline.better) if paired else None,
+        same_program=same_program(selection, baseline.benchmark, baseline.system, candidate.system),
     )
 
 

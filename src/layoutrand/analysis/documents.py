@@ -12,6 +12,8 @@ from typing import Any
 from layoutrand.analysis.aa import Halves, aa_document
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison, SuiteRatio
+from layoutrand.analysis.conclusion import Conclusion, of_layouts, of_pair, of_suite, stated
+from layoutrand.analysis.conclusion_words import conclusion_json, layout_conclusion_json
 from layoutrand.analysis.evidence import evidence, evidence_json
 from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.forecasting import forecast_json
@@ -93,7 +95,7 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
         "evidence": evidence_json(evidence(report.selection)),
         "confidence": report.confidence,
         "nodes": node_table_json(report.nodes),
-        "benchmarks": [_analysis_json(analysis) for analysis in report.analyses],
+        "benchmarks": [_analysis_json(analysis, report) for analysis in report.analyses],
         "failures": [failure_json(execution) for execution in report.selection.failures],
         "disturbed": [disturbed_json(row) for row in report.disturbed],
         "build_failures": [build_failure_json(failure) for failure in report.selection.build_failures],
@@ -103,7 +105,7 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
 
 def compare_document(comparison: Comparison) -> dict[str, Any]:
     """``layoutrand/compare/1``: two systems."""
-    suite = comparison.suite
+    suite, concluded = comparison.suite, of_suite(comparison)
     return {
         "schema": "layoutrand/compare/1",
         "baseline": comparison.baseline,
@@ -113,14 +115,15 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
         "confidence": comparison.confidence,
         "threshold": comparison.threshold,
         "nodes": node_table_json(comparison.nodes),
-        "benchmarks": [_pair_json(pair) for pair in comparison.benchmarks],
+        "benchmarks": [_pair_json(comparison, pair) for pair in comparison.benchmarks],
         "suite": None
         if suite is None
         else {
             "ratio": suite.ratio.centre,
             **interval_json(suite.ratio),
             "p_value": suite.p_value,
-            "verdict": suite.verdict,
+            "verdict": None if concluded is None else stated(concluded.verdict),
+            **conclusion_json(concluded),
             "n_benchmarks": suite.n_benchmarks,
             "paired": None if suite.paired is None else {"ratio": suite.paired.centre, **interval_json(suite.paired)},
             "warnings": sentences_of(suite.ratio.warnings),
@@ -183,7 +186,7 @@ def _suite_json(suite: SuiteRatio) -> dict[str, Any]:
     }
 
 
-def _sureness_json(pair: BenchmarkRatio) -> dict[str, Any]:
+def _sureness_json(pair: BenchmarkRatio, concluded: Conclusion) -> dict[str, Any]:
     """p-values, the verdict beside all others, what one binary would have shown, and how many would decide."""
     sure = pair.sureness
     return {
@@ -191,14 +194,15 @@ def _sureness_json(pair: BenchmarkRatio) -> dict[str, Any]:
         "p_value_holm": None if sure is None else sure.no_difference_holm,
         "verdict_p_value": None if sure is None else sure.decision,
         "verdict_p_value_holm": None if sure is None else sure.decision_holm,
-        "verdict_holm": "undecided" if sure is None else sure.verdict,
+        "verdict_holm": stated(concluded.beside),
         "n_judged": None if sure is None else sure.n_judged,
         "one_binary": None if pair.one_binary is None else vars(pair.one_binary),
         "to_decide": forecast_json(pair.forecast),
     }
 
 
-def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
+def _pair_json(comparison: Comparison, pair: BenchmarkRatio) -> dict[str, Any]:
+    concluded = of_pair(comparison, pair)
     return {
         "benchmark": pair.benchmark,
         "instrument": pair.instrument,
@@ -207,7 +211,8 @@ def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
         "better": pair.better,
         "ratio": None if pair.ratio is None else pair.ratio.centre,
         **(dict.fromkeys(_INTERVAL_KEYS) if pair.ratio is None else interval_json(pair.ratio)),
-        "verdict": pair.verdict,
+        "verdict": stated(concluded.verdict),
+        **conclusion_json(concluded),
         "baseline": _side_json(pair, 0, pair.baseline_mean, pair.n_baseline),
         "candidate": _side_json(pair, 1, pair.candidate_mean, pair.n_candidate),
         "paired": None
@@ -218,9 +223,9 @@ def _pair_json(pair: BenchmarkRatio) -> dict[str, Any]:
             "n_pairs": pair.n_pairs,
             "correlation": finite(pair.correlation),
             "variance_reduction": pair.variance_reduction,
-            "verdict": pair.paired_verdict,
+            "verdict": pair.paired_verdict if pair.same_program is None else stated(concluded.verdict),
         },
-        **_sureness_json(pair),
+        **_sureness_json(pair, concluded),
         "warnings": sentences_of(pair.warnings),
     }
 
@@ -251,7 +256,7 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _analysis_json(analysis: Analysis) -> dict[str, Any]:
+def _analysis_json(analysis: Analysis, report: AnalysisReport) -> dict[str, Any]:
     means = [mean for _, mean in analysis.binary_means]
     return {
         "system": analysis.system,
@@ -260,6 +265,7 @@ def _analysis_json(analysis: Analysis) -> dict[str, Any]:
         "metric": analysis.metric,
         "unit": analysis.unit,
         "primary": analysis.is_primary,
+        **layout_conclusion_json(of_layouts(analysis, report.warnings)),
         "n_binaries": analysis.n_binaries,
         "n_executions": analysis.n_executions,
         "n_iterations": analysis.n_iterations,

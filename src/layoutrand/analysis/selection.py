@@ -6,7 +6,7 @@ Results of different captures, layout policies, hosts or protocols are never mix
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from layoutrand.analysis.analysis_warnings import (
@@ -17,6 +17,7 @@ from layoutrand.analysis.analysis_warnings import (
     PrebuiltSystems,
     RebuiltBinaries,
 )
+from layoutrand.analysis.beside_files import Programs, programs
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.config.conditions import mixed_cpus
 from layoutrand.config.config import Config, choose
@@ -71,7 +72,8 @@ class Selection:
     """The samples of one experiment, their executions, the failures among these and among builds, what was left out.
 
     ``sources`` are the files it was imported from; empty for what layoutrand executed itself.  ``nodes`` are
-    those of a cluster that it was executed on; empty where it was executed here.
+    those of a cluster that it was executed on; empty where it was executed here.  ``programs`` says what tells the
+    systems' programs apart beside their files.
     """
 
     experiment: Experiment
@@ -82,6 +84,7 @@ class Selection:
     warnings: tuple[AnyWarning, ...]
     sources: tuple[Source, ...] = ()
     nodes: tuple[Node, ...] = ()
+    programs: Programs = field(default_factory=Programs)
 
     @property
     def left_out(self) -> tuple[LeftOutExecutions, ...]:
@@ -139,6 +142,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         build_failures=tuple(dict.fromkeys(f for each in merged for f in store.build_failures(each, captures))),
         warnings=(*warnings, *_of_host(kept, config)),
         nodes=tuple(node for each in merged for node in store.nodes(each)),
+        programs=programs(config, benchmarks),
     )
 
 

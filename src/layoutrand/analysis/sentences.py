@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
-from layoutrand.analysis.forecasting import forecast_words
+from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted, of_pair
+from layoutrand.analysis.conclusion import of_suite as suite_conclusion
+from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, percent, telling
+from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, digits_of, percent, telling
 
 _SMALLEST_P: Final = 0.0001
 """Below it a p-value is as good as any other."""
+
+_OPEN: Final = frozenset({"cannot tell", "same program"})
+"""Verdicts beside which what was measured may be chance."""
+
+_TOLD_WHOLE: Final = frozenset({"beside the others", "false alarm"})
+"""Causes whose sentences stand with the verdict; of others the warnings tell more."""
 
 
 def of_analysis(analysis: Analysis) -> str:
@@ -85,83 +95,112 @@ def p_words(value: float) -> str:
     return f"p {'' if value < _SMALLEST_P else '= '}{p_value(value)}"
 
 
+def of_comparison(result: Comparison) -> str:
+    """``O3 against O2: 1 same within 1 %, 1 cannot tell (threshold 1 %, 95 % intervals)``."""
+    speeds = {is_speed(pair) for pair in result.benchmarks}
+    of_speed = speeds != {False}
+    numbers = counted([of_pair(result, pair) for pair in result.benchmarks])
+    words = [f"{n} {verdict_words(verdict, result.threshold, of_speed=of_speed)}" for verdict, n in numbers.items()]
+    if len(result.benchmarks) == 1:
+        words = [word.removeprefix("1 ") for word in words]
+    how = f"threshold {100 * result.threshold:g} %, {100 * result.confidence:g} % intervals"
+    return f"{result.candidate} against {result.baseline}: {', '.join(words)} ({how})"
+
+
 def of_ratio(result: Comparison, pair: BenchmarkRatio) -> str:
-    """What the ratio of one benchmark says, in words."""
+    """What is concluded from one benchmark, in words: the verdict, what was measured, why there is no verdict."""
+    concluded, said = of_pair(result, pair), _Words(pair, result)
+    start = f"{pair.benchmark}: {verdict_words(concluded.verdict, result.threshold, of_speed=is_speed(pair))}"
+    if concluded.verdict == "same program":
+        start += f": {_sentence(concluded, 'same binaries')}"
     if pair.ratio is None:
-        return f"{pair.benchmark}: no ratio of {result.candidate} to {result.baseline} can be given"
-    said = _Words(pair, result)
-    if pair.verdict == "equivalent":
-        start = f"equivalent within {100 * result.threshold:g} %: {said.statement(pair.ratio.centre)}"
-    elif pair.verdict == "undecided":
-        start = f"undecided: {said.statement(pair.ratio.centre, measured=True)}"
-    else:
-        start = said.statement(pair.ratio.centre)
-    counts = said.counts()
-    interval = f"{100 * pair.ratio.confidence:g} % interval {said.interval(pair.ratio)}"
-    parts = [f"{pair.benchmark}: {start} ({interval}, {counts})"]
-    if pair.verdict == "undecided":
-        parts.append(_to_decide(pair))
-    elif pair.sureness is not None and pair.sureness.verdict == "undecided":
-        parts.append(f"not sure beside the {pair.sureness.n_judged} verdicts given at once (Holm)")
+        return "; ".join([f"{start}: no ratio of {result.candidate} to {result.baseline} can be given"])
+    open_ = concluded.verdict in {"cannot tell", "same program"}
+    parts = [
+        f"{start}{': ' if concluded.verdict != 'same program' else '; '}{said.measured(pair.ratio, is_open=open_)}"
+    ]
+    parts += _why(concluded, pair)
     if any(pair.one_layout):
         systems = (result.baseline, result.candidate)
         fixed = [name for name, alone in zip(systems, pair.one_layout, strict=True) if alone]
         whose = "" if len(fixed) == len(systems) else f"{fixed[0]} has "
         parts.append(f"{whose}one layout alone, so nothing is said of what other layouts would show")
     elif pair.one_binary is not None and pair.one_binary.minimum < pair.one_binary.maximum:
-        ends = said.ends(pair.one_binary.minimum, pair.one_binary.maximum)
+        ends = said.ends(pair.one_binary.minimum, pair.one_binary.maximum, coarse=True)
         parts.append(f"one binary of each could have shown anything from {ends}")
     return "; ".join(part for part in parts if part)
 
 
 def of_suite(result: Comparison) -> str:
     """What the geometric mean over the benchmarks says; empty where there is none, or one benchmark."""
-    suite = result.suite
-    if suite is None or suite.n_benchmarks < 2:
+    suite, concluded = result.suite, suite_conclusion(result)
+    if suite is None or concluded is None or suite.n_benchmarks < 2:
         return ""
-    said, is_open = _Words(result.benchmarks[0], result), suite.verdict == "undecided"
+    said, first = _Words(result.benchmarks[0], result), result.benchmarks[0]
     how = "paired by seed" if suite.paired is not None else "not paired"
-    statement = said.statement(suite.ratio.centre, measured=is_open)
-    parts = [
-        f"geometric mean of {suite.n_benchmarks} benchmarks: {suite.verdict}: {statement} "
-        f"({100 * result.confidence:g} % interval {said.interval(suite.ratio)}, {how})"
-    ]
+    verdict = verdict_words(concluded.verdict, result.threshold, of_speed=is_speed(first))
+    measured = said.measured(suite.ratio, is_open=concluded.verdict in _OPEN, counts=how)
+    parts = [f"geometric mean of {suite.n_benchmarks} benchmarks: {verdict}: {measured}"]
     if suite.bootstrap is not None:
         parts.append(f"by hierarchical bootstrap {said.interval(suite.bootstrap)}")
     if suite.p_value is not None:
         parts.append(f"randomization test {p_words(suite.p_value)}")
-    return "; ".join(parts)
+    return "; ".join([*parts, *_why(concluded, None)])
 
 
-def _to_decide(pair: BenchmarkRatio) -> str:
-    if pair.forecast is None:
-        return ""
-    counted = " or ".join(dict.fromkeys(pair.counted))
-    return forecast_words(pair.forecast, min(pair.n_baseline, pair.n_candidate), counted)
+def next_steps(conclusions: Sequence[Conclusion | LayoutConclusion]) -> list[str]:
+    """What to do next, each step once, those that several conclusions name first."""
+    count = Counter(str(step) for each in conclusions for step in each.next)
+    return sorted(count, key=lambda sentence: -count[sentence])
+
+
+def _why(concluded: Conclusion, pair: BenchmarkRatio | None) -> list[str]:
+    """Why there is no verdict, what would give one, and what casts doubt on the numbers, in a word for each cause."""
+    parts = [
+        str(each)
+        for each in concluded.reasons
+        if each.cause in _TOLD_WHOLE or (each.effect == "undecides" and each.cause != "interval too wide")
+    ]
+    if concluded.verdict == "cannot tell" and pair is not None:
+        parts += [step.sentence for step in concluded.next if step.has_figures]
+    doubts = [each.cause for each in concluded.reasons if each.effect == "doubts" and each.cause not in _TOLD_WHOLE]
+    return [*parts, f"doubtful: {', '.join(doubts)}"] if doubts else parts
+
+
+def _sentence(concluded: Conclusion, cause: str) -> str:
+    return next((str(each) for each in concluded.reasons if each.cause == cause), "")
+
+
+def is_speed(pair: BenchmarkRatio) -> bool:
+    """Whether it measures how fast something is: in time, or in what more is better of."""
+    return pair.unit in SECONDS or pair.better == "more"
 
 
 class _Words:
-    """The words for one benchmark: faster and slower for times and what more is better of, less and more otherwise."""
+    """The words for one benchmark: how much less or more time, or whatever is measured, the candidate takes."""
 
     def __init__(self, pair: BenchmarkRatio, result: Comparison) -> None:
         self._pair = pair
-        is_speed = pair.unit in SECONDS or pair.better == "more"
-        self._below, self._above = ("faster", "slower") if is_speed else ("less", "more")
-        if pair.better == "more":
-            self._below, self._above = self._above, self._below
-        self._is_speed = is_speed
         self._result = result
+        self._is_time = pair.unit in SECONDS and pair.better == "less"
+        self._what = "time" if self._is_time and is_elapsed(pair.metric) else pair.metric
 
-    def statement(self, ratio: float, *, measured: bool = False) -> str:
-        """``O3 is 2.1 % faster than O2``; ``measured`` where that may be chance."""
+    def measured(self, ratio: Interval, *, is_open: bool, counts: str = "") -> str:
+        """The ratio, and in brackets its interval and what it rests on; ``is_open`` where it may be chance."""
+        digits = percent_digits(ratio)
+        inner = [f"{100 * ratio.confidence:g} % interval {self.interval(ratio)}", counts or self.counts()]
+        factor = f"{1 / ratio.centre if self._is_time else ratio.centre:.2f}" if ratio.centre > 0 else "1.00"
+        if is_speed(self._pair) and not is_open and factor != "1.00":
+            inner.insert(0, f"{factor} x as fast")
+        return f"{self.statement(ratio.centre, digits, measured=is_open)} ({', '.join(inner)})"
+
+    def statement(self, ratio: float, digits: int, *, measured: bool = False) -> str:
+        """``O3 takes 2.1 % less time than O2``; ``measured`` where that may be chance."""
         new, old = self._result.candidate, self._result.baseline
-        if ratio == 1:
-            return f"{new} and {old} have the same {self._pair.metric}"
-        size = self._size(ratio, telling([100 * (ratio - 1)], _digits(ratio)))
-        if not self._is_speed:
-            return f"{new} {'took' if measured else 'takes'} {size} {self._pair.metric} than {old}"
-        by = "" if is_elapsed(self._pair.metric) else f" by {self._pair.metric}"
-        return f"{new} {'measured' if measured else 'is'} {size} than {old}{by}"
+        verb = (("reaches", "reached") if self._pair.better == "more" else ("takes", "took"))[measured]
+        if not round(100 * (ratio - 1), digits):
+            return f"{new} {verb} {'' if ratio == 1 else 'about '}as much {self._what} as {old}"
+        return f"{new} {verb} {self._size(ratio, digits)} {self._what} than {old}"
 
     def counts(self) -> str:
         """How many binaries, or executions of one layout, of each."""
@@ -172,43 +211,46 @@ class _Words:
             return f"{candidate}, {_count(pair.n_baseline, old)} of {result.baseline}"
         if pair.n_baseline == pair.n_candidate:
             return f"{_count(pair.n_baseline, old)} each"
-        return f"{pair.n_candidate} and {pair.n_baseline} {old}"
+        return f"{pair.n_candidate:,} and {pair.n_baseline:,} {old}"
 
     def _size(self, ratio: float, digits: int) -> str:
-        """``2.1 % faster``."""
-        return f"{_apart(ratio, digits)} % {self._below if ratio < 1 else self._above}"
+        """``2.1 % less``."""
+        return f"{_apart(ratio, digits)} % {'less' if ratio < 1 else 'more'}"
 
     def interval(self, interval: Interval) -> str:
-        """``1.4 to 2.8 %`` in the direction of the centre, else with the direction of both ends."""
-        low, high = interval.low, interval.high
-        if math.isinf(low) or math.isinf(high):
+        """``1.4 to 2.8 % less``; where 1 lies in it ``1.0 % more to 2.0 % less``, from the worse end to the better."""
+        if math.isinf(interval.low) or math.isinf(interval.high):
             return NO_BOUNDS
-        if low <= 1 <= high:
-            return self.ends(low, high)
-        near, far = (low, high) if low > 1 else (high, low)
-        digits = telling([100 * (near - 1), 100 * (far - 1)], _digits(far))
-        return f"{_apart(near, digits)} to {_apart(far, digits)} %"
+        if math.isclose(interval.low, interval.high, rel_tol=1e-9):
+            return "without width"
+        return self.ends(interval.low, interval.high)
 
-    def ends(self, low: float, high: float) -> str:
-        """``1.7 % slower to 5.9 % faster``, from the worse end to the better; ``0.8 to 0.9 % faster``."""
-        digits = max(_digits(low), _digits(high)) if max(abs(low - 1), abs(high - 1)) < 0.01 else 1
-        digits = telling([100 * (low - 1), 100 * (high - 1)], digits)
+    def ends(self, low: float, high: float, *, coarse: bool = False) -> str:
+        """As `interval`; ``coarse`` for ends that are single values."""
+        fewest = digits_of(50 * abs(high - low))
+        if coarse:
+            fewest = 2 if max(abs(low - 1), abs(high - 1)) < 0.01 else 1
+        digits = telling([100 * (low - 1), 100 * (high - 1)], fewest)
         if (low < 1) == (high < 1):
             near, far = (low, high) if abs(low - 1) < abs(high - 1) else (high, low)
             return f"{_apart(near, digits)} to {self._size(far, digits)}"
         ends = [self._size(low, digits), self._size(high, digits)]
-        return " to ".join(ends if self._below == "slower" else ends[::-1])
+        return " to ".join(ends if self._pair.better == "more" else ends[::-1])
+
+
+def percent_digits(ratio: Interval) -> int:
+    """Digits after the point of a ratio in percent: no finer than its interval bears out, and than tells its ends."""
+    if math.isinf(ratio.half_width):
+        return 1
+    ends = [100 * (ratio.low - 1), 100 * (ratio.high - 1)]
+    return telling(ends, digits_of(50 * (ratio.high - ratio.low)))
 
 
 def _apart(ratio: float, digits: int) -> str:
     """Percent between a ratio and 1, without sign."""
-    return f"{abs(100 * (ratio - 1)):.{digits}f}"
+    return f"{abs(100 * (ratio - 1)):,.{digits}f}"
 
 
 def _count(n: int, counted: str) -> str:
     """``30 binaries``, ``1 execution``."""
-    return f"{n} {counted}" if n != 1 else f"1 {'binary' if counted == 'binaries' else 'execution'}"
-
-
-def _digits(ratio: float) -> int:
-    return 1 if abs(ratio - 1) >= 0.00995 else 2
+    return f"{n:,} {counted}" if n != 1 else f"1 {'binary' if counted == 'binaries' else 'execution'}"

@@ -18,7 +18,6 @@ from layoutrand.errors import UsageError
 from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.compare import Comparison
     from layoutrand.analysis.evidence import Evidence
 
 FAIL_IF_MET = 3
@@ -103,6 +102,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.aa import compare_halves
     from layoutrand.analysis.beside import simulated_beside
     from layoutrand.analysis.compare import compare_several
+    from layoutrand.analysis.conclusion import FAIL_IF, meets
     from layoutrand.analysis.documents import comparisons_document, halves_document
     from layoutrand.analysis.evidence import evidence
 
@@ -136,11 +136,13 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         _say_evidence(evidence(selection, set(names)), terminal)
     show_selection_problems(selection, [warning for each in results for warning in each.warnings], terminal)
     _finish(terminal)
-    return FAIL_IF_MET if fail_if in _verdicts(results, holm=holm) else 0
+    return FAIL_IF_MET if fail_if is not None and meets(results, FAIL_IF[fail_if], holm=holm) else 0
 
 
 def _check_comparison(base: str, candidates: Sequence[str], fail_if: str | None, *, holm: bool) -> None:
-    if fail_if not in (None, "slower", "faster", "undecided"):
+    from layoutrand.analysis.conclusion import FAIL_IF
+
+    if fail_if is not None and fail_if not in FAIL_IF:
         raise UsageError(f"--fail-if {fail_if}: choose slower, faster or undecided")
     if holm and fail_if is None:
         raise UsageError("--holm is about --fail-if; the tables and documents have both verdicts")
@@ -150,13 +152,6 @@ def _check_comparison(base: str, candidates: Sequence[str], fail_if: str | None,
         raise UsageError(
             f"{base} would be compared with itself among others; `layoutrand compare {base} {base}` alone does that"
         )
-
-
-def _verdicts(results: Sequence[Comparison], *, holm: bool) -> set[str]:
-    pairs = [pair for each in results for pair in each.benchmarks]
-    if holm:
-        return {"undecided" if pair.sureness is None else pair.sureness.verdict for pair in pairs}
-    return {pair.verdict for pair in pairs}
 
 
 def _say_evidence(of: Evidence, terminal: Terminal) -> None:

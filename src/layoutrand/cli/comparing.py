@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
-from layoutrand.cli.terminal_tables import interval, show, show_grouped, show_nodes
+from layoutrand.cli.terminal_tables import MOST_SENTENCES, interval, show, show_grouped, show_nodes
 from layoutrand.text.quantities import percent, quantity
+
+MOST_STEPS: Final = 3
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import Halves
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+    from layoutrand.analysis.conclusion import Conclusion
 
 
 def show_comparison(result: Comparison, page: Display) -> None:
@@ -26,12 +29,13 @@ def show_comparisons(results: Sequence[Comparison], page: Display) -> None:
 
     import_options.show_sources(results[0].sources, page)
     for result in results:
+        _show_conclusions(result, page)
         _show_ratios(result, page)
         _show_sureness(result, page)
         _show_pairing(result, page)
         _show_suite(result, page)
         show_nodes(result.nodes, page)
-        _show_sentences(result, page)
+        _show_warnings(result, page)
     evidence = [result.evidence for result in results if result.evidence is not None]
     said = [sentences(of) for of in evidence]
     own = [line for of, lines in zip(evidence, said, strict=True) for line in lines[: len(of.systems)]]
@@ -56,7 +60,11 @@ def show_halves(halves: Halves, page: Display) -> None:
 
 
 def _show_ratios(result: Comparison, page: Display) -> None:
-    suite = result.suite
+    from layoutrand.analysis.conclusion import of_pair, of_suite
+    from layoutrand.analysis.conclusion_words import verdict_words
+    from layoutrand.analysis.sentences import is_speed
+
+    suite, over_all = result.suite, of_suite(result)
     rows = [
         (
             pair.benchmark,
@@ -64,13 +72,13 @@ def _show_ratios(result: Comparison, page: Display) -> None:
             _counts(pair),
             "-" if pair.ratio is None else f"{pair.ratio.centre:.4f}",
             "-" if pair.ratio is None else interval(pair.ratio),
-            pair.verdict,
-            _beside_others(pair),
+            verdict_words(concluded.verdict, result.threshold, of_speed=is_speed(pair)),
+            _beside_others(pair, concluded),
         )
-        for pair in result.benchmarks
+        for pair, concluded in [(pair, of_pair(result, pair)) for pair in result.benchmarks]
     ]
     metric = rows[0][1]
-    if suite is not None and suite.n_benchmarks > 1:
+    if suite is not None and over_all is not None and suite.n_benchmarks > 1:
         rows.append(
             (
                 f"geometric mean of {suite.n_benchmarks}",
@@ -78,7 +86,7 @@ def _show_ratios(result: Comparison, page: Display) -> None:
                 "-",
                 f"{suite.ratio.centre:.4f}",
                 interval(suite.ratio),
-                suite.verdict,
+                verdict_words(over_all.verdict, result.threshold, of_speed=is_speed(result.benchmarks[0])),
                 "-",
             )
         )
@@ -102,10 +110,10 @@ def _counts(pair: BenchmarkRatio) -> str:
     return f"{count} {old}" if any(pair.one_layout) else count
 
 
-def _beside_others(pair: BenchmarkRatio) -> str:
-    if pair.verdict == "undecided" or pair.sureness is None or pair.sureness.n_judged == 1:
+def _beside_others(pair: BenchmarkRatio, concluded: Conclusion) -> str:
+    if concluded.verdict in {"cannot tell", "same program"} or pair.sureness is None or pair.sureness.n_judged == 1:
         return "-"
-    return "stands" if pair.sureness.verdict == pair.verdict else "undecided"
+    return "stands" if concluded.beside == concluded.verdict else "cannot tell"
 
 
 def _show_sureness(result: Comparison, page: Display) -> None:
@@ -144,7 +152,6 @@ def _show_pairing(result: Comparison, page: Display) -> None:
             str(pair.n_pairs),
             f"{pair.paired.centre:.4f}",
             interval(pair.paired),
-            pair.paired_verdict or "-",
             "-" if pair.correlation is None else f"{pair.correlation:+.2f}",
             percent(pair.variance_reduction, 0),
         )
@@ -154,7 +161,7 @@ def _show_pairing(result: Comparison, page: Display) -> None:
     show(
         page,
         "Paired by seed, and what that won: correlation of the systems, variance taken away",
-        ("benchmark", "metric", "seeds", "ratio", "interval", "verdict", "corr.", "won"),
+        ("benchmark", "metric", "seeds", "ratio", "interval", "corr.", "won"),
         rows,
     )
 
@@ -175,14 +182,31 @@ def _show_suite(result: Comparison, page: Display) -> None:
     )
 
 
-def _show_sentences(result: Comparison, page: Display) -> None:
-    from layoutrand.analysis.sentences import of_ratio, of_suite
+def _show_conclusions(result: Comparison, page: Display) -> None:
+    """The verdicts, counted; then a sentence on each, or where they are many on those that differ; what to do next."""
+    from layoutrand.analysis.conclusion import of_pair
+    from layoutrand.analysis.sentences import next_steps, of_comparison, of_ratio, of_suite
 
-    for sentence in [*(of_ratio(result, pair) for pair in result.benchmarks), of_suite(result)]:
+    concluded = [of_pair(result, pair) for pair in result.benchmarks]
+    page.line(of_comparison(result))
+    few = len(concluded) <= MOST_SENTENCES
+    told = [
+        of_ratio(result, pair)
+        for pair, each in zip(result.benchmarks, concluded, strict=True)
+        if few or each.verdict in {"faster", "slower"}
+    ]
+    for sentence in (of_suite(result), *told[:MOST_SENTENCES]):
         if sentence:
             page.line(sentence)
+    if not few:
+        page.line(f"of {len(concluded)} benchmarks those that differ are told; the table has all")
+    for step in next_steps(concluded)[:MOST_STEPS]:
+        page.line(f"next: {step}")
+    page.line()
+
+
+def _show_warnings(result: Comparison, page: Display) -> None:
     show_grouped([(pair.benchmark, warning) for pair in result.benchmarks for warning in pair.warnings], page)
     for system, names in ((result.baseline, result.only_baseline), (result.candidate, result.only_candidate)):
         if names:
             page.warn(f"only {system} has results of {', '.join(names)}: left out of the suite")
-    page.line()

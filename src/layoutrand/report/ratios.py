@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from layoutrand.analysis import sentences
-from layoutrand.analysis.compare import UNDECIDED, BenchmarkRatio, Comparison, adjusted, compare
+from layoutrand.analysis.compare import BenchmarkRatio, Comparison, adjusted, compare
+from layoutrand.analysis.conclusion import Verdict, of_pair, of_suite
+from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.report import row_figures
@@ -45,31 +47,27 @@ def findings(comparisons: Sequence[Comparison]) -> list[str]:
     lines: list[str] = []
     few = sum(len(result.benchmarks) for result in comparisons) <= _MOST_IN_FINDINGS
     for result in comparisons:
-        name = f"{result.candidate} against {result.baseline}"
+        lines.append(f"{sentences.of_comparison(result)}.")
         if suite := sentences.of_suite(result):
-            lines.append(f"{name}, {suite}.")
-        count = len(result.benchmarks)
-        lines.append(
-            f"{name}, {count} benchmark{'' if count == 1 else 's'}: {_counts(result, named=not few)} "
-            f"(threshold {100 * result.threshold:g} %, {100 * result.confidence:g} % intervals)."
-        )
+            lines.append(f"{result.candidate} against {result.baseline}, {suite}.")
+        lines += [] if few else _named_by_verdict(result)
     if few:
         said = [sentences.of_ratio(result, pair) for result in comparisons for pair in result.benchmarks]
         lines += [f"{sentence}." for sentence in said]
     return lines
 
 
-def _counts(result: Comparison, *, named: bool) -> str:
-    """How many benchmarks have which verdict; ``named`` tells those that have one, the largest difference first."""
-    parts = []
-    for verdict in ("faster", "slower", "equivalent", UNDECIDED):
-        chosen = [pair for pair in result.benchmarks if pair.verdict == verdict]
-        if not chosen:
-            continue
+def _named_by_verdict(result: Comparison) -> list[str]:
+    """The benchmarks that differ, by verdict, the largest difference first."""
+    lines = []
+    differing: tuple[Verdict, ...] = ("slower", "faster")
+    for verdict in differing:
+        chosen = [pair for pair in result.benchmarks if of_pair(result, pair).verdict == verdict]
         chosen.sort(key=_difference, reverse=True)
-        shown = f" ({', '.join(map(_named, chosen))})" if named and verdict != UNDECIDED else ""
-        parts.append(f"{len(chosen)} {verdict}{shown}")
-    return ", ".join(parts)
+        if chosen:
+            said = {verdict_words(verdict, result.threshold, of_speed=sentences.is_speed(pair)) for pair in chosen}
+            lines.append(f"{' or '.join(sorted(said))}: {', '.join(map(_named, chosen))}.")
+    return lines
 
 
 def _difference(pair: BenchmarkRatio) -> float:
@@ -106,12 +104,14 @@ def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Chapt
 
 
 def _forest(result: Comparison) -> Figure:
-    drawn = [_row(pair) for pair in result.benchmarks if pair.ratio is not None]
+    drawn = [_row(result, pair) for pair in result.benchmarks if pair.ratio is not None]
     suite = result.suite
     if suite is not None and suite.n_benchmarks > 1:
         bounds = (suite.ratio.low, suite.ratio.centre, suite.ratio.high)
         drawn.append(
-            row_figures.FigureRow("geometric mean", _short(suite.ratio, suite.verdict), 1, interval=bounds, strong=True)
+            row_figures.FigureRow(
+                "geometric mean", _short(suite.ratio, _of_suite(result)), 1, interval=bounds, strong=True
+            )
         )
     directions = {pair.better for pair in result.benchmarks}
     meaning = {"less": ", below 1 is better", "more": ", above 1 is better"}
@@ -133,10 +133,23 @@ def _forest(result: Comparison) -> Figure:
     return Figure(name, row_figures.draw(chart), caption)
 
 
-def _row(pair: BenchmarkRatio) -> row_figures.FigureRow:
+def _row(result: Comparison, pair: BenchmarkRatio) -> row_figures.FigureRow:
     assert pair.ratio is not None
     bounds = (pair.ratio.low, pair.ratio.centre, pair.ratio.high)
-    return row_figures.FigureRow(pair.benchmark, _short(pair.ratio, pair.verdict), 0, interval=bounds)
+    return row_figures.FigureRow(pair.benchmark, _short(pair.ratio, _verdict(result, pair)), 0, interval=bounds)
+
+
+def _verdict(result: Comparison, pair: BenchmarkRatio) -> str:
+    return _words(of_pair(result, pair).verdict, result, pair)
+
+
+def _of_suite(result: Comparison) -> str:
+    concluded = of_suite(result)
+    return "-" if concluded is None else _words(concluded.verdict, result, result.benchmarks[0])
+
+
+def _words(verdict: Verdict, result: Comparison, pair: BenchmarkRatio) -> str:
+    return verdict_words(verdict, result.threshold, of_speed=sentences.is_speed(pair))
 
 
 def _short(ratio: Interval, verdict: str) -> str:
@@ -147,12 +160,12 @@ def _short(ratio: Interval, verdict: str) -> str:
 
 def _ratios(result: Comparison) -> Table:
     """The numbers of the forest plot, with the means that they are ratios of."""
-    cells = [_cells(pair) for pair in result.benchmarks]
+    cells = [_cells(result, pair) for pair in result.benchmarks]
     suite = result.suite
     if suite is not None and suite.n_benchmarks > 1:
         p_value = "" if suite.p_value is None else sentences.p_value(suite.p_value)
         name = f"geometric mean of {suite.n_benchmarks}"
-        cells.append((name, _ratio(suite.ratio), suite.verdict, "", p_value, "", "", ""))
+        cells.append((name, _ratio(suite.ratio), _of_suite(result), "", p_value, "", "", ""))
     columns = (
         "benchmark",
         "ratio",
@@ -166,13 +179,13 @@ def _ratios(result: Comparison) -> Table:
     return Table(f"Ratios {result.candidate} / {result.baseline}", columns, cells)
 
 
-def _cells(pair: BenchmarkRatio) -> tuple[str, ...]:
+def _cells(result: Comparison, pair: BenchmarkRatio) -> tuple[str, ...]:
     sure = pair.sureness
     return (
         pair.benchmark,
         "-" if pair.ratio is None else _ratio(pair.ratio),
-        pair.verdict,
-        "-" if sure is None else sure.verdict,
+        _verdict(result, pair),
+        _words(of_pair(result, pair).beside, result, pair),
         "-" if sure is None else sentences.p_value(sure.no_difference_holm),
         quantity(pair.baseline_mean, pair.unit),
         quantity(pair.candidate_mean, pair.unit),

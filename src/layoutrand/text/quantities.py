@@ -23,8 +23,14 @@ SECONDS: Final[Mapping[str, float]] = {
 MOST_DIGITS: Final = 4
 """After the point, of a change in percent: finer ones are not worth telling."""
 
+_THOUSANDS: Final = 3
+"""Power of ten from which on a number has separators."""
+
 _SMALLEST: Final = -4
 """Power of ten below which a number is written with its exponent, as Python's ``g`` has it."""
+
+_TWO_DIGITS: Final = 3.55
+"""Below it the first digit of an uncertainty alone would say too little of it."""
 
 _ROUNDING: Final = 1e-12
 """Of a ratio of two means of equal values: no difference."""
@@ -34,7 +40,7 @@ def number(value: float, digits: int = 4) -> str:
     """A number with a sensible count of significant digits."""
     if value != value:  # noqa: PLR0124 - NaN is the one value that differs from itself
         return "-"
-    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
+    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:,.{digits}g}"
 
 
 def duration(seconds: float) -> str:
@@ -70,6 +76,21 @@ def telling(values: Sequence[float], digits: int = 1) -> int:
     return MOST_DIGITS
 
 
+def digits_of(half_width: float) -> int:
+    """Digits after the point that an uncertainty of this size leaves a value: those of its first digit or two.
+
+    Two of what begins with 1 to 3.5, one of what begins with more, as the Particle Data Group rounds; 4 at most, and
+    all of these where there is no uncertainty.
+    """
+    if not math.isfinite(half_width):
+        return 0
+    if half_width <= 0:
+        return MOST_DIGITS
+    exponent = math.floor(math.log10(half_width))
+    leading = half_width / 10.0**exponent
+    return min(MOST_DIGITS, max(0, (leading < _TWO_DIGITS) - exponent))
+
+
 def change(ratio: float, digits: int = 1) -> str:
     """How far a ratio lies from 1, as ``+2.1 %``."""
     return f"{changes([ratio], digits)[0]} %"
@@ -92,7 +113,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def ends(low: float, high: float, unit: str) -> str:
-    """``[13.49, 15.60] ms``: both ends in one unit, to the same decimal place, in thousands both or neither.
+    """``[13.49, 15.60] ms``: both ends in one unit, to the same decimal place.
 
     How many digits there are, the end with the larger magnitude decides.
     """
@@ -103,7 +124,7 @@ def ends(low: float, high: float, unit: str) -> str:
         said = [number(low / factor, digits), number(high / factor, digits)]
     else:
         places = max(0, digits - 1 - exponent)
-        comma = "," if exponent >= digits else ""
+        comma = "," if exponent >= _THOUSANDS else ""
         said = [f"{value / factor:{comma}.{places}f}" for value in (low, high)]
         while "." in said[0] and all(text[-1] in "0." for text in said):
             said = [text[:-1] for text in said]

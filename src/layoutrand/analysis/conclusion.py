@@ -1,0 +1,176 @@
+"""The conclusion from two systems on a benchmark, or a suite, and from the layouts of one system.
+
+Everything that a command prints as a verdict, in whatever form, and its exit status, is asked of here; what it rests
+on is in `analysis/reasons.py`, its words in `analysis/conclusion_words.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from layoutrand.analysis.analyse import Analysis
+from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+from layoutrand.analysis.conclusion_warnings import FalseAlarm, NotBesideOthers, OneProgram, WideInterval
+from layoutrand.analysis.forecasting import forecast_words
+from layoutrand.analysis.reasons import Reason, Step, concerns, reasons, steps
+from layoutrand.stats import Interval
+from layoutrand.warning import AnyWarning
+
+Verdict = Literal["faster", "slower", "same", "same program", "cannot tell"]
+"""Of two systems: ``same`` is within the threshold; ``same program`` is no matter of measuring."""
+
+LayoutVerdict = Literal["layout matters", "practically none", "cannot tell", "machine, not layout", "one layout"]
+"""Of the layouts of one system."""
+
+Trust = Literal["sound", "doubtful"]
+
+CANNOT_TELL: Final = "cannot tell"
+SAME_PROGRAM: Final = "same program"
+
+_OF_STATISTICS: Final[dict[str, Verdict]] = {
+    "faster": "faster",
+    "slower": "slower",
+    "equivalent": "same",
+    "undecided": "cannot tell",
+}
+
+FAIL_IF: Final[dict[str, Verdict]] = {
+    "slower": "slower",
+    "faster": "faster",
+    "undecided": "cannot tell",
+    "cannot-tell": "cannot tell",
+}
+"""What `--fail-if` takes, and the verdict that it means."""
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """One verdict, why there is none or what casts doubt on it, and what to do next.
+
+    ``beside`` is the verdict that stands beside all that are given at once, else ``cannot tell``.  ``reasons`` hold one
+    of each cause, those for which there is no verdict first.
+    """
+
+    verdict: Verdict
+    beside: Verdict
+    reasons: tuple[Reason, ...]
+    next: tuple[Step, ...]
+
+    @property
+    def trust(self) -> Trust:
+        """Whether anything casts doubt on the numbers."""
+        return "doubtful" if any(each.effect == "doubts" for each in self.reasons) else "sound"
+
+
+@dataclass(frozen=True)
+class LayoutConclusion:
+    """What is concluded from the layouts of one system on one benchmark; the rest as in `Conclusion`."""
+
+    verdict: LayoutVerdict
+    reasons: tuple[Reason, ...]
+    next: tuple[Step, ...]
+
+    @property
+    def trust(self) -> Trust:
+        """Whether anything casts doubt on the numbers."""
+        return "doubtful" if any(each.effect == "doubts" for each in self.reasons) else "sound"
+
+
+def stated(verdict: Verdict) -> str:
+    """A verdict in the words that ``verdict`` has in documents."""
+    return {value: key for key, value in _OF_STATISTICS.items()}.get(verdict, verdict)
+
+
+def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
+    """What is concluded from one benchmark of two systems."""
+    about = [each for each in result.warnings if concerns(each, pair.benchmark, pair.instrument)]
+    warnings: list[AnyWarning] = [*pair.warnings, *about]
+    if pair.same_program is not None:
+        return _one_program([OneProgram(str(pair.same_program)), *warnings], pair.ratio, result)
+    verdict = CANNOT_TELL if pair.ratio is None else _OF_STATISTICS[pair.verdict]
+    beside = CANNOT_TELL if pair.sureness is None else _OF_STATISTICS[pair.sureness.verdict]
+    first: list[Step] = []
+    if verdict == CANNOT_TELL and pair.ratio is not None:
+        warnings.insert(0, WideInterval(pair.ratio.low, pair.ratio.high, result.threshold))
+        first = _to_decide(pair)
+    elif beside == CANNOT_TELL and pair.sureness is not None and pair.sureness.n_judged > 1:
+        warnings.insert(0, NotBesideOthers(pair.sureness.n_judged))
+    return _concluded(verdict, beside, warnings, first)
+
+
+def of_suite(result: Comparison) -> Conclusion | None:
+    """What is concluded from the geometric mean over the benchmarks; None where there is none."""
+    suite = result.suite
+    if suite is None:
+        return None
+    warnings: list[AnyWarning] = [*suite.ratio.warnings, *result.warnings]
+    same = [pair.same_program for pair in result.benchmarks]
+    if all(each is not None for each in same):
+        return _one_program([*(OneProgram(str(each)) for each in dict.fromkeys(same)), *warnings], suite.ratio, result)
+    verdict = _OF_STATISTICS[suite.verdict]
+    if verdict == CANNOT_TELL:
+        warnings.insert(0, WideInterval(suite.ratio.low, suite.ratio.high, result.threshold))
+    return _concluded(verdict, verdict, warnings, [])
+
+
+def of_layouts(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> LayoutConclusion:
+    """What is concluded from the layouts of one system; ``warnings`` are those about all that is analysed."""
+    about = [each for each in warnings if concerns(each, analysis.benchmark, analysis.instrument)]
+    told = [*analysis.warnings, *about]
+    return LayoutConclusion(_of_layouts(analysis), reasons(told), steps(told))
+
+
+def meets(results: Iterable[Comparison], condition: Verdict, *, holm: bool = False) -> bool:
+    """Whether any benchmark has this verdict; with ``holm``, beside all others."""
+    concluded = [of_pair(result, pair) for result in results for pair in result.benchmarks]
+    return any((each.beside if holm else each.verdict) == condition for each in concluded)
+
+
+def _concluded(verdict: Verdict, beside: Verdict, warnings: Sequence[AnyWarning], first: Sequence[Step]) -> Conclusion:
+    found = reasons(warnings)
+    if any(each.effect == "undecides" for each in found):
+        verdict, beside = CANNOT_TELL, CANNOT_TELL
+    return Conclusion(verdict, beside, found, steps(warnings, first))
+
+
+def _one_program(warnings: list[AnyWarning], ratio: Interval | None, result: Comparison) -> Conclusion:
+    """An A/A test: whatever was measured is noise, and an interval that leaves 1 out is a false alarm."""
+    if ratio is not None and not ratio.low <= 1 <= ratio.high:
+        warnings.insert(1, FalseAlarm(ratio.low, ratio.high, result.confidence))
+    found = [each for each in reasons(warnings, notes={"same binaries"}) if each.effect != "undecides"]
+    found.sort(key=lambda each: each.cause != "same binaries")
+    return Conclusion(SAME_PROGRAM, SAME_PROGRAM, tuple(found), steps(w for each in found for w in each.warnings))
+
+
+def _to_decide(pair: BenchmarkRatio) -> list[Step]:
+    """How many layouts would decide it, where that is known."""
+    forecast = pair.forecast
+    if forecast is None or pair.ratio is None or math.isinf(pair.ratio.half_width):
+        return []
+    units = " or ".join(dict.fromkeys(pair.counted))
+    sentence = forecast_words(forecast, min(pair.n_baseline, pair.n_candidate), units)
+    if not sentence:
+        return []
+    if forecast.n_binaries is None and forecast.fewest is None:
+        return [Step("other threshold", "", sentence, has_figures=True)]
+    command = f"layoutrand run --seeds {forecast.n_binaries}" if forecast.n_more and forecast.n_binaries else ""
+    return [Step("more layouts", command, sentence, has_figures=True)]
+
+
+def _of_layouts(analysis: Analysis) -> LayoutVerdict:
+    found = analysis.findings
+    if analysis.one_layout:
+        return "one layout"
+    if found is None or found.test is None or found.test.p_value > 1 - analysis.mean.confidence:
+        return "cannot tell"
+    return "layout matters"
+
+
+def counted(conclusions: Collection[Conclusion]) -> dict[Verdict, int]:
+    """How many have which verdict, in the order in which they are told."""
+    order: tuple[Verdict, ...] = ("slower", "faster", "same", "cannot tell", "same program")
+    numbers = {verdict: sum(each.verdict == verdict for each in conclusions) for verdict in order}
+    return {verdict: count for verdict, count in numbers.items() if count}

@@ -1,0 +1,59 @@
+"""Reasons of conclusions that no warning of the numbers themselves gives: the kinds, and the words of each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from layoutrand.warning import AnyWarning
+
+
+@dataclass(frozen=True)
+class WideInterval(AnyWarning):
+    """An interval of a ratio that decides nothing at this threshold."""
+
+    low: float
+    high: float
+    threshold: float
+
+    def __str__(self) -> str:
+        if not math.isfinite(self.low) or not math.isfinite(self.high):
+            return "the interval of the ratio has no bounds"
+        edge = f"the threshold of {100 * self.threshold:g} %" if self.threshold else "1"
+        return f"the interval of the ratio, {self.low:.4g} to {self.high:.4g}, lies on both sides of {edge}"
+
+
+@dataclass(frozen=True)
+class NotBesideOthers(AnyWarning):
+    """A verdict that is given beside so many others that it may be one of those that chance makes."""
+
+    n_judged: int
+
+    def __str__(self) -> str:
+        return f"not sure beside the {self.n_judged} verdicts given at once (Holm)"
+
+
+@dataclass(frozen=True)
+class OneProgram(AnyWarning):
+    """Two systems that are one program, and how that is known."""
+
+    known_by: str
+
+    def __str__(self) -> str:
+        return f"{self.known_by}: whatever differs here is noise (an A/A test)"
+
+
+@dataclass(frozen=True)
+class FalseAlarm(AnyWarning):
+    """An interval that finds a difference between a program and itself."""
+
+    low: float
+    high: float
+    confidence: float
+
+    def __str__(self) -> str:
+        return (
+            f"the {100 * self.confidence:g} % interval, {self.low:.4g} to {self.high:.4g}, leaves out 1 although there "
+            f"is no difference to find: one in {1 / (1 - self.confidence):.0f} such intervals does by chance, more of "
+            "them where the machine changes"
+        )

@@ -1,0 +1,48 @@
+"""Conclusions in words, and as the keys that documents have of them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, Verdict
+from layoutrand.analysis.reasons import Reason, Step
+
+_OF_AMOUNTS: Final[dict[Verdict, str]] = {"faster": "less", "slower": "more"}
+"""Of a count of which less is better: fewer instructions need not be faster."""
+
+
+def verdict_words(verdict: Verdict, threshold: float, *, of_speed: bool) -> str:
+    """``same within 1 %``; ``less`` or ``more`` of what is no speed; every other verdict is its own word."""
+    if verdict == "same":
+        return f"same within {100 * threshold:g} %" if threshold else "same"
+    if not of_speed and verdict in _OF_AMOUNTS:
+        return _OF_AMOUNTS[verdict]
+    return verdict
+
+
+def conclusion_json(of: Conclusion | None) -> dict[str, Any]:
+    """The keys ``conclusion``, ``conclusion_beside``, ``trust``, ``reasons`` and ``next``; null without one."""
+    if of is None:
+        return {"conclusion": None, "conclusion_beside": None, "trust": None, "reasons": [], "next": []}
+    return {"conclusion": of.verdict, "conclusion_beside": of.beside, **_why(of)}
+
+
+def layout_conclusion_json(of: LayoutConclusion) -> dict[str, Any]:
+    """The keys ``conclusion``, ``trust``, ``reasons`` and ``next``."""
+    return {"conclusion": of.verdict, **_why(of)}
+
+
+def _why(of: Conclusion | LayoutConclusion) -> dict[str, Any]:
+    return {
+        "trust": of.trust,
+        "reasons": [_reason_json(each) for each in of.reasons],
+        "next": [_step_json(each) for each in of.next],
+    }
+
+
+def _reason_json(reason: Reason) -> dict[str, Any]:
+    return {"cause": reason.cause, "effect": reason.effect, "sentence": str(reason)}
+
+
+def _step_json(step: Step) -> dict[str, Any]:
+    return {"kind": step.kind, "command": step.command or None, "sentence": step.sentence}

@@ -1,0 +1,221 @@
+"""From findings to conclusions: what each kind of warning does to a verdict, under which cause, and what helps.
+
+This is the one place that knows.  A new finding is a kind of warning, made where its figures are known, and a line in
+`MEANINGS` here (or in `NOTES`, where it changes nothing that is concluded); `analysis/conclusion.py` does the rest, and
+`tests/project/test_reasons.py` finds kinds that are in neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from layoutrand.analysis import analysis_warnings as own
+from layoutrand.analysis import conclusion_warnings as told
+from layoutrand.analysis import node_warnings as nodes
+from layoutrand.config import execution_warnings as executions
+from layoutrand.instruments.known import simulated
+from layoutrand.stats import advice
+from layoutrand.warning import AnyWarning
+
+Effect = Literal["undecides", "doubts", "notes"]
+"""What a reason does to a conclusion: takes the verdict away, casts doubt on it, or nothing."""
+
+_ORDER: Final[tuple[Effect, ...]] = ("undecides", "doubts", "notes")
+
+Cause = Literal[
+    "interval too wide",
+    "too few layouts",
+    "without bounds",
+    "beside the others",
+    "machine",
+    "drift",
+    "disturbed",
+    "unlike conditions",
+    "design",
+    "nodes",
+    "failures",
+    "shape of the layouts",
+    "too short",
+    "not to be tested",
+    "same binaries",
+    "false alarm",
+    "old results",
+]
+"""One word for what lies behind one or more warnings: a cause is given once."""
+
+StepKind = Literal[
+    "more layouts",
+    "more executions",
+    "other threshold",
+    "quiet machine",
+    "repeat disturbed",
+    "retry failed",
+    "same rounds",
+    "more work",
+    "look at the program",
+    "run again",
+]
+
+
+MANY: Final = 0.05
+"""Share of executions from which on it casts doubt on the numbers that they were disturbed."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next: its kind, a command or nothing, and a sentence without a full stop.
+
+    ``has_figures`` where it says how many of something would do.
+    """
+
+    kind: StepKind
+    command: str
+    sentence: str
+    has_figures: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.sentence}: `{self.command}`" if self.command else self.sentence
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One cause, with what it does to the conclusion and all that was found of it, which words itself."""
+
+    cause: Cause
+    effect: Effect
+    warnings: tuple[AnyWarning, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(dict.fromkeys(map(str, self.warnings)))
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a kind of warning means for a conclusion, and which step helps."""
+
+    cause: Cause
+    effect: Effect
+    step: StepKind | None = None
+    matters: Callable[[Any], bool] = lambda _: True
+    """Whether this one, by its figures, is more than a note."""
+
+
+STEPS: Final[dict[StepKind, Step]] = {
+    step.kind: step
+    for step in (
+        Step("more layouts", "layoutrand run --seeds N", "add layouts; N above those there are"),
+        Step("more executions", "", "execute each binary more often (run.executions = 2 or more)"),
+        Step(
+            "other threshold", "", "no number of layouts within reach decides it at this threshold; choose a larger one"
+        ),
+        Step("quiet machine", "layoutrand doctor", "measure on a quieter machine; what disturbs this one is told by"),
+        Step("repeat disturbed", "", "set run.disturbance.repeat, and execute again"),
+        Step("retry failed", "layoutrand run --retry-failed", "execute again what failed"),
+        Step("same rounds", "layoutrand run", "execute all systems in the same rounds, on the same nodes"),
+        Step("more work", "", "give the benchmark more work for each execution, or measure simulated counts"),
+        Step("look at the program", "", "whether the flags reach the compiler; these systems are one program"),
+        Step("run again", "layoutrand run", "execute what is configured now"),
+    )
+}
+"""The words of each step where figures give no better ones."""
+
+MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
+    # What the numbers themselves leave open.
+    told.WideInterval: Meaning("interval too wide", "undecides"),
+    told.NotBesideOthers: Meaning("beside the others", "doubts"),
+    told.OneProgram: Meaning("same binaries", "notes", "look at the program"),
+    told.FalseAlarm: Meaning("false alarm", "doubts", "quiet machine"),
+    # Too little data.
+    advice.Single: Meaning("too few layouts", "undecides", "more layouts"),
+    advice.TooFew: Meaning("too few layouts", "doubts", "more layouts"),
+    advice.UnboundedRatio: Meaning("without bounds", "undecides", "more layouts"),
+    advice.NoVariation: Meaning("not to be tested", "doubts"),
+    # How it was executed.
+    own.ExecutedInSequence: Meaning("design", "doubts", "same rounds"),
+    own.MachineDrifted: Meaning("drift", "doubts", "quiet machine"),
+    own.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
+    executions.DisturbedExecutions: Meaning(
+        "disturbed", "doubts", "repeat disturbed", lambda each: each.row.disturbed > MANY * each.row.executions
+    ),
+    executions.MixedSettings: Meaning("unlike conditions", "doubts", "quiet machine"),
+    executions.MixedCpus: Meaning("unlike conditions", "doubts"),
+    nodes.InseparableNodes: Meaning("nodes", "doubts"),
+    nodes.OneRoundEach: Meaning("nodes", "doubts", "more layouts"),
+    nodes.UnlikeNodes: Meaning("nodes", "doubts"),
+    nodes.ChangedNodes: Meaning("nodes", "doubts"),
+    # What is missing.
+    own.FailedExecutions: Meaning("failures", "doubts", "retry failed"),
+    own.FailedBuilds: Meaning("failures", "doubts"),
+    own.NothingExecuted: Meaning("failures", "undecides", "retry failed"),
+    executions.NothingButWarmup: Meaning("failures", "doubts"),
+    own.NoRatio: Meaning("not to be tested", "undecides"),
+    own.BenchmarksTakenForIndependent: Meaning("design", "doubts", "same rounds"),
+    own.NoNoise: Meaning("not to be tested", "undecides", "more executions"),
+    own.UntestedLayout: Meaning("not to be tested", "undecides", "more executions"),
+}
+"""Kind of warning -> what it does to a conclusion that it is about."""
+
+NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
+    {
+        own.OtherCaptures,
+        own.EarlierDefinition,
+        own.RebuiltBinaries,
+        own.PrebuiltSystems,
+        own.FewOfControl,
+        own.ControlSpread,
+        own.NoShift,
+        own.UnboundedShift,
+        own.CountsExecutions,
+        own.NoiseOfStock,
+        own.MixedMetrics,
+        own.MixedDirections,
+        own.SuiteNotPaired,
+        own.PairedWithout,
+        nodes.AloneOnNode,
+        nodes.UnlikeProcessors,
+        nodes.UnlikePaths,
+    }
+)
+"""Kinds that are told, and change nothing that is concluded."""
+
+
+def concerns(warning: AnyWarning, benchmark: str, instrument: str) -> bool:
+    """Whether what is told of all that was measured is about this benchmark, measured with this instrument."""
+    if isinstance(warning, executions.MachineWarning) and instrument in simulated():
+        return False
+    row = getattr(warning, "row", None)
+    return getattr(warning if row is None else row, "benchmark", benchmark) == benchmark
+
+
+def reasons(warnings: Iterable[AnyWarning], *, notes: Container[Cause] = ()) -> tuple[Reason, ...]:
+    """One reason for each cause, those that take the verdict away first, then those that cast doubt on it.
+
+    What is only noted is left out but for the causes that ``notes`` has.
+    """
+    found: dict[Cause, list[tuple[Effect, AnyWarning]]] = {}
+    for each in dict.fromkeys(warnings):
+        meaning = _meaning(each)
+        if meaning is not None and (meaning.effect != "notes" or meaning.cause in notes):
+            found.setdefault(meaning.cause, []).append((meaning.effect, each))
+    gathered = []
+    for cause, members in found.items():
+        effect = min((effect for effect, _ in members), key=_ORDER.index)
+        gathered.append(Reason(cause, effect, tuple(each for _, each in members)))
+    return tuple(sorted(gathered, key=lambda reason: _ORDER.index(reason.effect)))
+
+
+def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = ()) -> tuple[Step, ...]:
+    """What helps against these, each kind once; ``first`` are steps that have figures."""
+    found: dict[StepKind, Step] = {step.kind: step for step in first}
+    for each in warnings:
+        meaning = _meaning(each)
+        if meaning is not None and meaning.step is not None:
+            found.setdefault(meaning.step, STEPS[meaning.step])
+    return tuple(found.values())
+
+
+def _meaning(warning: AnyWarning) -> Meaning | None:
+    meaning = MEANINGS.get(type(warning))
+    return meaning if meaning is not None and meaning.matters(warning) else None

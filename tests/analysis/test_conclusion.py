@@ -1,0 +1,145 @@
+"""One conclusion: what the terminal, JSON, CSV, Markdown, the page and the exit status say is the same."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+
+import pytest
+
+from experiments import measured, write
+from fakes import make_config
+from layoutrand.analysis.conclusion import FAIL_IF, Conclusion, stated
+from layoutrand.analysis.reasons import concerns, reasons, steps
+from layoutrand.cli import run
+from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.execution_warnings import DisturbedExecutions, MixedSettings
+from layoutrand.stats.advice import Single, TooFew
+from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
+
+BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
+
+
+def spread(centre, width=0.002, n=30):
+    """Values around a centre, in an order that is no drift."""
+    return {seed: [[centre * (1 + width * ((7 * seed) % n / n - 0.5))]] for seed in range(1, n + 1)}
+
+
+SITUATIONS = {
+    "faster": (spread(10.0), spread(9.0), {}),
+    "slower": (spread(10.0), spread(11.0), {}),
+    "same within 1 %": (spread(10.0), spread(10.002), {}),
+    "cannot tell": (spread(10.0, 0.2, n=6), spread(10.1, 0.3, n=6), {}),
+    "same program": (spread(10.0), spread(6.0), {"binary_sha256": "the same", "capture": "one"}),
+}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project with results of two systems, one of the situations."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(old, new, changes):
+        config = make_config(BENCHMARK, systems=("a", "b"))
+        text = '[project]\nname = "fake"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n'
+        (tmp_path / "layoutrand.toml").write_text(f"{text}[systems.a]\n[systems.b]\n{BENCHMARK}")
+        rows = [*measured(config, tmp_path, "a", "b", old), *measured(config, tmp_path, "b", "b", new)]
+        write(config, tmp_path, [dataclasses.replace(row, **changes) for row in rows])
+
+    return make
+
+
+def said(capsys, *arguments):
+    status = run([*arguments])
+    return status, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wanted", SITUATIONS)
+def test_all_outputs_and_the_exit_status_say_the_same(project, capsys, tmp_path, wanted):
+    project(*SITUATIONS[wanted])
+    compare = ["compare", "a", "b"]
+    verdict = "same" if wanted.startswith("same within") else wanted
+
+    document = json.loads(said(capsys, *compare, "--json")[1])
+    (row,) = document["benchmarks"]
+    suite = document["suite"]
+    assert (row["conclusion"], row["verdict"]) == (verdict, stated(verdict))
+    assert (suite["conclusion"], suite["verdict"]) == (verdict, stated(verdict))
+
+    (line, *_) = csv.DictReader(io.StringIO(said(capsys, *compare, "--csv")[1]))
+    assert (line["conclusion"], line["verdict"]) == (verdict, stated(verdict))
+    assert line["reasons"] == "; ".join(each["cause"] for each in row["reasons"])
+
+    first = f"b against a: {wanted} (threshold 1 %, 95 % intervals)"
+    terminal = said(capsys, *compare)[1]
+    assert terminal.splitlines()[0] == first
+    assert f"\nb: {wanted}" in terminal
+    markdown = said(capsys, *compare, "--markdown")[1]
+    assert markdown.startswith(first)
+    assert f"| {wanted} |" in markdown
+    assert run(["report", "-o", str(tmp_path / "r.html"), "--baseline", "a"]) == 0
+    page = (tmp_path / "r.html").read_text().replace("\N{NO-BREAK SPACE}%", " %")
+    assert first in page
+    assert f"<td>{wanted}</td>" in page
+    others = set(SITUATIONS) - {wanted, "same within 1 %"}
+    assert not any(f"<td>{other}</td>" in page or f"| {other} |" in markdown for other in others)
+
+    for condition, meant in FAIL_IF.items():
+        assert run([*compare, "--fail-if", condition]) == (3 if meant == verdict else 0), condition
+    for reason in row["reasons"]:
+        assert (reason["sentence"] and reason["effect"] != "notes") or reason["cause"] == "same binaries"
+
+
+def test_the_same_binaries_are_no_difference_however_large_it_was_measured(project, capsys):
+    """A machine that was slow while one of the systems was executed: 41 % between a program and itself."""
+    project(spread(10.0), spread(5.9), {"binary_sha256": "the same", "capture": "one"})
+    status, text = said(capsys, "compare", "a", "b", "--fail-if", "faster")
+
+    assert status == 0
+    assert "same program: the binaries of both are the same to the byte in all 30 layouts" in text
+    assert "(an A/A test)" in text
+    assert "41.0" in text
+    assert "leaves out 1 although there is no difference to find" in text
+    assert "next: measure on a quieter machine" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({"capture": "one"}, "faster"),  # other binaries of one capture: what would be linked anew differs
+        ({"binary_sha256": "the same"}, "same program"),  # another capture, of which the same was linked
+    ],
+)
+def test_what_tells_one_program_from_two(project, capsys, changes, verdict):
+    project(spread(10.0), spread(5.9), changes)
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert row["conclusion"] == verdict
+
+
+def test_a_system_against_itself_is_one_program(project, capsys):
+    project(spread(10.0, 0.1), spread(10.0, 0.1), {})
+    document = json.loads(said(capsys, "compare", "a", "a", "--json")[1])
+    assert document["benchmarks"][0]["conclusion"] == "same program"
+    assert run(["compare", "a", "a", "--fail-if", "undecided"]) == 0
+
+
+def test_a_cause_is_given_once_and_the_worst_effect_counts():
+    many = DisturbedExecutions(Disturbed("b", 10, 5, {"busy": 5}, {"a": 5}, {}), is_repeated=False)
+    few = DisturbedExecutions(Disturbed("b", 1000, 5, {"busy": 5}, {"a": 5}, {}), is_repeated=False)
+    found = reasons([many, TooFew(3, of=(BASELINE,)), Single(of=(CANDIDATE,)), few])
+
+    assert [(each.cause, each.effect) for each in found] == [("too few layouts", "undecides"), ("disturbed", "doubts")]
+    assert reasons([few]) == ()
+    assert [step.kind for step in steps([many, many])] == ["repeat disturbed"]
+    assert Conclusion("faster", "faster", reasons([many]), ()).trust == "doubtful"
+    assert Conclusion("faster", "faster", reasons([few]), ()).trust == "sound"
+
+
+def test_what_is_told_of_the_machine_is_not_about_a_simulated_processor_or_another_benchmark():
+    row = DisturbedExecutions(Disturbed("b", 10, 5, {"busy": 5}, {"a": 5}, {}), is_repeated=False)
+    assert concerns(row, "b", "native")
+    assert not concerns(row, "other", "native")
+    assert not concerns(row, "b", "cachegrind")
+    assert concerns(MixedSettings("turbo", (("on", 3), ("off", 2))), "other", "native")
