@@ -14,6 +14,8 @@ from experiments import execution, measured, selected, write
 from fakes import make_config
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.compare import compare
+from layoutrand.analysis.conclusion import of_pair
+from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.sentences import of_ratio, of_suite
 from layoutrand.cache.capture_record import Capture, tools_of
 from layoutrand.cli import run as layoutrand
@@ -420,13 +422,15 @@ def test_verdicts_of_many_benchmarks_are_counted_named_and_adjusted(tmp_path):
 
     page = page_of(selection)
 
-    counted = page.findings[1]
-    slower = [pair for pair in result.benchmarks if pair.verdict == "slower"]
+    first, _, named = page.findings[:3]
+    slower = [pair for pair in result.benchmarks if of_pair(result, pair).verdict == "slower"]
     assert len(slower) >= 2
-    assert f"{len(slower)} slower (" in counted
-    assert all(f"{pair.benchmark} {100 * (pair.ratio.centre - 1):+.1f} %" in counted for pair in slower)
+    assert first.startswith(f"b against a: {len(slower)} slower, ")
+    assert all(f"{pair.benchmark} {100 * (pair.ratio.centre - 1):+.1f} %" in named for pair in slower)
     table = page.sections[0].tables[0]
-    adjusted = {pair.benchmark: pair.sureness.verdict for pair in result.benchmarks}
+    adjusted = {
+        pair.benchmark: verdict_words(of_pair(result, pair).beside, 0.01, of_speed=True) for pair in result.benchmarks
+    }
     assert {row[0]: row[3] for row in table.rows[:-1]} == adjusted
     assert table.rows[-1][0] == "geometric mean of 10"
     assert [row[0] for row in page.sections[0].tables[1].rows] == ["a", "b"]
