@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutrand.analysis.stopping import seeds_to_add, widths
-from layoutrand.errors import LayoutrandError
 from rates import figures, recorded
 from rates.figures import Tally, against, doubts_of, holds, layout_matters
 from rates.worlds import WORLDS, Drawn, Size, World, draw
 
 THRESHOLD = 0.01
-MOST_FOLLOWED = 150
-"""Forecasts of more layouts are not followed: they count as such that gave no number."""
+MOST_FOLLOWED = 200
+"""Forecasts of more layouts are followed with as many: decided then is decided, otherwise they gave no number."""
 
 UNTIL, FIRST_SEEDS, MOST_SEEDS = 0.005, 3, 200
 
@@ -44,35 +43,40 @@ def selection_of(drawn: Drawn, size: Size, ratio: float = 1.0, systems: tuple[st
 def of_one(world: World, size: Size, number: int, tally: Tally) -> None:
     """`analyse` and `compare` of one benchmark."""
     key = ("one", number)
-    drawn, alike = draw(world, size, key), draw(world, size, key, is_layout=False)
-    _analysed(drawn, alike, size, tally)
-    _compared(drawn, size, tally)
+    drawn = draw(world, size, key)
+    _analysed(world, drawn, size, tally)
+    _alike(world, draw(world, size, key, is_layout=False), size, tally)
+    _compared(world, drawn, size, tally)
 
 
-def _analysed(drawn: Drawn, alike: Drawn, size: Size, tally: Tally) -> None:
+def _analysed(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
     document = recorded.analysed(selection_of(drawn, size, systems=("a",)))
     analysis = document["benchmarks"][0]
     doubts = doubts_of(analysis, document)
     tally.heard(doubts)
-    doubt = against(doubts)
+    doubt = against(doubts, world)
     truth = drawn.truth
     tally.add("mean", holds(analysis["interval"], truth.means[0, 0]), doubt)
     tally.add("layout sd", holds(analysis["layout_relative_sd_interval"], truth.layout_sds[0]), doubt)
     tally.add("layout found", layout_matters(analysis), doubt)
     stock = analysis["stock"] or {}
     shift = (stock.get("shift") or {}).get("interval")
-    beside = against(doubts_of(stock))
+    beside = against(doubts_of(stock), world)
     tally.add("shift", holds(shift, truth.means[0, 0] / truth.controls[0, 0, 0]), doubt + beside)
     tally.add("groups", bool((analysis["modality"] or {}).get("several_peaks")), doubt)
     tally.add("drift", bool((analysis["drift"] or {}).get("found")), doubt)
-    document = recorded.analysed(selection_of(alike, size, systems=("a",)))
+
+
+def _alike(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
+    """`analyse` where all layouts are alike."""
+    document = recorded.analysed(selection_of(drawn, size, systems=("a",)))
     analysis = document["benchmarks"][0]
-    doubt = against(doubts_of(analysis, document))
+    doubt = against(doubts_of(analysis, document), world)
     tally.add("layout alarm", layout_matters(analysis), doubt)
     tally.add("no layout sd", holds(analysis["layout_relative_sd_interval"], 0.0), doubt)
 
 
-def _compared(drawn: Drawn, size: Size, tally: Tally) -> None:
+def _compared(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
     truth = drawn.truth
     equal = 1 / truth.ratio
     selection = selection_of(drawn, size, equal)
@@ -80,7 +84,7 @@ def _compared(drawn: Drawn, size: Size, tally: Tally) -> None:
         document = recorded.compared(selection, threshold)
         pair = document["benchmarks"][0]
         doubts = doubts_of(pair, document)
-        doubt = against(doubts)
+        doubt = against(doubts, world)
         moved = pair["verdict"] in {"faster", "slower"}
         if threshold == 0:
             tally.heard(doubts)
@@ -91,17 +95,17 @@ def _compared(drawn: Drawn, size: Size, tally: Tally) -> None:
         else:
             tally.add("verdict at 1 %", moved, doubt)
             tally.add("cannot tell at 1", pair["verdict"] == "undecided", doubt)
-    pair, doubt = _pair_at(drawn, size, 1.01 * equal)
+    pair, doubt = _pair_at(world, drawn, size, 1.01 * equal)
     tally.add("same at 1.01", pair["verdict"] == "equivalent", doubt)
-    pair, doubt = _pair_at(drawn, size, 1.03 * equal)
+    pair, doubt = _pair_at(world, drawn, size, 1.03 * equal)
     tally.add("cannot tell at 1.03", pair["verdict"] == "undecided", doubt)
     tally.add("wrong way at 1.03", pair["verdict"] in {"faster", "equivalent"}, doubt)
 
 
-def _pair_at(drawn: Drawn, size: Size, ratio: float) -> tuple[Any, list[str]]:
+def _pair_at(world: World, drawn: Drawn, size: Size, ratio: float) -> tuple[Any, list[str]]:
     document = recorded.compared(selection_of(drawn, size, ratio), THRESHOLD)
     pair = document["benchmarks"][0]
-    return pair, against(doubts_of(pair, document))
+    return pair, against(doubts_of(pair, document), world)
 
 
 def of_suite(world: World, size: Size, number: int, tally: Tally) -> None:
@@ -111,31 +115,26 @@ def of_suite(world: World, size: Size, number: int, tally: Tally) -> None:
     suite = document["suite"] or {}
     doubts = doubts_of(*document["benchmarks"], document, suite)
     tally.heard(doubts)
-    doubt = against(doubts)
+    doubt = against(doubts, world)
     tally.add("suite ratio", holds(suite.get("interval"), 1.0), doubt)
     p_value = suite.get("p_value")
     tally.add("suite p", None if p_value is None else p_value <= 0.05, doubt)
     bootstrap = suite.get("bootstrap") or {}
-    tally.add("suite bootstrap", holds(bootstrap.get("interval"), 1.0), doubt + against(doubts_of(bootstrap)))
+    beside = against(doubts_of(bootstrap), world)
+    tally.add("suite bootstrap", holds(bootstrap.get("interval"), 1.0), doubt + beside)
     tally.add("holm", any(each["verdict_holm"] in {"faster", "slower"} for each in document["benchmarks"]), doubt)
 
 
 def of_itself(world: World, size: Size, number: int, tally: Tally) -> None:
     """`compare a a`."""
     drawn = draw(world, size, ("aa", number))
-    try:
-        document = recorded.compared_with_itself(selection_of(drawn, size, systems=("a",)), 0.0)
-    except LayoutrandError as error:
-        tally.heard([figures.kind_of(str(error))])
-        for name in ("aa verdict", "aa stated"):
-            tally.add(name, None, ["refused"])
-        return
+    document = recorded.compared_with_itself(selection_of(drawn, size, systems=("a",)), 0.0)
     pair = document["benchmarks"][0]
     doubts = doubts_of(pair, document)
     tally.heard(doubts)
-    tally.add("aa verdict", pair["verdict"] in {"faster", "slower"}, against(doubts))
+    tally.add("aa verdict", pair["verdict"] in {"faster", "slower"}, against(doubts, world))
     floor = document["aa"]["noise_floor"][0]
-    tally.add("aa stated", floor["alarms"] / floor["splits"], against(doubts))
+    tally.add("aa stated", floor["alarms"] / floor["splits"], against(doubts, world))
 
 
 def of_plans(world: World, size: Size, number: int, tally: Tally) -> None:
@@ -148,24 +147,34 @@ def of_plans(world: World, size: Size, number: int, tally: Tally) -> None:
     tally.heard(doubts)
     wanted = planned["ratio"]["binaries"]
     executions = planned["counts"].get("execution", size.executions)
-    kept = _followed(world, wanted, executions, ("after-plan", number))
-    tally.add("plan binaries", wanted, against(doubts))
-    tally.add("plan kept", kept, against(doubts))
-    pair, doubt = _pair_at(drawn, size, equal)
-    if pair["verdict"] == "undecided":
-        wanted = (pair["to_decide"] or {}).get("n_binaries")
-        tally.add("forecast binaries", wanted, doubt)
-        tally.add("forecast kept", _followed(world, wanted, size.executions, ("after-forecast", number)), doubt)
+    doubt = against(doubts, world)
+    tally.add("plan binaries", wanted, doubt)
+    tally.add("plan kept", _followed(world, wanted, executions, ("after-plan", number)), doubt)
+    for name, ratio in (("forecast kept", 1.0), ("forecast kept at 1.02", 1 + 2 * THRESHOLD)):
+        pair, doubt = _pair_at(world, drawn, size, ratio * equal)
+        if pair["verdict"] != "undecided":
+            continue
+        forecast = pair["to_decide"] or {}
+        if forecast.get("is_measured"):  # its promise is about another true ratio, that which was measured
+            continue
+        wanted = forecast.get("n_binaries")
+        doubt += against(doubts_of(forecast), world)
+        tally.add(name, _followed(world, wanted, size.executions, (f"after-{name}", number), ratio), doubt)
+        if ratio == 1:
+            tally.add("forecast binaries", wanted, doubt)
 
 
-def _followed(world: World, layouts: int | None, executions: int, key: tuple[str, int]) -> bool | None:
-    """Whether an experiment of that many layouts decides at true ratio 1; None where it is too large to be followed."""
-    if layouts is None or layouts > MOST_FOLLOWED or executions > 10:
+def _followed(
+    world: World, layouts: int | None, executions: int, key: tuple[str, int], ratio: float = 1.0
+) -> bool | None:
+    """Whether an experiment of that many layouts decides; None where it is too large to be followed."""
+    if layouts is None or executions > 10:
         return None
-    size = Size(max(2, layouts), executions)
+    size = Size(max(2, min(layouts, MOST_FOLLOWED)), executions)
     drawn = draw(world, size, key)
-    pair, _ = _pair_at(drawn, size, 1 / drawn.truth.ratio)
-    return bool(pair["verdict"] != "undecided")
+    pair, _ = _pair_at(world, drawn, size, ratio / drawn.truth.ratio)
+    is_decided = bool(pair["verdict"] != "undecided")
+    return is_decided if is_decided or layouts <= MOST_FOLLOWED else None
 
 
 def of_growth(world: World, _size: Size, number: int, tally: Tally) -> None:
@@ -186,8 +195,8 @@ def of_growth(world: World, _size: Size, number: int, tally: Tally) -> None:
     analysis = document["benchmarks"][0]
     doubts = doubts_of(analysis, document)
     tally.heard(doubts)
-    tally.add("until", holds(analysis["interval"], drawn.truth.means[0, 0]), against(doubts))
-    tally.add("until binaries", count, against(doubts))
+    tally.add("until", holds(analysis["interval"], drawn.truth.means[0, 0]), against(doubts, world))
+    tally.add("until binaries", count, against(doubts, world))
 
 
 STUDIES: Mapping[str, Callable[[World, Size, int, Tally], None]] = {

@@ -55,6 +55,14 @@ def is_silent(figure: Figure, count: Count, *, surely: bool = False) -> bool:
     return is_out(figure, count, surely=surely) and count.told_share < ENOUGH_TOLD
 
 
+def is_cautious(figure: Figure, count: Count) -> bool:
+    """Whether it errs on the side of "cannot tell": an interval that is wider than promised, a test that finds less."""
+    if count.rate is None or not is_out(figure, count, surely=True):
+        return False
+    low, high = BOUNDS[figure.kind]
+    return count.rate > high if figure.kind == "interval" else figure.kind == "test" and count.rate < low
+
+
 def counts_of(cell: Mapping[str, Any]) -> dict[str, Count]:
     """The counts of a kept cell."""
     return {name: Count(**fields) for name, fields in cell["counts"].items()}
@@ -64,7 +72,8 @@ def silent_in(found: Cells, *, surely: bool) -> Iterator[tuple[Figure, str, Coun
     """What is out of its bounds without a warning: the figure, the cell and the count."""
     for name, cell in found.items():
         for figure_name, count in counts_of(cell).items():
-            if is_silent(FIGURES[figure_name], count, surely=surely):
+            figure = FIGURES[figure_name]
+            if is_silent(figure, count, surely=surely) and not is_cautious(figure, count):
                 yield FIGURES[figure_name], name, count
 
 
@@ -92,10 +101,11 @@ def cell_text(figure: Figure, count: Count | None) -> str:
     if figure.name in PER_SET:
         return f"{count.rate:.0f}"
     text = _share(count.rate)
-    if is_silent(figure, count):
-        text = f"**{text}** (told {_share(count.told_share)})"
-    elif is_out(figure, count):
-        text = f"{text} (told {_share(count.told_share)})"
+    if is_cautious(figure, count):
+        text = f"_{text}_"
+    elif is_out(figure, count, surely=True):
+        mark = "**" if is_silent(figure, count, surely=True) else ""
+        text = f"{mark}{text}{mark} (told {_share(count.told_share)})"
     if count.gave < 0.9 * count.sets:
         text += f", of {_share(count.gave / count.sets)}"
     return text
