@@ -64,6 +64,7 @@ from layoutrand.stats.screening import (
 from layoutrand.stats.serial import serial_test
 from layoutrand.stats.simulation import HierarchicalModel, published_models, simulate
 from layoutrand.stats.splitting import FactorSplit, split_factor
+from layoutrand.stats.spread import SpreadTest, rounds_spread_test, spread_test
 from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.steady import Autocorrelation, autocorrelation, lag_points, reordered
 from layoutrand.stats.studies import CoverageRow, Rate, coverage_study
@@ -95,6 +96,7 @@ __all__ = [
     "SampleSize",
     "Screening",
     "ScreeningStep",
+    "SpreadTest",
     "StatsWarning",
     "TestResult",
     "Unblocked",
@@ -142,11 +144,13 @@ __all__ = [
     "ratio_interval",
     "ratio_test",
     "reordered",
+    "rounds_spread_test",
     "screen_features",
     "serial_test",
     "simulate",
     "single_binary_ratios",
     "split_factor",
+    "spread_test",
     "suggest_warmup",
     "suite_ratio",
     "suite_t_test",
