@@ -8,10 +8,12 @@ import math
 from statistics import fmean, stdev
 
 import pytest
-from scipy.stats import t
+from scipy.stats import chi2
 
 from experiments import execution, measured, selected, write
 from fakes import make_config
+from layoutrand import stats
+from layoutrand.analysis import pilot
 from layoutrand.analysis.plan import make_plans, plan_document, unplanned
 from layoutrand.cli.options import share
 from layoutrand.config.config import parse
@@ -25,32 +27,38 @@ CONFIG = make_config(BENCHMARK, systems=("a",))
 LINKS = {f"sha-a-{seed}": 0.5 for seed in range(100)}
 
 
-def planned(tmp_path, data, *, wall_s=None, half_widths=(0.01,), threshold=0.01, links=LINKS):
+def planned(tmp_path, data, *, wall_s=None, half_widths=(0.01,), threshold=0.01, links=LINKS, **wanted):
     rows = measured(CONFIG, tmp_path, "a", "b", data)
     if wall_s is not None:
         rows = [dataclasses.replace(row, wall_s=wall_s) for row in rows]
     write(CONFIG, tmp_path, rows)
-    plans = make_plans(selected(CONFIG, tmp_path), links, half_widths=half_widths, threshold=threshold, confidence=0.95)
+    plans = make_plans(
+        selected(CONFIG, tmp_path), links, half_widths=half_widths, threshold=threshold, confidence=0.95, **wanted
+    )
     json.dumps(plan_document(plans, confidence=0.95), allow_nan=False)
     (plan,) = plans
     return plan
 
 
-def test_binaries_are_as_many_as_the_formula_needs(tmp_path):
-    """One execution per binary: the smallest n with t(n-1) s / sqrt(n) / mean at most what is wanted."""
+def test_binaries_are_as_many_as_the_formulas_need(tmp_path):
+    """One execution per binary: for the standard deviation of the pilot, and for its upper limit of 80 %."""
     values = [10.0, 10.4, 9.7, 10.1, 9.9, 10.3, 9.6, 10.0]
     plan = planned(tmp_path, {seed: [[value]] for seed, value in enumerate(values)}, wall_s=2.0)
     (forecast,) = plan.for_mean
 
-    sd = stdev(values)
-    enough = next(n for n in range(2, 1000) if t.ppf(0.975, n - 1) * sd / math.sqrt(n) <= 0.01 * fmean(values))
-
-    assert forecast.binaries == enough
+    sd = stdev(values) / fmean(values)
+    upper = sd * math.sqrt(7 / chi2.ppf(0.2, 7))
+    width = stats.binaries_for_half_width(sd, upper, half_width=0.01)
+    assert forecast.count.binaries == (width.low, width.high)
     assert plan.levels == ("binary",)
     assert plan.costs_s == {"binary": 2.5}  # a link and an execution
-    assert forecast.seconds == pytest.approx(2.5 * forecast.binaries)
-    assert plan.for_ratio.binaries > forecast.binaries  # the ratio of two systems needs about twice as many each
-    assert plan.for_ratio.seconds == pytest.approx(2 * 2.5 * plan.for_ratio.binaries)
+    assert forecast.count.seconds == pytest.approx((2.5 * width.low, 2.5 * width.high))
+    for count, true in ((plan.for_ratio.same, 0.0), (plan.for_ratio.different, 0.02)):
+        root = math.sqrt(2)  # two systems like this one
+        two = stats.binaries_to_decide(root * sd, root * upper, threshold=0.01, difference=true)
+        assert count.binaries == (two.low, two.high)
+        assert count.seconds == pytest.approx((5 * two.low, 5 * two.high))
+    assert (plan.for_ratio.baseline, plan.for_ratio.is_paired) == ("", False)
 
 
 def test_stock_tells_the_noise_of_executions(tmp_path):
@@ -63,9 +71,77 @@ def test_stock_tells_the_noise_of_executions(tmp_path):
     assert plan.relative_sds["execution"] == pytest.approx(math.sqrt(0.5 / 3) / plan.mean)
     assert plan.relative_sds["binary"] == pytest.approx(math.sqrt(0.75 - 0.5 / 3) / plan.mean)
     assert plan.costs_s == {"binary": 0.5, "execution": 1.0}
-    # sqrt(link / execution * noise / layout), rounded up: TR 4-12, equation 14
-    assert plan.counts == {"execution": math.ceil(math.sqrt(0.5 / 1.0 * (0.5 / 3) / (0.75 - 0.5 / 3)))}
+    # sqrt(link / execution * noise / layout), rounded up: TR 4-12, equation 14, with the upper limit of layout
+    layout = stats.variance_limit([0.75, 0.5 / 3], [8, 3], weights=[1.0, -1.0])
+    assert plan.counts == {"execution": math.ceil(math.sqrt(0.5 / 1.0 * (0.5 / 3) / layout))}
     assert any("stock" in warning for warning in said(plan.warnings))
+
+
+def test_where_noise_dominates_binaries_are_executed_several_times_by_cost(tmp_path):
+    """Binaries seem not to differ at all: executions are added as far as the pilot excludes that they do."""
+    data = {seed: [[10.0 + (-1) ** seed * 0.01]] for seed in range(10)}
+    data["stock"] = [[10.0 + 0.2 * (-1) ** k] for k in range(10)]
+    dear = planned(tmp_path / "dear", data, wall_s=1.0, links=dict.fromkeys(LINKS, 60.0))
+    cheap = planned(tmp_path / "cheap", data, wall_s=1.0, links=dict.fromkeys(LINKS, 0.0))
+
+    assert cheap.counts == {"execution": 1}
+    assert dear.counts["execution"] > 3
+    # Two variances of noise of 9 degrees each: what is left of binaries is what their difference may be at most.
+    noise = 0.04 * 10 / 9
+    limit = stats.variance_limit([noise, noise], [9, 9], weights=[1.0, -1.0])
+    assert dear.counts["execution"] == math.ceil(math.sqrt(60 * noise / limit))
+    assert dear.for_ratio.same.binaries[1] < cheap.for_ratio.same.binaries[1]
+
+
+def test_more_executions_of_a_binary_take_off_noise_alone(tmp_path):
+    """Closed form for two levels: S_2^2 - S_1^2 / r + S_1^2 / r'."""
+    own = pilot.Pilot((pilot.LevelSquare(4.0, 20, 2.0),), top=5.0, top_degrees=9)
+
+    assert own.variance([2.0])[0] == pytest.approx(5.0)
+    assert own.variance([8.0])[0] == pytest.approx(5.0 - 2.0 + 0.5)
+    assert own.variance([1.0])[0] == pytest.approx(5.0 - 2.0 + 4.0)
+    assert own.variance([2.0])[1] == pytest.approx(9 * 5.0 / chi2.ppf(0.2, 9))
+    assert pilot.Pilot((pilot.LevelSquare(4.0, 20, 2.0),), top=0.1, top_degrees=9).variance([4.0])[0] == 1.0
+
+
+def test_three_levels_become_those_of_a_known_truth():
+    """Iterations, executions, binaries with variances 3, 2, 1, planned with 2 iterations in 4 executions."""
+    squares = [3.0, 2.0 + 3.0 / 5, 1.0 + (2.0 + 3.0 / 5) / 3]
+    own = pilot.Pilot(
+        (pilot.LevelSquare(squares[0], 1e6, 5.0), pilot.LevelSquare(squares[1], 1e6, 3.0)), squares[2], 1e6
+    )
+
+    assert own.variance([2, 4])[0] == pytest.approx(1 + 2 / 4 + 3 / 8)
+    assert own.variance([2, 4])[1] == pytest.approx(1 + 2 / 4 + 3 / 8, rel=0.01)
+    assert own.upper_of_binaries() == pytest.approx(1.0, rel=0.01)
+
+
+def test_systems_with_common_seeds_are_planned_as_pairs(tmp_path):
+    """What seeds share is no reason for more binaries; the row of the baseline is that of its mean alone."""
+    config = make_config(BENCHMARK, systems=("a", "c"))
+    shared = [10.0, 11.0, 9.0, 10.5, 9.5, 10.2]
+    old = {seed: [[value]] for seed, value in enumerate(shared)}
+    own = [1.01, 1.0, 1.005, 1.0, 1.004, 1.002]
+    new = {seed: [[value * own[seed]]] for seed, value in enumerate(shared)}
+    rows = measured(config, tmp_path, "a", "b", old) + measured(config, tmp_path, "c", "b", new)
+    write(config, tmp_path, rows)
+    first, second = make_plans(
+        selected(config, tmp_path), LINKS, half_widths=(0.01,), threshold=0.01, confidence=0.95, difference=0.03
+    )
+
+    assert first.for_ratio is None
+    assert (second.for_ratio.baseline, second.for_ratio.is_paired) == ("a", True)
+    sd = stdev(map(math.log, own))
+    expected = stats.binaries_to_decide(sd, sd * math.sqrt(5 / chi2.ppf(0.2, 5)), threshold=0.01, difference=0.03)
+    assert second.for_ratio.different.binaries == (expected.low, expected.high)
+    document = plan_document([first, second], confidence=0.95)["benchmarks"]
+    assert (document[0]["ratio"], document[1]["ratio"]["baseline"]) == (None, "a")
+    assert document[1]["ratio"]["binaries"] == max(second.for_ratio.same.binaries[1], expected.high)
+
+
+def test_a_difference_within_the_threshold_is_refused(tmp_path):
+    with pytest.raises(AnalysisError, match="no number of binaries decides it"):
+        planned(tmp_path, {1: [[1.0]], 2: [[1.1]]}, difference=0.01)
 
 
 def test_iterations_are_a_level_with_a_cost(tmp_path):
@@ -108,9 +184,9 @@ def test_out_of_reach_is_said(tmp_path):
     """No number of binaries is invented where not even a hundred thousand would do."""
     plan = planned(tmp_path, {1: [[1.0]], 2: [[9.0]], 3: [[2.0]]}, half_widths=(0.0001,))
 
-    assert plan.for_mean[0].binaries is None
+    assert plan.for_mean[0].count.binaries == (None, None)
     assert plan_document([plan], confidence=0.95)["benchmarks"][0]["predicted"] == [
-        {"half_width": 0.0001, "binaries": None, "seconds": None}
+        {"half_width": 0.0001, "fewest": None, "binaries": None, "seconds": None}
     ]
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, chi2
 from scipy.stats import t as t_distribution
 
 from layoutrand import stats
@@ -70,7 +70,8 @@ def _spread(sd=0.02, degrees=18.0, n=10):
 
 def test_with_a_threshold_the_number_decides_that_the_same_are_and_that_others_differ():
     found = stats.forecast(_interval(0.99, 1.02), _spread(), n_binaries=10, threshold=0.01)
-    same, apart = (stats.binaries_to_decide(0.02, 18.0, threshold=0.01, difference=d) for d in (0.0, 0.02))
+    upper = math.sqrt(stats.variance_limit([0.02**2], [18]))
+    same, apart = (stats.binaries_to_decide(0.02, upper, threshold=0.01, difference=d) for d in (0.0, 0.02))
 
     assert (found.fewest, found.n_binaries) == (max(same.low, apart.low), max(same.high, apart.high))
     assert found.n_more == found.n_binaries - 10
@@ -81,7 +82,7 @@ def test_without_a_threshold_it_is_the_difference_measured():
     found = stats.forecast(_interval(0.985, 1.005, 0.996), _spread(), n_binaries=10)
 
     assert (found.is_measured, found.difference) == (True, pytest.approx(0.004))
-    assert found.fewest == stats.binaries_to_decide(0.02, 18.0, threshold=0.0, difference=0.004).low
+    assert found.fewest == stats.binaries_to_decide(0.02, 0.02, threshold=0.0, difference=0.004).low
 
 
 def test_a_ratio_and_its_inverse_take_as_many():
@@ -148,7 +149,9 @@ def test_the_numbers_for_a_half_width_are_those_of_the_standard_deviation(half_w
     values = np.random.default_rng(1).normal(100, 5, 12)
     found = stats.binaries_to_reach(stats.mean_interval(values), half_width, n_binaries=12)
 
-    assert found == stats.binaries_for_half_width(values.std(ddof=1) / values.mean(), 11, half_width=half_width)
+    relative = float(values.std(ddof=1) / values.mean())
+    upper = relative * math.sqrt(11 / chi2.ppf(0.2, 11))
+    assert found == stats.binaries_for_half_width(relative, upper, half_width=half_width)
     assert found.low < found.high
 
 

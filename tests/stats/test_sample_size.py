@@ -58,25 +58,23 @@ def test_the_textbook_sizes_for_equivalence():
 
 
 def test_the_lower_number_is_the_first_that_has_the_power():
-    found = stats.binaries_to_decide(0.03, 9, threshold=THRESHOLD, difference=0.02)
+    found = stats.binaries_to_decide(0.03, 0.04, threshold=THRESHOLD, difference=0.02)
 
     assert stats.decision_power(found.low, 0.03, threshold=THRESHOLD, difference=0.02) >= 0.8
     assert stats.decision_power(found.low - 1, 0.03, threshold=THRESHOLD, difference=0.02) < 0.8
 
 
-def test_the_upper_number_is_that_of_the_upper_limit_of_the_standard_deviation():
-    limit = 0.03 * math.sqrt(9 / reference.chi2.ppf(0.2, 9))
-    found = stats.binaries_to_decide(0.03, 9, threshold=THRESHOLD, difference=0.02)
-    certain = stats.binaries_to_decide(limit, 1e12, threshold=THRESHOLD, difference=0.02)
+def test_the_upper_number_is_that_of_the_upper_limit():
+    found = stats.binaries_to_decide(0.03, 0.04, threshold=THRESHOLD, difference=0.02)
 
-    assert found.low < found.high == certain.high
+    assert found.high == stats.binaries_to_decide(0.04, 0.04, threshold=THRESHOLD, difference=0.02).low > found.low
 
 
-def test_no_spread_needs_the_fewest_and_none_is_out_of_reach():
-    assert stats.binaries_to_decide(0.0, 4, threshold=0.01).high == 5
-    far = stats.binaries_to_decide(0.5, 4, threshold=0.001)
+def test_no_spread_needs_the_fewest_and_too_much_is_out_of_reach():
+    assert stats.binaries_to_decide(0.0, 0.0, threshold=0.01).high == 5
+    far = stats.binaries_to_decide(0.5, 0.6, threshold=0.001)
     assert (far.low, far.high) == (None, None)
-    assert stats.binaries_to_decide(0.01, 4, threshold=0.0).low is None  # nothing is exactly the same
+    assert stats.binaries_to_decide(0.01, 0.01, threshold=0.0).low is None  # nothing is exactly the same
 
 
 @pytest.mark.parametrize("difference", [0.01, 0.005])
@@ -89,22 +87,25 @@ def test_no_number_decides_a_difference_within_the_threshold(difference):
     ("arguments", "message"),
     [
         ({"sd": -1.0}, "must be a finite number of at least 0, got -1.0"),
-        ({"sd": math.inf}, "must be a finite number of at least 0"),
-        ({"degrees": 0}, "degrees must be a finite number above 0"),
+        ({"upper": math.inf}, "must be a finite number of at least 0, got inf"),
+        ({"upper": 0.005}, "the upper limit 0.005 is below the standard deviation 0.01"),
         ({"power": 1.0}, "power must lie strictly between 0 and 1"),
-        ({"assurance": 0}, "assurance must lie strictly between 0 and 1"),
     ],
 )
 def test_messages(arguments, message):
-    given = {"sd": 0.01, "degrees": 4.0, "power": 0.8, "assurance": 0.8, **arguments}
-    with pytest.raises(AnalysisError, match=message):
-        stats.binaries_to_decide(given.pop("sd"), given.pop("degrees"), threshold=0.01, **given)
+    given = {"sd": 0.01, "upper": 0.02, "power": 0.8, **arguments}
+    for function, wanted in (
+        (stats.binaries_to_decide, {"threshold": 0.01}),
+        (stats.binaries_for_half_width, {"half_width": 0.01}),
+    ):
+        with pytest.raises(AnalysisError, match=message):
+            function(given["sd"], given["upper"], power=given["power"], **wanted)
 
 
 @pytest.mark.parametrize("half_width", [0.005, 0.02])
 def test_four_of_five_intervals_are_as_narrow_as_wanted(half_width):
     """Kupper and Hafner 1989: with the number for a known standard deviation; one fewer is too few."""
-    found = stats.binaries_for_half_width(0.02, 1e9, half_width=half_width, assurance=0.5).low
+    found = stats.binaries_for_half_width(0.02, 0.03, half_width=half_width).low
 
     def share(n):
         return reference.chi2.cdf((n - 1) * n * (half_width / (reference.t.ppf(0.975, n - 1) * 0.02)) ** 2, n - 1)
@@ -149,12 +150,9 @@ def _followed(pilot, difference, sets, *, draw, of_old=False):
     for k in range(sets):
         stream = Stream(k, "followed", pilot)
         first = draw(stream, pilot)
-        wanted = stats.binaries_to_decide(
-            float(first.std(ddof=1) / first.mean()) * math.sqrt(2),
-            pilot - 1,
-            threshold=THRESHOLD,
-            difference=difference,
-        ).high
+        variance = 2 * float(first.var(ddof=1) / first.mean() ** 2)
+        upper = math.sqrt(stats.variance_limit([variance], [pilot - 1]))
+        wanted = stats.binaries_to_decide(math.sqrt(variance), upper, threshold=THRESHOLD, difference=difference).high
         if of_old:  # the number for which the expected half-width is the threshold
             wanted = stats.plan(first, [1.0], half_width=THRESHOLD / math.sqrt(2)).chosen.counts[-1]
         old, new = draw(stream, wanted), draw(stream, wanted) * (1 + difference)

@@ -1,11 +1,10 @@
-"""The JSON documents of `run`, `analyse` and `compare`: keys may be added, never renamed.
+"""The JSON documents of `run`, `analyse` and `compare`: keys may be added; CHANGELOG.md names those that change.
 
 null stands for an infinite bound, because JSON has no infinity, and for what the data cannot tell.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from layoutrand.config.disturbance import Disturbed
 from layoutrand.execute.run_progress import Summary
 from layoutrand.model import Execution
 from layoutrand.stats import Interval
+from layoutrand.text.quantities import finite
 from layoutrand.warning import sentences_of
 
 
@@ -249,11 +249,6 @@ def interval_json(interval: Interval) -> dict[str, Any]:
         "relative_half_width": finite(interval.relative_half_width),
         "method": interval.method,
     }
-
-
-def finite(value: float | None) -> float | None:
-    """JSON has no infinity."""
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _analysis_json(analysis: Analysis, report: AnalysisReport) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import Forecast, Interval, forecast, pair_spread
-from layoutrand.stats.sample_size import MOST_BINARIES
+from layoutrand.stats.sample_size import ASSURANCE, MOST_BINARIES, POWER
+from layoutrand.stats.stats_warning import plural
 from layoutrand.text.quantities import percent, telling
 from layoutrand.warning import sentences_of
 
@@ -45,6 +46,18 @@ def forecast_words(found: Forecast, n_binaries: int, counted: str = "binaries") 
     if found.n_more == 0:
         return f"{n_binaries:,} {counted} each decide it {share} {true}; what lies between takes more"
     return f"{range_words(found.fewest, found.n_binaries)} {counted} each would decide it {share} {true}"
+
+
+def promise(n_binaries: int) -> str:
+    """What the ranges of a plan promise whose smallest pilot has ``n_binaries``, and what they cannot."""
+    missed = 1 - 0.05 ** (1 / n_binaries)
+    return (
+        "The first number is enough if binaries differ as much as in the pilot, the second for "
+        f"{percent(ASSURANCE, 0)} of pilots of this size. Enough is: at least {percent(POWER, 0)} of experiments have "
+        "an interval so narrow, or decide. Both are for layouts that are about normally distributed: what a pilot has "
+        "not seen is in no plan, and "
+        f"{plural(n_binaries)} can miss a group of up to {percent(missed, 0)} of all layouts."
+    )
 
 
 def forecast_json(found: Forecast | None) -> dict[str, Any] | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from layoutrand.analysis.blocking import SampleNodes
 from layoutrand.analysis.node_table import NodeRow, NodeTable
 from layoutrand.stats import Interval
+from layoutrand.text.quantities import finite
 
 
 def node_table_json(table: NodeTable | None) -> dict[str, Any] | None:
@@ -78,5 +78,5 @@ def _ratio(interval: Interval | None) -> dict[str, Any] | None:
 
 
 def _bounds(interval: Interval) -> dict[str, Any]:
-    ends = [end if math.isfinite(end) else None for end in (interval.low, interval.high)]
+    ends = [finite(end) for end in (interval.low, interval.high)]
     return {"interval": ends, "confidence": interval.confidence}

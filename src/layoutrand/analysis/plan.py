@@ -2,7 +2,11 @@
 
 The executions recorded so far are the pilot.  They tell how much each level varies and what it costs; from these
 follow the optimal counts below the binaries (Kalibera and Jones, TR 4-12, section 6) and the number of binaries for a
-wanted precision.
+wanted precision, and to decide between two systems.
+
+A pilot's variances are estimates.  Executions below a binary are therefore counted by the upper limit of what binaries
+differ (a pilot of few may show no difference at all), and each number of binaries is a range: of the estimate, and of
+its upper limit.
 """
 
 from __future__ import annotations
@@ -13,32 +17,73 @@ from dataclasses import dataclass
 from statistics import fmean, variance
 from typing import Any, Final
 
-from layoutrand.analysis.analyse import collapse
+from layoutrand.analysis.analyse import collapse, measurements
 from layoutrand.analysis.analysis_warnings import CountsExecutions, NoiseOfStock
-from layoutrand.analysis.blocking import Freed, freed
+from layoutrand.analysis.blocking import Freed, apart, freed
+from layoutrand.analysis.pilot import Pilot, combined, paired_top, pilot_of
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, Execution
-from layoutrand.stats import optimal_counts, plan, predict
-from layoutrand.text.quantities import SECONDS
+from layoutrand.stats import CountRange, binaries_for_half_width, binaries_to_decide, optimal_counts, plan
+from layoutrand.stats.advice import IdleTop
+from layoutrand.stats.sample_size import ASSURANCE, POWER
+from layoutrand.text.quantities import SECONDS, finite
 from layoutrand.warning import AnyWarning, sentences_of
 
 HALF_WIDTHS: Final = (0.005, 0.01, 0.02)
-MOST_BINARIES: Final = 100_000
 _FEWEST_OF_STOCK: Final = 3
+_FEWEST_PAIRS: Final = 3
+
+
+@dataclass(frozen=True)
+class PlannedCount:
+    """Numbers of binaries, and the seconds that they take (of both systems, in a comparison).
+
+    The first number is enough if binaries differ as much as in the pilot, the second one for 80 % of such pilots; None
+    where not even 100,000 would do, and its time is infinite.
+    """
+
+    binaries: tuple[int | None, int | None]
+    seconds: tuple[float, float]
 
 
 @dataclass(frozen=True)
 class WidthForecast:
-    """Binaries that are expected to give ``half_width`` (relative to the mean), and the seconds they take.
-
-    ``binaries`` is None where not even `MOST_BINARIES` would do.
-    """
+    """Binaries that give ``half_width`` (relative to the mean) or less in 80 % of experiments."""
 
     half_width: float
-    binaries: int | None
-    seconds: float
+    count: PlannedCount
+
+
+@dataclass(frozen=True)
+class RatioForecast:
+    """Binaries of each of two systems that decide between them in 80 % of experiments.
+
+    ``different`` are for a true ``difference``, ``same`` for systems that are the same within ``threshold`` and truly
+    alike.  ``baseline`` is the other system of the results, whose binaries are pairs with these where it ``is_paired``;
+    "" where the results have none, and two systems like this one are taken.
+    """
+
+    baseline: str
+    is_paired: bool
+    threshold: float
+    difference: float
+    same: PlannedCount
+    different: PlannedCount
+
+
+@dataclass(frozen=True)
+class PlanAim:
+    """What plans are made for: relative half-widths, and a comparison's threshold and true difference.
+
+    ``difference`` is above ``threshold``.
+    """
+
+    half_widths: tuple[float, ...]
+    threshold: float
+    difference: float
+    confidence: float
 
 
 @dataclass(frozen=True)
@@ -47,7 +92,7 @@ class BenchmarkPlan:
 
     ``levels`` are those that the pilot (or stock) shows, highest first; ``relative_sds``, ``costs_s`` and ``counts``
     go by level name.  ``counts`` holds the levels below the binaries.  ``for_mean`` gives the interval of one system's
-    mean, ``for_ratio`` the number of binaries of each of two systems for the interval of their ratio.
+    mean, ``for_ratio`` what decides between two; None for the baseline, beside which the other systems stand.
     """
 
     system: str
@@ -60,7 +105,7 @@ class BenchmarkPlan:
     costs_s: Mapping[str, float]
     counts: Mapping[str, int]
     for_mean: tuple[WidthForecast, ...]
-    for_ratio: WidthForecast
+    for_ratio: RatioForecast | None
     warnings: tuple[AnyWarning, ...]
 
 
@@ -71,10 +116,13 @@ def make_plans(
     half_widths: Sequence[float],
     threshold: float,
     confidence: float,
+    difference: float | None = None,
 ) -> list[BenchmarkPlan]:
     """A plan for each benchmark's main metric; ``link_s`` maps binaries (SHA-256) to the seconds of their links.
 
-    Raises `AnalysisError` where no benchmark has been executed with two binaries or more.
+    ``difference`` is the true one that a comparison is to find, twice the ``threshold`` by default.  Raises
+    `AnalysisError` where no benchmark has been executed with two binaries or more, and for a difference within the
+    threshold.
     """
     samples = [sample for sample in selection.samples if sample.is_primary and len(sample.binaries) > 1]
     if not samples:
@@ -83,10 +131,25 @@ def make_plans(
             "a plan needs a pilot with at least 2 binaries per benchmark, better 5 or more: "
             f"`layoutrand run --seeds 5`, then plan again{failed if selection.failures else ''}"
         )
-    return [
-        _plan(sample, selection, link_s, half_widths=half_widths, threshold=threshold, confidence=confidence)
-        for sample in samples
-    ]
+    stated = min(2 * threshold, (1 + threshold) / 2) if difference is None else difference
+    wanted = PlanAim(tuple(half_widths), threshold, stated, confidence)
+    firsts: dict[tuple[str, str, str], _Measured] = {}
+    plans = []
+    for sample in samples:
+        own = _measured(sample, selection, link_s, confidence)
+        baseline = firsts.setdefault((sample.benchmark, sample.instrument, sample.metric), own)
+        is_compared = any(_alike(sample, other) for other in samples)
+        plans.append(_plan(own, None if baseline is own else baseline, wanted, is_baseline=is_compared))
+    return plans
+
+
+def _alike(sample: Sample, other: Sample) -> bool:
+    """Whether these are samples of different systems that would be compared."""
+    return sample.system != other.system and (sample.benchmark, sample.instrument, sample.metric) == (
+        other.benchmark,
+        other.instrument,
+        other.metric,
+    )
 
 
 def unplanned(selection: Selection) -> list[str]:
@@ -94,15 +157,33 @@ def unplanned(selection: Selection) -> list[str]:
     return [f"{s.system}, {s.benchmark}" for s in selection.samples if s.is_primary and len(s.binaries) < 2]
 
 
-def _plan(
-    measured: Sample,
-    selection: Selection,
-    link_s: Mapping[str, float],
-    *,
-    half_widths: Sequence[float],
-    threshold: float,
-    confidence: float,
-) -> BenchmarkPlan:
+@dataclass(frozen=True)
+class _Measured:
+    """One sample as a pilot: its levels (highest first), what it tells, and what one more of each level costs.
+
+    ``components`` are the unbiased variances and ``costs`` the seconds, level 1 first; ``lower`` are the counts below
+    the binaries that are planned.
+    """
+
+    own: Freed
+    levels: tuple[str, ...]
+    components: tuple[float, ...]
+    pilot: Pilot
+    costs: tuple[float, ...]
+    lower: tuple[int, ...]
+    mean: float
+    warnings: tuple[AnyWarning, ...]
+
+    @property
+    def seconds(self) -> float:
+        """For one binary more, with the executions and iterations planned."""
+        cost = 0.0
+        for own, count in zip(self.costs, (*self.lower, 1), strict=True):
+            cost = (cost + own) * count
+        return cost
+
+
+def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float], confidence: float) -> _Measured:
     own = freed(measured)  # no count of binaries or executions makes up for a slow node
     sample = own.sample
     executions = [
@@ -118,38 +199,107 @@ def _plan(
     mean = fmean(value for _, runs in sample.binaries for run in runs for value in run)
     found = plan(data, [costs[level] for level in reversed(levels)], confidence=confidence)
     components = found.unbiased
-    warnings: list[AnyWarning] = list(found.warnings)
+    # That binaries seem not to differ is no reason for executions alone: their number goes by what binaries may differ.
+    warnings: list[AnyWarning] = [each for each in found.warnings if not isinstance(each, IdleTop)]
+    noise = None
     if sample.one_layout:
         warnings.append(CountsExecutions())
     elif levels == ("binary",) and (noise := _noise_of_stock(own)) is not None:
         # One execution per binary cannot tell layout from noise; stock's executions, which vary by noise alone, can.
         levels = ("binary", "execution")
         costs = _costs(sample, executions, link_s, levels)
-        components = (noise, max(0.0, components[0] - noise))
+        components = (noise[0], max(0.0, components[0] - noise[0]))
         warnings = [NoiseOfStock()]
-    cost_list = [costs[level] for level in reversed(levels)]
-    lower = optimal_counts(components, cost_list) if len(levels) > 1 else ()
-    shape = _Shape(components, lower, cost_list, mean, confidence)
-    root = math.sqrt(2)
+    pilot = pilot_of(own, data, mean, noise)
+    cost_list = tuple(costs[level] for level in reversed(levels))
+    lower = optimal_counts((*components[:-1], pilot.upper_of_binaries() * mean**2), cost_list)
+    return _Measured(own, levels, components, pilot, cost_list, lower, mean, tuple(warnings))
+
+
+def _plan(measured: _Measured, baseline: _Measured | None, wanted: PlanAim, *, is_baseline: bool) -> BenchmarkPlan:
+    sample, mean = measured.own.sample, measured.mean
     called = {"binary": "execution"} if sample.one_layout else {}
-    ratio = shape.forecast(threshold / root)
+    names = tuple(called.get(level, level) for level in measured.levels)
+    estimate, upper = map(math.sqrt, measured.pilot.variance(measured.lower))
     return BenchmarkPlan(
         system=sample.system,
         benchmark=sample.benchmark,
         metric=sample.metric,
         n_binaries=sample.n_binaries,
         mean=mean,
-        levels=tuple(called.get(level, level) for level in levels),
+        levels=names,
         relative_sds={
-            called.get(level, level): math.sqrt(max(0.0, component)) / abs(mean)
-            for level, component in zip(levels, reversed(components), strict=True)
+            name: math.sqrt(max(0.0, component)) / abs(mean)
+            for name, component in zip(names, reversed(measured.components), strict=True)
         },
-        costs_s={called.get(level, level): cost for level, cost in costs.items()},
-        counts=dict(zip(reversed(levels[1:]), lower, strict=True)),
-        for_mean=tuple(shape.forecast(width) for width in half_widths),
-        for_ratio=WidthForecast(threshold, ratio.binaries, 2 * ratio.seconds),
-        warnings=tuple(warnings),
+        costs_s=dict(zip(names, reversed(measured.costs), strict=True)),
+        counts=dict(zip(reversed(names[1:]), measured.lower, strict=True)),
+        for_mean=tuple(
+            WidthForecast(
+                width,
+                _with_time(
+                    binaries_for_half_width(estimate, upper, half_width=width, confidence=wanted.confidence),
+                    measured.seconds,
+                ),
+            )
+            for width in wanted.half_widths
+        ),
+        for_ratio=None if baseline is None and is_baseline else _for_ratio(measured, baseline, wanted),
+        warnings=measured.warnings,
     )
+
+
+def _for_ratio(measured: _Measured, baseline: _Measured | None, wanted: PlanAim) -> RatioForecast:
+    """Against the baseline, in pairs where all seeds are common, as the comparison then is; or of two alike."""
+    other = baseline or measured
+    tops = [(each.pilot.top, each.pilot.top_degrees) for each in (other, measured)]
+    pairs = None if baseline is None else _pairs(baseline, measured)
+    if pairs is not None:
+        tops = [pairs]
+    # Two of the same pilot are one variance twice: as uncertain as it is, not less.
+    if baseline is None:
+        single = combined(tops[:1], [measured.pilot], measured.lower)
+        estimate, upper = (math.sqrt(2 * each) for each in single)
+    else:
+        estimate, upper = map(math.sqrt, combined(tops, [other.pilot, measured.pilot], measured.lower))
+    seconds = other.seconds + measured.seconds
+    same, different = (
+        _with_time(
+            binaries_to_decide(
+                estimate, upper, threshold=wanted.threshold, difference=true, confidence=wanted.confidence
+            ),
+            seconds,
+        )
+        for true in (0.0, wanted.difference)
+    )
+    return RatioForecast(
+        baseline="" if baseline is None else baseline.own.sample.system,
+        is_paired=pairs is not None,
+        threshold=wanted.threshold,
+        difference=wanted.difference,
+        same=same,
+        different=different,
+    )
+
+
+def _pairs(baseline: _Measured, measured: _Measured) -> tuple[float, float] | None:
+    """Variance of the log ratios of pairs; None where not all seeds are common, or pairs are too few to tell."""
+    old, new = baseline.own.raw, measured.own.raw
+    names = [name for name, _ in old.binaries]
+    is_whole = sorted(map(str, names)) == sorted(str(name) for name, _ in new.binaries)
+    # With other levels, the executions of one system are not those of the other, so their counts cannot be taken off.
+    if not is_whole or len(names) < _FEWEST_PAIRS or apart(old, new) or baseline.levels != measured.levels:
+        return None
+    in_order = dict(new.binaries)
+    try:
+        return paired_top(measurements(old), collapse([in_order[name] for name in names])[0])
+    except AnalysisError:
+        return None
+
+
+def _with_time(found: CountRange, seconds: float) -> PlannedCount:
+    low, high = (math.inf if count is None else count * seconds for count in (found.low, found.high))
+    return PlannedCount((found.low, found.high), (low, high))
 
 
 def _costs(
@@ -186,38 +336,12 @@ def _iteration_s(sample: Sample, executions: Sequence[Execution], every: Sequenc
     return min(said * SECONDS[sample.unit], share)
 
 
-def _noise_of_stock(own: Freed) -> float | None:
+def _noise_of_stock(own: Freed) -> tuple[float, int] | None:
+    """Variance of its executions, with its degrees of freedom."""
     runs = own.sample.controls.get(STOCK, ()) if own.has_noise(STOCK) else ()
-    return variance(fmean(run) for run in runs) if len(runs) >= _FEWEST_OF_STOCK else None
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """Variances and costs, level 1 first, with the counts of the lower levels chosen."""
-
-    components: Sequence[float]
-    lower: tuple[int, ...]
-    costs: Sequence[float]
-    mean: float
-    confidence: float
-
-    def forecast(self, half_width: float) -> WidthForecast:
-        """The smallest number of binaries that is expected to give the relative half-width."""
-
-        def predicted(binaries: int) -> Any:
-            return predict(
-                self.components, (*self.lower, binaries), costs=self.costs, mean=self.mean, confidence=self.confidence
-            )
-
-        if predicted(MOST_BINARIES).relative_half_width > half_width:
-            return WidthForecast(half_width, None, math.inf)
-        low, high = 1, 2
-        while predicted(high).relative_half_width > half_width:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if predicted(middle).relative_half_width <= half_width else (middle, high)
-        return WidthForecast(half_width, high, float(predicted(high).cost))
+    if len(runs) < _FEWEST_OF_STOCK:
+        return None
+    return variance(fmean(run) for run in runs), own.control_degrees.get(STOCK, len(runs) - 1)
 
 
 def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[str, Any]:
@@ -225,6 +349,8 @@ def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[
     return {
         "schema": "layoutrand/plan/1",
         "confidence": confidence,
+        "power": POWER,
+        "assurance": ASSURANCE,
         "benchmarks": [
             {
                 **{name: getattr(each, name) for name in ("system", "benchmark", "metric", "n_binaries", "mean")},
@@ -232,8 +358,8 @@ def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[
                 "relative_sds": dict(each.relative_sds),
                 "costs_s": dict(each.costs_s),
                 "counts": dict(each.counts),
-                "predicted": [_forecast(forecast) for forecast in each.for_mean],
-                "ratio": _forecast(each.for_ratio),
+                "predicted": [{"half_width": width.half_width, **_count(width.count)} for width in each.for_mean],
+                "ratio": None if each.for_ratio is None else _ratio(each.for_ratio),
                 "warnings": sentences_of(each.warnings),
             }
             for each in plans
@@ -241,6 +367,18 @@ def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[
     }
 
 
-def _forecast(forecast: WidthForecast) -> dict[str, Any]:
-    seconds = None if math.isinf(forecast.seconds) else forecast.seconds
-    return {"half_width": forecast.half_width, "binaries": forecast.binaries, "seconds": seconds}
+def _count(count: PlannedCount) -> dict[str, Any]:
+    """``binaries`` is the number that keeps the promise, ``fewest`` that of the variance as estimated."""
+    fewest, binaries = count.binaries
+    return {"fewest": fewest, "binaries": binaries, "seconds": finite(count.seconds[1])}
+
+
+def _ratio(forecast: RatioForecast) -> dict[str, Any]:
+    both = max(forecast.same, forecast.different, key=lambda count: count.seconds[1])
+    return {
+        **{name: getattr(forecast, name) for name in ("is_paired", "threshold", "difference")},
+        "baseline": forecast.baseline or None,
+        **_count(both),
+        "same": _count(forecast.same),
+        "different": _count(forecast.different),
+    }

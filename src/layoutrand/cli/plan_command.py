@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,12 +16,15 @@ from layoutrand.cli.terminal_tables import show_selection_problems
 from layoutrand.text.quantities import duration, percent
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.plan import BenchmarkPlan, WidthForecast
+    from layoutrand.analysis.plan import BenchmarkPlan, PlannedCount, RatioForecast
 
 HalfWidth = Annotated[
     list[str] | None, typer.Option("--half-width", help="Relative half-width wanted, such as 1%; may be repeated.")
 ]
-Threshold = Annotated[str, typer.Option(help="The difference between two systems that a comparison should decide.")]
+Threshold = Annotated[str, typer.Option(help="Differences within this count as equivalent.")]
+Difference = Annotated[
+    str | None, typer.Option(help="The true difference that a comparison should find; twice the threshold by default.")
+]
 Write = Annotated[bool, typer.Option("--write", help="Set run.executions in layoutrand.toml to what the plan says.")]
 
 
@@ -29,6 +33,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     benchmark: Benchmarks = None,
     half_width: HalfWidth = None,
     threshold: Threshold = "1%",
+    difference: Difference = None,
     confidence: options.Confidence = 0.95,
     host: Host = None,
     write: Write = False,
@@ -51,6 +56,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
         half_widths=widths,
         threshold=options.share(threshold, "--threshold"),
         confidence=confidence,
+        difference=None if difference is None else options.share(difference, "--difference"),
     )
     if json:
         terminal.document(plan_document(plans, confidence=confidence))
@@ -66,6 +72,8 @@ def plan(  # noqa: PLR0913 - one parameter for each option
 
 def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
     """What varies and what it costs, then what to do."""
+    from layoutrand.analysis.forecasting import promise
+
     page.table(
         "The pilot: variation and cost of each level",
         ("benchmark", "system", "metric", "binaries", "level", "relative sd", "cost of one more", "optimal count"),
@@ -74,18 +82,26 @@ def show_plans(plans: Sequence[BenchmarkPlan], page: Display) -> None:
     page.line()
     widths = [forecast.half_width for forecast in plans[0].for_mean]
     page.table(
-        "Binaries for a wanted half-width of the mean, and to decide a difference between two systems",
+        "Binaries for a wanted half-width of the mean",
+        ("benchmark", "system", *(f"± {percent(width, 1)}" for width in widths)),
+        [(each.benchmark, each.system, *(_count(width.count) for width in each.for_mean)) for each in plans],
+    )
+    ratios = [(each, each.for_ratio) for each in plans if each.for_ratio is not None]
+    page.line()
+    page.table(
+        "Binaries of each of two systems to decide between them",
         (
             "benchmark",
-            "system",
-            *(f"± {percent(width, 1)}" for width in widths),
-            f"difference of {percent(plans[0].for_ratio.half_width, 1)}",
+            "systems",
+            f"truly {percent(ratios[0][1].difference, 1)} apart",
+            f"truly the same, shown within {percent(ratios[0][1].threshold, 1)}",
         ),
         [
-            (each.benchmark, each.system, *(_forecast(f) for f in each.for_mean), _forecast(each.for_ratio, "each"))
-            for each in plans
+            (each.benchmark, _systems(each.system, ratio), _count(ratio.different), _count(ratio.same))
+            for each, ratio in ratios
         ],
     )
+    page.line(promise(min(each.n_binaries for each in plans)))
     for each in plans:
         for warning in each.warnings:
             page.warn(f"{each.system}, {each.benchmark}: {warning}")
@@ -107,10 +123,21 @@ def _level_rows(plan: BenchmarkPlan) -> list[tuple[str, ...]]:
     return rows
 
 
-def _forecast(forecast: WidthForecast, suffix: str = "") -> str:
-    if forecast.binaries is None:
-        return "out of reach"
-    return f"{forecast.binaries:,}{' ' + suffix if suffix else ''}, {duration(forecast.seconds)}"
+def _systems(system: str, ratio: RatioForecast) -> str:
+    if not ratio.baseline:
+        return f"two like {system}"
+    return f"{system} against {ratio.baseline}{', in pairs' if ratio.is_paired else ''}"
+
+
+def _count(count: PlannedCount) -> str:
+    """``12 to 40, 3 min to 10 min``."""
+    from layoutrand.analysis.forecasting import range_words
+
+    low, high = count.binaries
+    if low is None:
+        return range_words(low, high)
+    times = [duration(seconds) for seconds in count.seconds if math.isfinite(seconds)]
+    return f"{range_words(low, high)}, {' to '.join(dict.fromkeys(times))}"
 
 
 def _write(directory: Path, plans: Sequence[BenchmarkPlan], terminal: Terminal) -> None:

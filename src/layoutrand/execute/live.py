@@ -5,7 +5,6 @@ Nothing here has an effect or decides anything; it is asked between executions, 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from layoutrand.config.schedule import Slot
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.model import Execution
 from layoutrand.stats import mean_interval
+from layoutrand.text.quantities import finite
 
 _LONG_S: Final = 1.0
 """From where on the time between executions is small beside them, so that it need not be known."""
@@ -93,8 +93,7 @@ class Live:
         for system, benchmark in sorted(self._values, key=lambda place: (order.index(place[1]), place[0])):
             binaries = self._values[system, benchmark]
             interval = mean_interval([fmean(v) for v in binaries.values()], confidence=confidence)
-            relative = interval.half_width / abs(interval.centre) if interval.centre else math.inf
-            known = relative if math.isfinite(relative) else None
+            known = finite(interval.half_width / abs(interval.centre)) if interval.centre else None
             found.append(Standing(system, benchmark, interval.centre, self._units[benchmark], known, len(binaries)))
         return found
 

@@ -19,6 +19,7 @@ from layoutrand.stats.sample_size import (
     CountRange,
     binaries_for_half_width,
     binaries_to_decide,
+    variance_limit,
 )
 from layoutrand.stats.stats_warning import StatsWarning
 
@@ -51,7 +52,7 @@ class Forecast:
     Attributes
     ----------
     n_binaries
-        Binaries of each system in all that are enough for the share `assurance` of pilots; None when no number within
+        Binaries of each system in all that are enough for the share `assurance` of samples; None when no number within
         reach is.
     n_more
         Binaries of each system still to measure; None as above.
@@ -62,8 +63,10 @@ class Forecast:
     is_measured
         Whether that is the difference measured, since without a threshold there is no smallest one that matters;
         otherwise it is twice the threshold, and they decide as well that systems are the same which truly are.
-    power, assurance
-        Shares, as in `binaries_to_decide`.
+    power
+        Share of experiments.
+    assurance
+        Share of samples like these data, for which the upper number is enough.
     warnings
         Why there is no number.
     """
@@ -174,7 +177,7 @@ def forecast(
     threshold
         Smallest relative difference that matters.
     power, assurance
-        As in `binaries_to_decide`.
+        Shares of experiments, and of samples like this one, for which the upper number is to be enough.
 
     Returns
     -------
@@ -197,15 +200,15 @@ def forecast(
         return _unknown(advice.NoForecast(n_binaries), difference, not threshold)
     if difference == 0:
         return _unknown(advice.NoDifference(), difference, not threshold)
+    upper = math.sqrt(variance_limit([spread.sd**2], [spread.degrees], confidence=assurance))
     ranges = [
         binaries_to_decide(
             spread.sd,
-            spread.degrees,
+            upper,
             threshold=threshold,
             difference=true,
             confidence=interval.confidence,
             power=power,
-            assurance=assurance,
         )
         for true in ((0.0, difference) if threshold else (difference,))
     ]
@@ -241,7 +244,7 @@ def binaries_to_reach(
     n_binaries
         Binaries behind the interval.
     power, assurance
-        As in `binaries_for_half_width`.
+        Shares of experiments, and of samples like this one, for which the upper number is to be enough.
 
     Returns
     -------
@@ -260,16 +263,10 @@ def binaries_to_reach(
         return None
     relative = interval.relative_half_width
     if relative <= half_width:
-        return CountRange(low=n_binaries, high=n_binaries, power=power, assurance=assurance)
+        return CountRange(low=n_binaries, high=n_binaries, power=power)
     sd = relative * math.sqrt(n_binaries) / t_quantile(interval.confidence, n_binaries - 1)
-    found = binaries_for_half_width(
-        sd,
-        n_binaries - 1,
-        half_width=half_width,
-        confidence=interval.confidence,
-        power=power,
-        assurance=assurance,
-    )
+    upper = sd * math.sqrt(variance_limit([1.0], [n_binaries - 1], confidence=assurance))
+    found = binaries_for_half_width(sd, upper, half_width=half_width, confidence=interval.confidence, power=power)
     low, high = (None if count is None else max(count, n_binaries + 1) for count in (found.low, found.high))
     return replace(found, low=low, high=high)
 

@@ -51,17 +51,14 @@ class CountRange:
     low
         Enough if the pilot's standard deviation is the true one; None where more than 100,000 would be needed.
     high
-        Enough for the share `assurance` of pilots; None as above.
+        Enough if its upper limit is; None as above.
     power
         Share of experiments with so many binaries that reach it.
-    assurance
-        Share of pilots whose `high` keeps that promise.
     """
 
     low: int | None
     high: int | None
     power: float
-    assurance: float
 
 
 def decision_power(
@@ -113,13 +110,12 @@ def decision_power(
 
 def binaries_to_decide(
     sd: float,
-    degrees: float,
+    upper: float,
     *,
     threshold: float,
     difference: float = 0.0,
     confidence: float = 0.95,
     power: float = POWER,
-    assurance: float = ASSURANCE,
 ) -> CountRange:
     """How many binaries of each system decide a comparison, for a stated true ratio.
 
@@ -127,14 +123,12 @@ def binaries_to_decide(
     ----------
     sd
         Standard deviation as in `decision_power`, estimated from a pilot.
-    degrees
-        Degrees of freedom of that estimate: one less than the pilot's binaries, or pairs.
+    upper
+        Its upper confidence limit, the root of `variance_limit`.
     threshold, difference, confidence
         As in `decision_power`.
     power
         Share of experiments that are to be decided.
-    assurance
-        Share of pilots for which the upper number is to be enough.
 
     Returns
     -------
@@ -144,35 +138,31 @@ def binaries_to_decide(
     Raises
     ------
     AnalysisError
-        As `decision_power`; degrees that are not above 0; shares outside (0, 1).
+        As `decision_power`; an upper limit below the standard deviation; a power outside (0, 1).
 
     Notes
     -----
-    The upper number is that for the upper confidence limit of the variance, ``degrees * sd^2`` over the ``1 -
-    assurance`` quantile of chi-square (Browne 1995; Julious, chapter 3.5).
+    The upper number is that for the upper confidence limit of the standard deviation: of as large a share of pilots as
+    that limit holds for, it is enough (Browne 1995; Julious, chapter 3.5).
     """
-    _check_sd(sd)
-    check_positive(degrees, name="degrees")
+    _check_spread(sd, upper)
     check_confidence(confidence)
-    _check_share(power, "power")
-    _check_share(assurance, "assurance")
+    _check_power(power)
     margins = _margins(threshold, difference)
 
     def needed(spread: float) -> int | None:
         return _first(lambda n: _power(n, spread, margins, confidence) >= power)
 
-    upper = sd * math.sqrt(variance_limit([1.0], [degrees], confidence=assurance))
-    return CountRange(low=needed(sd), high=needed(upper), power=power, assurance=assurance)
+    return CountRange(low=needed(sd), high=needed(upper), power=power)
 
 
 def binaries_for_half_width(
     sd: float,
-    degrees: float,
+    upper: float,
     *,
     half_width: float,
     confidence: float = 0.95,
     power: float = POWER,
-    assurance: float = ASSURANCE,
 ) -> CountRange:
     """How many binaries give an interval that is no wider than wanted.
 
@@ -180,16 +170,14 @@ def binaries_for_half_width(
     ----------
     sd
         Standard deviation of binaries over their mean, estimated from a pilot.
-    degrees
-        Degrees of freedom of that estimate: one less than the pilot's binaries.
+    upper
+        Its upper confidence limit, the root of `variance_limit`.
     half_width
         Wanted half-width over the mean, a fraction such as 0.01.
     confidence
         Of the interval.
     power
         Share of experiments whose interval is to be no wider.
-    assurance
-        Share of pilots for which the upper number is to be enough.
 
     Returns
     -------
@@ -199,7 +187,7 @@ def binaries_for_half_width(
     Raises
     ------
     AnalysisError
-        Degrees or a half-width not above 0, shares outside (0, 1).
+        A half-width not above 0, an upper limit below the standard deviation, a power outside (0, 1).
 
     Notes
     -----
@@ -207,24 +195,16 @@ def binaries_for_half_width(
     degrees (Kupper and Hafner, How appropriate are popular sample size formulas?, The American Statistician 43, 1989).
     A formula in which the expected ``s`` stands is met by about half of all experiments.
     """
-    _check_sd(sd)
-    check_positive(degrees, name="degrees")
+    _check_spread(sd, upper)
     check_positive(half_width, name="half_width")
     check_confidence(confidence)
-    _check_share(power, "power")
-    _check_share(assurance, "assurance")
+    _check_power(power)
 
     def is_narrow(n: int, spread: float) -> bool:
         unlucky = spread * math.sqrt(chi2_quantile(power, n - 1) / (n - 1))
         return t_quantile(confidence, n - 1) * unlucky / math.sqrt(n) <= half_width
 
-    upper = sd * math.sqrt(variance_limit([1.0], [degrees], confidence=assurance))
-    return CountRange(
-        low=_first(lambda n: is_narrow(n, sd)),
-        high=_first(lambda n: is_narrow(n, upper)),
-        power=power,
-        assurance=assurance,
-    )
+    return CountRange(low=_first(lambda n: is_narrow(n, sd)), high=_first(lambda n: is_narrow(n, upper)), power=power)
 
 
 def variance_limit(
@@ -339,6 +319,13 @@ def _check_sd(value: float) -> None:
         raise AnalysisError(f"a standard deviation or variance must be a finite number of at least 0, got {value!r}")
 
 
-def _check_share(value: float, name: str) -> None:
+def _check_spread(sd: float, upper: float) -> None:
+    _check_sd(sd)
+    _check_sd(upper)
+    if upper < sd:
+        raise AnalysisError(f"the upper limit {upper!r} is below the standard deviation {sd!r}")
+
+
+def _check_power(value: float) -> None:
     if not (isinstance(value, int | float) and 0 < value < 1):
-        raise AnalysisError(f"{name} must lie strictly between 0 and 1, got {value!r}; 0.8 is usual")
+        raise AnalysisError(f"power must lie strictly between 0 and 1, got {value!r}; 0.8 is usual")

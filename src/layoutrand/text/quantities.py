@@ -56,9 +56,9 @@ def duration(seconds: float) -> str:
     return f"{count} {large} {rest // part} {small}" if rest >= part else f"{count} {large}"
 
 
-def finite(value: float) -> float | None:
-    """A number as JSON can have it, which knows no infinity and no NaN: None for these."""
-    return value if math.isfinite(value) else None
+def finite(value: float | None) -> float | None:
+    """A number as JSON can have it, which knows no infinity and no NaN: None for these, and for what is not known."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def percent(value: float | None, digits: int = 2) -> str:

@@ -1,0 +1,109 @@
+"""What a pilot tells of an experiment with other repetition counts: how much binaries would vary, and at most.
+
+All variances are over the squared mean.  The variance between binaries' means contains what lower levels leave in them:
+with more executions of each it is smaller, and how much smaller is known only as well as the executions' variance is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from layoutrand.analysis.blocking import Freed
+from layoutrand.stats import pair_spread, variance_components, variance_limit
+from layoutrand.stats.levels import nested
+
+
+@dataclass(frozen=True)
+class LevelSquare:
+    """The mean square of a level (S_i^2) over the squared mean, its degrees of freedom, and the repetitions behind it.
+
+    ``repetitions`` are those of this level in each unit of the level above, as their harmonic mean.
+    """
+
+    square: float
+    degrees: float
+    repetitions: float
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """The levels below the binaries, level 1 first, and the binaries' means.
+
+    ``top`` is the relative variance between binaries' means, with ``top_degrees``.
+    """
+
+    below: tuple[LevelSquare, ...]
+    top: float
+    top_degrees: float
+
+    def variance(self, counts: Sequence[float]) -> tuple[float, float]:
+        """Of a binary's mean with these repetitions below it (level 1 first): the estimate and its upper limit."""
+        return combined([(self.top, self.top_degrees)], [self], counts)
+
+    def upper_of_binaries(self) -> float:
+        """Upper limit of what binaries add themselves, T_n^2: what is left with executions without end.
+
+        It is at least what so small a pilot cannot tell from nothing: binaries that happened to differ by less than
+        noise explains are no evidence that they never do.
+        """
+        if not self.below:
+            return 0.0
+        noise = self.noise([level.repetitions for level in self.below])
+        likely = Pilot(self.below, max(self.top, noise), self.top_degrees)
+        return likely.variance([1.0] * (len(self.below) - 1) + [math.inf])[1]
+
+    def noise(self, counts: Sequence[float]) -> float:
+        """What lower levels alone leave in a binary's mean."""
+        left = under = 0.0
+        for place, level in enumerate(self.below):
+            left += max(0.0, level.square - under) / math.prod(counts[place:])
+            under = level.square / level.repetitions
+        return left
+
+
+def combined(
+    tops: Sequence[tuple[float, float]], pilots: Sequence[Pilot], counts: Sequence[float]
+) -> tuple[float, float]:
+    """Variance and its upper limit of what ``tops`` (squares and degrees) become with these counts in all ``pilots``.
+
+    S_i^2 estimates T_i^2 + S_{i-1}^2 / r_{i-1}, so other counts change the variance of a binary's mean by a
+    weighted sum of the mean squares below (Kalibera and Jones, TR 4-12, section 6.1).
+    """
+    terms = [(square, degrees, 1.0) for square, degrees in tops]
+    for pilot in pilots:
+        for place, level in enumerate(pilot.below):
+            share = 1.0 / math.prod(counts[place + 1 :])
+            terms.append((level.square, level.degrees, share * (1.0 / counts[place] - 1.0 / level.repetitions)))
+    least = sum(pilot.noise(counts) for pilot in pilots)
+    estimate = max(least, sum(square * weight for square, _, weight in terms))
+    squares, degrees, weights = zip(*terms, strict=True)
+    return estimate, max(estimate, variance_limit(squares, degrees, weights=weights))
+
+
+def pilot_of(own: Freed, data: Any, mean: float, noise: tuple[float, int] | None) -> Pilot:
+    """Of measurements that levels without repetitions were taken out of; at least two binaries.
+
+    ``noise`` is the variance of an execution of stock, with its degrees of freedom, where binaries were executed once.
+    """
+    sample = nested(data)
+    found = variance_components(data)
+    scale = mean**2
+    below = []
+    for square, counts in zip(found.biased[:-1], sample.counts[:-1], strict=True):
+        degrees = int(counts.sum()) - counts.size
+        harmonic = float(counts.size / np.sum(1.0 / counts))
+        below.append(LevelSquare((square or 0.0) / scale, max(1, degrees), harmonic))
+    if noise is not None:
+        below = [LevelSquare(noise[0] / scale, noise[1], 1.0)]
+    return Pilot(tuple(below), (found.biased[-1] or 0.0) / scale, max(1, sample.n_top - 1 - own.lost))
+
+
+def paired_top(old: Any, new: Any) -> tuple[float, float]:
+    """Variance of the log ratios of pairs, and its degrees of freedom; raises `AnalysisError` for means not above 0."""
+    spread = pair_spread(old, new, is_paired=True)
+    return spread.sd**2, spread.degrees
