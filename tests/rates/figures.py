@@ -39,8 +39,11 @@ FIGURES = {
     for each in (
         Figure("mean", "`analyse`: interval of the mean holds it", "interval"),
         Figure("layout sd", "`analyse`: interval of the layouts' standard deviation holds it", "interval"),
-        Figure("layout found", "`analyse`: layout matters, where it does", "share"),
-        Figure("layout alarm", "`analyse`: layout matters, where all layouts are alike", "test"),
+        Figure("layout found", "`analyse`: concludes that layout matters, where it does", "share"),
+        Figure("layout wrongly", "`analyse`: concludes that layout matters, where all layouts are alike", "at most"),
+        Figure(
+            "layout alarm", "`analyse`: p of layouts that do not matter is .05 or less, where all are alike", "test"
+        ),
         Figure(
             "no layout sd", "`analyse`: interval of that standard deviation holds 0, where all are alike", "interval"
         ),
@@ -62,7 +65,7 @@ FIGURES = {
         Figure("suite ratio", "`compare`: interval of the suite's ratio holds it", "interval"),
         Figure("suite p", "`compare`: the suite's p-value is .05 or less at true ratio 1", "test"),
         Figure("suite bootstrap", "`compare`: the suite's bootstrap interval holds the ratio", "interval"),
-        Figure("aa verdict", "`compare a a --threshold 0`: a difference between a system and itself", "test"),
+        Figure("aa interval", "`compare a a`: the interval of a system's ratio to itself holds 1", "interval"),
         Figure("aa stated", "`compare a a`: the rate of false alarms that it states, mean", "share"),
         Figure("plan kept", "`plan` followed: decided at true ratio 1, threshold 1 %", "promise"),
         Figure("plan binaries", "`plan`: layouts that it asks for, mean", "share"),
@@ -143,8 +146,13 @@ def holds(interval: Any, truth: float) -> bool | None:
 
 
 _NUMBER = re.compile(r"(?<![\w])[-+]?\d[\d,.]*(?:e[-+]?\d+)?")
-NO_DOUBT = re.compile(
-    f"are not in the sample|the noise of executions is that of stock's|the suite is not paired by seed|{MISSED}"
+NO_DOUBT = (
+    "are not in the sample",
+    "the noise of executions is that of stock's",
+    "the suite is not paired by seed",
+    "doubt: failures",
+    "doubt: beside the others",
+    MISSED,
 )
 """Sentences that say how numbers were made, or stand beside all of them: no warning that they may be wrong."""
 
@@ -162,18 +170,21 @@ def doubts_of(*parts: Document) -> list[str]:
         found += ["finding: drift"] if (part.get("drift") or {}).get("found") else []
         found += ["finding: groups"] if (part.get("modality") or {}).get("several_peaks") else []
         found += ["finding: far layouts"] if part.get("outliers") else []
+        found += [f"doubt: {each['cause']}" for each in part.get("reasons", ()) if each["effect"] == "doubts"]
     return list(dict.fromkeys(found))
 
 
 def against(doubts: Iterable[str], world: World) -> list[str]:
     """Those that cast doubt on a number in this world."""
     return [
-        sentence for sentence in doubts if not NO_DOUBT.search(sentence) or (world.always and world.always in sentence)
+        sentence
+        for sentence in doubts
+        if not any(part in sentence for part in NO_DOUBT) or (world.always and world.always in sentence)
     ]
 
 
-def layout_matters(analysis: Document) -> bool | None:
-    """What `analyse` says; None where it cannot tell."""
+def layout_test(analysis: Document) -> bool | None:
+    """Whether the test of layouts finds that they matter; None where there is none."""
     test = analysis.get("layout_test")
     return None if test is None else bool(test["p_value"] <= 0.05)
 

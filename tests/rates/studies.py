@@ -9,9 +9,10 @@ from typing import Any
 
 from layoutrand.analysis.stopping import seeds_to_add, widths
 from rates import figures, recorded
-from rates.figures import Tally, against, doubts_of, holds, layout_matters
+from rates.figures import Tally, against, doubts_of, holds, layout_test
 from rates.worlds import WORLDS, Drawn, Size, World, draw
 
+MATTERS, SAME, CANNOT_TELL, MOVED = "layout matters", "same", "cannot tell", {"faster", "slower"}
 THRESHOLD = 0.01
 MOST_FOLLOWED = 200
 """Forecasts of more layouts are followed with as many: decided then is decided, otherwise they gave no number."""
@@ -58,7 +59,7 @@ def _analysed(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
     truth = drawn.truth
     tally.add("mean", holds(analysis["interval"], truth.means[0, 0]), doubt)
     tally.add("layout sd", holds(analysis["layout_relative_sd_interval"], truth.layout_sds[0]), doubt)
-    tally.add("layout found", layout_matters(analysis), doubt)
+    tally.add("layout found", analysis["conclusion"] == MATTERS, doubt)
     stock = analysis["stock"] or {}
     shift = (stock.get("shift") or {}).get("interval")
     beside = against(doubts_of(stock), world)
@@ -72,7 +73,8 @@ def _alike(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
     document = recorded.analysed(selection_of(drawn, size, systems=("a",)))
     analysis = document["benchmarks"][0]
     doubt = against(doubts_of(analysis, document), world)
-    tally.add("layout alarm", layout_matters(analysis), doubt)
+    tally.add("layout wrongly", analysis["conclusion"] == MATTERS, doubt)
+    tally.add("layout alarm", layout_test(analysis), doubt)
     tally.add("no layout sd", holds(analysis["layout_relative_sd_interval"], 0.0), doubt)
 
 
@@ -85,7 +87,7 @@ def _compared(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
         pair = document["benchmarks"][0]
         doubts = doubts_of(pair, document)
         doubt = against(doubts, world)
-        moved = pair["verdict"] in {"faster", "slower"}
+        moved = pair["conclusion"] in MOVED
         if threshold == 0:
             tally.heard(doubts)
             tally.add("ratio", holds(pair["interval"], 1.0), doubt)
@@ -94,12 +96,12 @@ def _compared(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
             tally.add("one binary", figures.within(pair["one_binary"], truth.new_ratios[0] * equal), doubt)
         else:
             tally.add("verdict at 1 %", moved, doubt)
-            tally.add("cannot tell at 1", pair["verdict"] == "undecided", doubt)
+            tally.add("cannot tell at 1", pair["conclusion"] == CANNOT_TELL, doubt)
     pair, doubt = _pair_at(world, drawn, size, 1.01 * equal)
-    tally.add("same at 1.01", pair["verdict"] == "equivalent", doubt)
+    tally.add("same at 1.01", pair["conclusion"] == SAME, doubt)
     pair, doubt = _pair_at(world, drawn, size, 1.03 * equal)
-    tally.add("cannot tell at 1.03", pair["verdict"] == "undecided", doubt)
-    tally.add("wrong way at 1.03", pair["verdict"] in {"faster", "equivalent"}, doubt)
+    tally.add("cannot tell at 1.03", pair["conclusion"] == CANNOT_TELL, doubt)
+    tally.add("wrong way at 1.03", pair["conclusion"] in {"faster", SAME}, doubt)
 
 
 def _pair_at(world: World, drawn: Drawn, size: Size, ratio: float) -> tuple[Any, list[str]]:
@@ -122,7 +124,7 @@ def of_suite(world: World, size: Size, number: int, tally: Tally) -> None:
     bootstrap = suite.get("bootstrap") or {}
     beside = against(doubts_of(bootstrap), world)
     tally.add("suite bootstrap", holds(bootstrap.get("interval"), 1.0), doubt + beside)
-    tally.add("holm", any(each["verdict_holm"] in {"faster", "slower"} for each in document["benchmarks"]), doubt)
+    tally.add("holm", any(each["conclusion_beside"] in MOVED for each in document["benchmarks"]), doubt)
 
 
 def of_itself(world: World, size: Size, number: int, tally: Tally) -> None:
@@ -132,7 +134,7 @@ def of_itself(world: World, size: Size, number: int, tally: Tally) -> None:
     pair = document["benchmarks"][0]
     doubts = doubts_of(pair, document)
     tally.heard(doubts)
-    tally.add("aa verdict", pair["verdict"] in {"faster", "slower"}, against(doubts, world))
+    tally.add("aa interval", holds(pair["interval"], 1.0), against(doubts, world))
     floor = document["aa"]["noise_floor"][0]
     tally.add("aa stated", floor["alarms"] / floor["splits"], against(doubts, world))
 
@@ -152,7 +154,7 @@ def of_plans(world: World, size: Size, number: int, tally: Tally) -> None:
     tally.add("plan kept", _followed(world, wanted, executions, ("after-plan", number)), doubt)
     for name, ratio in (("forecast kept", 1.0), ("forecast kept at 1.02", 1 + 2 * THRESHOLD)):
         pair, doubt = _pair_at(world, drawn, size, ratio * equal)
-        if pair["verdict"] != "undecided":
+        if pair["conclusion"] != CANNOT_TELL:
             continue
         forecast = pair["to_decide"] or {}
         if forecast.get("is_measured"):  # its promise is about another true ratio, that which was measured
@@ -173,7 +175,7 @@ def _followed(
     size = Size(max(2, min(layouts, MOST_FOLLOWED)), executions)
     drawn = draw(world, size, key)
     pair, _ = _pair_at(world, drawn, size, ratio / drawn.truth.ratio)
-    is_decided = bool(pair["verdict"] != "undecided")
+    is_decided = bool(pair["conclusion"] != CANNOT_TELL)
     return is_decided if is_decided or layouts <= MOST_FOLLOWED else None
 
 
