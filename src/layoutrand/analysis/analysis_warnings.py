@@ -77,6 +77,58 @@ class RebuiltBinaries(LeftOutExecutions):
 
 
 @dataclass(frozen=True)
+class SystemLeftOut(LeftOutExecutions):
+    """All of a system, since none are of the present configuration and source; and what there is instead."""
+
+    system: str
+    there: str
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        return f"{self.system}: ", (
+            f"what is not configured, or not the source, any more ({self.there}); `layoutrand run` executes what is "
+            "there now, --any-source shows these"
+        )
+
+
+@dataclass(frozen=True)
+class NewFiles(AnyWarning):
+    """Files by which the source is another one, of kinds that no build is thought to read."""
+
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        listed = ", ".join(self.names[:4]) + (f" and {len(self.names) - 4} more" if len(self.names) > 4 else "")
+        return (
+            f"{listed}: in the source, and new or changed since these results were built; if the build reads such "
+            "files they are old (`layoutrand build` tells); build.exclude leaves files out for good"
+        )
+
+
+@dataclass(frozen=True)
+class NotCompared(AnyWarning):
+    """Results that could not be compared with all of the present, and why."""
+
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"whether the results are of the present source and tools was not seen whole: {'; '.join(self.reasons)}"
+
+
+@dataclass(frozen=True)
+class ShownThoughOld(AnyWarning):
+    """Results of another source or configuration, which the user asked for."""
+
+    system: str
+    source: str
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        of = f", of {self.source}," if self.source else ""
+        return f"{self.system}: these results{of} are not of what is configured now: {'; '.join(self.parts)}"
+
+
+@dataclass(frozen=True)
 class PrebuiltSystems(AnyWarning):
     """What the intervals of prebuilt systems do not cover."""
 

@@ -20,6 +20,7 @@ class SystemEvidence:
     """Of one system: its seeds as the command line takes them, and how much of it there is.
 
     ``others`` names what has no seed: imported binaries, or rounds of a prebuilt system, which has ``one_layout``.
+    ``source`` is the commit or the digest of the files that it was built from, in words.
     """
 
     system: str
@@ -31,6 +32,7 @@ class SystemEvidence:
     n_unbuilt: int
     capture: str | None
     one_layout: bool = False
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ def _of_system(selection: Selection, name: str) -> SystemEvidence:
         n_unbuilt=len([f for f in selection.build_failures if f.system == name]),
         capture=executions[-1].capture if executions else None,
         one_layout=any(sample.one_layout for sample in selection.samples if sample.system == name),
+        source=selection.made.get(name, ""),
     )
 
 
@@ -148,7 +151,8 @@ def sentences(of: Evidence) -> list[str]:
             names = f"{len(row.others)} without a seed" if not row.n_seeds else f"{names}, {len(row.others)} without"
         failed = f"{row.n_failed} failed" if row.n_failed else "none failed"
         unbuilt = f", {row.n_unbuilt} binaries not built" if row.n_unbuilt else ""
-        lines.append(f"{row.system}: {names}, {row.n_executions:,} executions, {failed}{unbuilt}")
+        source = f"; {row.source}" if row.source else ""
+        lines.append(f"{row.system}: {names}, {row.n_executions:,} executions, {failed}{unbuilt}{source}")
     if of.policy is not None:
         lines.append(f"layout policy: {policy_words(of.policy)}; randomised per execution: {_words(of.randomise)}")
         where = f"nodes {node_words(of.nodes)} ({of.host})" if of.nodes else f"host {of.host}"
@@ -190,6 +194,7 @@ def evidence_json(of: Evidence) -> dict[str, Any]:
                 "n_unbuilt": row.n_unbuilt,
                 "capture": row.capture,
                 "one_layout": row.one_layout,
+                "source": row.source or None,
             }
             for row in of.systems
         ],

@@ -145,6 +145,8 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     nodes.OneRoundEach: Meaning("nodes", "doubts", "more layouts"),
     nodes.UnlikeNodes: Meaning("nodes", "doubts"),
     nodes.ChangedNodes: Meaning("nodes", "doubts"),
+    own.ShownThoughOld: Meaning("old results", "doubts", "run again"),
+    own.NewFiles: Meaning("old results", "doubts", "run again"),
     # What is missing.
     own.FailedExecutions: Meaning("failures", "doubts", "retry failed"),
     own.FailedBuilds: Meaning("failures", "doubts"),
@@ -160,6 +162,8 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
 NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
     {
         own.OtherCaptures,
+        own.SystemLeftOut,
+        own.NotCompared,
         own.EarlierDefinition,
         own.RebuiltBinaries,
         own.PrebuiltSystems,

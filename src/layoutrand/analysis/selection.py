@@ -18,6 +18,7 @@ from layoutrand.analysis.analysis_warnings import (
     RebuiltBinaries,
 )
 from layoutrand.analysis.beside_files import Programs, programs
+from layoutrand.analysis.present_captures import Recorded, Wanted, choose_captures, made_from, source_of
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.config.conditions import mixed_cpus
 from layoutrand.config.config import Config, choose
@@ -46,6 +47,7 @@ class Question:
 
     ``captures`` maps systems to capture ids; a system that is not in it is analysed by the capture that the last
     `layoutrand run` with it was about.
+    ``wanted`` says which other captures are taken than those of the present configuration and source.
     ``host`` is the name of the machine whose results to take, None for this one.
     """
 
@@ -55,6 +57,7 @@ class Question:
     benchmarks: Sequence[str]
     captures: Mapping[str, str]
     host: str | None
+    wanted: Wanted = field(default_factory=Wanted)
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Selection:
 
     ``sources`` are the files it was imported from; empty for what layoutrand executed itself.  ``nodes`` are
     those of a cluster that it was executed on; empty where it was executed here.  ``programs`` says what tells the
-    systems' programs apart beside their files.
+    systems' programs apart beside their files, ``made`` of which commit or files each system was built, in words.
     """
 
     experiment: Experiment
@@ -85,6 +88,7 @@ class Selection:
     sources: tuple[Source, ...] = ()
     nodes: tuple[Node, ...] = ()
     programs: Programs = field(default_factory=Programs)
+    made: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def left_out(self) -> tuple[LeftOutExecutions, ...]:
@@ -115,6 +119,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
     definitions = experiments.definitions(config, benchmarks, question.project)
     experiment, merged = _experiment(question, store)
+    here = experiments.current_experiment(config.here())
     # What is warm-up may be set for a host, and of pools that are analysed together each has a name of its own.
     pools = [(each.hostname, read_now(store.executions(each), config, each.hostname)) for each in merged]
     everything = [execution for _, own in pools for execution in own]
@@ -122,14 +127,19 @@ def select(question: Question, store: ResultsStore) -> Selection:
     warnings: list[AnyWarning] = []
     current = {system: capture for each in merged for system, capture in store.current_captures(each).items()}
     current = {e.system: e.capture for e in wanted if current.get(e.system) == e.capture}
+    made = made_from(context for each in merged for context in store.contexts(each))
+    of_here = any(each.host == here.host or (experiments.is_pool(each) and question.host is None) for each in merged)
+    prebuilt = [name for name in systems if config.systems[name].prebuilt is not None]
+    recorded = Recorded(wanted, made, current, is_of_here=of_here, prebuilt=prebuilt)
+    current = choose_captures(recorded, question.wanted, question.systems, warnings)
     kept = _current_captures(that_count(wanted, experiments.slot_key), {**current, **question.captures}, warnings)
     kept = _current_definitions(kept, definitions, warnings)
     kept = _current_binaries(kept, warnings)
     if not kept:
         raise _nothing_left(experiment, everything, systems, names, warnings)
     for hostname, own in pools:
-        here = {id(execution) for execution in own}
-        warnings += all_warmup([execution for execution in kept if id(execution) in here], config, hostname)
+        there = {id(execution) for execution in own}
+        warnings += all_warmup([execution for execution in kept if id(execution) in there], config, hostname)
     warnings += _confounding(config, systems)
     warnings += _in_one_layout(config, systems)
     captures = {execution.system: execution.capture for execution in kept}
@@ -143,6 +153,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         warnings=(*warnings, *_of_host(kept, config)),
         nodes=tuple(node for each in merged for node in store.nodes(each)),
         programs=programs(config, benchmarks),
+        made={system: source_of(made, capture) for system, capture in captures.items()},
     )
 
 
@@ -227,7 +238,7 @@ def _current_captures(
     kept = [execution for execution in executions if execution.capture == wanted[execution.system]]
     for system in wanted:
         left_out = [e for e in executions if e.system == system and e.capture != wanted[system]]
-        if left_out:
+        if left_out and wanted[system]:  # what has no present capture was told of whole
             n_captures = len({execution.capture for execution in left_out})
             warnings.append(OtherCaptures(len(left_out), system, n_captures, wanted[system]))
     return kept

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from layoutrand.build import prebuilt
 from layoutrand.build.binaries import as_failure, cached_binary, store_stock
@@ -42,6 +43,8 @@ from layoutrand.warning import AnyWarning
 class SystemBuild:
     """What `build` did for one system; ``capture`` is None if it failed.
 
+    ``facts`` are those of the key of the instrumented build, none where there is no such build.
+
     ``jvms`` has what a JVM said of itself in each layout, where the system is a JDK whose options place something.
     """
 
@@ -52,6 +55,7 @@ class SystemBuild:
     failures: tuple[BuildFailure, ...]
     notes: tuple[AnyWarning, ...]
     jvms: Mapping[LayoutName, JvmFacts] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutName]) -> list[SystemBuild]:
@@ -224,6 +228,7 @@ def _layouts(setup: BuildSetup, name: str, base: _Base, stock: _Stock, layouts: 
         binaries=tuple(r for r in results if isinstance(r, Binary)),
         failures=tuple(r for r in results if isinstance(r, BuildFailure)),
         notes=tuple(notes),
+        facts=base.order.facts if base.order else {},
     )
 
 
@@ -261,6 +266,7 @@ def _rebuilt(setup: BuildSetup, name: str, stock: _Stock, layouts: Sequence[Layo
         binaries=tuple(r for r in results if isinstance(r, Binary)),
         failures=tuple(r for r in results if isinstance(r, BuildFailure)),
         notes=(*stock.notes, *made.notes),
+        facts=made.facts,
     )
 
 

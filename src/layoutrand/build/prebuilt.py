@@ -55,9 +55,18 @@ def origin_of(config: Config, system: str, capture: str, binaries: tuple[Binary,
     The id of its capture; for a prebuilt system, which has none, a digest of its files; and where there is an ``image``
     around its artefact (its key), a digest of that, too.
     """
-    options = config.systems[system]
     origin = capture
-    if options.prebuilt is not None:
-        folder = str(Path(options.prebuilt))
-        origin = keys.prebuilt_id(folder, {(b.artefact, b.sha256) for b in binaries if b.layout == STOCK})
+    if config.systems[system].prebuilt is not None:
+        origin = _id(config, system, {(b.artefact, b.sha256) for b in binaries if b.layout == STOCK})
     return keys.in_image(origin, image) if image else origin
+
+
+def present_id(setup: BuildSetup, system: str, image: str) -> str:
+    """What executions of a prebuilt system's files of now are recorded under; raises `BuildError` without these."""
+    files = {(name, sha256_bytes(_read(setup, system, name))) for name in setup.config.build.artefacts}
+    origin = _id(setup.config, system, files)
+    return recorded_under(setup.config, system, keys.in_image(origin, image) if image else origin)
+
+
+def _id(config: Config, system: str, files: set[tuple[str, str]]) -> str:
+    return keys.prebuilt_id(str(Path(str(config.systems[system].prebuilt))), files)

@@ -11,10 +11,11 @@ Builds happen as many at a time as there are jobs, and jobs left over go into ea
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from layoutrand.build import apply, descent
 from layoutrand.build.binaries import as_failure, binary_key, cached_binary, store_linked
@@ -54,6 +55,7 @@ class Rebuilt:
     cached: bool
     results: list[Binary | BuildFailure]
     notes: list[AnyWarning]
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def rebuild(setup: BuildSetup, system: str, find: Callable[[], BuildOrder], layouts: Sequence[LayoutName]) -> Rebuilt:
@@ -81,7 +83,7 @@ def rebuild(setup: BuildSetup, system: str, find: Callable[[], BuildOrder], layo
     for artefact, rows in every.items():
         notes += _remarks(system, artefact, rows)
         results += rows
-    return Rebuilt(reference, cached, results, notes)
+    return Rebuilt(reference, cached, results, notes, job.order.facts)
 
 
 @dataclass(frozen=True)

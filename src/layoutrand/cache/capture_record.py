@@ -143,11 +143,11 @@ def tools_of(capture: Capture) -> dict[str, str]:
     return {
         "compilers": "; ".join(compilers),
         "linker": versions.get("ld", ""),
-        "source": _source(capture.source),
+        "source": source_words(capture.source),
     }
 
 
-def _source(source: Mapping[str, Any]) -> str:
+def source_words(source: Mapping[str, Any]) -> str:
     """A commit, or the digest of the files and what git said of them."""
     if source.get("commit"):
         return f"commit {source['commit'][:12]} of {source.get('repo', 'a repository')}"

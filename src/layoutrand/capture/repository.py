@@ -163,6 +163,19 @@ class Mirrors:
         return True
 
 
+class LocalRevisions(Mirrors):
+    """What revisions name without a network: of repositories on this machine, and what is written out in full."""
+
+    def resolve(self, url: str, rev: str | None) -> str:
+        """As `Mirrors.resolve`, but nothing is fetched; raises `BuildFailed` where that would be needed to tell."""
+        wanted = rev or "HEAD"
+        if FULL_HASH.fullmatch(wanted):
+            return wanted
+        if not os.path.isdir(url):
+            raise BuildFailed(f"what {wanted} of {url} is by now was not asked, since it is not on this machine")
+        return git("rev-parse", "--verify", f"{wanted}^{{commit}}", cwd=Path(url)).decode().strip()
+
+
 def _parsed(mirror: Path, rev: str) -> tuple[bytes, str]:
     """The commit that a revision names, and what git remarks; an unknown one is an error with the nearest name."""
     try:

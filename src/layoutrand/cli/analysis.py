@@ -11,7 +11,7 @@ import typer
 
 from layoutrand.cli import import_options, options, output_formats
 from layoutrand.cli.comparing import show_comparisons, show_halves
-from layoutrand.cli.selecting import Benchmarks, Host, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
 from layoutrand.cli.terminal import Terminal
 from layoutrand.cli.terminal_tables import show_analysis, show_selection_problems
 from layoutrand.errors import UsageError
@@ -36,6 +36,8 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     names_are: import_options.NamesAre = None,
     warmup: import_options.Warmup = None,
     host: Host = None,
+    capture: Captures = None,
+    any_source: AnySource = False,
     directory: options.Directory = Path(),
     json: options.Json = False,
     csv: output_formats.Csv = False,
@@ -56,7 +58,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
         foreign.check_unused()
         config = options.load_config(directory)
         chosen = options.match_systems(config, system) if system else []
-        selection = load_selection(config, directory, chosen, benchmark or [], host)
+        selection = load_selection(config, directory, chosen, benchmark or [], Which(host, capture or [], any_source))
     report = analyse_selection(selection, confidence=confidence, metrics=metric or [])
     if json:
         terminal.document(analyse_document(report))
@@ -92,6 +94,8 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     names_are: import_options.NamesAre = None,
     warmup: import_options.Warmup = None,
     host: Host = None,
+    capture: Captures = None,
+    any_source: AnySource = False,
     directory: options.Directory = Path(),
     json: options.Json = False,
     csv: output_formats.Csv = False,
@@ -117,7 +121,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         foreign.check_unused()
         config = options.load_config(directory)
         options.choose_systems(config, names)
-        selection = load_selection(config, directory, names, benchmark or [], host)
+        selection = load_selection(config, directory, names, benchmark or [], Which(host, capture or [], any_source))
     if candidates == [base]:
         halves = compare_halves(selection, base, confidence=confidence, threshold=limit, metric=metric)
         results, document = [halves.comparison], halves_document(halves)

@@ -107,7 +107,7 @@ def demo(
     summary, results = running.build_and_execute(part, choices, terminal, told=told)
     building.show_build(results, terminal)
     running.show_run(summary, terminal, told)
-    selection = selecting.load_selection(config, directory, [], benchmarks, None)
+    selection = selecting.load_selection(config, directory, [], benchmarks, selecting.Which())
     measured = {sample.metric for sample in selection.samples}
     metrics = [metric for metric in _shown_first() if metric in measured]
     chosen = "".join(f"--metric {metric} " for metric in metrics)

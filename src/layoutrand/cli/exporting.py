@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.selecting import Benchmarks, Host, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
 
 
 def export(  # noqa: PLR0913 - one parameter for each option
@@ -22,6 +22,8 @@ def export(  # noqa: PLR0913 - one parameter for each option
     benchmark: Benchmarks = None,
     metric: Annotated[list[str] | None, typer.Option("--metric", help="Only this metric; may be repeated.")] = None,
     host: Host = None,
+    capture: Captures = None,
+    any_source: AnySource = False,
     directory: options.Directory = Path(),
     quiet: options.Quiet = False,
 ) -> int:
@@ -35,7 +37,7 @@ def export(  # noqa: PLR0913 - one parameter for each option
     terminal = options.terminal(json=False, quiet=quiet)
     config = options.load_config(directory)
     chosen = options.match_systems(config, system) if system else []
-    selection = load_selection(config, directory, chosen, benchmark or [], host)
+    selection = load_selection(config, directory, chosen, benchmark or [], Which(host, capture or [], any_source))
     result = export_selection(selection, format_name, metric or [])
     for warning in dict.fromkeys(result.warnings):
         terminal.warn(str(warning))

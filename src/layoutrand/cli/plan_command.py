@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.selecting import Benchmarks, Host, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.cli.terminal_tables import show_selection_problems
 from layoutrand.text.quantities import duration, percent
@@ -36,6 +36,8 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     difference: Difference = None,
     confidence: options.Confidence = 0.95,
     host: Host = None,
+    capture: Captures = None,
+    any_source: AnySource = False,
     write: Write = False,
     directory: options.Directory = Path(),
     json: options.Json = False,
@@ -49,7 +51,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     widths = [options.share(text, "--half-width") for text in half_width or []] or list(HALF_WIDTHS)
     config = options.load_config(directory)
     systems = options.match_systems(config, system) if system else []
-    selection = load_selection(config, directory, systems, benchmark or [], host)
+    selection = load_selection(config, directory, systems, benchmark or [], Which(host, capture or [], any_source))
     plans = make_plans(
         selection,
         link_seconds(Cache(default_root())),

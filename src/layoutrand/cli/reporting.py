@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import import_options, options
-from layoutrand.cli.selecting import Benchmarks, Host, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
 from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class _Question:
     metric: str | None
     threshold: str
     confidence: float
-    host: str | None
+    which: Which
     directory: Path
     foreign: import_options.ImportOptions
 
@@ -63,6 +63,8 @@ def report(  # noqa: PLR0913 - one parameter for each option
     names_are: import_options.NamesAre = None,
     warmup: import_options.Warmup = None,
     host: Host = None,
+    capture: Captures = None,
+    any_source: AnySource = False,
     directory: options.Directory = Path(),
     quiet: options.Quiet = False,
 ) -> int:
@@ -72,8 +74,9 @@ def report(  # noqa: PLR0913 - one parameter for each option
 
     terminal = options.terminal(json=False, quiet=quiet)
     foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
+    which = Which(host, capture or [], any_source)
     page = _page(
-        _Question(system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign)
+        _Question(system or [], benchmark or [], baseline, metric, threshold, confidence, which, directory, foreign)
     )
     target = output or (Path(_NAME) if imports else directory / ".layoutrand" / _NAME)
     write_text(target, render(page))
@@ -90,7 +93,7 @@ def write_report(directory: Path) -> Path:
 
     target = directory / ".layoutrand" / _NAME
     foreign = import_options.ImportOptions(None, None, None, None)
-    write_text(target, render(_page(_Question([], [], None, None, "1%", 0.95, None, directory, foreign))))
+    write_text(target, render(_page(_Question([], [], None, None, "1%", 0.95, Which(), directory, foreign))))
     return target
 
 
@@ -123,6 +126,8 @@ def figures(  # noqa: PLR0913 - one parameter for each option
     names_are: import_options.NamesAre = None,
     warmup: import_options.Warmup = None,
     host: Host = None,
+    capture: Captures = None,
+    any_source: AnySource = False,
     directory: options.Directory = Path(),
     quiet: options.Quiet = False,
 ) -> int:
@@ -135,8 +140,9 @@ def figures(  # noqa: PLR0913 - one parameter for each option
     if import_format is not None and not imports:
         raise UsageError("--import-format is about files to import; name them with --import")
     foreign = import_options.ImportOptions(imports, import_format, names_are, warmup)
+    which = Which(host, capture or [], any_source)
     page = _page(
-        _Question(system or [], benchmark or [], baseline, metric, threshold, confidence, host, directory, foreign)
+        _Question(system or [], benchmark or [], baseline, metric, threshold, confidence, which, directory, foreign)
     )
     target = output or (Path("figures") if imports else directory / ".layoutrand" / "figures")
     if target.exists() and not target.is_dir():
@@ -168,14 +174,14 @@ def _page(question: _Question) -> Page:
     foreign, directory = question.foreign, question.directory
     contexts: Sequence[Context] = ()
     if foreign.files:
-        selection = foreign.select(question.systems, question.benchmarks, question.host, directory)
+        selection = foreign.select(question.systems, question.benchmarks, question.which.host, directory)
         systems = list(dict.fromkeys(sample.system for sample in selection.samples))
     else:
         foreign.check_unused()
         config = options.load_config(directory)
         systems = options.match_systems(config, question.systems)
         chosen = systems if question.systems else []
-        selection = load_selection(config, directory, chosen, question.benchmarks, question.host)
+        selection = load_selection(config, directory, chosen, question.benchmarks, question.which)
         contexts = _contexts(directory, selection)
     base = choose("system", [question.baseline], systems)[0] if question.baseline is not None else systems[0]
     return make_report(

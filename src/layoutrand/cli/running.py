@@ -16,7 +16,7 @@ from layoutrand.cli import building, options
 from layoutrand.cli.failing import Failures
 from layoutrand.cli.notifying import Notify, notifying
 from layoutrand.cli.options import ProjectPart
-from layoutrand.cli.selecting import Benchmarks, load_selection
+from layoutrand.cli.selecting import Benchmarks, Which, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.text.quantities import NO_BOUNDS, percent
 
@@ -180,7 +180,7 @@ def _with_itself(part: ProjectPart, seeds: Sequence[int], confidence: float) -> 
 
 
 def _recorded(part: ProjectPart) -> Selection:
-    return load_selection(part.config, part.directory, part.systems, part.benchmarks, None)
+    return load_selection(part.config, part.directory, part.systems, part.benchmarks, Which(is_settled=True))
 
 
 def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *, seeds: Sequence[int] = ()) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,24 +14,69 @@ from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection
+    from layoutrand.build.made_from import PresentSystem
     from layoutrand.config.config import Config
 
 Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
 Host = Annotated[str | None, typer.Option(help="Analyse the results of this machine; default: this one.")]
 
 
+Captures = Annotated[
+    list[str] | None,
+    typer.Option("--capture", help="Results of this capture, by the beginning of its id; may be repeated."),
+]
+AnySource = Annotated[
+    bool,
+    typer.Option("--any-source", help="What was executed last, even if source or configuration are others by now."),
+]
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which results, where there are several of a system: of a machine, of captures, of whatever source.
+
+    ``is_settled`` where all was built just now, so nothing need be compared with the present.
+    """
+
+    host: str | None = None
+    captures: Sequence[str] = ()
+    any_source: bool = False
+    is_settled: bool = False
+
+
 def load_selection(
-    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], host: str | None
+    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], which: Which
 ) -> Selection:
     """The results that belong to the question; raises `UsageError` where there are none at all."""
+    from layoutrand.analysis.present_captures import Wanted
     from layoutrand.analysis.selection import Question, select
     from layoutrand.results.file import open_for_reading, results_path
 
     path = results_path(directory)
     if not path.exists():
         raise UsageError(f"there are no results in {path}; `layoutrand run` makes them")
+    look = None if which.is_settled else partial(_look, config, directory)
     question = Question(
-        config=config, project=directory, systems=systems, benchmarks=benchmarks, captures={}, host=host
+        config=config,
+        project=directory,
+        systems=systems,
+        benchmarks=benchmarks,
+        captures={},
+        host=which.host,
+        wanted=Wanted(which.captures, which.any_source, look),
     )
     with open_for_reading(path) as store:
         return select(question, store)
+
+
+def _look(config: Config, directory: Path, systems: Collection[str]) -> Mapping[str, PresentSystem]:
+    """What the systems would be made from now; says nothing and builds nothing."""
+    from layoutrand.build.build_setup import BuildProgress, BuildSetup
+    from layoutrand.build.made_from import present_systems
+    from layoutrand.cache.store import Cache, default_root
+    from layoutrand.execute.images import image_of
+    from layoutrand.platform.process import SubprocessRunner
+
+    progress = BuildProgress(say=lambda _: None, advance=lambda: None)
+    setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress)
+    return present_systems(setup, systems, image_of(config, directory))

@@ -11,7 +11,7 @@ import typer
 
 from layoutrand.cli import building, options
 from layoutrand.cli.running import run_message
-from layoutrand.cli.selecting import Benchmarks, load_selection
+from layoutrand.cli.selecting import Benchmarks, Which, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.cli.terminal_tables import interval, show_selection_problems
 from layoutrand.text.quantities import percent
@@ -77,7 +77,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
             )
         terminal.warn("hot functions are looked for on this machine, not on the nodes that executed the layouts")
     chosen = options.match_systems(config, system) if system else []
-    selection = load_selection(config, directory, chosen, benchmark or [], None)
+    selection = load_selection(config, directory, chosen, benchmark or [], Which())
     part = options.ProjectPart(config, directory, chosen, jobs=options.count_jobs(jobs))
     setup = _setup(part, profiler, RunChoices(wait_s=wait, share_machine=share_machine), terminal)
     explanations = explain_selection(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.selecting import Benchmarks, Host, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.errors import UsageError
 
@@ -43,6 +43,8 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     for_system: ForSystem = False,
     plots: Plots = None,
     host: Host = None,
+    capture: Captures = None,
+    any_source: AnySource = False,
     directory: options.Directory = Path(),
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -57,7 +59,7 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     terminal = options.terminal(json=json, quiet=quiet)
     config = options.load_config(directory)
     systems = options.match_systems(config, system) if system else []
-    selection = load_selection(config, directory, systems, benchmark or [], host)
+    selection = load_selection(config, directory, systems, benchmark or [], Which(host, capture or [], any_source))
     here = selection.experiment.hostname
     found = examine(selection, config, metric)
     folder = figures or directory / ".layoutrand" / "warmup"

@@ -47,6 +47,7 @@ def head(
     seeds = sorted({seed for sample in selection.samples for seed, _ in sample.binaries}, key=str)
     facts = [
         ("Systems", ", ".join(dict.fromkeys(sample.system for sample in selection.samples)) or "none with results"),
+        *([("Source", source)] if (source := "; ".join(dict.fromkeys(filter(None, selection.made.values())))) else []),
         ("Benchmarks", str(len({sample.benchmark for sample in selection.samples}))),
         ("Seeds", seed_words(seeds)),
         ("Intervals", f"{100 * confidence:g} %, threshold {100 * threshold:g} %"),
@@ -148,10 +149,11 @@ def _rests_on(selection: Selection) -> Chapter:
             str(row.n_failed),
             str(row.n_unbuilt),
             (row.capture or "-")[:12],
+            row.source or "not recorded",
         )
         for row in found.systems
     ]
-    columns = ("system", "seeds or binaries", "executions", "failed", "binaries not built", "capture")
+    columns = ("system", "seeds or binaries", "executions", "failed", "binaries not built", "capture", "source")
     left = [f"Left out: {left_out_words(found)}."]
     return Chapter(
         "evidence",

@@ -1,0 +1,218 @@
+"""What a system's binaries are made from: recorded beside executions, and what it would be now, without building.
+
+The parts are those of the key of its build (`config/build_recipe.py`), with what else tells its results from others.
+Results whose parts are other ones are not those of the present configuration and source.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Any, Final, TypeVar
+
+from layoutrand.build.build_setup import BuildSetup
+from layoutrand.build.prebuilt import origin_of, present_id, recorded_under
+from layoutrand.cache.capture_record import source_words
+from layoutrand.cache.difference import compare, compare_files
+from layoutrand.capture.instrumented_build import make_order
+from layoutrand.capture.origin import Origin, Origins
+from layoutrand.capture.repository import LocalRevisions
+from layoutrand.config.build_recipe import Recipe
+from layoutrand.config.config import Config
+from layoutrand.errors import LayoutrandError
+from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.toolbox import Toolbox
+from layoutrand.platform.disk import canonical_json, readable, sha256_bytes
+from layoutrand.suites.expand import build_tools
+
+RECORD: Final = "made_from"
+"""Under which a context keeps it, among what a capture was made with."""
+
+_LONGEST: Final = 400
+"""Characters of a part that is kept whole, so that it can be told what was changed in it."""
+
+_NO_PART: Final = frozenset({"variant", "inherited"})
+"""Parts of the key that are no part of configuration and source: a shell may have other variables at any time."""
+
+_OF_THIS_MACHINE: Final = frozenset({"toolchain", "tools", "section_flags"})
+"""Parts that results of another machine need not share with what would be built here."""
+
+_PAPERS: Final = frozenset(
+    {".csv", ".html", ".json", ".log", ".md", ".pdf", ".png", ".rst", ".svg", ".tex", ".txt"}
+)  # what layoutrand writes where it is told to, and what people write about a program
+_MOST_NAMED: Final = 4
+Found = TypeVar("Found")
+_SHORT: Final = 240
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How what was recorded differs from the present: ``parts`` in words, and ``papers``, files that no build reads.
+
+    Of these it is only thought: they are of kinds such as ``.md`` or ``.json``.
+    """
+
+    parts: tuple[str, ...]
+    papers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PresentSystem:
+    """What a system would be made from now.
+
+    ``parts`` are canonical JSON or its SHA-256, without those that cannot be told, of which ``unknown`` says why.
+    ``capture`` is what results of it are recorded under, where that is known without building, and ``source`` the
+    commit or the digest of the files, in words.
+    """
+
+    parts: Mapping[str, str]
+    source: str
+    unknown: tuple[str, ...] = ()
+    capture: str | None = None
+    contents: Mapping[str, str] | None = field(default=None, repr=False)
+    earlier: Callable[[str], Mapping[str, str] | None] = field(default=lambda _: None, repr=False)
+
+    def difference(self, recorded: Mapping[str, str], *, is_of_here: bool) -> Difference:
+        """What differs, of the parts that both have; of another machine but those that machines share."""
+        left_out = _NO_PART if is_of_here else _NO_PART | _OF_THIS_MACHINE
+        parts: list[str] = []
+        papers: tuple[str, ...] = ()
+        for name, value in self.parts.items():
+            if name in left_out or recorded.get(name, value) == value:
+                continue
+            if name == "source":
+                words, papers = self._of_source(recorded[name], value)
+                parts += words
+            else:
+                parts += _in_words(name, recorded[name], value)
+        return Difference(tuple(parts), papers)
+
+    def _of_source(self, was: str, now: str) -> tuple[list[str], tuple[str, ...]]:
+        before, after = _parsed(was), _parsed(now)
+        if "commit" in before and "commit" in after and before["commit"] != after["commit"]:
+            return [f"the commit was {before['commit'][:12]}, is {after['commit'][:12]}"], ()
+        earlier = self.earlier(str(before.get("digest")))
+        if earlier is None or self.contents is None:
+            return ["the source was another"], ()
+        found = compare_files(earlier, self.contents)
+        names = [*found.changed, *found.added, *found.removed]
+        if names and all(PurePosixPath(name).suffix.lower() in _PAPERS for name in names):
+            return [], tuple(map(readable, names))
+        kinds = (("changed", found.changed), ("new", found.added), ("removed", found.removed))
+        said = "; ".join(f"{what}: {_listed(files)}" for what, files in kinds if files)
+        return [f"files of the source are others ({said})" if said else "the source was another"], ()
+
+
+def parts_of(config: Config, system: str, facts: Mapping[str, Any], image: str) -> dict[str, str]:
+    """The parts of one system's build by name; ``facts`` are those of its key, ``image`` the key of the image."""
+    whole = {**facts, "args": config.systems[system].args, "image": image, "mode": config.build.mode}
+    return {name: _part(value) for name, value in whole.items()}
+
+
+def record_of(config: Config, system: str, facts: Mapping[str, Any], image: str) -> dict[str, str]:
+    """What is recorded of it beside executions; nothing where the facts of the build are not known."""
+    if not facts:
+        return {}
+    return {RECORD: canonical_json(parts_of(config, system, facts, image)).decode()}
+
+
+def recorded_parts(made: Mapping[str, str]) -> dict[str, str]:
+    """What `record_of` recorded; empty where nothing was."""
+    return dict(_parsed(made.get(RECORD, "{}")))
+
+
+def present_systems(setup: BuildSetup, names: Iterable[str], image: str) -> dict[str, PresentSystem]:
+    """What the systems would be made from now: the source is read, git and compilers are asked, nothing is built.
+
+    Of a repository that is not on this machine nothing is asked, so there the commit is known only where it is written
+    out.  ``image`` is the key of the image.
+    """
+    looking = Origins(setup.project, setup.cache, setup.progress.say)
+    looking.mirrors = LocalRevisions(setup.cache.root / "repos", setup.cache.lock, setup.progress.say)
+    setup = replace(setup, origins=looking)
+    find = cache(lambda name: toolboxes.prepare(name, setup.project, tuple(setup.config.layout.factors), setup.runner))
+    return {name: _present(setup, name, image, find) for name in names}
+
+
+def _present(setup: BuildSetup, name: str, image: str, find: Callable[[str], Toolbox]) -> PresentSystem:
+    config, options = setup.config, setup.config.systems[name]
+    try:
+        if options.prebuilt is not None:
+            return PresentSystem({}, "", capture=present_id(setup, name, image))
+        toolchain = toolboxes.load(options.toolchain, setup.project)
+    except LayoutrandError as error:
+        return PresentSystem({}, "", (_first_line(error),))
+    unknown: list[str] = []
+    recipe = Recipe(name, "capture", config.build, options, toolchain, tuple(config.layout.factors))
+    origin = _told(lambda: setup.origins.find(recipe), unknown)
+    toolbox = _told(lambda: find(options.toolchain), unknown)
+    facts = recipe.key_facts(origin.facts if origin else {}, toolbox.facts() if toolbox else {}, os.environ)
+    missing = {"source": origin, "tools": toolbox}
+    known = {part: value for part, value in facts.items() if missing.get(part, value) is not None}
+    return PresentSystem(
+        parts=parts_of(config, name, known, image),
+        source="" if origin is None else source_words(origin.record()),
+        unknown=tuple(unknown),
+        capture=None if origin is None or toolbox is None else _capture(setup, recipe, origin, toolbox, image),
+        contents=origin.contents if origin else None,
+        earlier=lambda digest: setup.cache.recall(f"source-{digest}"),
+    )
+
+
+def _told(look: Callable[[], Found], unknown: list[str]) -> Found | None:
+    try:
+        return look()
+    except LayoutrandError as error:
+        unknown.append(_first_line(error))
+        return None
+
+
+def _capture(setup: BuildSetup, recipe: Recipe, origin: Origin, toolbox: Toolbox, image: str) -> str | None:
+    """What results are recorded under, where a build from just this gave a capture."""
+    if setup.config.build.mode != "relink":
+        return None
+    order = make_order(recipe, origin, toolbox, build_tools(setup.config, recipe.build))
+    known = setup.cache.recall(order.key)
+    if known is None or "capture" not in known:
+        return None
+    made = origin_of(setup.config, recipe.system, known["capture"], (), image)
+    return recorded_under(setup.config, recipe.system, made)
+
+
+def _part(value: Any) -> str:
+    text = canonical_json(value).decode()
+    return text if len(text) <= _LONGEST else sha256_bytes(text.encode())
+
+
+def _parsed(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:  # a digest
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _in_words(name: str, was: str, now: str) -> list[str]:
+    """What changed in one part; the values where these are short."""
+    before, after = _parsed(was), _parsed(now)
+    if not (before and after):
+        short = len(was) + len(now) < _SHORT and not (_DIGEST.fullmatch(was) or _DIGEST.fullmatch(now))
+        return [f"{name} was {was}, is {now}" if short else f"{name} was another"]
+    changed = [part for part in compare(before, after) if part.change != "same"]
+    said = [f"{name}.{part.name} was {part.was!r}, is {part.now!r}" for part in changed]
+    return said if sum(map(len, said)) < _SHORT else [f"{name}.{part.name} was another" for part in changed]
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(readable, names[:_MOST_NAMED]))
+    return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"
+
+
+def _first_line(error: LayoutrandError) -> str:
+    return str(error).splitlines()[0]

@@ -1,0 +1,174 @@
+"""Results of another commit, capture or configuration are never shown as those of the present."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from startkit import layoutrand
+
+CONFIG = """\
+[project]
+name = "toy"
+[build]
+{source}
+commands = ["$CC -o toy main.c part.c"]
+artefacts = ["toy"]
+[systems.old]
+cflags = "-O1"
+[systems.new]
+cflags = "{flags}"
+[[benchmarks]]
+name = "count"
+command = ["{{artefact}}", "5"]
+metric = {{ regex = "total ([0-9]+)", name = "total", unit = "1" }}
+"""
+MAIN = """\
+#include <stdio.h>
+int f1(int), f2(int), f3(int), f4(int), f5(int), f6(int), f7(int), f8(int);
+int main(void) { printf("total %d\\n", f1(1) + f2(1) + f3(1) + f4(1) + f5(1) + f6(1) + f7(1) + f8(1) + MORE); }
+"""
+PART = "\n".join(f"int f{k}(int x) {{ return x * {k}; }}" for k in range(1, 9))
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+
+
+class Project:
+    """A small program with two systems, in a directory or a repository."""
+
+    def __init__(self, root, cache):
+        self.root, self.source = root, root / "src"
+        self.source.mkdir(parents=True)
+        self.env = {**os.environ, "LAYOUTRAND_CACHE": str(cache)}
+        self.configure()
+        self.write(MORE=0)
+
+    def configure(self, flags="-O2", source='source = "src"'):
+        (self.root / "layoutrand.toml").write_text(CONFIG.format(flags=flags, source=source))
+
+    def write(self, **definitions):
+        (self.source / "main.c").write_text(MAIN.replace("MORE", str(definitions["MORE"])))
+        (self.source / "part.c").write_text(PART)
+
+    def commit(self):
+        subprocess.run([*GIT, "init", "-q"], cwd=self.source, check=True)
+        subprocess.run([*GIT, "add", "."], cwd=self.source, check=True)
+        subprocess.run([*GIT, "commit", "-q", "-m", "m"], cwd=self.source, check=True)
+        done = subprocess.run([*GIT, "rev-parse", "HEAD"], cwd=self.source, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def __call__(self, *arguments, status=0, directory=None):
+        done = layoutrand(*arguments, cwd=directory or self.root, env=self.env)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done
+
+    def run(self, seeds=4):
+        self("run", "--seeds", str(seeds), "--share-machine", "--no-controls")
+
+    def mean(self, *arguments, system="new"):
+        document = json.loads(self("analyse", "--json", *arguments).stdout)
+        return {row["system"]: row["mean"] for row in document["benchmarks"] if row["primary"]}.get(system)
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path / "toy", tmp_path / "cache")
+
+
+def test_a_new_commit_has_no_results_yet(project, tmp_path):
+    project.configure(source='repo = "src"\nrev = "HEAD"')
+    first = project.commit()
+    project.run()
+    shown = project("compare", "old", "new")
+    assert f"commit {first[:12]}" in shown.stdout
+    project.write(MORE=9)
+    second = project.commit()
+
+    refused = project("compare", "old", "new", status=1)
+    assert refused.stdout == ""
+    assert f"the commit was {first[:12]}, is {second[:12]}" in refused.stderr
+    assert "4 executions, of commit" in refused.stderr
+    assert "`layoutrand run`" in refused.stderr
+    assert project("report", status=1).stdout == ""
+
+    old = project("compare", "old", "new", "--any-source")
+    assert f"commit {first[:12]}" in old.stdout
+    assert "doubtful: " in old.stdout
+    assert "are not of what is configured now" in old.stderr
+    document = json.loads(project("compare", "old", "new", "--any-source", "--json").stdout)
+    assert [each["source"].split()[1] for each in document["evidence"]["systems"]] == [first[:12]] * 2
+    assert "old results" in [each["cause"] for each in document["benchmarks"][0]["reasons"]]
+    project("report", "--any-source", "-o", str(tmp_path / "r.html"))
+    assert f"commit {first[:12]}" in (tmp_path / "r.html").read_text()
+    assert f"commit {first[:12]}" in project("compare", "old", "new", "--any-source", "--markdown").stdout
+
+    project.run()
+    assert project.mean() == 45.0
+    assert f"commit {second[:12]}" in project("analyse").stdout
+
+
+def test_a_configuration_that_is_restored_has_its_own_results_and_not_those_executed_last(project):
+    project.run(seeds=4)
+    project.configure(flags="-O2 -fno-omit-frame-pointer")
+    project.run(seeds=2)
+    assert (
+        json.loads(project("compare", "old", "new", "--json").stdout)["benchmarks"][0]["candidate"]["n_binaries"] == 2
+    )
+
+    project.configure()
+    (row,) = json.loads(project("compare", "old", "new", "--json").stdout)["benchmarks"]
+    assert row["candidate"]["n_binaries"] == 4
+
+    project.configure(flags="-O3 -fno-inline")
+    refused = project("compare", "old", "new", status=1)
+    assert "flags.cflags was '-O2', is '-O3 -fno-inline'" in refused.stderr
+    shown = project("analyse")  # the other system has results that are its own
+    assert "left out 6 executions" in shown.stderr or "left out 4 executions" in shown.stderr
+    assert "old" in shown.stdout
+
+
+def test_a_changed_file_refuses_and_papers_beside_the_program_are_told(project):
+    project.run()
+    (project.source / "numbers.json").write_text("{}")
+    shown = project("compare", "old", "new")
+    assert "numbers.json: in the source, and new or changed" in shown.stderr
+
+    (project.source / "part.c").write_text(PART + "/* another */\n")
+    refused = project("compare", "old", "new", status=1)
+    assert "changed: part.c" in refused.stderr
+    project.run()  # a build finds that the capture is what it was, and nothing is executed again
+    assert project.mean() == 36.0
+
+
+def test_a_capture_is_shown_by_its_id(project):
+    project.run()
+    first = json.loads(project("analyse", "--json").stdout)["evidence"]["systems"]
+    ids = {row["system"]: row["capture"] for row in first}
+    project.write(MORE=7)
+    project.run(seeds=3)
+    assert project.mean() == 43.0
+    assert project.mean("--capture", ids["new"][:12]) == 36.0
+    unknown = project("analyse", "--capture", "ffff", status=1)
+    assert "no results of such a capture" in unknown.stderr
+    assert ids["new"][:12] in unknown.stderr
+
+
+def test_results_without_their_sources_are_shown_and_it_is_told_what_was_not_compared(project, tmp_path):
+    project.run()
+    copied = tmp_path / "elsewhere"
+    shutil.copytree(project.root, copied)
+    shutil.rmtree(copied / "src")
+    shown = project("compare", "old", "new", directory=copied)
+    assert "was not seen whole" in shown.stderr
+    assert "files " in shown.stdout
+
+
+def test_systems_whose_flags_make_no_difference_are_one_program(project):
+    project.configure(flags="-O1 -DNOTHING")
+    project.run()
+    document = json.loads(project("compare", "old", "new", "--json", "--fail-if", "undecided").stdout)
+    (row,) = document["benchmarks"]
+    assert (row["conclusion"], row["verdict"]) == ("same program", "same program")
