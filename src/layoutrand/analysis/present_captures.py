@@ -13,7 +13,7 @@ from layoutrand.warning import AnyWarning
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedCaptures:
     """Which of the recorded captures to take: those of the present, unless the user names some or wants any.
 
     ``captures`` are ids or their beginnings; ``any_source`` takes what was executed last, whatever there is now.
@@ -55,7 +55,7 @@ def source_of(made: Mapping[str, Sequence[Mapping[str, str]]], capture: str) -> 
 
 
 def choose_captures(
-    recorded: Recorded, wanted: Wanted, named: Collection[str], warnings: list[AnyWarning]
+    recorded: Recorded, wanted: WantedCaptures, named: Collection[str], warnings: list[AnyWarning]
 ) -> dict[str, str]:
     """System -> the capture whose results are the present ones; systems that have none are left out, with a warning.
 

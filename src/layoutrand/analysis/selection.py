@@ -18,7 +18,7 @@ from layoutrand.analysis.analysis_warnings import (
     RebuiltBinaries,
 )
 from layoutrand.analysis.beside_files import Programs, programs
-from layoutrand.analysis.present_captures import Recorded, Wanted, choose_captures, made_from, source_of
+from layoutrand.analysis.present_captures import Recorded, WantedCaptures, choose_captures, made_from, source_of
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.config.conditions import mixed_cpus
 from layoutrand.config.config import Config, choose
@@ -57,7 +57,7 @@ class Question:
     benchmarks: Sequence[str]
     captures: Mapping[str, str]
     host: str | None
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: WantedCaptures = field(default_factory=WantedCaptures)
 
 
 @dataclass(frozen=True)

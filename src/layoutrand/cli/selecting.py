@@ -48,7 +48,7 @@ def load_selection(
     config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], which: Which
 ) -> Selection:
     """The results that belong to the question; raises `UsageError` where there are none at all."""
-    from layoutrand.analysis.present_captures import Wanted
+    from layoutrand.analysis.present_captures import WantedCaptures
     from layoutrand.analysis.selection import Question, select
     from layoutrand.results.file import open_for_reading, results_path
 
@@ -63,7 +63,7 @@ def load_selection(
         benchmarks=benchmarks,
         captures={},
         host=which.host,
-        wanted=Wanted(which.captures, which.any_source, look),
+        wanted=WantedCaptures(which.captures, which.any_source, look),
     )
     with open_for_reading(path) as store:
         return select(question, store)
