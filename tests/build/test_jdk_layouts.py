@@ -79,6 +79,12 @@ def test_options_are_as_many_and_as_long_for_every_layout(factors):
         (["/j/java", "-Xint", "-m", "a/b"], ("-Xint",)),
         (["/j/java", "-Xint", "--module=a/b"], ("-Xint",)),
         (["/j/java", "-Xint", "@file", "Main"], ("-Xint",)),
+        (["/j/java", "--add-opens", "a/b=ALL-UNNAMED", "-jar", "x.jar"], ("--add-opens", "a/b=ALL-UNNAMED")),
+        (["/j/java", "--add-opens=a/b=ALL-UNNAMED", "-jar", "x.jar"], ("--add-opens=a/b=ALL-UNNAMED",)),
+        (
+            ["/j/java", "--patch-module", "a=b", "--limit-modules", "c", "Main"],
+            ("--patch-module", "a=b", "--limit-modules", "c"),
+        ),
         (["/other/java", "-Xmx1g", "Main"], ()),
     ],
 )

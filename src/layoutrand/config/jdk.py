@@ -31,19 +31,27 @@ JDK_FACTORS: Final = (CDS_ORDER, HEAP_BASE, JIT_STRESS)
 LOWEST_HEAP: Final = 8 << 30
 HEAP_STEP: Final = 2 << 20
 HEAP_PLACES: Final = 4096
-LARGEST_ALIGNMENT: Final = 32 << 20
-ZERO_BASED: Final = "Zero based"
-"""From 8 to 16 GiB in steps of 2 MiB, which collectors align to, G1 to as much as 32 MiB.
+"""From 8 to 16 GiB in steps of 2 MiB: compressed references have one form there, so code is the same."""
 
-There, compressed references have one form (zero based) up to 32 GiB less the size of the heap, so code is the same.
-"""
+LARGEST_ALIGNMENT: Final = 32 << 20
+"""To which collectors align a heap at most (G1); others to 2 MiB."""
+
+ZERO_BASED: Final = "Zero based"
+"""What HotSpot calls that form, which it takes up to 32 GiB less the size of the heap."""
 
 OWN_FILE: Final = "layout.jsa"
 """What an execution has beside the artefacts: the archive, or where none is needed a note of the options."""
 
 _UNLOCK: Final = "-XX:+UnlockDiagnosticVMOptions"
 _IN_A_WORD: Final = re.compile(r"-(jar|m|-module|XX:Flags|XX:VMOptionsFile)(=|$)")
-_WITH_VALUE: Final = frozenset({"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"})
+_WITH_VALUE: Final = frozenset(
+    {
+        *("-cp", "-classpath", "--class-path", "-p", "--module-path", "--upgrade-module-path"),
+        *("--add-modules", "--limit-modules", "--add-exports", "--add-opens", "--add-reads", "--patch-module"),
+        "--enable-native-access",
+    }
+)
+"""Options whose value may be the next word (``java.c`` of the launcher: IsClassPathOption, IsModuleOption)."""
 
 
 @dataclass(frozen=True)

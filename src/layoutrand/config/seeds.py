@@ -33,7 +33,7 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def _checked(seeds: range, text: str) -> list[int]:
-    if len(seeds) > _MOST:
+    if seeds[-1] - seeds[0] >= _MOST:  # a range this long may have no len() in Python
         raise UsageError(f"--seeds {text}: more than {_MOST:,} seeds at once")
     if seeds[-1] > MAX_SEED:
         raise UsageError(f"--seeds {text}: seeds are 0 to 2^64-1")

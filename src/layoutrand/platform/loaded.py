@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -25,9 +26,9 @@ class Loaded:
 
 
 def loaded_files(argv: Sequence[str], env: Mapping[str, str], cwd: Path, name: str, *, timeout_s: float) -> Loaded:
-    """Execute a program and look, as often as it takes, which files called ``name`` it or a child has mapped.
+    """Execute a program and look, as long as it lasts, which files called ``name`` it has mapped; not what it starts.
 
-    Raises `OSError` where the program cannot be started.
+    It and what it has started are gone afterwards.  Raises `OSError` where the program cannot be started.
     """
     # Into a file: nobody reads a pipe meanwhile, and a program that fills one would wait for ever.
     with (
@@ -44,13 +45,15 @@ def loaded_files(argv: Sequence[str], env: Mapping[str, str], cwd: Path, name: s
     ):
         deadline = time.monotonic() + timeout_s
         found: set[tuple[str, int]] = set()
-        while process.poll() is None and time.monotonic() < deadline:
-            found |= set(_mapped(process.pid, name))
-            time.sleep(_PAUSE_S)
-        returncode = process.poll()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, 9)
-        process.wait()
+        try:
+            while process.poll() is None and time.monotonic() < deadline:
+                found |= set(_mapped(process.pid, name))
+                time.sleep(_PAUSE_S)
+            returncode = process.poll()
+        finally:  # also after Ctrl-C, which does not reach a session of its own
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         written.seek(0)
         output = written.read()
     return Loaded(frozenset(found), returncode, output.decode("utf-8", "backslashreplace"))

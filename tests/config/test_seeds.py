@@ -1,0 +1,44 @@
+"""Seeds as they are written on a command line."""
+
+import pytest
+
+from layoutrand.config.seeds import format_seeds, parse_layout, parse_seeds
+from layoutrand.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [
+        ("3", [1, 2, 3]),
+        ("7..7", [7]),
+        ("5..7,1, 6", [1, 5, 6, 7]),
+        ("0,18446744073709551615", [0, 2**64 - 1]),
+    ],
+)
+def test_seeds(text, seeds):
+    assert parse_seeds(text) == seeds
+    assert parse_seeds(format_seeds(seeds)) == seeds
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("0", "at least 1"),
+        ("x", "is not a seed"),
+        ("3..1", "counts downwards"),
+        ("1000001", "more than 1,000,000 seeds"),
+        ("99999999999999999999", "more than 1,000,000 seeds"),
+        ("1..99999999999999999999", "more than 1,000,000 seeds"),
+        ("18446744073709551616..18446744073709551616", "seeds are 0 to 2\\^64-1"),
+    ],
+)
+def test_what_is_no_seed_is_said(text, what):
+    """However large the number: one that Python cannot take the length of a range of was a traceback."""
+    with pytest.raises(UsageError, match=what):
+        parse_seeds(text)
+
+
+def test_one_layout():
+    assert [parse_layout(text) for text in ("7", "stock", "identity")] == [7, "stock", "identity"]
+    with pytest.raises(UsageError, match="is not a layout"):
+        parse_layout("18446744073709551616")
