@@ -19,12 +19,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,14 +122,12 @@ class Cache:
         return self.root / "captures" / capture_id
 
     def load_capture(self, capture_id: str) -> Capture | None:
-        """The capture, or None if it is not here or its record is damaged."""
+        """The capture, which counts as used; None if it is not here or its record is damaged."""
         path = self.capture_path(capture_id) / "capture.json"
-        try:
-            capture = captures.from_json(unsealed(path.read_bytes()), where=str(path))
-        except (OSError, ValueError, KeyError, TypeError, CacheError):
-            return None
-        with cache_errors("use", path):
-            os.utime(path)
+        capture = _read_capture(path)
+        if capture is not None:
+            with cache_errors("use", path):
+                os.utime(path)
         return capture
 
     def commit_capture(self, scratch: Path, capture: Capture) -> None:
@@ -164,16 +161,13 @@ class Cache:
         return self.root / "binaries" / key / name
 
     def load_binary(self, key: str, name: str) -> CachedBinary | None:
-        """The binary if it is here with the content it had when it was verified, else None."""
+        """The binary, which counts as used, if it is here with the content that was verified; else None."""
         folder = self.root / "binaries" / key
-        try:
-            meta = unsealed((folder / "meta.json").read_bytes())
-            if meta["key"] != key or sha256_file(folder / name) != meta["sha256"]:
-                return None
-            os.utime(folder / "meta.json")
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        return CachedBinary(folder / name, meta)
+        found = _read_binary(folder, name)
+        if found is not None:
+            with suppress(OSError):  # evicted at this moment, or somebody else's: it is what it is all the same
+                os.utime(folder / "meta.json")
+        return found
 
     def has_entry(self, key: str) -> bool:
         """Whether there is anything under the key, whole or damaged."""
@@ -206,6 +200,25 @@ class Cache:
         raise CacheError(f"cannot put {target} in place: other processes keep replacing it")
 
 
+def _read_capture(path: Path) -> Capture | None:
+    """What the record at the path says; None for none, or a damaged one, which whoever uses it is told of."""
+    try:
+        return captures.from_json(unsealed(path.read_bytes()), where=str(path))
+    except (OSError, ValueError, KeyError, TypeError, CacheError):
+        return None
+
+
+def _read_binary(folder: Path, name: str) -> CachedBinary | None:
+    """The binary in an entry of the cache, with the content that its record says; else None."""
+    try:
+        meta = unsealed((folder / "meta.json").read_bytes())
+        if meta["key"] != folder.name or sha256_file(folder / name) != meta["sha256"]:
+            return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return CachedBinary(folder / name, meta)
+
+
 _SEAL_SIZE = len('{"seal":"') + 64 + len('",')
 
 
@@ -231,11 +244,8 @@ def unsealed(data: bytes) -> dict[str, Any]:
 def captured_contents(cache: Cache) -> Iterator[tuple[str, Path]]:
     """SHA-256 and place of every captured file here, unchecked; looking at them does not count as use."""
     for record in sorted((cache.root / "captures").glob("*/capture.json")):
-        try:
-            capture = captures.from_json(unsealed(record.read_bytes()), where=str(record))
-        except (OSError, ValueError, KeyError, TypeError, CacheError):
-            continue  # damaged: who uses it is told
-        for path, digest in capture.contents().items():
+        capture = _read_capture(record)
+        for path, digest in capture.contents().items() if capture is not None else ():
             yield digest, record.parent / path
 
 
@@ -258,17 +268,15 @@ def entries(cache: Cache) -> list[CacheEntry]:
         for path in sorted(path for path in (cache.root / folder).iterdir() if path.is_dir()):
             try:
                 used_at = (path / record).stat().st_mtime
-                table = json.loads((path / record).read_bytes())
+                table = unsealed((path / record).read_bytes())
                 label = f"{table.get('system', '?')} {table.get('artefact', '')} {table.get('layout', '')}".strip()
             except (OSError, ValueError):
                 used_at, label = 0.0, "damaged"
             found.append(CacheEntry(kind, path.name, path, _size(path), used_at, label))
-    found += [
-        CacheEntry(
-            "inputs", f"{path.parent.name}/{path.name}", path, _size(path), path.lstat().st_mtime, "of a project"
-        )
-        for path in replicas(cache.root)
-    ]
+    for path in replicas(cache.root):
+        with suppress(FileNotFoundError):  # a node has just removed it
+            used_at, name = path.lstat().st_mtime, f"{path.parent.name}/{path.name}"
+            found.append(CacheEntry("inputs", name, path, _size(path), used_at, "of a project"))
     return sorted(found + _mirrors(cache), key=lambda entry: entry.used_at)
 
 
@@ -310,17 +318,19 @@ def collect(cache: Cache, max_size: int) -> list[CacheEntry]:
 
 
 def verify(cache: Cache) -> list[tuple[CacheEntry, str]]:
-    """Entries that are damaged, with what is wrong with them."""
+    """Entries that are damaged, with what is wrong with them; looking at them does not count as use."""
     problems = []
     for entry in entries(cache):
+        if not entry.path.exists():
+            continue  # evicted meanwhile
         if entry.kind == "capture":
-            capture = cache.load_capture(entry.name)
+            capture = _read_capture(entry.path / "capture.json")
             damaged = ["capture.json"] if capture is None else cache.damaged_files(capture)
             if damaged:
                 problems.append((entry, "damaged: " + ", ".join(damaged)))
         elif entry.kind == "binary":
             files = [path for path in entry.path.iterdir() if path.name != "meta.json"]
-            if len(files) != 1 or cache.load_binary(entry.name, files[0].name) is None:
+            if len(files) != 1 or _read_binary(entry.path, files[0].name) is None:
                 problems.append((entry, "content differs from the record"))
     return problems
 
@@ -332,8 +342,9 @@ def _clear_abandoned(cache: Cache) -> None:
     for path in (cache.root / "work").iterdir():
         parts = path.name.rsplit("-", 2)
         alive = len(parts) == 3 and parts[1].isdigit() and psutil.pid_exists(int(parts[1]))
-        if not alive and path.lstat().st_mtime < hour_ago:
-            shutil.rmtree(path, ignore_errors=True)
+        with suppress(FileNotFoundError):  # its own process was as quick
+            if not alive and path.lstat().st_mtime < hour_ago:
+                remove_tree(path)
 
 
 def _clear_listings(cache: Cache) -> None:
@@ -346,7 +357,13 @@ def _clear_listings(cache: Cache) -> None:
 
 
 def _size(path: Path) -> int:
-    return sum(entry.lstat().st_blocks * 512 for entry in path.rglob("*"))
+    """Bytes on the disk below the path; what goes while they are counted (git and executions write there) is none."""
+    total = 0
+    for folder, below, names in os.walk(path):
+        for name in (*below, *names):
+            with suppress(FileNotFoundError, NotADirectoryError):
+                total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+    return total
 
 
 def probe_lock(cache: Cache, key: str) -> bool:

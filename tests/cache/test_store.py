@@ -1,0 +1,73 @@
+"""What is in the cache, while others use it."""
+
+import os
+import threading
+
+import pytest
+
+from layoutrand.cache.store import Cache, entries, verify
+from layoutrand.platform.disk import sha256_bytes
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return Cache(tmp_path / "cache")
+
+
+def put(cache, key, content=b"program"):
+    with cache.scratch("entry") as scratch:
+        (scratch / "prog").write_bytes(content)
+        cache.commit_binary(scratch, key, {"sha256": sha256_bytes(content), "system": "a", "layout": 1})
+
+
+def used_at(cache, key, at=None):
+    record = cache.root / "binaries" / key / "meta.json"
+    if at is not None:
+        os.utime(record, (at, at))
+    return record.stat().st_mtime
+
+
+def test_a_binary_that_is_loaded_counts_as_used_and_one_that_is_verified_does_not(cache):
+    """Else what nobody asked for since would be kept, and what is in use evicted, after each `cache verify`."""
+    put(cache, "k")
+    used_at(cache, "k", 1000)
+
+    assert verify(cache) == []
+    assert used_at(cache, "k") == 1000
+    assert cache.load_binary("k", "prog").path.read_bytes() == b"program"
+    assert used_at(cache, "k") > 1000
+
+
+@pytest.mark.parametrize("name", ["prog", "meta.json"])
+def test_what_is_damaged_is_found(cache, name):
+    put(cache, "k")
+    put(cache, "other")
+    (cache.root / "binaries/k" / name).write_bytes(b"{}")
+
+    assert [(entry.name, what) for entry, what in verify(cache)] == [("k", "content differs from the record")]
+    assert cache.load_binary("k", "prog") is None
+
+
+def test_it_is_listed_while_files_come_and_go_in_it(cache):
+    """git fetches into a mirror, and nodes execute in their replicas, while somebody asks what there is."""
+    mirror = cache.root / "repos/m"
+    mirror.mkdir(parents=True)
+    (mirror / "HEAD").touch()
+    put(cache, "k")
+    done = threading.Event()
+
+    def churn():
+        while not done.is_set():
+            for number in range(50):
+                (mirror / f"tmp{number}").touch()
+            for number in range(50):
+                (mirror / f"tmp{number}").unlink()
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        for _ in range(200):
+            assert {entry.kind for entry in entries(cache)} == {"binary", "repository"}
+    finally:
+        done.set()
+        thread.join()
