@@ -126,6 +126,10 @@ WRONG = {
         MINIMAL.replace("[systems.a]", '[systems."-a"]'),
         "systems.-a: use letters, digits and . _ + - only, beginning with a letter or digit (given: '-a')",
     ),
+    "text of another form than a name": (
+        '[project]\nname = "p"\n[suite]\nkind = "spec-cpu"\nroot = "/x"\nbenchmarks = ["a"]\nlabel = "a+b"\n[systems.a]\n',
+        "suite.label: must be of the form [A-Za-z0-9._-]+ (given: 'a+b')",
+    ),
     "unknown table, near": (MINIMAL + "[layuot]\n", "layuot: unknown key; did you mean 'layout'?"),
     "unknown table, far": (MINIMAL + "[xyz]\n", "xyz: unknown key; known here: project, build, suite, layout, systems, benchmarks, run, cluster, warmup, matrix"),
     "unknown key, near": (changed("build", 'comands = ["x"]'), "build.comands: unknown key; did you mean 'commands'?"),

@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import startkit
+from layoutrand.execute import images
 from workshop import require
 
 LAUNCHER = r"""
@@ -144,6 +146,10 @@ def test_a_template_that_leads_elsewhere_is_an_error(project):
     text = " ".join(done.stderr.split())
     assert f"loads {home}/lib/libengine.so, not the layout's own" in text
     assert "system a, layout" in text
+
+
+def test_doubled_braces_are_braces_in_a_check_as_in_any_command():
+    assert images.filled_in(["{home}/x", "{{home}}"], Path("/h")) == ["/h/x", "{home}"]
 
 
 def test_a_check_that_loads_nothing_proves_nothing(project):

@@ -181,6 +181,44 @@ def test_what_pyperf_cannot_hold_is_an_error(tmp_path):
         text(0.0)
 
 
+def of_two_instruments(metric="instructions"):
+    rows = [
+        ImportedNumber("b", value, metric, "1", binary=binary, system="a", instrument=instrument)
+        for binary, values in (("1", (1000.0, 7.0)), ("2", (2000.0, 9.0)))
+        for instrument, value in zip(("cachegrind", "perf"), values, strict=True)
+    ]
+    return rows
+
+
+def test_what_two_instruments_call_the_same_is_not_mixed():
+    """Instructions that perf counts and those that cachegrind simulates have one name, and are two numbers."""
+    lines = exports.as_benchstat(of_two_instruments(), {}).splitlines()
+    assert lines[-2:] == [
+        "BenchmarkB 1 1000.0 cachegrind-instructions 7.0 perf-instructions",
+        "BenchmarkB 1 2000.0 cachegrind-instructions 9.0 perf-instructions",
+    ]
+
+    document = json.loads(exports.as_pyperf(of_two_instruments()))
+
+    assert [(b["metadata"]["name"], [run["values"] for run in b["runs"]]) for b in document["benchmarks"]] == [
+        ("b, instructions (cachegrind)", [[1000], [2000]]),
+        ("b, instructions (perf)", [[7], [9]]),
+    ]
+
+
+def test_that_pyperf_takes_more_for_worse_is_said(tmp_path, selection):
+    rates = [Measurement("rate", "1/s", k, 7.0, warmup=k < 1) for k in range(3)]
+    project = tmp_path / "rates"
+    project.mkdir()
+    write(CONFIG, project, [measured(project, "a", "fib", seed, 1.0, measurements=tuple(rates)) for seed in (1, 2)])
+    found = selected(CONFIG, project)
+
+    assert "pyperf takes less for better, but of rate more is" in " ".join(
+        said(export(found, "pyperf", ["rate"]).warnings)
+    )
+    assert "better" not in " ".join(said(export(found, "benchstat", ["rate"]).warnings))
+
+
 def test_controls_alone_are_nothing_to_export(tmp_path):
     write(CONFIG, tmp_path, [measured(tmp_path, "a", "fib", "stock", 1.0)])
     with pytest.raises(AnalysisError, match="no seed"):

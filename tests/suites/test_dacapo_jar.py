@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import pytest
 
 from dacapokit import make_jar
@@ -38,6 +40,19 @@ def test_every_release_is_recognised(tmp_path, name, manifest, how, generation, 
 def test_sizes_that_cannot_be_read_are_left_open(tmp_path):
     jar = make_jar(tmp_path / "a.jar", names=(), extra={"cnf/odd.cnf": b"\xff\xfe nothing", "cnf/readme.txt": "x"})
     assert facts(jar, tmp_path).benchmarks == {"odd": ()}
+
+
+def test_a_jar_that_was_damaged_is_refused(tmp_path):
+    """Wherever it is: a table of contents that is whole says nothing of what is packed."""
+    jar = tmp_path / "a.jar"
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("cnf/fop.cnf", "benchmark fop\n" * 200)
+    whole = jar.read_bytes()
+    begin = whole.index(b"cnf/fop.cnf") + len("cnf/fop.cnf")
+    for damaged in (whole[: len(whole) // 2], whole[:begin] + b"\xff" * 8 + whole[begin + 8 :]):
+        jar.write_bytes(damaged)
+        with pytest.raises(ConfigError, match="is not a jar .*; was it downloaded whole"):
+            facts(jar, tmp_path)
 
 
 def test_the_digest_is_of_the_content_alone(tmp_path):

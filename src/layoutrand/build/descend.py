@@ -98,8 +98,8 @@ def difference(reference: CapturedLink, code: Path, outcome: LinkOutcome) -> str
             return f"its {_called(one)} stands where that has {_called(other)}"
     if len(ours) != len(theirs):
         return f"it has {len(ours)} placeable sections instead of {len(theirs)}"
-    with (outcome.record / "code.npz").open("rb") as theirs_file, code.open("rb") as ours_file:
-        new, old = Code.load(theirs_file), Code.load(ours_file)
+    with (outcome.record / "code.npz").open("rb") as our_file, code.open("rb") as their_file:
+        new, old = Code.load(our_file), Code.load(their_file)
     if new.content.shape == old.content.shape:
         where = codecheck.changed(old.content, new.content, old.fixed)
         if where is not None:

@@ -5,7 +5,6 @@ Only contents count here: names and times prove nothing. The weakest claim, `NOT
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +13,7 @@ import numpy as np
 
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects import elf
+from layoutrand.platform.disk import sha256_bytes
 
 AS_LINKED: Final = "file as linked"
 LOADED: Final = "loaded contents as linked"
@@ -24,7 +24,6 @@ STRONGEST_FIRST: Final = (AS_LINKED, LOADED, CODE, NOT_COMPARABLE)
 """How much of the link is proved to be in the artefact: all; what is loaded; the code section's bytes; nothing."""
 
 _HASH_OF_THE_FILE: Final = frozenset({".note.gnu.build-id"})
-_SHF_EXECINSTR: Final = 4
 
 
 @dataclass(frozen=True)
@@ -55,17 +54,17 @@ def marks(binary: elf.Elf) -> Marks:
     """The marks of a file."""
     noted = [index for index, name in enumerate(binary.section_names) if name in _HASH_OF_THE_FILE]
     code = max(_executable(binary), key=len, default=b"")
-    return Marks(binary.content(noted[0]).hex() if noted else "", _sha256(code) if code else "")
+    return Marks(binary.content(noted[0]).hex() if noted else "", sha256_bytes(code) if code else "")
 
 
 def traces(binary: elf.Elf) -> Traces:
     """The traces of a linked file."""
-    return Traces(_sha256(binary.data), _loaded(binary), max(_executable(binary), key=len, default=b""))
+    return Traces(sha256_bytes(binary.data), _loaded(binary), max(_executable(binary), key=len, default=b""))
 
 
 def common(artefact: bytes, linked: Sequence[Traces]) -> list[str]:
     """For each of the linked files, the strongest claim that holds between it and the artefact."""
-    digest = _sha256(artefact)
+    digest = sha256_bytes(artefact)
     loaded: tuple[tuple[str, int, int, str], ...] = ()
     parts: list[bytes] = []
     try:
@@ -88,13 +87,9 @@ def common(artefact: bytes, linked: Sequence[Traces]) -> list[str]:
 
 def _loaded(binary: elf.Elf) -> tuple[tuple[str, int, int, str], ...]:
     rows = elf.loaded_content(binary, skip=_HASH_OF_THE_FILE)
-    return tuple((name, address, size, _sha256(content)) for name, address, size, content in rows)
+    return tuple((name, address, size, sha256_bytes(content)) for name, address, size, content in rows)
 
 
 def _executable(binary: elf.Elf) -> Iterator[bytes]:
-    for index in np.flatnonzero((binary.sections["flags"] & _SHF_EXECINSTR) != 0).tolist():
+    for index in np.flatnonzero((binary.sections["flags"] & elf.SHF_EXECINSTR) != 0).tolist():
         yield binary.content(index)
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

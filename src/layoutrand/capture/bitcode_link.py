@@ -41,7 +41,7 @@ class Reader:
     """How to get at files and their symbols.
 
     ``content`` gives what is at an absolute path (thin archives made whole), None for nothing; ``name`` is what a
-    capture calls the path; ``nm`` lists the symbols of bitcode; ``defined_first`` as in `bitcode.stubs`.
+    capture calls the path; ``nm`` lists the symbols of bitcode; ``defined_first`` as in `bitcode.Planner`.
     """
 
     content: Callable[[str], bytes | None]

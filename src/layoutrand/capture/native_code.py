@@ -12,8 +12,6 @@ from layoutrand.linkers.linkline import Word
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import cache_errors
 
-"""Makes an ordinary archive of a thin one, given its content and path; other content comes back as it is."""
-
 
 @dataclass(frozen=True)
 class Replay:

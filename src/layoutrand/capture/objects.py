@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from layoutrand.capture.bitcode import is_bitcode
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.link import lto
 from layoutrand.linkers.user_script import NOTHING, Reserved
@@ -20,7 +21,6 @@ OURS = ("_build/", "_temp/")
 """Where a capture keeps what the build made; everything else belongs to the system and is pinned."""
 
 _C_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 _NO_UNITS: Mapping[str, str] = {}
 
 
@@ -67,7 +67,7 @@ def objects(
         for member, display, content in _relocatable(path, data):
             if member is not None and not ours and display not in pulled:
                 continue
-            if content[:4] in _BITCODE:
+            if is_bitcode(content):
                 if member is not None and display not in pulled:
                     continue
                 raise FeatureUnsupported(_lto_message(display, claims=True))
@@ -96,7 +96,7 @@ def _relocatable(path: str, data: bytes) -> Iterator[tuple[int | None, str, byte
     parts: list[tuple[int | None, str, bytes]] = [(None, path, data)]
     if archive.is_archive(data):
         parts = [(n, f"{path}({m.name})", m.content) for n, m in enumerate(archive.read(data, name=path).members)]
-    yield from (part for part in parts if elf.is_elf(part[2]) or part[2][:4] in _BITCODE)
+    yield from (part for part in parts if elf.is_elf(part[2]) or is_bitcode(part[2]))
 
 
 def _lto_message(name: str, *, claims: bool) -> str:

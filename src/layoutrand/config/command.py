@@ -17,6 +17,7 @@ SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 ARGS: Final = "{args}"
 PADDING_VARIABLE: Final = "LAYOUTRAND_PAD"
 MAX_PADDING: Final = 4096
+_ALONE: Final = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
 _PLACEHOLDER: Final = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
 
 
@@ -35,6 +36,11 @@ class Places:
     tmp: str
     prebuilt: str = ""
     args: tuple[str, ...] = ()
+
+
+def placeholders_in(word: str) -> list[str]:
+    """The names of what must be placeholders in it; of braces inside others, as programs of awk have, nobody knows."""
+    return _ALONE.findall(word)
 
 
 def fill_in(word: str, places: Places) -> str:

@@ -6,7 +6,6 @@ is an experiment that silently did something else.
 
 from __future__ import annotations
 
-import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from pydantic import (
 
 from layoutrand.config import matrix
 from layoutrand.config.cluster import Cluster, Local, tables
-from layoutrand.config.command import ARGS
+from layoutrand.config.command import ARGS, placeholders_in
 from layoutrand.config.conditions import size_in_bytes
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
@@ -91,7 +90,7 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Limit = Annotated[int | None, BeforeValidator(size_in_bytes)]
 
 
-class _Table(BaseModel):
+class _Table(BaseModel):  # here and no import, so that the linter sees that defaults are pydantic's to copy
     model_config = STRICT
 
 
@@ -215,7 +214,7 @@ class Benchmark(_Table):
     @classmethod
     def _known_placeholders(cls, command: list[str]) -> list[str]:
         for word in command:
-            for name in re.findall(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})", word):
+            for name in placeholders_in(word):
                 if name not in PLACEHOLDERS:
                     known = ", ".join("{" + p + "}" for p in sorted(PLACEHOLDERS))
                     raise ValueError(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from pydantic import Field, field_validator
 
+from layoutrand.config.command import placeholders_in
 from layoutrand.text.strict_table import StrictTable
-
-_PLACEHOLDER = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
 
 
 def _below(path: str) -> str:
@@ -43,7 +41,7 @@ class Image(StrictTable):
     @classmethod
     def _known_placeholders(cls, command: list[str]) -> list[str]:
         for word in command:
-            for name in _PLACEHOLDER.findall(word):
+            for name in placeholders_in(word):
                 if name != "home":
                     raise ValueError(f"{{{name}}} in {word!r} is not a placeholder here; there is {{home}}")
         return command

@@ -24,12 +24,12 @@ from typing import Any, Final
 
 from layoutrand.config.problems import given_words, suggest
 from layoutrand.errors import UsageError
+from layoutrand.text.strict_table import NAME_PATTERN, NAME_RULE
 
 AXES: Final = ("rev", "toolchain", "flags")
 KEYS: Final = (*AXES, "name", "exclude")
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_NAME: Final = re.compile(NAME_PATTERN)
 _PART: Final = re.compile(r"[A-Za-z0-9._+-]*")
-_RULE: Final = "use letters, digits and . _ + - only, beginning with a letter or digit"
 _SIMPLE: Final = {"rev": "rev", "toolchain": "toolchain", "flags": "cflags"}  # the setting that a plain string is
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
@@ -103,7 +103,7 @@ def _axis(axis: str, given: Any, check: Check, problems: list[str]) -> list[_Val
         for label, value in given.items():
             where = f"matrix.{axis}.{label}"
             if not _NAME.fullmatch(label):
-                problems.append(f"{where}: {_RULE} (given: {label!r})")
+                problems.append(f"{where}: {NAME_RULE} (given: {label!r})")
             settings = value if axis == "flags" and isinstance(value, dict) else {_SIMPLE[axis]: value}
             values.append(_Value(label, settings, where, simple=settings is not value, listed=False))
     elif isinstance(given, list) and axis != "flags":
@@ -143,7 +143,7 @@ def _template(given: Any, matrix: _Matrix) -> str:
         )
     rest = _PLACEHOLDER.sub("", given)
     if not wrong and not _PART.fullmatch(rest):
-        matrix.problems.append(f"matrix.name: {_RULE}, beside placeholders such as {{flags}} (given: {given!r})")
+        matrix.problems.append(f"matrix.name: {NAME_RULE}, beside placeholders such as {{flags}} (given: {given!r})")
         wrong = [rest]
     return default if wrong else given
 
@@ -228,7 +228,7 @@ def _systems(cells: Sequence[_Cell], matrix: _Matrix, taken: Sequence[str]) -> d
         named.setdefault(name, []).append(cell)
     for name, sharing in named.items():
         if not _NAME.fullmatch(name):
-            matrix.problems.append(f"matrix.name: {name!r} cannot be a system's name: {_RULE}")
+            matrix.problems.append(f"matrix.name: {name!r} cannot be a system's name: {NAME_RULE}")
         if len(sharing) > 1:
             matrix.problems.append(f"matrix.name: {name!r} would be {_shared(sharing, matrix)}")
         if name in taken:

@@ -11,10 +11,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from layoutrand.text.strict_table import NAME_PATTERN, NAME_RULE
+
 _KEY_MARK: Final = "[key]"  # what pydantic puts into the path of a table's name that does not fit
 _WORDS: Final = {
     "missing": "this key is required",
-    "string_pattern_mismatch": "use letters, digits and . _ + - only, beginning with a letter or digit",
     "too_short": "must not be empty",
     "model_type": "must be a table",
     "dict_type": "must be a table",
@@ -80,8 +81,17 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], by_kind: Tables) -> T
         known = [] if table is None else list(_keys(table))
         hint = suggest(str(location[-1]), known) or (f"; known here: {', '.join(known)}" if known else "")
         return TableProblem(where, f"unknown key{hint}")
-    message = _WORDS.get(kind) or detail["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
+    message = _WORDS.get(kind) or _unfit_words(detail)
+    message = message or detail["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
     return TableProblem(where, f"{message}{given_words(detail['input'])}" if where else message)
+
+
+def _unfit_words(detail: ErrorDetails) -> str:
+    """What a text must be like that fits no pattern; "" for other problems.  Names have a rule, others show theirs."""
+    pattern = detail.get("ctx", {}).get("pattern")
+    if pattern is None:
+        return ""
+    return NAME_RULE if pattern == NAME_PATTERN else f"must be of the form {pattern.strip('^$')}"
 
 
 def given_words(value: object) -> str:

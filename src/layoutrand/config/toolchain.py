@@ -11,18 +11,19 @@ import tomllib
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 
 from layoutrand.config.config import Factor
 from layoutrand.config.problems import explain
 from layoutrand.errors import ConfigError, FeatureUnsupported
+from layoutrand.text.strict_table import STRICT
 
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
 _BRACKETS: Final = re.compile(r"\([^)]*\)")
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+class _Table(BaseModel):  # here and no import, so that the linter sees that defaults are pydantic's to copy
+    model_config = STRICT
 
 
 class Tools(_Table):

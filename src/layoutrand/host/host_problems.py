@@ -31,9 +31,9 @@ class HostProblem:
 def host_problems(
     facts: Mapping[str, Any], settings: Mapping[str, Any], state: Mapping[str, Any]
 ) -> Iterator[HostProblem]:
-    """The worst first; ``facts``, ``settings`` and ``state`` are those of `layoutrand.host.facts` and `host_watch`.
+    """The worst first; ``facts`` and ``settings`` are those of `layoutrand.host.facts`.
 
-    What the machine does not tell is no problem.
+    ``state`` is what `host_state` and a `HostWatch` tell.  What the machine does not tell is no problem.
     """
     every = [problem for check in _CHECKS for problem in check(facts, settings, state)]
     for severity in ("error", "warning", "note"):
@@ -76,8 +76,8 @@ def _clock(facts: _Values, settings: _Values, _state: _Values) -> Iterator[HostP
         yield HostProblem("warning", "the machine runs on battery, so its clocks are limited", "plug it in")
 
 
-def _work(_facts: _Values, settings: _Values, state: _Values) -> Iterator[HostProblem]:
-    cpus = _facts.get("cpus_allowed") or 1
+def _work(facts: _Values, settings: _Values, state: _Values) -> Iterator[HostProblem]:
+    cpus = facts.get("cpus_allowed") or 1
     load = state.get("load1")
     found = disturbances(state, Disturbance())
     if "busy" in found:

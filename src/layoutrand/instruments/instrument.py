@@ -1,7 +1,7 @@
 """What layoutrand needs of an instrument: how an execution is started under it, and what it says afterwards.
 
 Each is a module of `layoutrand.instruments.known`.  An `Instrument` measures: it turns what an execution left behind
-into metrics.  A `Profiler` (`layoutrand.instruments.profiler`) tells where in the program the cost arises.
+into metrics.  A `Profiler` (`layoutrand.instruments.profile`) tells where in the program the cost arises.
 """
 
 from __future__ import annotations

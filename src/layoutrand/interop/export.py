@@ -13,7 +13,12 @@ from layoutrand.build.build_document import build_failure_json
 from layoutrand.errors import AnalysisError
 from layoutrand.interop import exports
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
-from layoutrand.interop.interop_warnings import NoPlaceForBuilds, NoPlaceForControls, NoPlaceForFailures
+from layoutrand.interop.interop_warnings import (
+    NoPlaceForBuilds,
+    NoPlaceForControls,
+    NoPlaceForDirections,
+    NoPlaceForFailures,
+)
 from layoutrand.model import IDENTITY, STOCK, Execution
 from layoutrand.text.foreign_fields import plain
 from layoutrand.warning import AnyWarning, sentences_of
@@ -108,4 +113,7 @@ def _lost(content: Imported, format_name: str) -> list[AnyWarning]:
     controls = sorted({row.binary for row in content.rows} & {STOCK, IDENTITY})
     if controls:
         lost.append(NoPlaceForControls(format_name, tuple(controls)))
+    rising = sorted({row.metric for row in content.rows if row.better == "more"})
+    if rising and format_name == "pyperf":
+        lost.append(NoPlaceForDirections(format_name, tuple(rising)))
     return lost

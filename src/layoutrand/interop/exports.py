@@ -89,14 +89,23 @@ def as_json(content: Imported, facts: Mapping[str, Any]) -> str:
     return json.dumps({"schema": SCHEMA, **facts, "rows": records(content)}, indent=1, allow_nan=False) + "\n"
 
 
-def as_benchstat(rows: Iterable[ImportedNumber], facts: Mapping[str, str]) -> str:
+def _ambiguous(rows: Iterable[ImportedNumber]) -> frozenset[str]:
+    """Metrics that several instruments measure: instructions that are counted, and instructions that are simulated."""
+    instruments: dict[str, set[str]] = {}
+    for row in rows:
+        instruments.setdefault(row.metric, set()).add(row.instrument)
+    return frozenset(metric for metric, names in instruments.items() if len(names) > 1)
+
+
+def as_benchstat(rows: Sequence[ImportedNumber], facts: Mapping[str, str]) -> str:
     """Go's benchmark format, for benchstat: systems are told apart by the configuration key ``system``."""
+    ambiguous = _ambiguous(rows)
     binaries: dict[str, dict[tuple[str, str], dict[str, dict[int, list[float]]]]] = {}
     directions: dict[str, str] = {}
     for row in rows:
         if row.warmup or row.binary in {STOCK, IDENTITY}:
             continue
-        unit = _go_unit(row)
+        unit = f"{row.instrument}-{_go_unit(row)}" if row.metric in ambiguous else _go_unit(row)
         directions[unit] = {"more": "higher", "less": "lower"}[row.better]
         binary = binaries.setdefault(row.system, {}).setdefault((row.benchmark, row.binary), {})
         binary.setdefault(unit, {}).setdefault(row.execution, []).append(row.value)
@@ -134,10 +143,12 @@ def as_pyperf(rows: Sequence[ImportedNumber]) -> str:
     systems = list(dict.fromkeys(row.system for row in rows))
     if len(systems) > 1:
         raise UsageError(f"pyperf tells systems apart by files: choose one of {', '.join(systems)} with --system")
+    ambiguous = _ambiguous(rows)
     benchmarks: dict[tuple[str, str], dict[tuple[str, int], list[ImportedNumber]]] = {}
     for row in rows:
         if row.binary not in {STOCK, IDENTITY}:
-            runs = benchmarks.setdefault((row.benchmark, row.metric), {})
+            metric = f"{row.metric} ({row.instrument})" if row.metric in ambiguous else row.metric
+            runs = benchmarks.setdefault((row.benchmark, metric), {})
             runs.setdefault((row.binary, row.execution), []).append(row)
     several = len({benchmark for benchmark, _ in benchmarks}) < len(benchmarks)
     document = [

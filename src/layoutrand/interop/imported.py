@@ -11,16 +11,14 @@ from typing import Any, Final
 from layoutrand.config.metric import Better
 from layoutrand.instruments.known import program_itself
 from layoutrand.text.foreign_fields import json_excerpt, unreadable
+from layoutrand.text.quantities import SECONDS
 from layoutrand.warning import AnyWarning
 
 PROGRAM_ITSELF: Final = program_itself().name
 """The instrument of numbers that say nothing of theirs: most harnesses time the program as it is."""
 
 _UNITS: Final[Mapping[str, Mapping[str, float]]] = {
-    "s": {
-        "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "sec": 1, "second": 1, "seconds": 1,
-        "min": 60, "hr": 3600, "h": 3600, "day": 86400,
-    },
+    "s": {**SECONDS, "sec": 1, "second": 1, "seconds": 1, "hr": 3600, "day": 86400},
     "B": {
         "B": 1, "byte": 1, "bytes": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
         "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,

@@ -142,3 +142,17 @@ class NoPlaceForControls(AnyWarning):
 
     def __str__(self) -> str:
         return f"{self.format} has no place for {' and '.join(self.controls)}, which are no drawn layouts: left out"
+
+
+@dataclass(frozen=True)
+class NoPlaceForDirections(AnyWarning):
+    """A format whose readers take less of anything for better, and metrics of which more is."""
+
+    format: str
+    metrics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.format} takes less for better, but of {', '.join(self.metrics)} more is: what it calls faster is "
+            "slower there"
+        )

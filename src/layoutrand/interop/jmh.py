@@ -43,7 +43,8 @@ def parse(document: Any, source: str) -> Imported:
             remarks.append(SharedJvm(name))
         primary = member(result, "primaryMetric", dict, source, where)
         rows += _rows(primary, name, _METRICS.get(mode, mode), source, f"{where}, primaryMetric")
-        for metric, secondary in (result.get("secondaryMetrics") or {}).items():
+        others = member(result, "secondaryMetrics", dict, source, where) if result.get("secondaryMetrics") else {}
+        for metric, secondary in others.items():
             if _has_nan(secondary):
                 remarks.append(NanMetric(name, plain(metric)))
                 continue

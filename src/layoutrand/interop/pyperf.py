@@ -31,35 +31,41 @@ def parse(document: Any, source: str) -> Imported:
     version = member(document, "version", str, source, "the document")
     if version != "1.0":
         raise unreadable(source, f"version {version!r} of pyperf's format; expected '1.0'")
-    common = document.get("metadata") or {}
+    common = _metadata(document, source, "the document")
     rows: list[ImportedNumber] = []
     seen: set[str] = set()
     for place, benchmark in enumerate(member(document, "benchmarks", list, source, "the document")):
         where = f"benchmark {place}"
         runs = member(benchmark, "runs", list, source, where)
-        first = runs[0].get("metadata") if runs and isinstance(runs[0], dict) else None
-        metadata = {**common, **(first or {}), **(benchmark.get("metadata") or {})}
+        first = _metadata(runs[0], source, f"{where}, run 0") if runs else {}
+        metadata = {**common, **first, **_metadata(benchmark, source, where)}
         name = plain(member(metadata, "name", str, source, f"{where}, its metadata"))
         once(name, seen, source, "names must differ")
         seen.add(name)
         unit = metadata.get("unit", "second")
-        if unit not in _UNITS:
+        if not isinstance(unit, str) or unit not in _UNITS:
             raise unreadable(source, f"{where}: unit {json_excerpt(unit)}; expected one of {', '.join(_UNITS)}")
         for number, run in enumerate(runs):
             rows += _run_rows(run, number, name, unit, source, f"{where}, run {number}")
     return Imported(tuple(rows))
 
 
+def _metadata(part: Any, source: str, where: str) -> dict[str, Any]:
+    """What is said of the document, of a benchmark or of a run; nothing need be."""
+    if isinstance(part, dict) and not part.get("metadata"):
+        return {}
+    found: dict[str, Any] = member(part, "metadata", dict, source, where)
+    return found
+
+
 def _run_rows(run: Any, number: int, name: str, unit: str, source: str, where: str) -> list[ImportedNumber]:
-    if not isinstance(run, dict):
-        raise unreadable(source, f"{where} is {json_excerpt(run)}; expected an object")
+    metadata = _metadata(run, source, where)
     metric, base = _UNITS[unit]
     warmups = run.get("warmups") or []
     values = run.get("values") or []
     if not isinstance(warmups, list) or not isinstance(values, list) or not (warmups or values):
         raise unreadable(source, f"{where} has neither values nor warmups that are arrays")
-    metadata = run.get("metadata") or {}
-    seed = plain(str(metadata.get(SEED_KEY, ""))) if isinstance(metadata, dict) else ""
+    seed = plain(str(metadata.get(SEED_KEY, "")))
     rows = []
     for iteration, pair in enumerate(warmups):
         if not isinstance(pair, list) or len(pair) != 2:

@@ -148,7 +148,7 @@ _GROUPS: Final[Mapping[str, Callable[[bool], _Group]]] = {
 
 
 def _permute(sections: Sequence[Section], order: list[int], seed: int, stream: str, *, keep: bool) -> list[int]:
-    """Each group's sections in hashed order, dealt to the slots the group holds."""
+    """Each group's sections in hashed order, put into the slots the group holds."""
     result = np.array(order)
     for places in _places(sections, order, _GROUPS[stream](keep), (stream, keep)):
         result[places.slots] = places.members[keyed_order(seed, stream, places.names)]

@@ -7,6 +7,7 @@ import os
 import pwd
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -33,7 +34,7 @@ def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
             entries = sorted(opened.infolist(), key=lambda entry: entry.filename)
             manifest = _manifest(opened)
             found = {match[1]: _sizes(opened, e) for e in entries if (match := _DESCRIPTION.search(e.filename))}
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise _refused(config, f"{jar} is not a jar ({error}); was it downloaded whole?") from error
     except (OSError, RuntimeError, NotImplementedError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or error

@@ -10,7 +10,9 @@ from typing import Final
 from layoutrand.config.spec_settings import LABEL, SpecFacts, SpecSuite
 from layoutrand.text.render import render
 
-_HASHES: Final = re.compile(r"^__(?:HASH|MD5)__\s*$", re.MULTILINE)
+HASHES: Final = re.compile(r"^__(?:HASH|MD5)__\s*$", re.MULTILINE)
+"""Where the section of hashes begins that SPEC's tools append to a config file."""
+
 _SECTION: Final = re.compile(r"^([\w.,+-]+(?:=[^=:\s]*){0,3}):\s*$")
 _OPTION: Final = re.compile(r"^([A-Za-z_]\w*)\s*\+?=\s*(.*)$")
 _DEFINE: Final = re.compile(r"^%\s*define\s+(\S+)\s+(.*)$")
@@ -105,7 +107,7 @@ class BaseConfig:
     @classmethod
     def read(cls, text: str) -> BaseConfig:
         """Take the text apart."""
-        lines = tuple(_HASHES.split(text, maxsplit=1)[0].split("\n"))
+        lines = tuple(HASHES.split(text, maxsplit=1)[0].split("\n"))
         options: list[Option] = []
         labels: dict[str, None] = {}
         defined: dict[str, str] = {}

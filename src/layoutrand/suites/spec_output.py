@@ -12,6 +12,7 @@ from typing import Final
 
 from layoutrand.config.readings import SpecReading
 from layoutrand.errors import UnreadableResults
+from layoutrand.suites.spec_config import HASHES
 from layoutrand.suites.suite import HarnessOutput, Verdict
 from layoutrand.text.spec_rsf import failure_of, rsf_results
 
@@ -175,11 +176,10 @@ def build_problems(output: str, log: str) -> list[str]:
     return problems
 
 
-_HASHES: Final = re.compile(r"^__(?:HASH|MD5)__\s*$", re.MULTILINE)
 _STORED: Final = re.compile(r"^(\d{3}\.\w+)=(\w+)=[^\n]*:\n(?:(?!\d{3}\.\w+=).*\n)*?exehash=([0-9a-f]+)", re.MULTILINE)
 
 
 def stored_exehashes(config: str) -> dict[tuple[str, str], str]:
     """(Benchmark, tune) -> ``exehash`` in the hash section that SPEC wrote into a config file; CPU2006 has none."""
-    stored = "\n".join(_HASHES.split(config)[1:])
+    stored = "\n".join(HASHES.split(config)[1:])
     return {(name, tune): value for name, tune, value in _STORED.findall(stored)}

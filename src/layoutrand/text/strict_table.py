@@ -8,7 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
+NAME_RULE: Final = "use letters, digits and . _ + - only, beginning with a letter or digit"
+"""`NAME_PATTERN` in words."""
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 
 
 class StrictTable(BaseModel):
