@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+from layoutrand.analysis.place_among import place_among
 from layoutrand.analysis.sentences import of_ratio, p_words
 from layoutrand.analysis.sureness import Sureness
 from layoutrand.stats import FiveNumberSummary, Forecast, Interval
 from layoutrand.stats.advice import NoForecast
+from layoutrand.text.quantities import digits_of, ends, quantity
 
 
 def interval(centre, low, high):
@@ -224,3 +227,34 @@ def test_p_values(value, words):
 def test_a_narrow_range_is_given_in_as_many_digits_as_tell_its_ends_apart():
     assert "could have shown anything from 5.001 to 5.003 % more" in said(one_binary=one_binary(1.050013, 1.050031))
     assert "interval 1.8212 to 1.8213 % less" in said(ratio=interval(0.98178, 0.981787, 0.981788), verdict="faster")
+
+
+@pytest.mark.parametrize(
+    ("mean", "changes", "words"),
+    [
+        (0.5, {}, "faster than all 4 layouts"),
+        (9.0, {}, "slower than all 4 layouts"),
+        (2.5, {}, "faster than 2 of 4 layouts"),
+        (1.0, {}, "faster than 3 of 4 layouts"),
+        (9.0, {"better": "more"}, "faster than all 4 layouts"),
+        (0.5, {"unit": "1"}, "less than all 4 layouts"),
+        (9.0, {"unit": "1"}, "more than all 4 layouts"),
+        (1.0, {"binary_means": ((1, 1.0), (2, 1.0))}, "as all 2 layouts"),
+    ],
+)
+def test_the_place_of_a_build_among_the_layouts(mean, changes, words):
+    """Counted in layouts, in the direction that is better: "above 0 %" of them is the best of all."""
+    fields = {"binary_means": tuple((seed, float(seed)) for seed in (1, 2, 3, 4)), "unit": "s", "better": "less"}
+    assert place_among(SimpleNamespace(**fields | changes), mean) == words
+
+
+@pytest.mark.parametrize(
+    ("half_width", "digits"), [(10.4, 0), (2.0, 1), (0.7, 1), (0.35, 2), (0.36, 1), (0.16, 2), (1e-9, 4), (0.0, 4)]
+)
+def test_no_digit_is_finer_than_the_interval(half_width, digits):
+    assert digits_of(half_width) == digits
+
+
+def test_numbers_are_written_alike():
+    assert [quantity(value, "1") for value in (196254.0, 22307157.0, 999.0)] == ["196,254", "22,307,157", "999"]
+    assert ends(196254.0, 198254.0, "1") == "[196,254, 198,254]"

@@ -410,7 +410,7 @@ def test_what_the_numbers_rest_on_and_what_they_leave_out_is_told(tmp_path):
     evidence, _, warnings = (
         next(s for s in page.sections if s.anchor == name) for name in ("evidence", "failures", "warnings")
     )
-    assert evidence.tables[0].rows == [("a", "1..2,4", "3", "0", "0", "new")]
+    assert evidence.tables[0].rows == [("a", "1..2,4", "3", "0", "0", "new", "not recorded")]
     assert "Left out: a: 3 executions of 1 other capture(s)" in evidence.paragraphs[0]
     assert "fib: warm-up left out, the first 3 of 5 iterations of each execution" in warnings.sentences
 
@@ -526,7 +526,7 @@ def test_small_differences_are_neither_nothing_nor_minus_nothing(tmp_path):
     assert (flat["one binary could show"], flat["stock"].partition(" [")[0]) == ("the same", "0.0 %")
     sentence = next(line for line in page.findings if line.startswith("fib"))
     assert "anything from -2.0 to +2.0 % of the mean over 3 layouts" in sentence
-    assert "your own build lies at -0.003 %, above" in sentence
+    assert "your own build (stock) lies at -0.003 % of the mean, measured" in sentence
 
 
 def test_executions_of_one_layout_are_not_passed_off_as_layouts(tmp_path):

@@ -23,6 +23,7 @@ from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.sample import Executions, Sample, binary_mean
 from layoutrand.analysis.selection import Selection
 from layoutrand.config.disturbance import Disturbed
+from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts
 from layoutrand.model import BinaryName, LayoutName
@@ -106,6 +107,7 @@ class Analysis:
     nodes: SampleNodes | None = None
     node_level: LevelVariance | None = None
     one_layout: bool = False
+    better: Better = "less"
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
         nodes=nodes,
         node_level=_node_level(nodes, interval.centre),
         one_layout=sample.one_layout,
+        better=sample.better,
     )
 
 

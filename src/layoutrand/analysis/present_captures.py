@@ -92,6 +92,7 @@ def _present_capture(
     """The capture that the present gives, None where none of these is it; nothing known keeps the last one."""
     in_turn = sorted(captures, key=lambda capture: capture != last)
     differences = [(capture, each) for capture in in_turn for each in _differences(capture, now, recorded)]
+    differences.sort(key=lambda pair: not pair[1].is_of_mode)
     if now.capture in captures and not any(c == now.capture and not d.parts for c, d in differences):
         return now.capture, []
     for capture, difference in differences:

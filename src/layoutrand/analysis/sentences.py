@@ -12,6 +12,7 @@ from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted, of_pair
 from layoutrand.analysis.conclusion import of_suite as suite_conclusion
 from layoutrand.analysis.conclusion_words import verdict_words
+from layoutrand.analysis.place_among import place_among
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, digits_of, percent, telling
@@ -49,7 +50,8 @@ def of_analysis(analysis: Analysis) -> str:
     parts += _of_findings(analysis)
     if analysis.stock is not None:
         place = change(analysis.stock.mean / centre)
-        parts.append(f"your own build lies at {place}, above {analysis.stock.percentile:.0f} % of the layouts")
+        among = place_among(analysis, analysis.stock.mean)
+        parts.append(f"your own build (stock) lies at {place} of the mean, measured {among}")
     return "; ".join(parts)
 
 

@@ -36,8 +36,8 @@ RECORD: Final = "made_from"
 _LONGEST: Final = 400
 """Characters of a part that is kept whole, so that it can be told what was changed in it."""
 
-_NO_PART: Final = frozenset({"variant", "inherited"})
-"""Parts of the key that are no part of configuration and source: a shell may have other variables at any time."""
+_NO_PART: Final = frozenset({"variant", "inherited", "mode"})
+"""Parts that may be others at any time, as variables of a shell are, or `--mode`: they decide only between results."""
 
 _OF_THIS_MACHINE: Final = frozenset({"toolchain", "tools", "section_flags"})
 """Parts that results of another machine need not share with what would be built here."""
@@ -55,11 +55,13 @@ _DIGEST: Final = re.compile("[0-9a-f]{64}")
 class Difference:
     """How what was recorded differs from the present: ``parts`` in words, and ``papers``, files that no build reads.
 
-    Of these it is only thought: they are of kinds such as ``.md`` or ``.json``.
+    Of these it is only thought: they are of kinds such as ``.md`` or ``.json``.  ``is_of_mode`` where build.mode is the
+    same.
     """
 
     parts: tuple[str, ...]
     papers: tuple[str, ...]
+    is_of_mode: bool = True
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ class PresentSystem:
                 parts += words
             else:
                 parts += _in_words(name, recorded[name], value)
-        return Difference(tuple(parts), papers)
+        mode = self.parts.get("mode")
+        return Difference(tuple(parts), papers, recorded.get("mode", mode) == mode)
 
     def _of_source(self, was: str, now: str) -> tuple[list[str], tuple[str, ...]]:
         before, after = _parsed(was), _parsed(now)

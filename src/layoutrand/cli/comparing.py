@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
-from layoutrand.cli.terminal_tables import MOST_SENTENCES, interval, show, show_grouped, show_nodes
+from layoutrand.cli.terminal_tables import MOST_SENTENCES, MOST_STEPS, interval, show, show_grouped, show_nodes
 from layoutrand.text.quantities import percent, quantity
-
-MOST_STEPS: Final = 3
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import Halves

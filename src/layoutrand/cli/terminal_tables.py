@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MOST_SENTENCES: Final = 12
 """Of more benchmarks the tables say enough; JSON, CSV and the report have the rest."""
 
+MOST_STEPS: Final = 3
+"""What to do next, that is told."""
+
 KEYS: Final = ("benchmark", "system", "metric")
 
 Rows = Sequence[tuple[str, ...]]
@@ -31,10 +34,10 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     """Four tables: means, variation by level, single binaries, controls; then one sentence for each benchmark."""
     from layoutrand.analysis.beside import simulated_beside
     from layoutrand.analysis.evidence import evidence
-    from layoutrand.analysis.sentences import of_analysis
 
     import_options.show_sources(report.selection.sources, page)
     shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
+    _show_conclusions(report, shown, page)
     names = [(each.benchmark, each.system, each.metric) for each in shown]
     confidence, over = f"{100 * report.confidence:g} %", _over(shown)
     show(
@@ -59,21 +62,31 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     show(
         page,
         "Controls: where they lie among the layouts",
-        (*KEYS, "control", "executions", "mean", "sd", "percentile", "layouts / control"),
+        (*KEYS, "control", "executions", "mean", "sd", "measured", "layouts / control"),
         [(*name, *row) for name, each in zip(names, shown, strict=True) for row in _control_rows(each)],
     )
     show_nodes(report.nodes, page)
-    for analysis in shown[: MOST_SENTENCES if len(shown) <= MOST_SENTENCES else 0]:
-        page.line(of_analysis(analysis))
-    if len(shown) > MOST_SENTENCES:
-        page.line(f"{len(shown)} rows: a sentence on each with --system or --benchmark, or all numbers with --json")
-    page.line()
     show_evidence(evidence(report.selection), page)
     if beside := simulated_beside(report.selection, [(each.benchmark, each.instrument) for each in shown]):
         page.line(beside)
     several = [(f"{a.system}, {a.benchmark}, {a.metric}", warning) for a in shown for warning in a.warnings]
     show_grouped(several, page)
     show_selection_problems(report.selection, report.warnings, page)
+
+
+def _show_conclusions(report: AnalysisReport, shown: Sequence[Analysis], page: Display) -> None:
+    """A sentence on each, unless they are many; what to do next."""
+    from layoutrand.analysis.conclusion import of_layouts
+    from layoutrand.analysis.sentences import next_steps, of_analysis
+
+    if len(shown) <= MOST_SENTENCES:
+        for analysis in shown:
+            page.line(of_analysis(analysis))
+    else:
+        page.line(f"{len(shown)} rows: a sentence on each with --system or --benchmark, or all numbers with --json")
+    for step in next_steps([of_layouts(analysis, report.warnings) for analysis in shown])[:MOST_STEPS]:
+        page.line(f"next: {step}")
+    page.line()
 
 
 class _Over(NamedTuple):
@@ -223,16 +236,18 @@ def _change(low: float, high: float) -> str:
 
 def _control_rows(analysis: Analysis) -> Rows:
     pairs = (("stock", analysis.stock), ("identity", analysis.identity))
-    return [(name, *_control(control, analysis.unit)) for name, control in pairs if control is not None]
+    return [(name, *_control(control, analysis)) for name, control in pairs if control is not None]
 
 
-def _control(control: Control, unit: str) -> tuple[str, ...]:
-    shift = control.shift
+def _control(control: Control, analysis: Analysis) -> tuple[str, ...]:
+    from layoutrand.analysis.place_among import place_among
+
+    shift, unit = control.shift, analysis.unit
     return (
         str(control.n_executions),
         quantity(control.mean, unit),
         "-" if control.sd is None else quantity(control.sd, unit),
-        f"{control.percentile:.0f}",
+        place_among(analysis, control.mean),
         "-" if shift is None else f"{shift.centre:.4f} {interval(shift)}",
     )
 

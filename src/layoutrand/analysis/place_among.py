@@ -1,0 +1,28 @@
+"""Where one binary lies among the layouts, in words: how many of them it was measured to be faster than."""
+
+from __future__ import annotations
+
+from layoutrand.analysis.analyse import Analysis
+from layoutrand.text.quantities import SECONDS
+
+
+def place_among(analysis: Analysis, mean: float) -> str:
+    """``faster than all 30 layouts``, ``slower than all 30 layouts``, ``faster than 22 of 30 layouts``.
+
+    Of what is no speed, such as a count of instructions, ``less than ...``.  A layout that measured the same counts
+    for neither; where all do it is ``as all 30 layouts``.
+    """
+    means = [value for _, value in analysis.binary_means]
+    more_is_better = analysis.better == "more"
+    above, below = sum(value > mean for value in means), sum(value < mean for value in means)
+    beaten, lost = (below, above) if more_is_better else (above, below)
+    of_speed = more_is_better or analysis.unit in SECONDS
+    faster, slower = ("faster", "slower") if of_speed else ("less", "more")
+    count = f"{len(means):,} layouts"
+    if not beaten and not lost:
+        return f"as all {count}"
+    if beaten == len(means):
+        return f"{faster} than all {count}"
+    if lost == len(means):
+        return f"{slower} than all {count}"
+    return f"{faster} than {beaten:,} of {count}"
