@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 
 import pytest
+from scipy.stats import binom
 
 from experiments import measured, selected, write
 from fakes import make_config
 from layoutrand.analysis.stopping import Width, next_seeds, seeds_to_add, widths
 from layoutrand.model import MAX_SEED
+from layoutrand.stats import mean_interval
+from layoutrand.stats.streams import Stream
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 
@@ -37,11 +40,17 @@ def test_one_binary_has_no_width(tmp_path):
 @pytest.mark.parametrize(
     ("found", "seeds", "limit", "added"),
     [
-        ([width(0.009), width(0.01)], 10, 100, 0),  # narrow enough, the wanted width included
-        ([width(0.011), width(0.001)], 10, 100, 3),  # 10 * 1.1^2 = 12.1
-        ([width(0.010001)], 10, 100, 1),
-        ([width(0.05)], 10, 100, 10),  # 250 are expected, but at most as many again
-        ([width(math.inf)], 1, 100, 1),
+        ([width(0.009, 20), width(0.01, 20)], 20, 100, 0),  # narrow enough, the wanted width included
+        ([width(0.009, 20), width(0.001, 19)], 20, 100, 1),  # but not of fewer than 20
+        ([width(0.001, 2)], 2, 100, 18),
+        ([width(0.001, 2)], 2, 7, 5),
+        ([width(0.001, 2)], 7, 7, 0),
+        ([width(0.001, 19)], 30, 100, 1),  # some could not be executed
+        ([width(0.022, 25), width(0.001, 25)], 25, 300, 25),  # 25 * 2.2^2 = 121, but at most as many again
+        ([width(0.011, 25), width(0.001, 25)], 25, 100, 6),  # 25 * 1.1^2 = 30.25
+        ([width(0.010001, 25)], 25, 100, 1),
+        ([width(0.05)], 10, 100, 10),
+        ([width(math.inf)], 1, 100, 19),
         ([width(0.05)], 80, 100, 20),
         ([width(0.05)], 100, 100, 0),  # the limit
         ([], 10, 100, 0),
@@ -50,6 +59,46 @@ def test_one_binary_has_no_width(tmp_path):
 def test_how_many_seeds_are_added(found, seeds, limit, added):
     """As many as the widest interval is expected to need, within bounds."""
     assert seeds_to_add(found, wanted=0.01, seeds=seeds, limit=limit) == added
+
+
+def _stopped(draw, truth, wanted, k, fewest=20):
+    """Whether the interval that stops the sample holds the truth; ``fewest`` 2 is how it was."""
+    values = draw(Stream(k, "until"), 400)
+    count = 3
+    while True:
+        found = mean_interval(values[:count])
+        at_hand = count if fewest == 20 else max(count, 20)
+        added = seeds_to_add([width(found.relative_half_width, at_hand)], wanted=wanted, seeds=count, limit=400)
+        if not added:
+            return found.low <= truth <= found.high
+        count += added if fewest == 20 else min(added, count)
+
+
+def _normal(stream, n):
+    return 1 + 0.02 * stream.normals(n)
+
+
+def _two_groups(stream, n):
+    return 1 + 0.04 * (stream.uniforms(n) < 0.3) + 0.002 * stream.normals(n)
+
+
+@pytest.mark.parametrize(("draw", "truth"), [(_normal, 1.0), (_two_groups, 1.012)])
+def test_the_interval_that_stops_covers(draw, truth):
+    """Coverage of at least .94 of both; with as few binaries as it liked the two groups had about .8."""
+    sets = 300
+    held = sum(_stopped(draw, truth, 0.01, k) for k in range(sets))
+
+    assert held >= binom.ppf(0.001, sets, 0.94)
+    if draw is _two_groups:
+        assert sum(_stopped(draw, truth, 0.01, k, fewest=2) for k in range(sets)) < binom.ppf(0.001, sets, 0.94)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wanted", [0.02, 0.01, 0.005])
+@pytest.mark.parametrize(("draw", "truth", "covers"), [(_normal, 1.0, 0.94), (_two_groups, 1.012, 0.925)])
+def test_the_interval_that_stops_covers_at_all_widths(draw, truth, covers, wanted):
+    sets = 1500
+    assert sum(_stopped(draw, truth, wanted, k) for k in range(sets)) >= binom.ppf(0.001, sets, covers)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_the_table_of_the_paper():
     """LCP table 9: widths 0.0256 ... 0.0155, 0.0149 at m = 3, 5, 7, 10, 13, 15, 16; wanted 0.015: m = 16."""
     widths = {3: 0.0256, 5: 0.0198, 7: 0.0194, 10: 0.0166, 13: 0.0153, 15: 0.0155, 16: 0.0149}
 
-    found = stats.grow_sample(_measure(lambda m: widths.get(m, 0.02)), 0.015)
+    found = stats.grow_sample(_measure(lambda m: widths.get(m, 0.02)), 0.015, start=3)
 
     assert (found.count, found.is_reached, said(found.warnings)) == (16, True, ())
     assert [count for count, _ in found.steps] == list(range(3, 17))
@@ -28,7 +28,7 @@ def test_the_table_of_the_paper():
 
 
 def test_an_interval_exactly_as_wide_as_wanted_is_narrow_enough():
-    assert stats.grow_sample(_measure(lambda m: 1 / m), 0.25).count == 4
+    assert stats.grow_sample(_measure(lambda m: 1 / m), 0.25, start=3).count == 4
 
 
 def test_a_suite_grows_until_it_is_precise_enough():
@@ -56,7 +56,7 @@ def test_giving_up_says_about_how_many_would_do():
 
 
 def test_giving_up_without_bounds():
-    found = stats.grow_sample(_measure(lambda _: math.inf), 0.1, limit=3)
+    found = stats.grow_sample(_measure(lambda _: math.inf), 0.1, start=3, limit=3)
 
     assert said(found.warnings) == (
         "with 3 measurements the interval is inf wide instead of 0.1; more than 3 measurements are needed to bound it",
@@ -69,7 +69,7 @@ def test_giving_up_without_bounds():
         ({"width": 0}, "width must be a finite number above 0, got 0"),
         ({"width": 1.0, "start": 0}, "start must be an integer of at least 1"),
         ({"width": 1.0, "step": 0}, "step must be an integer of at least 1"),
-        ({"width": 1.0, "limit": 2}, "limit 2 is below the first sample size 3"),
+        ({"width": 1.0, "limit": 2}, "limit 2 is below the first sample size 20"),
     ],
 )
 def test_messages(arguments, message):

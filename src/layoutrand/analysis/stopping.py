@@ -1,8 +1,8 @@
 """When to stop adding binaries: once every interval is as narrow as was asked for, or at a limit.
 
 The rule looks at widths alone, never at a difference or its significance: stopping when a difference looks convincing
-would find differences that are not there.  Stopping by width does no such harm; it favours samples that look too calm
-by chance, a little (see `layoutrand.stats.grow_sample`).
+would find differences that are not there.  Stopping by width does no such harm, but it favours samples that look too
+calm by chance: with few binaries many do.  Therefore it stops with no fewer than `FEWEST_TO_STOP`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.selection import Selection
 from layoutrand.model import MAX_SEED
 from layoutrand.stats import mean_interval
+from layoutrand.stats.growth import FEWEST_TO_STOP
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,24 @@ def widths(selection: Selection, *, confidence: float) -> list[Width]:
 
 
 def seeds_to_add(found: Sequence[Width], *, wanted: float, seeds: int, limit: int) -> int:
-    """How many seeds to add to the ``seeds`` so far; 0 when all widths are ``wanted`` or narrower, or at the limit.
+    """How many seeds to add to the ``seeds`` so far; 0 when `may_stop`, or at the limit.
 
     As many as the widest interval is expected to need, since widths shrink with the root of the number of binaries,
-    but at most as many again: the estimate from few binaries may be far off.
+    but at most as many again: the estimate from few binaries may be far off.  Those up to the fewest to stop with are
+    added at once.
     """
-    if all(width.relative_half_width <= wanted for width in found) or seeds >= limit:
+    if may_stop(found, wanted=wanted) or seeds >= limit:
         return 0
+    lacking = FEWEST_TO_STOP - min(width.n_binaries for width in found)
+    fewest = max(FEWEST_TO_STOP, seeds + 1) if lacking > 0 else seeds + 1
     ratio = max(width.relative_half_width for width in found) / wanted
     expected = 2 * seeds if math.isinf(ratio) else math.ceil(seeds * ratio**2)
-    return min(max(expected, seeds + 1), 2 * seeds, limit) - seeds
+    return min(max(min(expected, 2 * seeds), fewest), limit) - seeds
+
+
+def may_stop(found: Sequence[Width], *, wanted: float) -> bool:
+    """Whether all widths are ``wanted`` or narrower, and none so by the chance of few binaries."""
+    return all(each.relative_half_width <= wanted and each.n_binaries >= FEWEST_TO_STOP for each in found)
 
 
 def next_seeds(seeds: Sequence[int], count: int) -> list[int]:

@@ -39,7 +39,10 @@ def run(  # noqa: PLR0913 - one parameter for each option
     order: options.Order = None,
     until: Annotated[
         str | None,
-        typer.Option("--until-half-width", help="Add seeds until every mean's interval is as narrow, such as 1%."),
+        typer.Option(
+            "--until-half-width",
+            help="Add seeds, to 20 at least, until every mean's interval is as narrow, such as 1%.",
+        ),
     ] = None,
     most_seeds: Annotated[int, typer.Option(min=2, help="The limit for --until-half-width.")] = 200,
     confidence: options.Confidence = 0.95,
@@ -152,6 +155,7 @@ def _more_seeds(
 ) -> list[int]:
     """The seeds to go on with, none when the intervals are narrow enough; says how wide they are."""
     from layoutrand.analysis.stopping import next_seeds, seeds_to_add, widths
+    from layoutrand.stats.growth import FEWEST_TO_STOP
 
     found = widths(_recorded(part), confidence=confidence)
     if not found:
@@ -167,6 +171,11 @@ def _more_seeds(
         terminal.say(f"{state}; {count} more")
     elif widest.relative_half_width > wanted:
         terminal.warn(f"{state}, and {limit} is the limit (--most-seeds): wider than the {percent(wanted)} wanted")
+    elif (fewest := min(width.n_binaries for width in found)) < FEWEST_TO_STOP:
+        terminal.warn(
+            f"{state}, and {limit} is the limit (--most-seeds): of {fewest} binaries, fewer than {FEWEST_TO_STOP}, "
+            "it may be so narrow by chance"
+        )
     else:
         terminal.say(state)
     return next_seeds(seeds, count)
