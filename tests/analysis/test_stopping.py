@@ -85,7 +85,7 @@ def _two_groups(stream, n):
 @pytest.mark.parametrize(("draw", "truth"), [(_normal, 1.0), (_two_groups, 1.012)])
 def test_the_interval_that_stops_covers(draw, truth):
     """Coverage of at least .94 of both; with as few binaries as it liked the two groups had about .8."""
-    sets = 300
+    sets = 150
     held = sum(_stopped(draw, truth, 0.01, k) for k in range(sets))
 
     assert held >= binom.ppf(0.001, sets, 0.94)
