@@ -87,6 +87,18 @@ def test_help_imports_nothing_heavy():
     assert done.stdout.rstrip().endswith("[]")
 
 
+def test_a_command_imports_no_other():
+    """What every call of every command would have to wait for; help alone needs them all."""
+    code = (
+        "import sys; from layoutrand.cli import run; run(['plan', '--help']); "
+        "print(sorted(name for name in sys.modules if name in ('layoutrand.cli.reporting', 'layoutrand.cli.sharing')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "Usage: layoutrand plan" in done.stdout
+    assert done.stdout.rstrip().endswith("[]")
+
+
 def test_every_command_has_help(tmp_path, env):
     """Every command that is shown explains itself."""
     shown = {name: found for name, found in typer.main.get_command(make_app()).commands.items() if not found.hidden}

@@ -1,6 +1,7 @@
 """The command line: the only package that prints or chooses an exit status.
 
-Command modules import what does the work inside their functions, so that ``layoutrand --help`` answers at once.
+Command modules import what does the work inside their functions, so that ``layoutrand --help`` answers at once, and of
+the commands only the one that is asked for is imported.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ import io
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final
 
 import typer
 import typer.main
@@ -19,24 +23,55 @@ from layoutrand.errors import LayoutrandError
 INTERRUPTED = 130
 
 
-def make_app() -> typer.Typer:
-    """The application with all its commands."""
-    from layoutrand.cli import (
-        analysis,
-        building,
-        doctor_command,
-        exporting,
-        plan_command,
-        project,
-        reporting,
-        running,
-        sharing,
-        showing,
-        simulating,
-        suspecting,
-        warming,
-        wrapping,
-    )
+@dataclass(frozen=True)
+class _Command:
+    """Where in this package a command (or a group of them, which is an application itself) is, and how it is taken."""
+
+    module: str
+    attribute: str
+    is_hidden: bool = False
+    takes_all: bool = False
+
+    def add(self, app: typer.Typer, name: str) -> None:
+        """Import it, and make it a command of the application."""
+        found = getattr(import_module(f"{__name__}.{self.module}"), self.attribute)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:  # what stands behind a command to execute is its own
+            settings = {"allow_interspersed_args": False} if self.takes_all else None
+            app.command(name, hidden=self.is_hidden, context_settings=settings)(found)
+
+
+_COMMANDS: Final = {
+    "init": _Command("project", "init"),
+    "doctor": _Command("doctor_command", "doctor"),
+    "build": _Command("building", "build"),
+    "exec": _Command("wrapping", "exec_", takes_all=True),
+    "run": _Command("running", "run"),
+    "analyse": _Command("analysis", "analyse"),
+    "analyze": _Command("analysis", "analyse", is_hidden=True),
+    "compare": _Command("analysis", "compare"),
+    "report": _Command("reporting", "report"),
+    "figures": _Command("reporting", "figures"),
+    "export": _Command("exporting", "export"),
+    "explain": _Command("suspecting", "explain"),
+    "plan": _Command("plan_command", "plan"),
+    "warmup": _Command("warming", "warmup"),
+    "inspect": _Command("showing", "inspect"),
+    "simulate": _Command("simulating", "simulate_app"),
+    "cache": _Command("showing", "cache_app"),
+    "staging": _Command("sharing", "staging_app"),
+    "bundle": _Command("sharing", "bundle_app"),
+    "demo": _Command("doctor_command", "demo"),
+    "relink-record": _Command("building", "relink_record", is_hidden=True),
+    "relink-helper": _Command("building", "relink_helper", is_hidden=True),
+}
+"""All commands, in the order in which help lists them."""
+
+
+def make_app(only: str | None = None) -> typer.Typer:
+    """The application with all its commands, or with one alone: importing the others would take longer than typer."""
+    from layoutrand.cli import project
 
     app = typer.Typer(
         name="layoutrand",
@@ -46,28 +81,9 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(project.common)
-    app.command()(project.init)
-    app.command()(doctor_command.doctor)
-    app.command()(building.build)
-    app.command("exec", context_settings={"allow_interspersed_args": False})(wrapping.exec_)
-    app.command()(running.run)
-    app.command()(analysis.analyse)
-    app.command("analyze", hidden=True)(analysis.analyse)
-    app.command()(analysis.compare)
-    app.command()(reporting.report)
-    app.command()(reporting.figures)
-    app.command()(exporting.export)
-    app.command()(suspecting.explain)
-    app.command()(plan_command.plan)
-    app.command()(warming.warmup)
-    app.command()(showing.inspect)
-    app.add_typer(simulating.simulate_app, name="simulate")
-    app.add_typer(showing.cache_app, name="cache")
-    app.add_typer(sharing.staging_app, name="staging")
-    app.add_typer(sharing.bundle_app, name="bundle")
-    app.command()(doctor_command.demo)
-    app.command("relink-record", hidden=True)(building.relink_record)
-    app.command("relink-helper", hidden=True)(building.relink_helper)
+    for name, command in _COMMANDS.items():
+        if only in (None, name):
+            command.add(app, name)
     return app
 
 
@@ -78,7 +94,8 @@ def run(arguments: Sequence[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # in a locale without "±" it is shown as "?": better than no results
         sys.stdout.reconfigure(errors="replace")
     try:
-        command = as_written(typer.main.get_command(make_app()))
+        asked = next((word for word in arguments[:1] if word in _COMMANDS), None)
+        command = as_written(typer.main.get_command(make_app(asked)))
         status = command(list(arguments), prog_name="layoutrand", standalone_mode=False)
     except LayoutrandError as error:
         sys.stderr.write(f"layoutrand: {error}\n")

@@ -14,7 +14,6 @@ import typer
 from layoutrand.cli import explaining, options
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.errors import LayoutrandError
-from layoutrand.model import STOCK
 
 if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
@@ -127,6 +126,8 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
 
 def _verified(result: SystemBuild) -> str:
     """``6 + stock``: stock is the user's own build, which there is nothing to verify against."""
+    from layoutrand.model import STOCK
+
     count = sum(binary.verification is not None for binary in result.binaries)
     stock = len(result.binaries) - count
     if not stock:
