@@ -92,6 +92,32 @@ def test_all_outputs_and_the_exit_status_say_the_same(project, capsys, tmp_path,
         assert (reason["sentence"] and reason["effect"] != "notes") or reason["cause"] == "same binaries"
 
 
+def test_what_casts_doubt_is_said_everywhere_and_takes_no_verdict_away(project, capsys, tmp_path):
+    project(spread(10.0), spread(9.0), {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0, "other_cpu": []}})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert (row["conclusion"], row["trust"]) == ("faster", "doubtful")
+    assert "disturbed" in [each["cause"] for each in row["reasons"]]
+    doubts = f"doubtful: {', '.join(each['cause'] for each in row['reasons'])}"
+    (step,) = [each for each in row["next"] if each["kind"] == "repeat disturbed"]
+
+    assert run(["report", "-o", str(tmp_path / "r.html")]) == 0
+    page = (tmp_path / "r.html").read_text()
+    capsys.readouterr()
+    for text in (said(capsys, "compare", "a", "b")[1], said(capsys, "compare", "a", "b", "--markdown")[1], page):
+        assert doubts in text
+        assert step["sentence"] in text
+    assert run(["compare", "a", "b", "--fail-if", "faster"]) == 3
+
+
+def test_one_binary_each_tells_nothing(project, capsys):
+    project({1: [[10.0]]}, {1: [[5.0]]}, {})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert (row["conclusion"], row["verdict"]) == ("cannot tell", "undecided")
+    assert row["reasons"][0]["effect"] == "undecides"
+    assert "more layouts" in [each["kind"] for each in row["next"]]
+    assert run(["compare", "a", "b", "--fail-if", "cannot-tell"]) == 3
+
+
 def test_the_same_binaries_are_no_difference_however_large_it_was_measured(project, capsys):
     """A machine that was slow while one of the systems was executed: 41 % between a program and itself."""
     project(spread(10.0), spread(5.9), {"binary_sha256": "the same", "capture": "one"})

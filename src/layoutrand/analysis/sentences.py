@@ -152,7 +152,8 @@ def of_suite(result: Comparison) -> str:
 
 def next_steps(conclusions: Sequence[Conclusion | LayoutConclusion]) -> list[str]:
     """What to do next, each step once, those that several conclusions name first."""
-    count = Counter(str(step) for each in conclusions for step in each.next)
+    # What has figures and no command stands in the sentence of its benchmark.
+    count = Counter(str(step) for each in conclusions for step in each.next if step.command or not step.has_figures)
     return sorted(count, key=lambda sentence: -count[sentence])
 
 

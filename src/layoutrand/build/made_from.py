@@ -130,11 +130,11 @@ def recorded_parts(made: Mapping[str, str]) -> dict[str, str]:
     return dict(_parsed(made.get(RECORD, "{}")))
 
 
-def present_systems(setup: BuildSetup, names: Iterable[str], image: str) -> dict[str, PresentSystem]:
+def present_systems(setup: BuildSetup, names: Iterable[str], image: str | None) -> dict[str, PresentSystem]:
     """What the systems would be made from now: the source is read, git and compilers are asked, nothing is built.
 
     Of a repository that is not on this machine nothing is asked, so there the commit is known only where it is written
-    out.  ``image`` is the key of the image.
+    out.  ``image`` is the key of the image, "" without one and None where it is not known.
     """
     looking = Origins(setup.project, setup.cache, setup.progress.say)
     looking.mirrors = LocalRevisions(setup.cache.root / "repos", setup.cache.lock, setup.progress.say)
@@ -143,26 +143,29 @@ def present_systems(setup: BuildSetup, names: Iterable[str], image: str) -> dict
     return {name: _present(setup, name, image, find) for name in names}
 
 
-def _present(setup: BuildSetup, name: str, image: str, find: Callable[[str], Toolbox]) -> PresentSystem:
+def _present(setup: BuildSetup, name: str, image: str | None, find: Callable[[str], Toolbox]) -> PresentSystem:
     config, options = setup.config, setup.config.systems[name]
     try:
         if options.prebuilt is not None:
+            if image is None:
+                return PresentSystem({}, "", ("the template of the image cannot be read",))
             return PresentSystem({}, "", capture=present_id(setup, name, image))
         toolchain = toolboxes.load(options.toolchain, setup.project)
     except LayoutrandError as error:
         return PresentSystem({}, "", (_first_line(error),))
-    unknown: list[str] = []
+    unknown: list[str] = [] if image is not None else ["the template of the image cannot be read"]
     recipe = Recipe(name, "capture", config.build, options, toolchain, tuple(config.layout.factors))
     origin = _told(lambda: setup.origins.find(recipe), unknown)
     toolbox = _told(lambda: find(options.toolchain), unknown)
     facts = recipe.key_facts(origin.facts if origin else {}, toolbox.facts() if toolbox else {}, os.environ)
-    missing = {"source": origin, "tools": toolbox}
-    known = {part: value for part, value in facts.items() if missing.get(part, value) is not None}
+    missing = {"source": origin, "tools": toolbox, "image": image}
+    parts = parts_of(config, name, facts, image or "")
+    capture = _told(lambda: _capture(setup, recipe, origin, toolbox, image), unknown)
     return PresentSystem(
-        parts=parts_of(config, name, known, image),
+        parts={part: value for part, value in parts.items() if missing.get(part, "") is not None},
         source="" if origin is None else source_words(origin.record()),
         unknown=tuple(unknown),
-        capture=None if origin is None or toolbox is None else _capture(setup, recipe, origin, toolbox, image),
+        capture=capture,
         contents=origin.contents if origin else None,
         earlier=lambda digest: setup.cache.recall(f"source-{digest}"),
     )
@@ -176,9 +179,11 @@ def _told(look: Callable[[], Found], unknown: list[str]) -> Found | None:
         return None
 
 
-def _capture(setup: BuildSetup, recipe: Recipe, origin: Origin, toolbox: Toolbox, image: str) -> str | None:
+def _capture(
+    setup: BuildSetup, recipe: Recipe, origin: Origin | None, toolbox: Toolbox | None, image: str | None
+) -> str | None:
     """What results are recorded under, where a build from just this gave a capture."""
-    if setup.config.build.mode != "relink":
+    if origin is None or toolbox is None or image is None or setup.config.build.mode != "relink":
         return None
     order = make_order(recipe, origin, toolbox, build_tools(setup.config, recipe.build))
     known = setup.cache.recall(order.key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from layoutrand.errors import UsageError
+from layoutrand.errors import CacheError, HostError, UsageError
 
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection
@@ -72,11 +73,17 @@ def load_selection(
 def _look(config: Config, directory: Path, systems: Collection[str]) -> Mapping[str, PresentSystem]:
     """What the systems would be made from now; says nothing and builds nothing."""
     from layoutrand.build.build_setup import BuildProgress, BuildSetup
-    from layoutrand.build.made_from import present_systems
+    from layoutrand.build.made_from import PresentSystem, present_systems
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.execute.images import image_of
     from layoutrand.platform.process import SubprocessRunner
 
-    progress = BuildProgress(say=lambda _: None, advance=lambda: None)
-    setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress)
-    return present_systems(setup, systems, image_of(config, directory))
+    try:
+        progress = BuildProgress(say=lambda _: None, advance=lambda: None)
+        setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress)
+    except CacheError as error:  # a home that cannot be written to, on a machine that results were copied to
+        return {name: PresentSystem({}, "", (str(error).splitlines()[0],)) for name in systems}
+    image: str | None = None
+    with suppress(HostError):
+        image = image_of(config, directory)
+    return present_systems(setup, systems, image)
