@@ -68,6 +68,7 @@ FIGURES = {
         Figure("aa interval", "`compare a a`: the interval of a system's ratio to itself holds 1", "interval"),
         Figure("aa stated", "`compare a a`: the rate of false alarms that it states, mean", "share"),
         Figure("plan kept", "`plan` followed: decided at true ratio 1, threshold 1 %", "promise"),
+        Figure("plan kept at 1.02", "`plan` followed: decided at true ratio 1.02, threshold 1 %", "promise"),
         Figure("plan binaries", "`plan`: layouts that it asks for, mean", "share"),
         Figure("forecast kept", "`compare`'s forecast followed: decided at true ratio 1, threshold 1 %", "promise"),
         Figure("forecast binaries", "`compare`: layouts that it asks for, mean", "share"),

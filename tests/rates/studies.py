@@ -147,11 +147,12 @@ def of_plans(world: World, size: Size, number: int, tally: Tally) -> None:
     planned = document["benchmarks"][0]
     doubts = doubts_of(planned, document)
     tally.heard(doubts)
-    wanted = planned["ratio"]["binaries"]
+    wanted = (planned["ratio"] or {}).get("binaries")
     executions = planned["counts"].get("execution", size.executions)
     doubt = against(doubts, world)
     tally.add("plan binaries", wanted, doubt)
-    tally.add("plan kept", _followed(world, wanted, executions, ("after-plan", number)), doubt)
+    for name, ratio in (("plan kept", 1.0), ("plan kept at 1.02", 1 + 2 * THRESHOLD)):
+        tally.add(name, _followed(world, wanted, executions, (f"after-{name}", number), ratio), doubt)
     for name, ratio in (("forecast kept", 1.0), ("forecast kept at 1.02", 1 + 2 * THRESHOLD)):
         pair, doubt = _pair_at(world, drawn, size, ratio * equal)
         if pair["conclusion"] != CANNOT_TELL:
