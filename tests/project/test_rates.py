@@ -107,6 +107,24 @@ def test_intervals_of_documents():
     assert figures.holds([None, None], 1.0) is figures.holds(None, 1.0) is None
 
 
+def test_a_group_that_may_be_missing_is_a_warning_where_the_world_has_one_no_larger():
+    rare, normal, half = WORLDS["rare"], WORLDS["normal"], WORLDS["bimodal"]
+    assert [bool(figures.may_be_missed(world, {"could_miss": 0.095})) for world in (rare, normal, half)] == [1, 0, 0]
+    assert figures.may_be_missed(rare, {}) == []
+
+
+def test_ranges_of_documents():
+    assert figures.within([0.9, 1.1], np.array([0.8, 1.0, 1.05, 1.2])) == 0.5
+    assert figures.within(None, np.array([1.0])) is None
+
+
+def test_medians_are_those_of_what_is_measured():
+    assert worlds.median_of(WORLDS["normal"], 1) == pytest.approx(1, abs=1e-4)
+    assert worlds.median_of(WORLDS["rare"], 1) == pytest.approx(1.0001, abs=2e-4)
+    assert worlds.median_of(WORLDS["gamma"], 3) < 1 - 0.001
+    assert worlds.median_of(WORLDS["walk"], 1) is None
+
+
 def test_warnings_of_one_kind_are_counted_together():
     document = {"warnings": ["3 of 30 binaries differ by 1.5 %"], "drift": {"found": True}, "outliers": []}
     assert figures.doubts_of(document) == ["N of N binaries differ by N %", "finding: drift"]
@@ -118,3 +136,13 @@ def test_every_cell_is_simulated_without_an_error():
         cell = min((each for each in studies.cells() if each.study == study), key=studies.cost)
         tally = studies.counted(cell, 0, 1)
         assert (tally.errors, bool(tally.counts)) == ([], True), cell.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", studies.CHECKED, ids=lambda cell: cell.name)
+def test_the_page_is_of_these_statistics(cell):
+    """Where a figure is another one than on the page, `make rates` makes the page anew."""
+    told = table.repeated(drive.PAGE.read_text())[cell.name]
+    tally = studies.counted(cell, 0, drive.CHUNK)
+    assert tally.errors == []
+    assert table.written(tally.counts) == told

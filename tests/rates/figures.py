@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rates.worlds import MISSED, World
+from rates.worlds import World
 
 Document = Mapping[str, Any]
 Kind = Literal["interval", "test", "at most", "promise", "share"]
@@ -38,6 +38,7 @@ FIGURES = {
     each.name: each
     for each in (
         Figure("mean", "`analyse`: interval of the mean holds it", "interval"),
+        Figure("median", "`analyse`: interval of the median holds it", "interval"),
         Figure("layout sd", "`analyse`: interval of the layouts' standard deviation holds it", "interval"),
         Figure("layout found", "`analyse`: concludes that layout matters, where it does", "share"),
         Figure("layout wrongly", "`analyse`: concludes that layout matters, where all layouts are alike", "at most"),
@@ -50,17 +51,18 @@ FIGURES = {
         Figure("shift", "`analyse`: interval of layouts / stock holds it", "interval"),
         Figure("groups", "`analyse`: layouts fall into groups", "share"),
         Figure("drift", "`analyse`: the machine drifted", "share"),
+        Figure("machine", "`analyse`: the machine changed", "share"),
         Figure("ratio", "`compare`: interval of the ratio holds it", "interval"),
         Figure("paired", "`compare`: interval of the ratio paired by seed holds it", "interval"),
+        Figure("unpaired", "`compare`: interval of the ratio not paired holds it", "interval"),
+        Figure("as built", "`compare`: interval of stock / stock holds it", "interval"),
         Figure("verdict at 0", "`compare --threshold 0`: faster or slower at true ratio 1", "test"),
         Figure("verdict at 1 %", "`compare`: faster or slower at true ratio 1, threshold 1 %", "at most"),
         Figure("same at 1.01", "`compare`: the same within 1 % at true ratio 1.01", "at most"),
         Figure("cannot tell at 1", "`compare`: cannot tell at true ratio 1, threshold 1 %", "share"),
         Figure("cannot tell at 1.03", "`compare`: cannot tell at true ratio 1.03, threshold 1 %", "share"),
         Figure("wrong way at 1.03", "`compare`: faster, or the same, at true ratio 1.03", "at most"),
-        Figure(
-            "one binary", "`compare`: a new pair of binaries falls into what one binary could have shown", "interval"
-        ),
+        Figure("new pair", "`compare`: one more binary of each falls into the range that is given for it", "interval"),
         Figure("holm", "`compare --threshold 0`: any verdict beside the others (Holm), all true ratios 1", "at most"),
         Figure("suite ratio", "`compare`: interval of the suite's ratio holds it", "interval"),
         Figure("suite p", "`compare`: the suite's p-value is .05 or less at true ratio 1", "test"),
@@ -153,7 +155,6 @@ NO_DOUBT = (
     "the suite is not paired by seed",
     "doubt: failures",
     "doubt: beside the others",
-    MISSED,
 )
 """Sentences that say how numbers were made, or stand beside all of them: no warning that they may be wrong."""
 
@@ -168,6 +169,7 @@ def doubts_of(*parts: Document) -> list[str]:
     found: list[str] = []
     for part in parts:
         found += [kind_of(text) for text in part.get("warnings", ())]
+        found += ["finding: the machine changed"] if (part.get("machine") or {}).get("changed") else []
         found += ["finding: drift"] if (part.get("drift") or {}).get("found") else []
         found += ["finding: groups"] if (part.get("modality") or {}).get("several_peaks") else []
         found += ["finding: far layouts"] if part.get("outliers") else []
@@ -175,13 +177,15 @@ def doubts_of(*parts: Document) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def against(doubts: Iterable[str], world: World) -> list[str]:
-    """Those that cast doubt on a number in this world."""
-    return [
-        sentence
-        for sentence in doubts
-        if not any(part in sentence for part in NO_DOUBT) or (world.always and world.always in sentence)
-    ]
+def against(doubts: Iterable[str]) -> list[str]:
+    """Those that cast doubt on a number."""
+    return [sentence for sentence in doubts if not any(part in sentence for part in NO_DOUBT)]
+
+
+def may_be_missed(world: World, *parts: Document) -> list[str]:
+    """Whether it is said that a group of layouts as large as that of this world could be missing."""
+    shares = [part["could_miss"] for part in parts if part.get("could_miss") is not None]
+    return ["a group could have been missed"] if world.rare is not None and max(shares, default=0) >= world.rare else []
 
 
 def layout_test(analysis: Document) -> bool | None:
@@ -190,8 +194,12 @@ def layout_test(analysis: Document) -> bool | None:
     return None if test is None else bool(test["p_value"] <= 0.05)
 
 
-def within(summary: Document | None, values: Any) -> float | None:
-    """The share of values in what one binary of each could have shown."""
-    if summary is None:
-        return None
-    return float(((summary["minimum"] <= values) & (values <= summary["maximum"])).mean())
+def within(interval: Any, values: Any) -> float | None:
+    """The share of values that an interval of a document holds; None without one."""
+    held = [holds(interval, value) for value in values.tolist()]
+    return None if None in held else sum(map(bool, held)) / len(held)
+
+
+def interval_of(document: Document, name: str) -> Any:
+    """The interval under this key; None where there is none."""
+    return (document.get(name) or {}).get("interval")

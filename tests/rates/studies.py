@@ -9,8 +9,8 @@ from typing import Any
 
 from layoutrand.analysis.stopping import seeds_to_add, widths
 from rates import figures, recorded
-from rates.figures import Tally, against, doubts_of, holds, layout_test
-from rates.worlds import WORLDS, Drawn, Size, World, draw
+from rates.figures import Tally, against, doubts_of, holds, interval_of, layout_test, may_be_missed
+from rates.worlds import FIRST_SECONDS, WORLDS, Drawn, Size, World, draw, median_of
 
 MATTERS, SAME, CANNOT_TELL, MOVED = "layout matters", "same", "cannot tell", {"faster", "slower"}
 THRESHOLD = 0.01
@@ -46,7 +46,7 @@ def of_one(world: World, size: Size, number: int, tally: Tally) -> None:
     key = ("one", number)
     drawn = draw(world, size, key)
     _analysed(world, drawn, size, tally)
-    _alike(world, draw(world, size, key, is_layout=False), size, tally)
+    _alike(draw(world, size, key, is_layout=False), size, tally)
     _compared(world, drawn, size, tally)
 
 
@@ -55,48 +55,49 @@ def _analysed(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
     analysis = document["benchmarks"][0]
     doubts = doubts_of(analysis, document)
     tally.heard(doubts)
-    doubt = against(doubts, world)
-    truth = drawn.truth
+    doubt = against(doubts) + may_be_missed(world, analysis)
+    truth, median = drawn.truth, median_of(world, size.executions)
     tally.add("mean", holds(analysis["interval"], truth.means[0, 0]), doubt)
+    if median is not None:
+        tally.add("median", holds(interval_of(analysis, "median"), FIRST_SECONDS * median), doubt)
     tally.add("layout sd", holds(analysis["layout_relative_sd_interval"], truth.layout_sds[0]), doubt)
     tally.add("layout found", analysis["conclusion"] == MATTERS, doubt)
     stock = analysis["stock"] or {}
-    shift = (stock.get("shift") or {}).get("interval")
-    beside = against(doubts_of(stock), world)
-    tally.add("shift", holds(shift, truth.means[0, 0] / truth.controls[0, 0, 0]), doubt + beside)
+    beside = doubt + against(doubts_of(stock))
+    tally.add("shift", holds(interval_of(stock, "shift"), truth.means[0, 0] / truth.controls[0, 0, 0]), beside)
     tally.add("groups", bool((analysis["modality"] or {}).get("several_peaks")), doubt)
-    tally.add("drift", bool((analysis["drift"] or {}).get("found")), doubt)
+    tally.add("drift", bool((analysis.get("drift") or {}).get("found")), doubt)
+    tally.add("machine", (analysis.get("machine") or {}).get("changed"), doubt)
 
 
-def _alike(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
+def _alike(drawn: Drawn, size: Size, tally: Tally) -> None:
     """`analyse` where all layouts are alike."""
     document = recorded.analysed(selection_of(drawn, size, systems=("a",)))
     analysis = document["benchmarks"][0]
-    doubt = against(doubts_of(analysis, document), world)
+    doubt = against(doubts_of(analysis, document))
     tally.add("layout wrongly", analysis["conclusion"] == MATTERS, doubt)
     tally.add("layout alarm", layout_test(analysis), doubt)
     tally.add("no layout sd", holds(analysis["layout_relative_sd_interval"], 0.0), doubt)
 
 
 def _compared(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
-    truth = drawn.truth
-    equal = 1 / truth.ratio
+    equal = 1 / drawn.truth.ratio
     selection = selection_of(drawn, size, equal)
-    for threshold in (0.0, THRESHOLD):
-        document = recorded.compared(selection, threshold)
-        pair = document["benchmarks"][0]
-        doubts = doubts_of(pair, document)
-        doubt = against(doubts, world)
-        moved = pair["conclusion"] in MOVED
-        if threshold == 0:
-            tally.heard(doubts)
-            tally.add("ratio", holds(pair["interval"], 1.0), doubt)
-            tally.add("paired", holds((pair["paired"] or {}).get("interval"), 1.0), doubt)
-            tally.add("verdict at 0", moved, doubt)
-            tally.add("one binary", figures.within(pair["one_binary"], truth.new_ratios[0] * equal), doubt)
-        else:
-            tally.add("verdict at 1 %", moved, doubt)
-            tally.add("cannot tell at 1", pair["conclusion"] == CANNOT_TELL, doubt)
+    document = recorded.compared(selection, 0.0)
+    pair = document["benchmarks"][0]
+    tally.heard(doubts_of(pair, document))
+    doubt = doubts_about(world, document)
+    controls = drawn.truth.controls[:, 0, 0]
+    tally.add("ratio", holds(pair["interval"], 1.0), doubt)
+    tally.add("paired", holds(interval_of(pair, "paired"), 1.0), doubt)
+    tally.add("unpaired", holds(interval_of(pair, "unpaired"), 1.0), doubt)
+    tally.add("as built", holds(interval_of(pair, "as_built"), equal * controls[1] / controls[0]), doubt)
+    tally.add("new pair", figures.within(interval_of(pair, "new_pair"), drawn.truth.new_ratios[0] * equal), doubt)
+    tally.add("verdict at 0", pair["conclusion"] in MOVED, doubt)
+    document = recorded.compared(selection, THRESHOLD)
+    pair, doubt = document["benchmarks"][0], doubts_about(world, document)
+    tally.add("verdict at 1 %", pair["conclusion"] in MOVED, doubt)
+    tally.add("cannot tell at 1", pair["conclusion"] == CANNOT_TELL, doubt)
     pair, doubt = _pair_at(world, drawn, size, 1.01 * equal)
     tally.add("same at 1.01", pair["conclusion"] == SAME, doubt)
     pair, doubt = _pair_at(world, drawn, size, 1.03 * equal)
@@ -104,10 +105,15 @@ def _compared(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
     tally.add("wrong way at 1.03", pair["conclusion"] in {"faster", SAME}, doubt)
 
 
+def doubts_about(world: World, document: recorded.Document) -> list[str]:
+    """What a comparison says against its first benchmark's numbers."""
+    pair = document["benchmarks"][0]
+    return against(doubts_of(pair, document)) + may_be_missed(world, pair)
+
+
 def _pair_at(world: World, drawn: Drawn, size: Size, ratio: float) -> tuple[Any, list[str]]:
     document = recorded.compared(selection_of(drawn, size, ratio), THRESHOLD)
-    pair = document["benchmarks"][0]
-    return pair, against(doubts_of(pair, document), world)
+    return document["benchmarks"][0], doubts_about(world, document)
 
 
 def of_suite(world: World, size: Size, number: int, tally: Tally) -> None:
@@ -117,12 +123,12 @@ def of_suite(world: World, size: Size, number: int, tally: Tally) -> None:
     suite = document["suite"] or {}
     doubts = doubts_of(*document["benchmarks"], document, suite)
     tally.heard(doubts)
-    doubt = against(doubts, world)
+    doubt = against(doubts)
     tally.add("suite ratio", holds(suite.get("interval"), 1.0), doubt)
     p_value = suite.get("p_value")
     tally.add("suite p", None if p_value is None else p_value <= 0.05, doubt)
     bootstrap = suite.get("bootstrap") or {}
-    beside = against(doubts_of(bootstrap), world)
+    beside = against(doubts_of(bootstrap))
     tally.add("suite bootstrap", holds(bootstrap.get("interval"), 1.0), doubt + beside)
     tally.add("holm", any(each["conclusion_beside"] in MOVED for each in document["benchmarks"]), doubt)
 
@@ -134,9 +140,9 @@ def of_itself(world: World, size: Size, number: int, tally: Tally) -> None:
     pair = document["benchmarks"][0]
     doubts = doubts_of(pair, document)
     tally.heard(doubts)
-    tally.add("aa interval", holds(pair["interval"], 1.0), against(doubts, world))
+    tally.add("aa interval", holds(pair["interval"], 1.0), against(doubts))
     floor = document["aa"]["noise_floor"][0]
-    tally.add("aa stated", floor["alarms"] / floor["splits"], against(doubts, world))
+    tally.add("aa stated", floor["alarms"] / floor["splits"], against(doubts))
 
 
 def of_plans(world: World, size: Size, number: int, tally: Tally) -> None:
@@ -149,7 +155,7 @@ def of_plans(world: World, size: Size, number: int, tally: Tally) -> None:
     tally.heard(doubts)
     wanted = (planned["ratio"] or {}).get("binaries")
     executions = planned["counts"].get("execution", size.executions)
-    doubt = against(doubts, world)
+    doubt = against(doubts)
     tally.add("plan binaries", wanted, doubt)
     for name, ratio in (("plan kept", 1.0), ("plan kept at 1.02", 1 + 2 * THRESHOLD)):
         tally.add(name, _followed(world, wanted, executions, (f"after-{name}", number), ratio), doubt)
@@ -161,7 +167,7 @@ def of_plans(world: World, size: Size, number: int, tally: Tally) -> None:
         if forecast.get("is_measured"):  # its promise is about another true ratio, that which was measured
             continue
         wanted = forecast.get("n_binaries")
-        doubt += against(doubts_of(forecast), world)
+        doubt += against(doubts_of(forecast))
         tally.add(name, _followed(world, wanted, size.executions, (f"after-{name}", number), ratio), doubt)
         if ratio == 1:
             tally.add("forecast binaries", wanted, doubt)
@@ -198,8 +204,8 @@ def of_growth(world: World, _size: Size, number: int, tally: Tally) -> None:
     analysis = document["benchmarks"][0]
     doubts = doubts_of(analysis, document)
     tally.heard(doubts)
-    tally.add("until", holds(analysis["interval"], drawn.truth.means[0, 0]), against(doubts, world))
-    tally.add("until binaries", count, against(doubts, world))
+    tally.add("until", holds(analysis["interval"], drawn.truth.means[0, 0]), against(doubts))
+    tally.add("until binaries", count, against(doubts))
 
 
 STUDIES: Mapping[str, Callable[[World, Size, int, Tally], None]] = {

@@ -146,7 +146,7 @@ def _section(found: Cells, study: str) -> str:
     worlds = [world for world in WORLDS if any(place[0] == world for place in named)]
     lines = [f"## {title}"]
     for figure in FIGURES.values():
-        if not any(figure.name in counts for counts in named.values()):
+        if not any(counts[figure.name].gave for counts in named.values() if figure.name in counts):
             continue
         shown = [column for column in columns if any((world, column[1]) in named for world in worlds)]
         lines += ["", f"**{figure.title}**" + _wanted(figure), ""]
@@ -181,6 +181,9 @@ def _row(cells: Sequence[str]) -> str:
 def _silent(found: Cells) -> str:
     """What is out of range without a warning, by figure."""
     lines = ["## Out of range without a warning", ""]
+    for name, cell in found.items():
+        if cell["n_errors"]:
+            lines += [f"**{name}: {cell['n_errors']} sets ended in an error**, the first: {cell['errors'][0]}", ""]
     rows: dict[str, list[str]] = {}
     for figure, name, count in silent_in(found, surely=True):
         cell = found[name]
