@@ -38,6 +38,7 @@ def recorded(project, *, systems=("a", "b"), names=("fib", "sort"), n=5, executi
             if stock:
                 data |= {"stock": [[1.05 + s + b], [1.06 + s + b]], "identity": [[1.02 + s + b]]}
             items += measured(config, project, system, name, data)
+    items.sort(key=lambda item: (item.round, item.repetition))  # as a run has them, round after round
     items = [dataclasses.replace(item, started_at=1e9 + 7 * k, **changes) for k, item in enumerate(items)]
     write(config, project, items)
     return selected(config, project)

@@ -8,20 +8,17 @@ from types import SimpleNamespace
 import pytest
 
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+from layoutrand.analysis.default_builds import AsBuilt, SinglePairs
 from layoutrand.analysis.place_among import place_among
 from layoutrand.analysis.sentences import of_ratio, p_words
 from layoutrand.analysis.sureness import Sureness
-from layoutrand.stats import FiveNumberSummary, Forecast, Interval
+from layoutrand.stats import Forecast, Interval
 from layoutrand.stats.advice import NoForecast
 from layoutrand.text.quantities import digits_of, ends, quantity
 
 
 def interval(centre, low, high):
     return Interval(centre=centre, low=low, high=high, confidence=0.95, method="fieller", warnings=())
-
-
-def one_binary(low, high):
-    return FiveNumberSummary(minimum=low, lower_quartile=low, median=1.0, upper_quartile=high, maximum=high)
 
 
 PAIR = BenchmarkRatio(
@@ -41,7 +38,7 @@ PAIR = BenchmarkRatio(
     variance_reduction=None,
     warnings=(),
     sureness=Sureness(0.001, 0.001, 0.001, 0.001, 1, "faster"),
-    one_binary=one_binary(0.941, 1.017),
+    new_pair=interval(1.0, 0.941, 1.017),
     forecast=None,
 )
 FORECAST = Forecast(
@@ -76,7 +73,7 @@ def said(**changes):
 def test_a_decided_ratio():
     assert said() == (
         "fib: faster: O3 takes 2.1 % less time than O2 (1.02 x as fast, 95 % interval 1.4 to 2.8 % less, "
-        "30 binaries each); one binary of each could have shown anything from 1.7 % more to 5.9 % less"
+        "30 binaries each); one more binary of each would show 1.7 % more to 5.9 % less (in 95 of 100 cases)"
     )
 
 
@@ -85,12 +82,12 @@ def test_slower_with_different_counts_and_only_one_direction():
         ratio=interval(1.2, 1.15, 1.25),
         verdict="slower",
         n_baseline=28,
-        one_binary=one_binary(1.05, 1.4),
+        new_pair=interval(1.0, 1.05, 1.4),
         sureness=replace(PAIR.sureness, verdict="slower"),
     )
     assert sentence == (
         "fib: slower: O3 takes 20 % more time than O2 (0.83 x as fast, 95 % interval 15 to 25 % more, "
-        "30 and 28 binaries); one binary of each could have shown anything from 5.0 to 40.0 % more"
+        "30 and 28 binaries); one more binary of each would show 5.0 to 40.0 % more (in 95 of 100 cases)"
     )
 
 
@@ -103,7 +100,7 @@ def test_undecided():
     assert sentence.startswith(
         "fib: cannot tell: O3 took 0.5 % less time than O2 (95 % interval 1.0 % more to 2.0 % less, "
         "30 binaries each); 700 to 1,200 binaries each would decide it in at least 80 % of cases if the two are the same, "
-        "or there is a true difference of 2.0 % or more; one binary of each"
+        "or there is a true difference of 2.0 % or more; one more binary of each"
     )
 
 
@@ -120,7 +117,7 @@ def test_undecided():
         (
             {"n_more": 0},
             "; 30 binaries each decide it in at least 80 % of cases if the two are the same, or there is a true "
-            "difference of 2.0 % or more; what lies between takes more; one binary",
+            "difference of 2.0 % or more; what lies between takes more; one more binary",
         ),
     ],
 )
@@ -138,7 +135,7 @@ def test_equivalent():
     sentence = said(
         ratio=interval(1.001, 0.998, 1.004),
         verdict="equivalent",
-        one_binary=None,
+        new_pair=None,
         sureness=replace(PAIR.sureness, verdict="equivalent"),
     )
     assert sentence == (
@@ -149,21 +146,21 @@ def test_equivalent():
 
 def test_a_verdict_that_does_not_stand_beside_the_others():
     sure = Sureness(0.01, 0.2, 0.02, 0.24, 12, "undecided")
-    assert "; not sure beside the 12 verdicts given at once (Holm); one binary" in said(sureness=sure)
+    assert "; not sure beside the 12 verdicts given at once (Holm); one more binary" in said(sureness=sure)
 
 
 def test_one_layout():
-    sentence = said(one_layout=(True, True))
+    sentence = said(one_layout=(True, True), new_pair=None)
     assert "30 executions each" in sentence
     assert sentence.endswith("one layout alone, so nothing is said of what other layouts would show")
-    assert "one binary of each" not in sentence
+    assert "one more binary" not in sentence
 
 
 def test_one_layout_of_one_of_the_two():
-    sentence = said(one_layout=(True, False), n_baseline=1, n_candidate=20)
+    sentence = said(one_layout=(True, False), new_pair=None, n_baseline=1, n_candidate=20)
     assert "95 % interval 1.4 to 2.8 % less, 20 binaries of O3, 1 execution of O2)" in sentence
     assert sentence.endswith("O2 has one layout alone, so nothing is said of what other layouts would show")
-    assert "one binary of each" not in sentence
+    assert "one more binary" not in sentence
     undecided = said(one_layout=(True, False), verdict="undecided", forecast=FORECAST)
     assert "700 to 1,200 executions or binaries each would decide it" in undecided
 
@@ -174,7 +171,7 @@ def test_a_single_binary_each():
         verdict="undecided",
         n_baseline=1,
         n_candidate=1,
-        one_binary=one_binary(1.5, 1.5),
+        new_pair=interval(1.0, 1.5, 1.5),
         forecast=None,
     )
     assert (
@@ -184,18 +181,33 @@ def test_a_single_binary_each():
 
 def test_more_is_better():
     sentence = said(
-        metric="rate", unit="1/s", better="more", ratio=interval(1.05, 1.03, 1.07), one_binary=one_binary(0.9, 1.2)
+        metric="rate", unit="1/s", better="more", ratio=interval(1.05, 1.03, 1.07), new_pair=interval(1.0, 0.9, 1.2)
     )
     assert sentence == (
         "fib: faster: O3 reaches 5.0 % more rate than O2 (1.05 x as fast, 95 % interval 3.0 to 7.0 % more, "
-        "30 binaries each); one binary of each could have shown anything from 10.0 % less to 20.0 % more"
+        "30 binaries each); one more binary of each would show 10.0 % less to 20.0 % more (in 95 of 100 cases)"
     )
 
 
 def test_what_is_no_time_is_less_or_more():
-    sentence = said(metric="instructions", unit="1", one_binary=one_binary(0.97, 0.99))
+    sentence = said(metric="instructions", unit="1", new_pair=interval(1.0, 0.97, 0.99))
     assert sentence.startswith("fib: less: O3 takes 2.1 % less instructions than O2 (")
-    assert sentence.endswith("anything from 1.0 to 3.0 % less")
+    assert sentence.endswith("would show 1.0 to 3.0 % less (in 95 of 100 cases)")
+
+
+def test_by_round_with_what_single_binaries_and_the_own_builds_would_have_said():
+    sentence = said(
+        primary="paired",
+        single_pairs=SinglePairs(30, 4),
+        as_built=AsBuilt(interval(1.012, 1.010, 1.014), "slower", None),
+    )
+    assert "30 binaries each, round by round); one more" in sentence
+    assert sentence.endswith(
+        "; 4 of 30 pairs of one binary each say the opposite; "
+        "of your own two builds O3 took 1.20 % more time than O2 (1.00 to 1.40 % more by noise alone)"
+    )
+    same = said(verdict="equivalent", ratio=interval(1.0, 0.998, 1.002), single_pairs=SinglePairs(30, 7))
+    assert same.endswith("7 of 30 pairs of one binary each differ by more than 1 %")
 
 
 def test_nothing_differs():
@@ -204,13 +216,13 @@ def test_nothing_differs():
         unit="1",
         verdict="equivalent",
         ratio=interval(1.0, 1.0, 1.0),
-        one_binary=one_binary(1.0, 1.0),
+        new_pair=interval(1.0, 1.0, 1.0),
         sureness=replace(PAIR.sureness, verdict="equivalent"),
     )
     assert sentence.startswith(
         "fib: same within 1 %: O3 takes as much instructions as O2 (95 % interval without width, "
     )
-    assert "one binary of each" not in sentence
+    assert "one more binary" not in sentence
 
 
 def test_no_ratio():
@@ -225,7 +237,7 @@ def test_p_values(value, words):
 
 
 def test_a_narrow_range_is_given_in_as_many_digits_as_tell_its_ends_apart():
-    assert "could have shown anything from 5.001 to 5.003 % more" in said(one_binary=one_binary(1.050013, 1.050031))
+    assert "would show 5.001 to 5.003 % more" in said(new_pair=interval(1.0, 1.050013, 1.050031))
     assert "interval 1.8212 to 1.8213 % less" in said(ratio=interval(0.98178, 0.981787, 0.981788), verdict="faster")
 
 

@@ -84,7 +84,7 @@ def test_compare_says_that_one_binary_each_says_nothing_of_layouts(project):
     document(project, "run", "--seeds", "4", "--share-machine")
     done = layoutrand(project, "compare", "old", "new")
     assert done.returncode == 0, done.stderr
-    sentence = "new takes 33.3333 % less t than old (1.50 x as fast, 95 % interval without width, 4 executions each); "
+    sentence = "new takes 33.3333 % less t than old (1.50 x as fast, 95 % interval without width, 4 executions each, round by round)"
     assert sentence in done.stdout
     assert "old, new: prebuilt, in one layout: intervals cover executions of these files" in done.stderr
     assert "4 executions of the baseline hardly support an interval" in done.stderr

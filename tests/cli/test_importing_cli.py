@@ -84,7 +84,7 @@ def test_a_system_compared_with_itself_is_divided_into_halves(layoutrand, table)
 
 
 def test_counts_stand_in_the_order_of_the_ratio(layoutrand, tmp_path):
-    rows = [f"{system},{seed},{seed}" for system, n in (("A", 5), ("B", 7)) for seed in range(1, n + 1)]
+    rows = [f"{system},{k + n},{k}" for system, n in (("A", 5), ("B", 7)) for k in range(n * 10, n * 11)]
     (tmp_path / "t.csv").write_text("system,seed,value\n" + "\n".join(rows) + "\n")
     done = layoutrand("compare", "A", "B", "--import", "t.csv")
     assert done.stdout.splitlines()[2].startswith("B / A, 95 % intervals")

@@ -10,7 +10,9 @@ from typing import Any
 
 from layoutrand.analysis.aa import Halves, aa_document
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
-from layoutrand.analysis.compare import BenchmarkRatio, Comparison, SuiteRatio
+from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+from layoutrand.analysis.compared_suite import SuiteRatio
+from layoutrand.analysis.comparison_document import comparison_json, interval_json
 from layoutrand.analysis.conclusion import Conclusion, of_layouts, of_pair, of_suite, stated
 from layoutrand.analysis.conclusion_words import conclusion_json, layout_conclusion_json
 from layoutrand.analysis.evidence import evidence, evidence_json
@@ -22,7 +24,6 @@ from layoutrand.build.build_document import build_failure_json
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.execute.run_progress import Summary
 from layoutrand.model import Execution
-from layoutrand.stats import Interval
 from layoutrand.text.quantities import finite
 from layoutrand.warning import sentences_of
 
@@ -225,6 +226,7 @@ def _pair_json(comparison: Comparison, pair: BenchmarkRatio) -> dict[str, Any]:
             "variance_reduction": pair.variance_reduction,
             "verdict": pair.paired_verdict if pair.same_program is None else stated(concluded.verdict),
         },
+        **comparison_json(pair),
         **_sureness_json(pair, concluded),
         "warnings": sentences_of(pair.warnings),
     }
@@ -238,17 +240,6 @@ def _side_json(pair: BenchmarkRatio, side: int, mean: float, count: int) -> dict
 
 
 _INTERVAL_KEYS = ("interval", "confidence", "half_width", "relative_half_width", "method")
-
-
-def interval_json(interval: Interval) -> dict[str, Any]:
-    """The keys that every interval has in JSON."""
-    return {
-        "interval": [finite(interval.low), finite(interval.high)],
-        "confidence": interval.confidence,
-        "half_width": finite(interval.half_width),
-        "relative_half_width": finite(interval.relative_half_width),
-        "method": interval.method,
-    }
 
 
 def _analysis_json(analysis: Analysis, report: AnalysisReport) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from layoutrand.analysis import analysis_warnings as own
+from layoutrand.analysis import comparison_warnings as compared
 from layoutrand.analysis import conclusion_warnings as told
 from layoutrand.analysis import node_warnings as nodes
 from layoutrand.config import execution_warnings as executions
@@ -134,6 +135,8 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     advice.NoVariation: Meaning("not to be tested", "doubts"),
     # How it was executed.
     own.ExecutedInSequence: Meaning("design", "doubts", "same rounds"),
+    compared.ExecutedApart: Meaning("design", "undecides", "same rounds"),
+    compared.AddedAlone: Meaning("design", "doubts", "same rounds"),
     own.MachineDrifted: Meaning("drift", "doubts", "quiet machine"),
     own.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.DisturbedExecutions: Meaning(
@@ -177,6 +180,10 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         own.MixedDirections,
         own.SuiteNotPaired,
         own.PairedWithout,
+        compared.RoundsApart,
+        compared.IncompleteRounds,
+        compared.FewCompleteRounds,
+        compared.NotByRound,
         nodes.AloneOnNode,
         nodes.UnlikeProcessors,
         nodes.UnlikePaths,

@@ -5,6 +5,7 @@ Results of different captures, layout policies, hosts or protocols are never mix
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -89,6 +90,11 @@ class Selection:
     nodes: tuple[Node, ...] = ()
     programs: Programs = field(default_factory=Programs)
     made: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def at_random(self) -> bool:
+        """Whether all executions were made in one random order, in which a round has no time of its own."""
+        return not self.sources and "order-random" in json.loads(self.experiment.randomise)
 
     @property
     def left_out(self) -> tuple[LeftOutExecutions, ...]:

@@ -127,10 +127,23 @@ def of_ratio(result: Comparison, pair: BenchmarkRatio) -> str:
         fixed = [name for name, alone in zip(systems, pair.one_layout, strict=True) if alone]
         whose = "" if len(fixed) == len(systems) else f"{fixed[0]} has "
         parts.append(f"{whose}one layout alone, so nothing is said of what other layouts would show")
-    elif pair.one_binary is not None and pair.one_binary.minimum < pair.one_binary.maximum:
-        ends = said.ends(pair.one_binary.minimum, pair.one_binary.maximum, coarse=True)
-        parts.append(f"one binary of each could have shown anything from {ends}")
+    parts += _without_layouts(said, pair, result.threshold)
     return "; ".join(part for part in parts if part)
+
+
+def _without_layouts(said: _Words, pair: BenchmarkRatio, threshold: float) -> list[str]:
+    """What would have been believed from one binary of each system."""
+    new, own, single, parts = pair.new_pair, pair.as_built, pair.single_pairs, []
+    if new is not None and new.low < new.high and math.isfinite(new.high):
+        ends = said.ends(new.low, new.high, coarse=True)
+        parts.append(f"one more binary of each would show {ends} (in {100 * new.confidence:g} of 100 cases)")
+    if single is not None and single.n_misleading and pair.same_program is None:
+        wrong = f"differ by more than {100 * threshold:g} %" if pair.verdict == "equivalent" else "say the opposite"
+        parts.append(f"{single.n_misleading:,} of {single.n_pairs:,} pairs of one binary each {wrong}")
+    if own is not None and math.isfinite(own.ratio.half_width):
+        statement = said.statement(own.ratio.centre, percent_digits(own.ratio), measured=True)
+        parts.append(f"of your own two builds {statement} ({said.interval(own.ratio)} by noise alone)")
+    return parts
 
 
 def of_suite(result: Comparison) -> str:
@@ -191,7 +204,8 @@ class _Words:
     def measured(self, ratio: Interval, *, is_open: bool, counts: str = "") -> str:
         """The ratio, and in brackets its interval and what it rests on; ``is_open`` where it may be chance."""
         digits = percent_digits(ratio)
-        inner = [f"{100 * ratio.confidence:g} % interval {self.interval(ratio)}", counts or self.counts()]
+        by_round = ", round by round" if self._pair.primary == "paired" else ""
+        inner = [f"{100 * ratio.confidence:g} % interval {self.interval(ratio)}", counts or self.counts() + by_round]
         factor = f"{1 / ratio.centre if self._is_time else ratio.centre:.2f}" if ratio.centre > 0 else "1.00"
         if is_speed(self._pair) and not is_open and factor != "1.00":
             inner.insert(0, f"{factor} x as fast")

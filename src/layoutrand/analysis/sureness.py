@@ -33,11 +33,11 @@ class Sureness:
     verdict: Literal["faster", "slower", "equivalent", "undecided"]
 
 
-def sureness(baseline: Any, candidate: Any, threshold: float) -> Sureness | None:
-    """Of one benchmark by itself; None with one binary of a system, or a baseline mean of 0."""
+def sureness(baseline: Any, candidate: Any, threshold: float, *, method: str) -> Sureness | None:
+    """Of one benchmark by itself, by the method of its interval; None with one binary, or a baseline mean of 0."""
     try:
-        difference = ratio_test(baseline, candidate).p_value
-        decision = decision_test(baseline, candidate, threshold=threshold).p_value
+        difference = ratio_test(baseline, candidate, method=method).p_value
+        decision = decision_test(baseline, candidate, threshold=threshold, method=method).p_value
     except AnalysisError:  # the ratio's own warnings say why
         return None
     return Sureness(difference, difference, decision, decision, 1, "undecided")

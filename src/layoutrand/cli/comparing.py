@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -120,7 +121,7 @@ def _show_sureness(result: Comparison, page: Display) -> None:
 
     rows = []
     for pair in result.benchmarks:
-        sure, one, forecast = pair.sureness, pair.one_binary, pair.forecast
+        sure, one, forecast = pair.sureness, pair.new_pair, pair.forecast
         needed = "-" if pair.verdict == "undecided" else "decided"
         if forecast is not None and not forecast.warnings:
             needed = f"{range_words(forecast.fewest, forecast.n_binaries)} each"
@@ -130,14 +131,15 @@ def _show_sureness(result: Comparison, page: Display) -> None:
                 pair.metric,
                 "-" if sure is None else p_value(sure.no_difference),
                 "-" if sure is None or sure.n_judged == 1 else p_value(sure.no_difference_holm),
-                "-" if one is None or any(pair.one_layout) else f"{one.minimum:.4f} to {one.maximum:.4f}",
+                "-" if one is None or math.isinf(one.half_width) else f"{one.low:.4f} to {one.high:.4f}",
+                "-" if pair.as_built is None else f"{pair.as_built.ratio.centre:.4f}",
                 needed,
             )
         )
     show(
         page,
-        "How sure: p of no difference, what one binary of each would have shown, binaries to decide",
-        ("benchmark", "metric", "p", "p, Holm", "one binary of each", "to decide"),
+        "How sure: p of no difference, what one more binary of each would show, your own builds, binaries to decide",
+        ("benchmark", "metric", "p", "p, Holm", "one more of each", "own builds", "to decide"),
         rows,
     )
 
@@ -148,8 +150,8 @@ def _show_pairing(result: Comparison, page: Display) -> None:
             pair.benchmark,
             pair.metric,
             str(pair.n_pairs),
-            f"{pair.paired.centre:.4f}",
-            interval(pair.paired),
+            _leading(interval(pair.paired), leads=pair.primary == "paired"),
+            "-" if pair.unpaired is None else _leading(interval(pair.unpaired), leads=pair.primary == "unpaired"),
             "-" if pair.correlation is None else f"{pair.correlation:+.2f}",
             percent(pair.variance_reduction, 0),
         )
@@ -158,10 +160,14 @@ def _show_pairing(result: Comparison, page: Display) -> None:
     ]
     show(
         page,
-        "Paired by seed, and what that won: correlation of the systems, variance taken away",
-        ("benchmark", "metric", "seeds", "ratio", "interval", "corr.", "won"),
+        "Round by round, and each system by itself (* leads, by the design); what rounds won: correlation, variance",
+        ("benchmark", "metric", "rounds", "by round", "by itself", "corr.", "won"),
         rows,
     )
+
+
+def _leading(text: str, *, leads: bool) -> str:
+    return f"{text} *" if leads else text
 
 
 def _show_suite(result: Comparison, page: Display) -> None:

@@ -42,6 +42,7 @@ from layoutrand.stats.outliers import Outliers, outliers
 from layoutrand.stats.paired import Pairing, pairing
 from layoutrand.stats.planning import Prediction, RepetitionPlan, optimal_counts, plan, predict
 from layoutrand.stats.power import PowerRow, power_study
+from layoutrand.stats.prediction import next_mean, next_ratio
 from layoutrand.stats.randomization import TestResult, randomization_test
 from layoutrand.stats.ratio import ratio_half_width, ratio_interval
 from layoutrand.stats.ratio_tests import decision_test, ratio_test
@@ -131,6 +132,8 @@ __all__ = [
     "layout_effect",
     "mann_whitney_test",
     "mean_interval",
+    "next_mean",
+    "next_ratio",
     "optimal_counts",
     "outliers",
     "pair_spread",

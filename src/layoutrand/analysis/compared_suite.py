@@ -1,0 +1,105 @@
+"""The suite of a comparison: the geometric mean over its benchmarks, by round where these go by round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutrand.analysis.analysis_warnings import (
+    APART,
+    BenchmarksTakenForIndependent,
+    MixedDirections,
+    MixedMetrics,
+    NoRatio,
+    SuiteNotPaired,
+)
+from layoutrand.analysis.sample_pair import SamplePair
+from layoutrand.analysis.whole_suite import bootstrap, by_binary, distributions, few_are_common, p_value, paired_suite
+from layoutrand.errors import AnalysisError
+from layoutrand.stats import FiveNumberSummary, Interval, decide, suite_ratio
+from layoutrand.stats.decision import Verdict
+from layoutrand.warning import AnyWarning
+
+
+@dataclass(frozen=True)
+class SuiteRatio:
+    """Geometric mean of the benchmarks' ratios; ``ratio`` is ``paired`` (round by round) where these go by round.
+
+    ``p_value`` is that of the two-sided randomization test over the binaries.  ``bootstrap`` is the interval by
+    hierarchical resampling, in which all benchmarks of a seed are drawn together where seeds are shared.
+    ``distributions`` are of the suite mean of baseline and candidate when every benchmark is measured once, in ``unit``
+    (Li, Chen and Peng, section V).
+    """
+
+    ratio: Interval
+    verdict: Verdict
+    p_value: float | None
+    n_benchmarks: int
+    paired: Interval | None
+    bootstrap: Interval | None = None
+    distributions: tuple[FiveNumberSummary, FiveNumberSummary] | None = None
+    unit: str = ""
+
+
+def compared_suite(
+    several: Sequence[SamplePair], alone: Interval | None, confidence: float, threshold: float
+) -> tuple[SuiteRatio | None, list[AnyWarning]]:
+    """The geometric mean over benchmarks, and why there is none.
+
+    ``alone`` is the ratio of the only benchmark, where there is one: it is the suite's then.
+    """
+    if (reason := _not_of_one_kind(several)) is not None:
+        return None, [reason]
+    by_round = all(each.design.primary == "paired" for each in several)
+    if not by_round and not all(each.comparable for each in several):
+        return None, [NoRatio(APART, is_of_suite=True)]
+    pairs, matched = [each.samples for each in several], [each.by_round for each in several]
+    baselines = {" ".join(_name(each)): each.data(0) for each in several}
+    candidates = {" ".join(_name(each)): each.data(1) for each in several}
+    try:
+        ratio = suite_ratio(baselines, candidates, confidence=confidence)
+    except AnalysisError as error:
+        return None, [NoRatio(str(error), is_of_suite=True)]
+    # All benchmarks of a seed are executed from one binary, so their ratios rise and fall together. Where they go by
+    # round the mean over benchmarks is therefore taken round by round: an interval that took the benchmarks for
+    # independent would be too narrow. Both systems of a round are executed on one node, so these ratios are taken as
+    # measured; whatever compares a system's binaries with another's has what nodes add taken out before.
+    paired = paired_suite(matched, confidence) if by_round else None
+    lost = tuple(max(each.free[side].lost for each in several) for side in (0, 1))
+    shared = None if paired else by_binary(pairs, confidence, lost=(lost[0], lost[1]))
+    leading = paired or shared or ratio
+    if len(several) == 1 and alone is not None:
+        leading = alone
+    cannot_tell = any(each.design.cannot_tell for each in several)
+    suite = SuiteRatio(
+        ratio=leading,
+        verdict="undecided" if cannot_tell else decide(leading, threshold, better=pairs[0][0].better),
+        p_value=None if cannot_tell else p_value(pairs, matched if paired else None),
+        n_benchmarks=len(pairs),
+        paired=paired,
+        bootstrap=bootstrap(matched if paired else pairs, confidence) if len(pairs) > 1 else None,
+        distributions=distributions(pairs) if len(pairs) > 1 else None,
+        unit=pairs[0][0].unit,
+    )
+    warnings: list[AnyWarning] = []
+    if (few := few_are_common(matched if by_round else [each.measured for each in several])) is not None:
+        warnings.append(SuiteNotPaired(*few))
+    if paired is None and shared is None and len(pairs) > 1:
+        warnings.append(BenchmarksTakenForIndependent())
+    return suite, warnings
+
+
+def _not_of_one_kind(several: Sequence[SamplePair]) -> AnyWarning | None:
+    """Why these benchmarks have no mean."""
+    baselines = [each.measured[0] for each in several]
+    metrics = sorted({sample.metric for sample in baselines})
+    if len(metrics) > 1:
+        return MixedMetrics(tuple(metrics))
+    if len({sample.better for sample in baselines}) > 1:
+        return MixedDirections(metrics[0])
+    return None
+
+
+def _name(pair: SamplePair) -> tuple[str, str, str]:
+    sample = pair.measured[0]
+    return sample.benchmark, sample.instrument, sample.metric

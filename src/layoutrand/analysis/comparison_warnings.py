@@ -1,0 +1,116 @@
+"""Every warning that a comparison of two systems adds: how they were executed, and what their layouts are like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from layoutrand.config.seeds import format_seeds
+from layoutrand.model import BinaryName
+from layoutrand.warning import AnyWarning
+
+_TOGETHER: Final = "`layoutrand run` without --system executes all systems of a round one after the other"
+
+
+def _listed(names: tuple[BinaryName, ...]) -> str:
+    seeds = [name for name in names if isinstance(name, int)]
+    return format_seeds(seeds) if 1 < len(seeds) == len(names) else ", ".join(map(str, names))
+
+
+@dataclass(frozen=True)
+class DesignError(AnyWarning):
+    """Two systems that were executed so that a drift of the machine can look like a difference between them.
+
+    ``alone`` are the executions of baseline and candidate, of ``n_executions`` each, that were made while the other
+    was not executed.
+    """
+
+    alone: tuple[int, int]
+    n_executions: tuple[int, int]
+
+    @property
+    def _counts(self) -> str:
+        parts = [
+            f"{mine} of {of} of the {name}"
+            for name, mine, of in zip(("baseline", "candidate"), self.alone, self.n_executions, strict=True)
+            if mine
+        ]
+        return f"executions while the other system was not executed: {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class ExecutedApart(DesignError):
+    """No two rounds in which both systems were executed."""
+
+    def __str__(self) -> str:
+        return (
+            f"error of design, so there is no verdict: {self._counts}. What the machine did meanwhile cannot be told "
+            f"from a difference between the systems; {_TOGETHER}"
+        )
+
+
+@dataclass(frozen=True)
+class AddedAlone(DesignError):
+    """Rounds of one system alone, which are left out."""
+
+    n_rounds: int
+
+    def __str__(self) -> str:
+        return (
+            f"error of design: {self._counts}. What the machine did meanwhile would look like a difference, so only "
+            f"the {self.n_rounds} rounds are compared in which both were executed; {_TOGETHER}"
+        )
+
+
+@dataclass(frozen=True)
+class RoundsApart(AnyWarning):
+    """Rounds that were not executed at one time, as after ``--retry-failed``."""
+
+    names: tuple[BinaryName, ...]
+
+    def __str__(self) -> str:
+        return f"compared without {_listed(self.names)}, of which the two systems were executed at different times"
+
+
+@dataclass(frozen=True)
+class IncompleteRounds(AnyWarning):
+    """Binaries that have no counterpart: how many of baseline and candidate."""
+
+    left_out: tuple[int, int]
+    n_rounds: int
+
+    def __str__(self) -> str:
+        parts = [
+            f"{count} of the {name}"
+            for name, count in zip(("baseline", "candidate"), self.left_out, strict=True)
+            if count
+        ]
+        return (
+            f"compared by the {self.n_rounds} rounds that both systems have; left out, since the other system lacks "
+            f"them: {', '.join(parts)}"
+        )
+
+
+@dataclass(frozen=True)
+class FewCompleteRounds(AnyWarning):
+    """A comparison that does not go by round, since hardly any rounds are complete."""
+
+    complete: int
+    of: int
+
+    def __str__(self) -> str:
+        have = "none is" if not self.complete else f"{self.complete} {'is' if self.complete == 1 else 'are'}"
+        return (
+            f"not compared by round: of up to {self.of} rounds {have} complete, so a drift of the machine widens the "
+            f"interval; {_TOGETHER}"
+        )
+
+
+@dataclass(frozen=True)
+class NotByRound(AnyWarning):
+    """A comparison that does not go by round, since a ratio of rounds is not defined."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"not compared by round: {self.reason}"

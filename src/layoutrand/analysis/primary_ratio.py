@@ -1,0 +1,93 @@
+"""The ratio of two systems on one benchmark: by round or each by itself, which is decided by the design alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from layoutrand.analysis.analyse import measurements
+from layoutrand.analysis.analysis_warnings import APART, NoRatio, PairedWithout
+from layoutrand.analysis.comparison_warnings import (
+    AddedAlone,
+    ExecutedApart,
+    FewCompleteRounds,
+    IncompleteRounds,
+    NotByRound,
+    RoundsApart,
+)
+from layoutrand.analysis.round_design import Primary
+from layoutrand.analysis.sample_pair import SamplePair
+from layoutrand.analysis.sureness import Sureness, sureness
+from layoutrand.errors import AnalysisError
+from layoutrand.stats import Interval, ratio_interval
+from layoutrand.warning import AnyWarning
+
+
+def of_design(pair: SamplePair) -> list[AnyWarning]:
+    """What the way in which both systems were executed takes from the comparison."""
+    design = pair.design
+    found: list[AnyWarning] = [PairedWithout(design.elsewhere)] if design.elsewhere else []
+    if design.cannot_tell:
+        return [*found, ExecutedApart(design.alone, design.n_executions)]
+    if design.primary == "unpaired":
+        few = len(design.pairs) > 0
+        return [*found, FewCompleteRounds(len(design.pairs), design.n_rounds)] if few else found
+    if design.is_restricted:
+        return [*found, AddedAlone(design.alone, design.n_executions, len(design.pairs))]
+    if design.not_beside:
+        found.append(RoundsApart(design.not_beside))
+    without_pair = design.without_pair
+    return [*found, IncompleteRounds(without_pair, len(design.pairs))] if any(without_pair) else found
+
+
+@dataclass(frozen=True)
+class BothRatios:
+    """The ratio by round and the one of two samples, and why there is none."""
+
+    paired: Interval | None
+    unpaired: Interval | None
+    not_paired: str
+    not_unpaired: str
+
+    def primary(self, pair: SamplePair) -> tuple[Primary, Interval | None, list[AnyWarning]]:
+        """The one that the design asks for; where logarithms of rounds are not defined, the other."""
+        if pair.design.primary == "paired" and self.paired is not None:
+            return "paired", self.paired, []
+        if self.unpaired is None:
+            return pair.design.primary, None, [NoRatio(self.not_unpaired)]
+        return "unpaired", self.unpaired, [NotByRound(self.not_paired)] if pair.design.primary == "paired" else []
+
+
+def both_ratios(pair: SamplePair, confidence: float) -> BothRatios:
+    """What the complete rounds say, and what all executions of each system by itself say."""
+    paired = unpaired = None
+    not_paired = not_unpaired = ""
+    try:
+        if len(pair.design.pairs) > 1:
+            old, new = map(measurements, pair.by_round)
+            paired = ratio_interval(old, new, confidence=confidence, method="paired-log-t")
+    except AnalysisError as error:
+        not_paired = str(error)
+    try:
+        if pair.comparable:
+            old, new = pair.each_by_itself(0), pair.each_by_itself(1)
+            unpaired = ratio_interval(old, new, confidence=confidence, method="fieller-welch")
+        else:
+            not_unpaired = APART
+    except AnalysisError as error:
+        not_unpaired = str(error)
+    return BothRatios(paired, unpaired, not_paired, not_unpaired)
+
+
+def primary_data(pair: SamplePair, primary: Primary) -> tuple[Any, Any]:
+    """Baseline and candidate as the primary ratio was computed from them, for `layoutrand.stats`."""
+    if primary == "paired":
+        old, new = map(measurements, pair.by_round)
+        return old, new
+    return pair.each_by_itself(0), pair.each_by_itself(1)
+
+
+def sureness_of(pair: SamplePair, primary: Primary, threshold: float) -> Sureness | None:
+    """The p-values that belong to the primary ratio."""
+    method = "paired-log-t" if primary == "paired" else "fieller-welch"
+    return sureness(*primary_data(pair, primary), threshold, method=method)
