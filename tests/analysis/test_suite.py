@@ -6,7 +6,9 @@ import json
 import math
 import random
 
+import numpy as np
 import pytest
+from scipy.stats import binom
 
 from experiments import execution, measured, selected, write
 from fakes import make_config
@@ -16,7 +18,9 @@ from layoutrand.analysis.analysis_warnings import SuiteNotPaired
 from layoutrand.analysis.compare import compare, compare_several
 from layoutrand.analysis.documents import comparisons_document, halves_document
 from layoutrand.analysis.sentences import of_ratio, of_suite
+from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.errors import AnalysisError
+from layoutrand.stats.streams import Stream
 from warningkit import said
 
 NAMES = "bcdefg"
@@ -119,9 +123,45 @@ def test_the_suite_by_resampling_agrees_with_the_paired_interval(tmp_path):
     suite = compare(recorded(tmp_path, {"a": 1.0, "b": 0.9}, n=20, shared=0.03), "a", "b", **OPTIONS).suite
 
     assert suite.ratio == suite.paired
-    assert suite.bootstrap.method == "bootstrap"
+    assert suite.bootstrap.method == "bootstrap-t"
     assert suite.bootstrap.half_width == pytest.approx(suite.paired.half_width, rel=0.35)
     assert suite.p_value < 0.01
+
+
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_of_few_binaries_there_is_no_suite_by_resampling(tmp_path, n):
+    """It covered .50 of 2 binaries and .83 of 5; what is not shown is said, and null in JSON."""
+    result = compare(recorded(tmp_path, {"a": 1.0, "b": 0.9}, n=n, shared=0.03), "a", "b", **OPTIONS)
+    document = comparisons_document([result])["suite"]
+
+    assert result.suite.bootstrap == NoSuiteBootstrap(n)
+    assert document["bootstrap"] is None
+    assert document["no_bootstrap"] == (f"no bootstrap interval of {n} binaries: fewer than 10 are too few to resample")
+    assert document["no_bootstrap"] in of_suite(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 30])
+@pytest.mark.parametrize("draws", ["shared", "paired"])
+def test_the_suite_by_resampling_covers(draws, n):
+    """Five benchmarks whose layouts have half of their variance in common."""
+    sets, held, percentile = 300, 0, 0
+    for k in range(sets):
+        stream = Stream(k, "suite", n)
+        old, new = (
+            {
+                f"b{i}": np.exp(0.02 * math.sqrt(0.5) * (common + stream.normals(n)))
+                for common in [stream.normals(n)]
+                for i in range(5)
+            }
+            for _ in range(2)
+        )
+        for method in ("bootstrap-t", "bootstrap"):
+            found = stats.suite_ratio(old, new, method=method, draws=draws, n_resamples=500, seed=k)
+            held += found.low <= 1 <= found.high and method == "bootstrap-t"
+            percentile += found.low <= 1 <= found.high and method == "bootstrap"
+    assert held >= binom.ppf(0.001, sets, 0.94)
+    assert percentile < held
 
 
 def test_where_seeds_differ_the_suite_is_taken_binary_by_binary(tmp_path):

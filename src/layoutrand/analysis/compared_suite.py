@@ -14,6 +14,7 @@ from layoutrand.analysis.analysis_warnings import (
     SuiteNotPaired,
 )
 from layoutrand.analysis.sample_pair import SamplePair
+from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.analysis.whole_suite import bootstrap, by_binary, distributions, few_are_common, p_value, paired_suite
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import FiveNumberSummary, Interval, decide, suite_ratio
@@ -36,7 +37,7 @@ class SuiteRatio:
     p_value: float | None
     n_benchmarks: int
     paired: Interval | None
-    bootstrap: Interval | None = None
+    bootstrap: Interval | NoSuiteBootstrap | None = None
     distributions: tuple[FiveNumberSummary, FiveNumberSummary] | None = None
     unit: str = ""
 

@@ -20,10 +20,12 @@ from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.forecasting import forecast_json
 from layoutrand.analysis.node_document import node_table_json, sample_nodes_json
 from layoutrand.analysis.selection import Source
+from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.build.build_document import build_failure_json
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.execute.run_progress import Summary
 from layoutrand.model import Execution
+from layoutrand.stats import Interval
 from layoutrand.text.quantities import finite
 from layoutrand.warning import sentences_of
 
@@ -170,8 +172,9 @@ def halves_document(halves: Halves) -> dict[str, Any]:
 
 def _suite_json(suite: SuiteRatio) -> dict[str, Any]:
     return {
+        "no_bootstrap": str(suite.bootstrap) if isinstance(suite.bootstrap, NoSuiteBootstrap) else None,
         "bootstrap": None
-        if suite.bootstrap is None
+        if not isinstance(suite.bootstrap, Interval)
         else {
             "ratio": suite.bootstrap.centre,
             **interval_json(suite.bootstrap),

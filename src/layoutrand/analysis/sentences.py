@@ -13,6 +13,7 @@ from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted
 from layoutrand.analysis.conclusion import of_suite as suite_conclusion
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.place_among import place_among
+from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, digits_of, percent, telling
@@ -156,7 +157,9 @@ def of_suite(result: Comparison) -> str:
     verdict = verdict_words(concluded.verdict, result.threshold, of_speed=is_speed(first))
     measured = said.measured(suite.ratio, is_open=concluded.verdict in _OPEN, counts=how)
     parts = [f"geometric mean of {suite.n_benchmarks} benchmarks: {verdict}: {measured}"]
-    if suite.bootstrap is not None:
+    if isinstance(suite.bootstrap, NoSuiteBootstrap):
+        parts.append(str(suite.bootstrap))
+    elif suite.bootstrap is not None:
         parts.append(f"by hierarchical bootstrap {said.interval(suite.bootstrap)}")
     if suite.p_value is not None:
         parts.append(f"randomization test {p_words(suite.p_value)}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.sample import Sample, binary_mean
+from layoutrand.analysis.suite_warnings import FEWEST_FOR_SUITE, NoSuiteBootstrap
 from layoutrand.errors import AnalysisError
 from layoutrand.model import BinaryName
 from layoutrand.stats import (
@@ -77,22 +78,27 @@ def _is_shared(pairs: Pairs) -> bool:
     return all(len({tuple(name for name, _ in pair[side].binaries) for pair in pairs}) == 1 for side in (0, 1))
 
 
-def bootstrap(pairs: Pairs, confidence: float) -> Interval | None:
+def bootstrap(pairs: Pairs, confidence: float) -> Interval | NoSuiteBootstrap:
     """By hierarchical resampling: of the common seeds where there are some, which all benchmarks then share.
 
     One binary serves all benchmarks, so their measurements of a seed rise and fall together: resampling each benchmark
     by itself, as Li, Chen and Peng do for benchmarks that have nothing in common, would give too narrow an interval.
     Common seeds are drawn for both systems at once, so what a node adds to a seed cancels; where there are none it is
     to be taken out before.
+
+    Studentised (bootstrap-t): percentiles cover .6 of 2 binaries, .85 of 5 and .93 of 30 at .95.  Of fewer than 10 even
+    that has no bounds too often, so there is none.
     """
     common = None if few_are_common(pairs) else _of_common_seeds(pairs)
+    sides = common or _sides(pairs)
+    fewest = min(len(binaries) for side in sides for binaries in side.values())
+    if fewest < FEWEST_FOR_SUITE:
+        return NoSuiteBootstrap(fewest)
+    draws = "paired" if common is not None else "shared" if _is_shared(pairs) else "separate"
     try:
-        if common is not None:
-            return suite_ratio(*common, confidence=confidence, method="bootstrap", draws="paired")
-        draws = "shared" if _is_shared(pairs) else "separate"
-        return suite_ratio(*_sides(pairs), confidence=confidence, method="bootstrap", draws=draws)
+        return suite_ratio(*sides, confidence=confidence, method="bootstrap-t", draws=draws)
     except AnalysisError:  # replicates around 0: the ratio by t says what it can
-        return None
+        return NoSuiteBootstrap(None)
 
 
 def p_value(pairs: Pairs, matched: Pairs | None) -> float | None:
