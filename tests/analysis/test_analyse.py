@@ -71,8 +71,10 @@ def test_the_default_design_of_one_execution_per_binary(tmp_path):
     assert analysis["collapsed"] == ["execution", "iteration"]
     assert analysis["range"] == [10, 30]
     assert analysis["binaries"] == [{"seed": 1, "mean": 10}, {"seed": 2, "mean": 20}, {"seed": 3, "mean": 30}]
-    # The variance over binaries, 100, includes execution noise; stock's executions show how much: 1.
-    assert analysis["layout"] == {"variance": 99, "relative_sd": pytest.approx(math.sqrt(99) / 20), "method": "stock"}
+    # The variance over binaries, 100, includes execution noise; executions of stock and identity show how much: 2 / 3.
+    assert analysis["layout"]["variance"] == pytest.approx(100 - 2 / 3)
+    assert analysis["layout"]["relative_sd"] == pytest.approx(math.sqrt(100 - 2 / 3) / 20)
+    assert analysis["layout"]["method"] == "controls"
     stock = analysis["stock"]
     assert (stock["n_executions"], stock["mean"], stock["sd"]) == (3, 11, 1)
     assert stock["percentile"] == pytest.approx(100 / 3)

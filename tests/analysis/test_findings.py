@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,8 @@ from layoutrand.cli.terminal_tables import show_analysis
 from layoutrand.model import BuildFailure, Measurement
 from layoutrand.text.flat import analysis_rows
 from warningkit import said
+
+CONTROLS = ("stock", "identity")
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 
@@ -94,7 +97,10 @@ def test_repeated_executions_are_tested_by_f_with_the_share_of_layouts(tmp_path)
     assert found.test.p_value == pytest.approx(scipy_stats.f_oneway(*values).pvalue)
     assert found.correlation == stats.intraclass_correlation(values, method="f")
     assert found.layout_sd == found.relative_sds[0]
-    assert "layout matters (p < 0.0001)" in of_analysis(analysis)
+    assert found.layout.answer == "matters"
+    assert re.search(
+        r"layout matters: a standard deviation of 1.82 % \[1.38, 2.65\] \(p < 0.0001\)", of_analysis(analysis)
+    )
 
 
 def in_order(tmp_path, values):
@@ -114,7 +120,7 @@ def test_a_machine_that_drifted_is_not_taken_for_layout_without_a_word(tmp_path)
     assert analysis.findings.drift.is_found
     (warning,) = (each for each in said(analysis.warnings) if "the machine drifted" in each)
     assert "with more run.executions (each is a pass of its own over all binaries" in warning
-    assert "layout, or drift of the machine, matters (p < 0.0001)" in of_analysis(analysis)
+    assert "layout, or drift of the machine, matters: a standard deviation of" in of_analysis(analysis)
     assert document_of(tmp_path)["benchmarks"][0]["drift"]["found"] is True
 
 
@@ -123,29 +129,117 @@ def test_layouts_that_differ_in_no_order_are_no_drift(tmp_path):
     analysis = in_order(tmp_path, [100 + chance.gauss(0, 5) for _ in range(30)])
 
     assert not analysis.findings.drift.is_found
-    assert "layout matters (p < 0.0001)" in of_analysis(analysis)
+    assert "; layout matters: a standard deviation of" in of_analysis(analysis)
 
 
-def test_binaries_executed_once_are_tested_against_stock(tmp_path):
-    chance = random.Random(5)
-    stock = [[100 + chance.gauss(0, 0.5)] for _ in range(20)]
-    data = layouts(2, noise=0.5)
-    analysis = analysed(tmp_path, data | {"stock": stock})
-    effect = stats.layout_effect([x for (x,) in stock], [x for ((x,),) in data.values()])
+def controlled(*, layout, noise=0.5, n=20, seed=5, course=lambda _: 0.0):
+    """Rounds of one binary, stock and identity each; the machine is slower by what ``course`` says of the round."""
+    chance = random.Random(seed)
+    own = {k: 100 + chance.gauss(0, layout) for k in range(1, n + 1)}
+    rows = {k: [[own[k] + course(k) + chance.gauss(0, noise)]] for k in own}
+    # The first execution of a control is of round 0, which has no seed.
+    return rows | {name: [[100 + course(k) + chance.gauss(0, noise)] for k in range(n + 1)] for name in CONTROLS}
 
-    assert (analysis.findings.test.method, analysis.findings.test.p_value) == ("stock", effect.p_value)
-    assert analysis.findings.correlation == effect.correlation
-    assert analysis.findings.layout_sd == effect.layout_sd_interval
+
+def test_binaries_executed_once_are_tested_against_the_controls_of_their_rounds(tmp_path):
+    data = controlled(layout=2)
+    analysis = analysed(tmp_path, data)
+    cells = [[data[k][0][0], data["stock"][k][0], data["identity"][k][0]] for k in range(1, 21)]
+    found = stats.rounds_spread_test([cells])
+
+    assert (analysis.findings.test.method, analysis.findings.test.p_value) == ("rounds", found.p_value)
+    assert analysis.findings.layout_sd.high == pytest.approx(found.sd.high / np.mean([row[0] for row in cells]))
+    assert analysis.layout.variance == found.variance
     row = document_of(tmp_path)["benchmarks"][0]
-    assert row["layout_test"] == {"p_value": effect.p_value, "statistic": None, "method": "stock"}
+    assert row["layout_test"] == {"p_value": found.p_value, "statistic": found.statistic, "method": "rounds"}
+    assert row["layout_matters"] == "matters"
     low, high = row["layout_relative_sd_interval"]
-    assert low < row["layout"]["relative_sd"] < high
+    assert 0 < low < row["layout"]["relative_sd"] < high == row["layout_relative_sd_upper"]
+    assert row["intraclass_correlation"]["interval"][0] > 0.5
+    assert re.search(r"beside 0\.[456]\d % between executions of one", of_analysis(analysis))
+
+
+def test_a_drift_that_all_of_a_round_share_is_no_layout_and_hides_none(tmp_path):
+    """The machine becomes slower by six times the layouts' standard deviation meanwhile."""
+    (tmp_path / "none").mkdir()
+    slower = {"course": lambda k: 0.6 * k, "noise": 0.3}
+    none = analysed(tmp_path / "none", controlled(layout=0, **slower))
+    some = analysed(tmp_path, controlled(layout=2, **slower))
+
+    assert (none.findings.layout.answer, some.findings.layout.answer) == ("cannot tell", "matters")
+    assert some.findings.layout_sd.low < 0.02 < some.findings.layout_sd.high
+    assert none.findings.drift.is_found
+    assert "cannot tell whether layout matters: it may add up to" in of_analysis(none)
+    assert any(
+        "free of that, as each round was compared with its own executions" in each for each in said(none.warnings)
+    )
+
+
+def test_what_is_not_found_is_bounded_and_never_called_no_sign(tmp_path):
+    found = analysed(tmp_path, controlled(layout=0)).findings
+
+    assert found.layout.answer == "cannot tell"
+    assert (found.layout_sd.low, found.correlation.low) == (0, 0)
+    assert 0.001 < found.layout.upper < 0.01
+    row = document_of(tmp_path)["benchmarks"][0]
+    assert row["conclusion"] == "cannot tell"
+
+
+def test_a_thousandth_of_a_percent_does_not_matter_however_sure(tmp_path):
+    """Instructions that differ as another ld.so.cache was written: significant, and practically nothing."""
+    analysis = analysed(tmp_path, controlled(layout=0.001, noise=0.00001))
+
+    assert analysis.findings.test.p_value < 0.001
+    assert analysis.findings.layout.answer == "practically none"
+    assert "layout matters practically not: it adds at most 0.00" in of_analysis(analysis)
+    assert document_of(tmp_path)["benchmarks"][0]["conclusion"] == "practically none"
+
+
+def test_what_varies_is_told_apart_by_the_controls(tmp_path, capsys):
+    """Binaries differ by 0.5 %, all of it noise: the bar of layout is not as long as that."""
+    analysis = analysed(tmp_path, controlled(layout=0, n=40))
+    layout, execution = document_of(tmp_path)["benchmarks"][0]["what_varies"]
+
+    assert (layout["part"], execution["part"]) == ("layout", "execution")
+    assert execution["relative_sd"] == pytest.approx(0.005, rel=0.25)
+    assert layout["share"] < 0.3
+    assert layout["share"] + execution["share"] == pytest.approx(1)
+    assert analysis.levels[0].relative_sd == pytest.approx(0.005, rel=0.4)
+    assert column_of(tmp_path, capsys, "binary and execution").startswith("0.48 % [")
+
+
+def test_what_nothing_tells_apart_is_one_part(tmp_path):
+    analysed(tmp_path, layouts(2))
+    (both,) = document_of(tmp_path)["benchmarks"][0]["what_varies"]
+
+    assert (both["part"], both["share"]) == ("layout and execution", 1)
+
+
+def test_what_so_many_layouts_could_have_missed_is_always_said(tmp_path):
+    analysis = analysed(tmp_path, layouts(2, n=30))
+
+    assert of_analysis(analysis).endswith("30 layouts: a group of up to 9.5 % could have been missed")
+    assert analysis.findings.median is None
+    assert document_of(tmp_path)["benchmarks"][0]["could_miss"] == pytest.approx(0.095, abs=1e-3)
+
+
+def test_a_long_tail_gets_a_median_beside_the_mean(tmp_path):
+    chance = random.Random(3)
+    analysis = analysed(tmp_path, {k: [[100 + 10 * chance.expovariate(1)]] for k in range(1, 31)})
+    found = analysis.findings
+
+    assert found.shape.is_skewed
+    assert found.median.low < 100 + 10 * math.log(2) < found.median.high
+    assert "beside the mean: half of the layouts measure below 10" in of_analysis(analysis)
+    assert document_of(tmp_path)["benchmarks"][0]["median"]["value"] == found.median.centre
 
 
 def test_without_repetition_and_stock_it_is_said_that_nothing_tells_layout_from_noise(tmp_path):
     analysis = analysed(tmp_path, layouts(2))
 
     assert (analysis.findings.test, analysis.findings.correlation, analysis.findings.layout_sd) == (None, None, None)
+    assert analysis.findings.layout.answer == "cannot tell"
+    assert analysis.findings.layout.upper == analysis.findings.relative_sds[0].high  # layouts add no more than all does
     assert any("set run.executions = 2, or execute stock" in warning for warning in said(analysis.warnings))
 
 
@@ -172,15 +266,15 @@ def test_simulated_counts_in_two_groups_are_told_from_rounding_and_need_no_noise
     assert analysis.warnings == ()
 
 
-def test_stock_that_varies_more_than_the_layouts_gives_no_interval_but_a_warning(tmp_path):
+def test_stock_that_varies_more_than_the_layouts_bounds_nothing(tmp_path):
     chance = random.Random(6)
     stock = [[100 + chance.gauss(0, 9)] for _ in range(20)]
     analysis = analysed(tmp_path, layouts(0, noise=0.5) | {"stock": stock})
 
-    assert (analysis.findings.layout_sd, analysis.findings.correlation) == (None, None)
+    assert analysis.findings.layout.upper == analysis.findings.relative_sds[0].high
     assert analysis.findings.test.p_value > 0.99
-    assert any("stock vary more than the layouts do" in warning for warning in said(analysis.warnings))
-    assert "no sign that layout matters" in of_analysis(analysis)
+    assert any("stock and identity vary more than the layouts do" in warning for warning in said(analysis.warnings))
+    assert "cannot tell whether layout matters: it may add up to 0." in of_analysis(analysis)
 
 
 def test_an_outlier_is_flagged_and_stays_in_the_mean(tmp_path, capsys):

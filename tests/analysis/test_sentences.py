@@ -10,11 +10,11 @@ import pytest
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.default_builds import AsBuilt, SinglePairs
 from layoutrand.analysis.place_among import place_among
-from layoutrand.analysis.sentences import of_ratio, p_words
+from layoutrand.analysis.sentences import of_ratio
 from layoutrand.analysis.sureness import Sureness
 from layoutrand.stats import Forecast, Interval
 from layoutrand.stats.advice import NoForecast
-from layoutrand.text.quantities import digits_of, ends, quantity
+from layoutrand.text.quantities import digits_of, ends, p_words, quantity
 
 
 def interval(centre, low, high):

@@ -208,6 +208,18 @@ def test_what_is_missing_is_left_out():
     assert found.p_value <= 0.01
 
 
+def test_rounds_apart_are_compared_with_themselves_alone():
+    """Whatever is added to each of them."""
+    rng = np.random.default_rng(12)
+    table = cells(rng, "normal", 20, layout=3.0)
+    found = stats.rounds_spread_test(table, are_apart=True)
+
+    assert (found.window, found.p_value <= 0.05) == (0, True)
+    moved = stats.rounds_spread_test(table + rng.normal(0, 50, (1, 20, 1)), are_apart=True)
+    assert moved.p_value == found.p_value
+    assert moved.sd.high == pytest.approx(found.sd.high)
+
+
 def test_binaries_that_differ_beside_controls_that_do_not():
     table = np.full((1, 8, 3), 5.0)
     table[0, :, 0] = [1.0, 9.0, 2.0, 8.0, 3.0, 7.0, 4.0, 6.5]
@@ -238,6 +250,7 @@ def test_values_that_are_all_equal_differ_in_nothing():
         (lambda: stats.rounds_spread_test([[[1.0, 2.0]]]), "1 rounds have both"),
         (lambda: stats.rounds_spread_test([[[1.0], [2.0]]]), "not shape"),
         (lambda: stats.rounds_spread_test([[[1.0, math.inf], [2.0, 1.0]]]), "give finite cells"),
+        (lambda: stats.rounds_spread_test([[[1.0, 2.0], [2.0, 2.5]]], are_apart=True), "need 2 controls each"),
         (lambda: stats.rounds_spread_test([[["x", 1.0]]]), "the cells must be numbers"),
         (lambda: stats.spread_test([1.0, 2.0], [[1.0, 2.0]], n_resamples=9), "n_resamples must be"),
         (lambda: stats.spread_test([1.0, 2.0], [[1.0, 2.0]], confidence=95), "confidence must lie"),

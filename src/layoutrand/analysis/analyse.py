@@ -19,6 +19,7 @@ from layoutrand.analysis.analysis_warnings import (
 )
 from layoutrand.analysis.blocking import Freed, SampleNodes, freed, sample_nodes
 from layoutrand.analysis.findings import Findings, findings
+from layoutrand.analysis.layout_part import LayoutSpread
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.sample import Executions, Sample, binary_mean
 from layoutrand.analysis.selection import Selection
@@ -45,19 +46,6 @@ class LevelVariance:
     biased_variance: float | None
     unbiased_variance: float | None
     relative_sd: float | None
-
-
-@dataclass(frozen=True)
-class LayoutSpread:
-    """What layout alone adds: the unbiased variance over binaries, and its root over the mean.
-
-    ``method`` is "levels" where binaries were executed repeatedly, or "stock": the variance over binaries minus the
-    variance over the executions of stock, which is execution noise alone.
-    """
-
-    variance: float
-    relative_sd: float | None
-    method: str
 
 
 @dataclass(frozen=True)
@@ -216,7 +204,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
         levels=levels,
         collapsed=collapsed,
         binary_means=tuple((seed, binary_mean(executions)) for seed, executions in sample.binaries),
-        layout=_layout_effect(levels, own, interval.centre),
+        layout=found.layout.spread,
         stock=controls["stock"],
         identity=controls["identity"],
         findings=found,
@@ -260,21 +248,6 @@ def _node_level(nodes: SampleNodes | None, mean: float) -> LevelVariance | None:
         return None
     sd = nodes.effects.between_sd * (abs(mean) if nodes.effects.scale == "log" else 1.0)
     return LevelVariance("node", len(nodes.nodes), None, sd * sd, _relative_sd(sd * sd, mean))
-
-
-def _layout_effect(levels: tuple[LevelVariance, ...], own: Freed, mean: float) -> LayoutSpread | None:
-    """None with a single binary, or where nothing shows the execution noise."""
-    top, sample = levels[0], own.sample
-    if top.unbiased_variance is None or sample.one_layout:
-        return None
-    repeated = [level.level for level in levels[1:] if level.level == "execution"]
-    if repeated:
-        return LayoutSpread(top.unbiased_variance, _relative_sd(top.unbiased_variance, mean), "levels")
-    noise = _variance([fmean(iterations) for iterations in sample.controls.get("stock", ())])
-    if noise is None or top.biased_variance is None or not own.has_noise("stock"):
-        return None
-    variance = top.biased_variance - noise * own.noise
-    return LayoutSpread(variance, _relative_sd(variance, mean), "stock")
 
 
 def _control(sample: Freed, name: LayoutName, data: Any, means: list[float], confidence: float) -> Control | None:

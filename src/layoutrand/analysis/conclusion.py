@@ -164,9 +164,8 @@ def _of_layouts(analysis: Analysis) -> LayoutVerdict:
     found = analysis.findings
     if analysis.one_layout:
         return "one layout"
-    if found is None or found.test is None or found.test.p_value > 1 - analysis.mean.confidence:
-        return "cannot tell"
-    return "layout matters"
+    answer = None if found is None else found.layout.answer
+    return "layout matters" if answer == "matters" else answer or "cannot tell"
 
 
 def counted(conclusions: Collection[Conclusion]) -> dict[Verdict, int]:

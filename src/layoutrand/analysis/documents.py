@@ -21,6 +21,7 @@ from layoutrand.analysis.forecasting import forecast_json
 from layoutrand.analysis.node_document import node_table_json, sample_nodes_json
 from layoutrand.analysis.selection import Source
 from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
+from layoutrand.analysis.variation import variation_json
 from layoutrand.build.build_document import build_failure_json
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.execute.run_progress import Summary
@@ -263,6 +264,7 @@ def _analysis_json(analysis: Analysis, report: AnalysisReport) -> dict[str, Any]
         "range": [min(means), max(means)],
         "binaries": [{"seed": seed, "mean": mean} for seed, mean in analysis.binary_means],
         "levels": _levels_json(analysis),
+        "what_varies": variation_json(analysis),
         "collapsed": list(analysis.collapsed),
         "layout": None if analysis.layout is None else vars(analysis.layout),
         "stock": _control_json(analysis.stock),
@@ -303,6 +305,11 @@ def _findings_json(found: Findings | None) -> dict[str, Any]:
             "warnings": sentences_of(share.warnings),
         },
         "layout_test": None if found.test is None else vars(found.test),
+        "layout_matters": found.layout.answer,
+        "layout_relative_sd_upper": finite(found.layout.upper),
+        "could_miss": found.could_miss,
+        "median": None if found.median is None else {"value": found.median.centre, **interval_json(found.median)},
+        "skewness": {"value": shape.skewness, "p_value": shape.skewness_p_value},
         "outliers": [{"seed": o.binary, "mean": o.mean, "score": o.score} for o in shape.outliers],
         "outlier_limit": shape.limit,
         "modality": None

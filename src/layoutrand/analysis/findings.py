@@ -9,32 +9,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any, Final
 
-from layoutrand.analysis.analysis_warnings import MachineDrifted, NoisyStock, NoNoise, UntestedLayout
+from layoutrand.analysis.analysis_warnings import MachineDrifted
 from layoutrand.analysis.blocking import Freed
+from layoutrand.analysis.layout_part import LayoutPart, LayoutTest, layout_part, relative_root
 from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts, simulated
-from layoutrand.model import STOCK, BinaryName
+from layoutrand.model import BinaryName
 from layoutrand.stats import (
     FiveNumberSummary,
     Interval,
-    TestResult,
     binaries_to_reach,
     component_intervals,
     dip_test,
-    intraclass_correlation,
-    layout_effect,
+    median_interval,
+    missed_share,
     outliers,
     serial_test,
     single_binary_ratios,
+    skewness_test,
     variance_components,
-    variance_test,
-    with_lost,
 )
-from layoutrand.stats.levels import Nested
 from layoutrand.text.quantities import finite
 from layoutrand.warning import AnyWarning
 
@@ -49,19 +46,6 @@ _ORDERS: Final = 2_000
 
 FEWEST_FOR_PEAKS: Final = 10
 """Fewer layouts show no groups: of so few uniform ones the dip can hardly be larger than by chance."""
-
-
-@dataclass(frozen=True)
-class LayoutTest:
-    """The test of "layout does not matter": its p-value, its statistic F, and what it was made with.
-
-    ``method`` is "f" or "permutation" where binaries were executed repeatedly, "stock" where the executions of stock
-    show the noise.
-    """
-
-    p_value: float
-    statistic: float | None
-    method: str
 
 
 @dataclass(frozen=True)
@@ -93,13 +77,26 @@ class Outlier:
 class Shape:
     """How the binaries' means lie; ``limit`` is the score of an outlier, None where there are too few to tell.
 
-    ``dip_p_value`` is that of the hypothesis of one peak; None where there are too few binaries.
+    ``dip_p_value`` is that of the hypothesis of one peak; None where there are too few binaries.  ``skewness`` is above
+    0 where slow layouts are further off than fast ones, ``skewness_p_value`` that of a normal distribution.
     """
 
     outliers: tuple[Outlier, ...]
     limit: float | None
     dip: float | None
     dip_p_value: float | None
+    skewness: float = 0.0
+    skewness_p_value: float = 1.0
+
+    @property
+    def is_skewed(self) -> bool:
+        """Whether one tail is longer than chance makes it."""
+        return self.skewness_p_value <= LEVEL
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether a mean, and an interval that rests on a bell-shaped sample, say less of it."""
+        return bool(self.outliers) or self.has_several_peaks or self.is_skewed
 
     @property
     def has_several_peaks(self) -> bool:
@@ -138,19 +135,36 @@ class Needed:
 class Findings:
     """All of them; None stands for what the data cannot tell.
 
-    ``relative_sds`` are the intervals of the levels' relative standard deviations, highest level first;
-    ``layout_sd`` that of what layout alone adds, ``correlation`` its share of the variance of one execution.
+    ``relative_sds`` are the intervals of the levels' relative standard deviations, highest level first; ``layout`` is
+    what layout alone adds, and whether it matters.  ``could_miss`` is the largest group, as a share of all layouts, of
+    which these may well have none; ``median`` that of the binaries, a second statement where outliers, groups or a
+    long tail make the mean and its interval say less.
     """
 
     relative_sds: tuple[Interval | None, ...]
-    layout_sd: Interval | None
-    correlation: Interval | None
-    test: LayoutTest | None
+    layout: LayoutPart
+    could_miss: float | None
+    median: Interval | None
     shape: Shape
     one_binary: OneBinary | None
     needed: Needed
     warnings: tuple[AnyWarning, ...]
     drift: Drift | None = None
+
+    @property
+    def layout_sd(self) -> Interval | None:
+        """The interval of the standard deviation over the mean that layout alone adds."""
+        return self.layout.sd
+
+    @property
+    def correlation(self) -> Interval | None:
+        """The share that layout has of the variance of one execution."""
+        return self.layout.correlation
+
+    @property
+    def test(self) -> LayoutTest | None:
+        """The test of whether layout matters."""
+        return self.layout.test
 
 
 def findings(
@@ -163,81 +177,23 @@ def findings(
     """
     sample = own.sample
     means = [binary_mean(executions) for _, executions in sample.binaries]
-    correlation, test, layout_sd, warnings = _layout(own, data, names, means, mean.confidence)
-    relative_sds = _relative_sds(own.charged(data), data, mean)
-    if test is not None and test.method != "stock":
-        layout_sd = relative_sds[0]
+    layout = layout_part(own, data, names, mean.confidence)
+    warnings = list(layout.warnings)
     drift = _drift(own, means, started)
     if drift is not None and drift.is_found:
-        warnings.append(MachineDrifted())
+        warnings.append(MachineDrifted(cancels=layout.test is not None and layout.test.method == "rounds"))
+    shape = _shape(sample, means)
     return Findings(
-        relative_sds=relative_sds,
-        layout_sd=layout_sd,
-        correlation=correlation,
-        test=test,
-        shape=_shape(sample, means),
+        relative_sds=_relative_sds(own.charged(data), data, mean),
+        layout=layout,
+        could_miss=None if sample.one_layout else missed_share(len(means), confidence=mean.confidence),
+        median=median_interval(means, confidence=mean.confidence) if shape.is_odd else None,
+        shape=shape,
         one_binary=None if sample.one_layout else _one_binary(means, mean.centre),
         needed=_needed(mean, len(means)),
         warnings=tuple(warnings),
         drift=drift,
     )
-
-
-def _layout(
-    own: Freed, data: Any, names: tuple[str, ...], means: Sequence[float], confidence: float
-) -> tuple[Interval | None, LayoutTest | None, Interval | None, list[AnyWarning]]:
-    """Intraclass correlation, test, interval of the layouts' standard deviation, and warnings."""
-    sample = own.sample
-    if sample.one_layout or len(means) < 2 or min(means) == max(means):
-        return None, None, None, []
-    if "execution" in names:
-        method = "f" if _is_balanced(data) else "permutation"
-        try:
-            found, method = _repeated(own, data, method)
-            share = intraclass_correlation(
-                own.charged(data),
-                confidence=confidence,
-                method="f" if len(names) == 2 else "bootstrap",
-            )
-        except AnalysisError as error:
-            return None, None, None, [UntestedLayout(str(error))]
-        return share, LayoutTest(found.p_value, finite(found.statistic), method), None, list(share.warnings)
-    stock = _noise(own)
-    try:
-        effect = layout_effect(stock, own.charged(means), confidence=confidence) if stock is not None else None
-    except AnalysisError as error:
-        return None, None, None, [UntestedLayout(str(error))]
-    if effect is None:
-        # A simulator's counts have hardly any noise, and it is executed once per binary whatever run.executions says.
-        return None, None, None, [] if sample.instrument in simulated() else [NoNoise()]
-    test = LayoutTest(effect.p_value, None, "stock")
-    if effect.layout_sd_interval.high == 0:
-        return None, test, None, [NoisyStock()]
-    return effect.correlation, test, effect.layout_sd_interval, []
-
-
-def _repeated(own: Freed, data: Any, method: str) -> tuple[TestResult, str]:
-    """The test between binaries that were executed repeatedly, and its name; on several nodes within these."""
-    if len(own.nodes) < 2:
-        return variance_test(data, method=method), method
-    measured = [[fmean(run) for run in executions] for _, executions in own.raw.binaries]
-    blocks = [
-        own.raw.nodes.get(name, ("",) * len(runs))[place]
-        for name, runs in own.raw.binaries
-        for place in range(len(runs))
-    ]
-    return variance_test(measured, method="permutation", blocks=blocks), "permutation"
-
-
-def _noise(own: Freed) -> Nested | None:
-    """Executions of stock, as noisy as what binaries that were executed once have beside layout; None for too few."""
-    runs = [fmean(iterations) for iterations in own.sample.controls.get(STOCK, ())]
-    if len(runs) < 2 or not own.has_noise(STOCK):
-        return None
-    if own.noise != 1:
-        mean = fmean(runs)
-        runs = [mean + (run - mean) * math.sqrt(own.noise) for run in runs]
-    return with_lost(runs, own.control_lost.get(STOCK, 0))
 
 
 def _relative_sds(charged: Any, data: Any, mean: Interval) -> tuple[Interval | None, ...]:
@@ -250,21 +206,7 @@ def _relative_sds(charged: Any, data: Any, mean: Interval) -> tuple[Interval | N
         found = component_intervals(charged, confidence=mean.confidence, method="f")
     except AnalysisError:  # a single binary: the interval of the mean says so
         return nothing
-    return tuple(None if each is None else _root(each, mean.centre) for each in reversed(found))
-
-
-def _root(variance: Interval, mean: float) -> Interval:
-    centre, low, high = (
-        math.sqrt(max(value, 0.0)) / abs(mean) for value in (variance.centre, variance.low, variance.high)
-    )
-    return Interval(
-        centre=centre,
-        low=low,
-        high=high,
-        confidence=variance.confidence,
-        method=variance.method,
-        warnings=variance.warnings,
-    )
+    return tuple(None if each is None else relative_root(each, mean.centre) for each in reversed(found))
 
 
 def _drift(own: Freed, means: Sequence[float], started: Mapping[BinaryName, float]) -> Drift | None:
@@ -286,11 +228,13 @@ def _drift(own: Freed, means: Sequence[float], started: Mapping[BinaryName, floa
 def _shape(sample: Sample, means: Sequence[float]) -> Shape:
     far = outliers(means)
     odd = tuple(Outlier(sample.binaries[place][0], means[place], far.scores[place]) for place in far.positions)
+    lopsided = skewness_test(means)
+    skewed = (lopsided.statistic, lopsided.p_value)
     if len(means) < FEWEST_FOR_PEAKS:
-        return Shape(odd, finite(far.limit), None, None)
+        return Shape(odd, finite(far.limit), None, None, *skewed)
     # Counted events come in steps of one; of durations the step is not known, but seen where they are rounded.
     peaks = dip_test(means, resolution=1.0 if counts(sample.instrument) else None)
-    return Shape(odd, finite(far.limit), peaks.statistic, peaks.p_value)
+    return Shape(odd, finite(far.limit), peaks.statistic, peaks.p_value, *skewed)
 
 
 def _one_binary(means: Sequence[float], mean: float) -> OneBinary | None:
@@ -305,14 +249,3 @@ def _needed(mean: Interval, count: int) -> Needed:
     if found is None:
         return Needed(HALF_WIDTH, None, None, None)
     return Needed(HALF_WIDTH, found.high, None if found.high is None else found.high - count, found.low)
-
-
-def _is_balanced(data: Any) -> bool:
-    """Whether all nested sequences of a level are of one length."""
-    if not data or not isinstance(data[0], Sequence):
-        return True
-    return len({len(part) for part in data}) == 1 and all(map(_is_balanced, data)) and _is_balanced(_flattened(data))
-
-
-def _flattened(data: Any) -> Any:
-    return [item for part in data for item in part]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from layoutrand.analysis import layout_words
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted, of_pair
@@ -16,10 +17,7 @@ from layoutrand.analysis.place_among import place_among
 from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, digits_of, percent, telling
-
-_SMALLEST_P: Final = 0.0001
-"""Below it a p-value is as good as any other."""
+from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, digits_of, p_words, telling
 
 _OPEN: Final = frozenset({"cannot tell", "same program"})
 """Verdicts beside which what was measured may be chance."""
@@ -41,13 +39,6 @@ def of_analysis(analysis: Analysis) -> str:
         return f"{name}: the mean over {len(means)} layouts is 0, so nothing can be given in percent of it"
     ends = shown_by_one(analysis)
     parts = [f"{name}: one binary could have shown anything from {ends} of the mean over {len(means)} layouts"]
-    if analysis.layout is not None and analysis.layout.relative_sd is not None:
-        noise = ""
-        if analysis.stock is not None and analysis.stock.sd and analysis.stock.mean:
-            noise = f", beside {percent(analysis.stock.sd / analysis.stock.mean)} between executions of one binary"
-        parts.append(
-            f"the standard deviation of layout alone is estimated at {percent(analysis.layout.relative_sd)}{noise}"
-        )
     parts += _of_findings(analysis)
     if analysis.stock is not None:
         place = change(analysis.stock.mean / centre)
@@ -69,11 +60,7 @@ def _of_findings(analysis: Analysis) -> list[str]:
     if found is None:
         return []
     parts = []
-    if found.test is not None:
-        what = "layout, or drift of the machine," if found.drift is not None and found.drift.is_found else "layout"
-        matters = found.test.p_value <= 1 - analysis.mean.confidence
-        word = f"{what} matters" if matters else f"no sign that {what} matters"
-        parts.append(f"{word} ({p_words(found.test.p_value)})")
+    parts.append(layout_words.answer(found))
     if found.shape.has_several_peaks:
         assert found.shape.dip_p_value is not None
         parts.append(
@@ -85,17 +72,8 @@ def _of_findings(analysis: Analysis) -> list[str]:
         numbered = all(isinstance(each.binary, int) for each in found.shape.outliers)
         kind = ("seed " if len(found.shape.outliers) == 1 else "seeds ") if numbered else ""
         parts.append(f"far from the others, but in the numbers: {kind}{names}")
-    return parts
-
-
-def p_value(value: float) -> str:
-    """A p-value for people: no more digits than it deserves."""
-    return f"< {_SMALLEST_P:g}" if value < _SMALLEST_P else f"{value:.2g}"
-
-
-def p_words(value: float) -> str:
-    """``p = 0.012`` or ``p < 0.0001``."""
-    return f"p {'' if value < _SMALLEST_P else '= '}{p_value(value)}"
+    parts += layout_words.whatever_the_shape(found, len(analysis.binary_means), analysis.unit)
+    return [part for part in parts if part]
 
 
 def of_comparison(result: Comparison) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
 from layoutrand.cli.terminal_tables import MOST_SENTENCES, MOST_STEPS, interval, show, show_grouped, show_nodes
-from layoutrand.text.quantities import percent, quantity
+from layoutrand.text.quantities import p_value, percent, quantity
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import Halves
@@ -117,7 +117,6 @@ def _beside_others(pair: BenchmarkRatio, concluded: Conclusion) -> str:
 
 def _show_sureness(result: Comparison, page: Display) -> None:
     from layoutrand.analysis.forecasting import range_words
-    from layoutrand.analysis.sentences import p_value
 
     rows = []
     for pair in result.benchmarks:

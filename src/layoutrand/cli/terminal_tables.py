@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
-from layoutrand.text.quantities import NO_BOUNDS, changes, ends, percent, quantity
+from layoutrand.text.quantities import NO_BOUNDS, changes, ends, p_value, percent, quantity
 from layoutrand.warning import AnyWarning
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     show(
         page,
         f"Variation at each level: relative standard deviation, {confidence} interval; p: of no effect of layout",
-        (*KEYS, "layout alone", "p", "share", "node", "binary", "execution", "iteration"),
+        (*KEYS, "layout alone", "p", "share", "node", "binary", "binary and execution", "execution", "iteration"),
         [(*name, *_level_row(each)) for name, each in zip(names, shown, strict=True)],
     )
     show(
@@ -179,19 +179,30 @@ def _mean_row(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _level_row(analysis: Analysis) -> tuple[str, ...]:
-    from layoutrand.analysis.sentences import p_value
+    from layoutrand.analysis.layout_words import size_of
 
-    found, layout = analysis.findings, analysis.layout
+    found = analysis.findings
     bounds = found.relative_sds if found else (None,) * len(analysis.levels)
     sds = {level.level: _sd(level.relative_sd, bound) for level, bound in zip(analysis.levels, bounds, strict=True)}
     share = found.correlation if found else None
+    # Binaries that were executed once differ by their executions, too.
+    is_both = "binary" in sds and "execution" in analysis.collapsed
     return (
-        _sd(None if layout is None else layout.relative_sd, found.layout_sd if found else None),
+        "-" if found is None else size_of(found.layout),
         "-" if found is None or found.test is None else p_value(found.test.p_value),
         "-" if share is None else f"{share.centre:.2f} [{share.low:.2f}, {share.high:.2f}]",
         "-" if analysis.node_level is None else percent(analysis.node_level.relative_sd),
-        *(sds.get(level, "-") for level in ("binary", "execution", "iteration")),
+        "-" if is_both else sds.get("binary", "-"),
+        sds["binary"] if is_both else "-",
+        _noise(analysis) if is_both else sds.get("execution", "-"),
+        sds.get("iteration", "-"),
     )
+
+
+def _noise(analysis: Analysis) -> str:
+    """Of executions of one binary, as stock and identity show it."""
+    found = analysis.findings
+    return "-" if found is None else percent(found.layout.noise_sd)
 
 
 def _sd(value: float | None, bounds: Interval | None) -> str:
@@ -203,8 +214,6 @@ def _sd(value: float | None, bounds: Interval | None) -> str:
 
 
 def _single_row(analysis: Analysis) -> tuple[str, ...]:
-    from layoutrand.analysis.sentences import p_value
-
     found = analysis.findings
     if found is None or len(analysis.binary_means) < 2:
         return ("-",) * 4

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 
-from layoutrand.analysis.analyse import LEVELS, Analysis
+from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.findings import Outlier
 from layoutrand.analysis.selection import Selection
+from layoutrand.analysis.variation import NAMES, what_varies
 from layoutrand.report import plot, row_figures
 from layoutrand.report.course import convergence, dependence, run_order
 from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
+from layoutrand.stats import Interval
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.quantities import percent, quantity
 from layoutrand.warning import AnyWarning
-
-_LEVEL_NAMES: Final = {
-    "binary": "between binaries",
-    "execution": "between executions",
-    "iteration": "within executions",
-}
 
 
 def of_benchmark(
@@ -162,45 +157,47 @@ def _five(member: SuiteMember) -> list[float]:
 
 def _levels(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:
     drawn, cells = [], []
-    unknown: list[str] = []
     remarks: list[AnyWarning] = []
     for number, member in enumerate(members):
         analysis = member.analysis
         if analysis.n_binaries < 2 or analysis.mean.centre == 0:
             continue
-        intervals = analysis.findings.relative_sds if analysis.findings is not None else ()
-        remarks += [warning for each in intervals if each is not None for warning in each.warnings]
-        for level, interval in zip(analysis.levels, intervals, strict=True):
-            if level.relative_sd is None or interval is None:
-                continue
-            bounds = (interval.low, interval.high)
-            shown = f"{percent(level.relative_sd)} [{100 * bounds[0]:.2f}, {100 * bounds[1]:.2f}]"
-            name = _LEVEL_NAMES[level.level]
+        for part in what_varies(analysis):
+            interval = part.interval
+            bounds = None if interval is None else (100 * interval.low, 100 * interval.high)
+            remarks += [] if interval is None else interval.warnings
+            shown = _sd_words(part.relative_sd, interval)
+            name = NAMES[part.part]
             drawn.append(
                 row_figures.FigureRow(
                     f"{name}, {analysis.system}",
                     shown,
                     number,
-                    bar=100 * level.relative_sd,
-                    interval=(100 * bounds[0], 100 * level.relative_sd, 100 * bounds[1]),
+                    bar=100 * part.relative_sd,
+                    interval=None if bounds is None else (bounds[0], 100 * part.relative_sd, bounds[1]),
                 )
             )
-            cells.append((analysis.system, name, str(level.count), shown))
-        unknown += [_LEVEL_NAMES[level] for level in LEVELS if level in analysis.collapsed]
+            share = "-" if part.share is None else f"{100 * part.share:.0f} %"
+            cells.append((analysis.system, name, shown, share))
     if not drawn:
         return []
-    single = ", ".join(dict.fromkeys(unknown))
-    missing = f" What has no bar was not repeated and is part of the level above: {single}." if single else ""
     benchmark = members[0].analysis.benchmark
     chart = row_figures.RowChart(
         title=f"{benchmark}: what varies",
-        axis="relative standard deviation that the level adds [%]",
+        axis="relative standard deviation that it adds [%]",
         rows=drawn,
         description=f"{len(drawn)} relative standard deviations; the numbers are in the table.",
     )
     caption = (
-        f"Standard deviation that each level adds, over the mean, with its {100 * confidence:g} % interval."
-        f"{missing}{remarks_of(remarks)}"
+        f"Standard deviation that each adds, over the mean, with its {100 * confidence:g} % interval. Where binaries "
+        f"were executed once, executions of stock and identity show what executions add.{remarks_of(remarks)}"
     )
-    table = Table(f"{benchmark}: variation", ("system", "level", "repetitions", "relative sd and interval"), cells)
-    return [Figure("What varies", row_figures.draw(chart), caption, table)]
+    columns = ("system", "what", "relative sd and interval", "share of the variance")
+    return [Figure("What varies", row_figures.draw(chart), caption, Table(f"{benchmark}: variation", columns, cells))]
+
+
+def _sd_words(value: float, interval: Interval | None) -> str:
+    if interval is None:
+        return percent(value)
+    high = "without bound" if math.isinf(interval.high) else f"{100 * interval.high:.2f}"
+    return f"{percent(value)} [{100 * interval.low:.2f}, {high}]"

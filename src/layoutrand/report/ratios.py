@@ -16,7 +16,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.report import row_figures
 from layoutrand.stats import Interval
 from layoutrand.text.document import Chapter, Figure, Table, cut
-from layoutrand.text.quantities import NO_BOUNDS, change, quantity
+from layoutrand.text.quantities import NO_BOUNDS, change, p_value, quantity
 
 _MOST_IN_FINDINGS: Final = 8
 _MOST_STEPS: Final = 3
@@ -165,9 +165,9 @@ def _ratios(result: Comparison) -> Table:
     cells = [_cells(result, pair) for pair in result.benchmarks]
     suite = result.suite
     if suite is not None and suite.n_benchmarks > 1:
-        p_value = "" if suite.p_value is None else sentences.p_value(suite.p_value)
+        by_chance = "" if suite.p_value is None else p_value(suite.p_value)
         name = f"geometric mean of {suite.n_benchmarks}"
-        cells.append((name, _ratio(suite.ratio), _of_suite(result), "", p_value, "", "", ""))
+        cells.append((name, _ratio(suite.ratio), _of_suite(result), "", by_chance, "", "", ""))
     columns = (
         "benchmark",
         "ratio",
@@ -188,7 +188,7 @@ def _cells(result: Comparison, pair: BenchmarkRatio) -> tuple[str, ...]:
         "-" if pair.ratio is None else _ratio(pair.ratio),
         _verdict(result, pair),
         _words(of_pair(result, pair).beside, result, pair),
-        "-" if sure is None else sentences.p_value(sure.no_difference_holm),
+        "-" if sure is None else p_value(sure.no_difference_holm),
         quantity(pair.baseline_mean, pair.unit),
         quantity(pair.candidate_mean, pair.unit),
         pair.metric,

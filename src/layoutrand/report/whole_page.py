@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from layoutrand.analysis import node_words, sentences
+from layoutrand.analysis import layout_words, node_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control, analyse, choose_metrics
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.forecasting import range_words
@@ -100,7 +100,8 @@ def _summary(found: AnalysisReport) -> Chapter:
     text = (
         f"Of each benchmark and system the mean over layouts, and relative to it the half-width of its "
         f"{100 * found.confidence:g} % interval, the standard deviation between binaries, what a single binary could "
-        "have shown, and where stock lies, with the interval; the p-value of the test that layout does not matter; how "
+        "have shown, and where stock lies, with the interval; whether layout matters, the standard deviation that it "
+        "adds, with its interval, and p of the test that it adds none; how "
         "many binaries give a mean within 1 %: if they vary as these do, and so that 80 % of samples like this one are "
         "told enough."
     )
@@ -118,7 +119,6 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
     spread = sentences.shown_by_one(analysis) if centre and several else "-"
     width = analysis.mean.relative_half_width
     stock, found = analysis.stock, analysis.findings
-    test = found.test if found is not None else None
     needed = found.needed if found is not None and several and math.isfinite(width) and centre else None
     return (
         analysis.benchmark,
@@ -128,7 +128,7 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
         percent(analysis.levels[0].relative_sd) if several else "-",
         spread,
         "-" if stock is None or not centre else _place_of(stock, centre),
-        "-" if test is None else sentences.p_words(test.p_value),
+        layout_words.cell(found),
         "-" if needed is None else range_words(needed.fewest, needed.n_binaries),
         str(analysis.n_binaries),
         str(analysis.n_executions),

@@ -46,6 +46,7 @@ from layoutrand.stats.prediction import next_mean, next_ratio
 from layoutrand.stats.randomization import TestResult, randomization_test
 from layoutrand.stats.ratio import ratio_half_width, ratio_interval
 from layoutrand.stats.ratio_tests import decision_test, ratio_test
+from layoutrand.stats.robust import median_interval, missed_share, skewness_test
 from layoutrand.stats.sample_size import (
     CountRange,
     binaries_for_half_width,
@@ -132,6 +133,8 @@ __all__ = [
     "layout_effect",
     "mann_whitney_test",
     "mean_interval",
+    "median_interval",
+    "missed_share",
     "next_mean",
     "next_ratio",
     "optimal_counts",
@@ -152,6 +155,7 @@ __all__ = [
     "serial_test",
     "simulate",
     "single_binary_ratios",
+    "skewness_test",
     "split_factor",
     "spread_test",
     "suggest_warmup",

@@ -61,6 +61,8 @@ class SpreadTest:
     ----------
     p_value
         Of the hypothesis that binaries differ by no more than executions of one binary do.
+    p_less
+        Of binaries that differ by no less than that: small where controls vary more, as they cannot by chance.
     statistic
         Mean absolute deviation of the binaries over that of the controls; infinite where controls do not vary.
     sd
@@ -77,6 +79,7 @@ class SpreadTest:
     """
 
     p_value: float
+    p_less: float
     statistic: float
     sd: Interval
     variance: float
@@ -144,7 +147,12 @@ def spread_test(
 
 
 def rounds_spread_test(
-    cells: RoundValues, *, confidence: float = 0.95, n_resamples: int = 10_000, seed: int = 0
+    cells: RoundValues,
+    *,
+    confidence: float = 0.95,
+    are_apart: bool = False,
+    n_resamples: int = 10_000,
+    seed: int = 0,
 ) -> SpreadTest:
     """Compare binaries with the executions of controls that were made in the same rounds.
 
@@ -156,13 +164,17 @@ def rounds_spread_test(
         all binaries again.
     confidence
         Nominal confidence of the interval; binaries are said to differ where ``p_value <= 1 - confidence``.
+    are_apart
+        Whether rounds have nothing to do with each other, as those of several machines: each is then compared with
+        itself alone, for which it takes 2 controls.
     n_resamples, seed
         Random exchanges of places.
 
     Raises
     ------
     AnalysisError
-        Another shape, infinite values, or fewer than 2 rounds with both a binary and a control.
+        Another shape, infinite values, fewer than 2 rounds with both a binary and a control, or rounds apart with
+        1 control.
 
     Notes
     -----
@@ -177,7 +189,9 @@ def rounds_spread_test(
     table = deviations_by_label(cells)
     if table is None:
         return _constant(confidence, int(np.asarray(cells).shape[1]))
-    window = window_of(table.values)
+    if are_apart and table.values.shape[2] < 3:
+        raise AnalysisError("spread in rounds: rounds that are apart need 2 controls each, such as stock and identity")
+    window = 0 if are_apart else window_of(table.values)
     p_value = _rounds_p(table.relative(window), n_resamples, seed)
     return _result(p_value, contrasts(table.values, window), table.size, window, confidence)
 
@@ -190,7 +204,9 @@ def _check(confidence: float, n_resamples: int, seed: int) -> None:
 
 def _constant(confidence: float, count: int) -> SpreadTest:
     sd = Interval(centre=0.0, low=0.0, high=0.0, confidence=confidence, method="spread", warnings=())
-    return SpreadTest(p_value=1.0, statistic=1.0, sd=sd, variance=0.0, noise=0.0, window=None, n_compared=count)
+    return SpreadTest(
+        p_value=1.0, p_less=1.0, statistic=1.0, sd=sd, variance=0.0, noise=0.0, window=None, n_compared=count
+    )
 
 
 def _variance(parts: Sequence[FloatArray], size: float) -> float:
@@ -241,12 +257,14 @@ def _result(p_value: float, found: Contrasts, size: float, window: int | None, c
     """The test with the interval that goes with it, in the unit of the values."""
     alpha = 1 - confidence
     own, noise = (float(np.abs(part).mean()) for part in (found.binaries, found.noise))
-    variance = found.of_binaries - found.of_noise
+    variance, p_less = found.of_binaries - found.of_noise, 1.0
     if noise * _LARGEST <= own:
         high = max(_chi2_bound(found, alpha / 2), math.sqrt(_long_tailed(found, alpha)))
         bounds = (_chi2_bound(found, (1 + confidence) / 2) if p_value <= alpha else 0.0, high)
     else:
-        bounds = _bounds(p_value, found, math.log(own / noise) if own > 0 else -math.inf, alpha)
+        log_ratio, error = math.log(own / noise) if own > 0 else -math.inf, _error(found)
+        p_less = 1 - t_tail(log_ratio / error, min(found.degrees))
+        bounds = _bounds(p_value, found, (log_ratio, error), alpha)
     low, high = bounds
     centre = min(max(math.sqrt(max(variance, 0.0)), low), high)
     sd = Interval(
@@ -254,6 +272,7 @@ def _result(p_value: float, found: Contrasts, size: float, window: int | None, c
     )
     return SpreadTest(
         p_value=p_value,
+        p_less=p_less,
         statistic=math.inf if noise == 0 else own / noise,
         sd=sd,
         variance=variance * size * size,
@@ -263,18 +282,21 @@ def _result(p_value: float, found: Contrasts, size: float, window: int | None, c
     )
 
 
-def _bounds(p_value: float, found: Contrasts, log_ratio: float, alpha: float) -> tuple[float, float]:
-    """Of the layouts' standard deviation: consistent with the test, and with the ratio of mean deviations."""
-    own, noise = found.binaries, found.noise
-    # The binaries' spread says little where they hardly vary; that of normal values then stands for it.
-    parts = ((own, found.degrees[0]), (noise, found.degrees[1]))
-    error = math.sqrt(sum(_precision(part) / max(degrees, 1) for part, degrees in parts))
+def _error(found: Contrasts) -> float:
+    """Standard error of the logarithm of the ratio of mean absolute deviations."""
+    parts = ((found.binaries, found.degrees[0]), (found.noise, found.degrees[1]))
+    return math.sqrt(sum(_precision(part) / max(degrees, 1) for part, degrees in parts))
+
+
+def _bounds(p_value: float, found: Contrasts, ratio: tuple[float, float], alpha: float) -> tuple[float, float]:
+    """Of the layouts' standard deviation: consistent with the test, and with the ratio (logarithm, error)."""
+    (log_ratio, error), noise = ratio, found.noise
     limit = _tail_limits(lambda shift: t_tail((log_ratio - shift) / error, found.degrees[0]), alpha, error)
     low = 0.0
     if p_value <= alpha:
         low = limit[0]
         if low <= 0:
-            score = -normal_quantile(1 - 2 * p_value) if p_value > 0.5 else normal_quantile(1 - 2 * p_value)
+            score = normal_quantile(max(1 - 2 * p_value, 0.0))
             low = _tail_limits(lambda shift: normal_tail(score - shift / error), alpha, error)[0]
         low = max(low, _JUST_FOUND * error)
     high = _layout_sd(limit[1], noise)

@@ -29,6 +29,10 @@ def flat(record: Mapping[str, Any], skip: Sequence[str] = ()) -> dict[str, Any]:
             for level in value:
                 name = level["level"]
                 row |= {f"{name}_{inner}": cell for inner, cell in flat(level, ["level"]).items()}
+        elif key == "what_varies":
+            for each in value:
+                name = f"varies_{each['part'].replace(' ', '_')}"
+                row |= {f"{name}_{inner}": cell for inner, cell in flat(each, ["part"]).items()}
         elif key == "outliers":
             row |= {"outliers": len(value), "outlier_seeds": "; ".join(str(each["seed"]) for each in value)}
         elif isinstance(value, Sequence) and not isinstance(value, str):

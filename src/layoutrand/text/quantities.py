@@ -140,3 +140,23 @@ def _scale(value: float, unit: str) -> tuple[float, str, int]:
     if unit == "B":
         return 2.0**20, "MiB", 4
     return 1.0, "" if unit == "1" else unit, 6
+
+
+_SMALLEST_P: Final = 0.0001
+"""Below it a p-value is as good as any other."""
+
+
+def p_value(value: float) -> str:
+    """A p-value for people: no more digits than it deserves."""
+    return f"< {_SMALLEST_P:g}" if value < _SMALLEST_P else f"{value:.2g}"
+
+
+def p_words(value: float) -> str:
+    """``p = 0.012`` or ``p < 0.0001``."""
+    return f"p {'' if value < _SMALLEST_P else '= '}{p_value(value)}"
+
+
+def percents(values: Sequence[float], digits: int = 2) -> list[str]:
+    """Fractions in percent without the sign, all with as many digits as tell them apart, and each from 0."""
+    digits = telling([100 * value for value in values], digits)
+    return [f"{100 * value:.{digits}f}" for value in values]

@@ -1,0 +1,90 @@
+"""Whether layout matters, in words: the answer, its size and how sure that is; and what holds whatever the shape."""
+
+from __future__ import annotations
+
+import math
+
+from layoutrand.analysis.findings import Findings
+from layoutrand.analysis.layout_part import PRACTICALLY_NONE, LayoutPart
+from layoutrand.stats import Interval
+from layoutrand.text.quantities import ends, p_words, percents, quantity
+
+
+def answer(found: Findings) -> str:
+    """``layout matters: ...``, with the standard deviation that it adds; nothing where there is one layout."""
+    part = found.layout
+    if part.answer is None:
+        return ""
+    drift = found.drift is not None and found.drift.is_found and (part.test is None or part.test.method != "rounds")
+    what = "layout, or drift of the machine," if drift else "layout"
+    p = [] if part.test is None else [p_words(part.test.p_value)]
+    if part.answer == "matters":
+        beside = [] if not part.noise_sd else [f"beside {percents([part.noise_sd])[0]} % between executions of one"]
+        size = [f"a standard deviation of {_size(part.sd)}"] if part.sd is not None else []
+        return _said(f"{what} matters", [", ".join([*size, *beside])] if size or beside else [], p)
+    most = "" if part.upper is None else f"{percents([part.upper])[0]} %"
+    if part.answer == "practically none":
+        if part.upper == 0:
+            return ""
+        limit = f"{percents([PRACTICALLY_NONE], 1)[0]} %"
+        return _said("layout matters practically not", [f"it adds at most {most}, which is below {limit}"], p)
+    size = [f"it may add up to {most}"] if most else ["how much it may add is not known either"]
+    return _said(f"cannot tell whether {what} matters", size, p)
+
+
+def cell(found: Findings | None) -> str:
+    """The answer for a table: ``yes, 0.81 % [0.52, 1.24] (p = 0.003)``, ``no, below 0.02 %`` or ``up to 1.9 %``."""
+    if found is None or found.layout.answer is None:
+        return "-"
+    part = found.layout
+    p = "" if part.test is None else f" ({p_words(part.test.p_value)})"
+    if part.answer == "matters":
+        return f"yes{'' if part.sd is None else f', {_size(part.sd)}'}{p}"
+    most = "" if part.upper is None else f"{percents([part.upper])[0]} %"
+    if part.answer == "practically none":
+        return f"practically not, below {most}{p}" if part.upper else "practically not"
+    return f"cannot tell{f', up to {most}' if most else ''}{p}"
+
+
+def whatever_the_shape(found: Findings, count: int, unit: str) -> list[str]:
+    """What a sample of so many layouts can miss; and the median, where the mean says less of the layouts."""
+    said = []
+    median = found.median
+    if median is not None and math.isfinite(median.half_width):
+        why = _why(found)
+        said.append(
+            f"as {why}, beside the mean: half of the layouts measure below {quantity(median.centre, unit)} "
+            f"({100 * median.confidence:g} % interval {ends(median.low, median.high, unit)}, whatever the distribution)"
+        )
+    if found.could_miss is not None and count > 1:
+        said.append(f"{count} layouts: a group of up to {100 * found.could_miss:.2g} % could have been missed")
+    return said
+
+
+def _why(found: Findings) -> str:
+    """What is unlike a bell-shaped sample."""
+    shape = found.shape
+    if shape.has_several_peaks:
+        return "the layouts fall into groups"
+    if shape.outliers:
+        return "some layouts lie far from the others"
+    return f"the layouts have a long tail of {'large' if shape.skewness > 0 else 'small'} values"
+
+
+def _said(what: str, more: list[str], p: list[str]) -> str:
+    return what + (f": {more[0]}" if more else "") + (f" ({p[0]})" if p else "")
+
+
+def _size(sd: Interval) -> str:
+    if math.isinf(sd.high):
+        centre, low = percents([sd.centre, sd.low])
+        return f"{centre} % [{low}, without bound]"
+    centre, low, high = percents([sd.centre, sd.low, sd.high])
+    return f"{centre} % [{low}, {high}]"
+
+
+def size_of(part: LayoutPart) -> str:
+    """The standard deviation of layout alone for a table; where nothing was found its upper bound alone."""
+    if part.sd is None:
+        return "-" if part.upper is None else f"< {percents([part.upper])[0]} %"
+    return _size(part.sd)
