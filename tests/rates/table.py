@@ -204,8 +204,9 @@ def _said(found: Cells) -> str:
     lines = [
         "## What is told",
         "",
-        "The share of sets with each warning, of `analyse` and of `compare --threshold 0` of one benchmark and 30 "
-        "layouts, N for its numbers; a finding is a key of the JSON document that the terminal has a sentence on.",
+        "The share of documents with each warning, half of them of `analyse` and half of `compare --threshold 0`, of one "
+        "benchmark and 30 layouts, N for its numbers; findings and doubts are keys of the documents that the terminal "
+        "has sentences on.",
         "",
         _row(["world", "warnings"]),
         _row(["---", "---"]),
