@@ -11,6 +11,7 @@ import pytest
 
 from experiments import measured, write
 from fakes import make_config
+from layoutrand.analysis.analysis_warnings import NothingExecuted
 from layoutrand.analysis.conclusion import FAIL_IF, Conclusion, stated
 from layoutrand.analysis.reasons import concerns, reasons, steps
 from layoutrand.cli import run
@@ -165,7 +166,9 @@ def test_a_cause_is_given_once_and_the_worst_effect_counts():
 
 def test_what_is_told_of_the_machine_is_not_about_a_simulated_processor_or_another_benchmark():
     row = DisturbedExecutions(Disturbed("b", 10, 5, {"busy": 5}, {"a": 5}, {}), is_repeated=False)
-    assert concerns(row, "b", "native")
-    assert not concerns(row, "other", "native")
-    assert not concerns(row, "b", "cachegrind")
-    assert concerns(MixedSettings("turbo", (("on", 3), ("off", 2))), "other", "native")
+    assert concerns(row, "b", "native", "ab")
+    assert not concerns(row, "other", "native", "ab")
+    assert not concerns(row, "b", "cachegrind", "ab")
+    assert not concerns(NothingExecuted("c", "b"), "b", "native", "ab")
+    assert concerns(NothingExecuted("a", "b"), "b", "native", "ab")
+    assert concerns(MixedSettings("turbo", (("on", 3), ("off", 2))), "other", "native", "ab")

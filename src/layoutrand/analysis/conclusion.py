@@ -86,7 +86,8 @@ def stated(verdict: Verdict) -> str:
 
 def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
     """What is concluded from one benchmark of two systems."""
-    about = [each for each in result.warnings if concerns(each, pair.benchmark, pair.instrument)]
+    both = (result.baseline, result.candidate)
+    about = [each for each in result.warnings if concerns(each, pair.benchmark, pair.instrument, both)]
     warnings: list[AnyWarning] = [*pair.warnings, *about]
     if pair.same_program is not None:
         return _one_program([OneProgram(str(pair.same_program)), *warnings], pair.ratio, result)
@@ -118,7 +119,7 @@ def of_suite(result: Comparison) -> Conclusion | None:
 
 def of_layouts(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> LayoutConclusion:
     """What is concluded from the layouts of one system; ``warnings`` are those about all that is analysed."""
-    about = [each for each in warnings if concerns(each, analysis.benchmark, analysis.instrument)]
+    about = [each for each in warnings if concerns(each, analysis.benchmark, analysis.instrument, (analysis.system,))]
     told = [*analysis.warnings, *about]
     return LayoutConclusion(_of_layouts(analysis), reasons(told), steps(told))
 

@@ -7,7 +7,7 @@ This is the one place that knows.  A new finding is a kind of warning, made wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -192,11 +192,14 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
 """Kinds that are told, and change nothing that is concluded."""
 
 
-def concerns(warning: AnyWarning, benchmark: str, instrument: str) -> bool:
-    """Whether what is told of all that was measured is about this benchmark, measured with this instrument."""
+def concerns(warning: AnyWarning, benchmark: str, instrument: str, systems: Collection[str]) -> bool:
+    """Whether what is told of all that was measured is about this benchmark, measured so, with any of the systems."""
     if isinstance(warning, executions.MachineWarning) and instrument in simulated():
         return False
     row = getattr(warning, "row", None)
+    of = getattr(warning, "system", None)
+    if of is not None and of not in systems:
+        return False
     return getattr(warning if row is None else row, "benchmark", benchmark) == benchmark
 
 

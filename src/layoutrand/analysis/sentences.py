@@ -10,7 +10,7 @@ from typing import Final
 from layoutrand.analysis import layout_words
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
-from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted, of_pair
+from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted, of_layouts, of_pair
 from layoutrand.analysis.conclusion import of_suite as suite_conclusion
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.place_among import place_among
@@ -38,13 +38,13 @@ def of_analysis(analysis: Analysis) -> str:
     if centre == 0:
         return f"{name}: the mean over {len(means)} layouts is 0, so nothing can be given in percent of it"
     ends = shown_by_one(analysis)
-    parts = [f"{name}: one binary could have shown anything from {ends} of the mean over {len(means)} layouts"]
-    parts += _of_findings(analysis)
+    parts = [*_of_findings(analysis)]
+    parts.append(f"one binary could have shown anything from {ends} of the mean over {len(means)} layouts")
     if analysis.stock is not None:
         place = change(analysis.stock.mean / centre)
         among = place_among(analysis, analysis.stock.mean)
         parts.append(f"your own build (stock) lies at {place} of the mean, measured {among}")
-    return "; ".join(parts)
+    return f"{name}: {'; '.join([*parts, *_doubts(of_layouts(analysis))])}"
 
 
 def shown_by_one(analysis: Analysis) -> str:
@@ -160,8 +160,13 @@ def _why(concluded: Conclusion, pair: BenchmarkRatio | None) -> list[str]:
     ]
     if concluded.verdict == "cannot tell" and pair is not None:
         parts += [step.sentence for step in concluded.next if step.has_figures]
-    doubts = [each.cause for each in concluded.reasons if each.effect == "doubts" and each.cause not in _TOLD_WHOLE]
-    return [*parts, f"doubtful: {', '.join(doubts)}"] if doubts else parts
+    return [*parts, *_doubts(concluded)]
+
+
+def _doubts(concluded: Conclusion | LayoutConclusion) -> list[str]:
+    """``doubtful: drift, disturbed``: the causes of doubt, of which the warnings tell more."""
+    causes = [each.cause for each in concluded.reasons if each.effect == "doubts" and each.cause not in _TOLD_WHOLE]
+    return [f"doubtful: {', '.join(causes)}"] if causes else []
 
 
 def _sentence(concluded: Conclusion, cause: str) -> str:
