@@ -9,15 +9,12 @@ from statistics import fmean
 from typing import Any, Final
 
 from layoutrand.analysis.analysis_warnings import (
-    ControlSpread,
     FailedBuilds,
     FailedExecutions,
-    FewOfControl,
-    NoShift,
     NothingExecuted,
-    UnboundedShift,
 )
 from layoutrand.analysis.blocking import Freed, SampleNodes, freed, sample_nodes
+from layoutrand.analysis.control_shift import control_shift
 from layoutrand.analysis.findings import Findings, findings
 from layoutrand.analysis.layout_part import LayoutSpread
 from layoutrand.analysis.node_table import NodeTable, node_table
@@ -28,7 +25,7 @@ from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts
 from layoutrand.model import BinaryName, LayoutName
-from layoutrand.stats import Interval, mean_interval, ratio_interval, variance_components, with_lost
+from layoutrand.stats import Interval, mean_interval, variance_components
 from layoutrand.warning import AnyWarning, sentences_of
 
 LEVELS: Final = ("binary", "execution", "iteration")
@@ -53,7 +50,8 @@ class Control:
     """A binary outside the layout population: stock or identity.
 
     ``sd`` is over its executions; ``percentile`` is the share of layouts, in percent, with a mean below this one's;
-    ``shift`` is the layout mean over this mean.  None stands for what the data cannot tell.
+    ``shift`` is the layout mean over this mean, round by round where most rounds have both.  None stands for what the
+    data cannot tell.
     """
 
     n_executions: int
@@ -178,7 +176,9 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
     means = [binary_mean(executions) for _, executions in sample.binaries]
     levels = _levels(data, names)
     collapsed = tuple(level for level in LEVELS if level not in names)
-    controls = {name: _control(own, name, data, means, confidence) for name in ("stock", "identity")}
+    controls = {
+        name: _control(own, name, means, confidence, at_random=selection.at_random) for name in ("stock", "identity")
+    }
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
     constant = counts(sample.instrument) and min(means) == max(means)
     unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
@@ -250,7 +250,9 @@ def _node_level(nodes: SampleNodes | None, mean: float) -> LevelVariance | None:
     return LevelVariance("node", len(nodes.nodes), None, sd * sd, _relative_sd(sd * sd, mean))
 
 
-def _control(sample: Freed, name: LayoutName, data: Any, means: list[float], confidence: float) -> Control | None:
+def _control(
+    sample: Freed, name: LayoutName, means: list[float], confidence: float, *, at_random: bool
+) -> Control | None:
     executions = sample.sample.controls.get(name)
     if not executions:
         return None
@@ -258,20 +260,7 @@ def _control(sample: Freed, name: LayoutName, data: Any, means: list[float], con
     mean = fmean(own)
     variance = _variance(own) if sample.has_noise(name) else None
     below = sum(value < mean for value in means) + sum(value == mean for value in means) / 2
-    warnings: list[AnyWarning] = []
-    shift = None
-    if len(own) < 2 or len(means) < 2:
-        warnings.append(FewOfControl(name, len(own), len(means)))
-    elif not sample.has_noise(name):
-        warnings.append(ControlSpread(name))
-    else:
-        charged = with_lost(own, sample.control_lost.get(name, 0))
-        try:
-            shift = ratio_interval(charged, sample.charged(data), confidence=confidence, method="fieller-welch")
-        except AnalysisError as error:
-            warnings.append(NoShift(name, str(error)))
-    if shift is not None and not math.isfinite(shift.half_width):
-        warnings.append(UnboundedShift(name))
+    shift, warnings = control_shift(sample, name, confidence, at_random=at_random)
     return Control(
         n_executions=len(own),
         mean=mean,

@@ -13,6 +13,7 @@ from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.forecasting import to_decide
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.primary_ratio import both_ratios, of_design, primary_data, sureness_of
+from layoutrand.analysis.ratio_findings import could_miss, of_ratios
 from layoutrand.analysis.round_design import Primary
 from layoutrand.analysis.same_program import SameProgram, same_program
 from layoutrand.analysis.sample import Sample
@@ -55,7 +56,8 @@ class BenchmarkRatio:
     ``one_layout`` alone; ``n_executions`` is how many executions each has.  These two are of baseline and candidate, in
     this order.  ``sureness`` holds p-values and the verdict that stands beside all others; ``one_binary`` sums up the
     ratios of all binaries of one to all of the other, ``new_pair`` is the range of one more pair, ``single_pairs`` how
-    many contradict the verdict, ``as_built`` what the default builds say; ``forecast`` says how many binaries would
+    many contradict the verdict, ``as_built`` what the default builds say; ``could_miss`` is the largest
+    share of layouts that these may well have none of; ``forecast`` says how many binaries would
     decide what is undecided.  None where the data cannot tell.  ``same_program`` says why the two are one program, None
     where they are not known to be: `analysis/conclusion.py` then concludes nothing else.
 
@@ -92,6 +94,7 @@ class BenchmarkRatio:
     new_pair: Interval | None = None
     single_pairs: SinglePairs | None = None
     as_built: AsBuilt | None = None
+    could_miss: float | None = None
 
     @property
     def counted(self) -> tuple[Counted, Counted]:
@@ -207,7 +210,7 @@ def _name(sample: Sample) -> tuple[str, str, str]:
 def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold: float) -> BenchmarkRatio:
     baseline, candidate = pair.samples
     warnings: list[AnyWarning] = [*missing(pair.measured[0], selection), *missing(pair.measured[1], selection)]
-    warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair)]
+    warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair), *of_ratios(pair)]
     both = both_ratios(pair, confidence)
     primary, ratio, reasons = both.primary(pair)
     warnings += reasons
@@ -245,6 +248,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         unpaired_verdict=None if both.unpaired is None else decide(both.unpaired, threshold, better=baseline.better),
         new_pair=new_pair(pair, confidence),
         single_pairs=None if ratio is None else single_pairs(pair, ratio, verdict, threshold),
+        could_miss=could_miss(pair, confidence),
         as_built=as_built(pair, confidence, threshold, at_random=selection.at_random),
         same_program=same_program(selection, baseline.benchmark, baseline.system, candidate.system),
     )

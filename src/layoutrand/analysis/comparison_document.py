@@ -20,6 +20,7 @@ def comparison_json(pair: BenchmarkRatio) -> dict[str, Any]:
         if unpaired is None
         else {"ratio": unpaired.centre, **interval_json(unpaired), "verdict": same or pair.unpaired_verdict},
         "new_pair": None if pair.new_pair is None else {"ratio": pair.new_pair.centre, **interval_json(pair.new_pair)},
+        "could_miss": pair.could_miss,
         "single_pairs": None if single is None else vars(single),
         "as_built": None
         if own is None

@@ -114,3 +114,44 @@ class NotByRound(AnyWarning):
 
     def __str__(self) -> str:
         return f"not compared by round: {self.reason}"
+
+
+def _whose(side: str) -> str:
+    return f"binaries of the {side}" if side else "rounds"
+
+
+@dataclass(frozen=True)
+class FarValues(AnyWarning):
+    """Rounds whose ratio, or binaries of a ``side`` whose mean, lies far from the others."""
+
+    side: str
+    names: tuple[BinaryName, ...]
+
+    def __str__(self) -> str:
+        return f"{_whose(self.side)} far from the others, but in the numbers: {_listed(self.names)}"
+
+
+@dataclass(frozen=True)
+class GroupsOfValues(AnyWarning):
+    """Ratios of rounds, or means of a ``side``, with more than one peak."""
+
+    side: str
+    p_value: float
+
+    def __str__(self) -> str:
+        what = f"the means of the {self.side}" if self.side else "the ratios of the rounds"
+        return f"{what} fall into groups (dip test, p = {self.p_value:.2g}), so one ratio describes none of them"
+
+
+@dataclass(frozen=True)
+class RatiosDrifted(AnyWarning):
+    """Ratios that are like those of the rounds before them."""
+
+    correlation: float
+    p_value: float
+
+    def __str__(self) -> str:
+        return (
+            f"ratios of successive rounds are alike (correlation {self.correlation:.2f}, p = {self.p_value:.2g}): "
+            "something changed for one system and not for the other, and the interval takes it for chance"
+        )

@@ -137,6 +137,8 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     own.ExecutedInSequence: Meaning("design", "doubts", "same rounds"),
     compared.ExecutedApart: Meaning("design", "undecides", "same rounds"),
     compared.AddedAlone: Meaning("design", "doubts", "same rounds"),
+    compared.RatiosDrifted: Meaning("drift", "doubts", "quiet machine"),
+    compared.GroupsOfValues: Meaning("shape of the layouts", "doubts"),
     own.MachineDrifted: Meaning("drift", "doubts", "quiet machine"),
     own.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.DisturbedExecutions: Meaning(
@@ -184,6 +186,7 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         compared.IncompleteRounds,
         compared.FewCompleteRounds,
         compared.NotByRound,
+        compared.FarValues,
         nodes.AloneOnNode,
         nodes.UnlikeProcessors,
         nodes.UnlikePaths,

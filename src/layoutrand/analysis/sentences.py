@@ -122,6 +122,9 @@ def _without_layouts(said: _Words, pair: BenchmarkRatio, threshold: float) -> li
     if own is not None and math.isfinite(own.ratio.half_width):
         statement = said.statement(own.ratio.centre, percent_digits(own.ratio), measured=True)
         parts.append(f"of your own two builds {statement} ({said.interval(own.ratio)} by noise alone)")
+    if pair.could_miss is not None and pair.n_baseline > 1 and pair.ratio is not None:
+        fewest = min(pair.n_baseline, pair.n_candidate)
+        parts.append(f"{fewest:,} layouts: a group of up to {100 * pair.could_miss:.2g} % could have been missed")
     return parts
 
 
