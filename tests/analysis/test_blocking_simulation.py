@@ -37,6 +37,8 @@ def sample(rng, node, effects, *, layout=LAYOUT, system="a", controls=("stock", 
     for name in controls:
         executions[name] = tuple(value(0.01, each) for each in node.tolist())
         nodes[name] = tuple(f"n{each}" for each in node.tolist())
+    rounds = {seed: (seed,) * repetitions for seed in range(node.size)}
+    rounds |= {name: tuple(range(node.size)) for name in controls}
     return Sample(
         system=system,
         benchmark="b",
@@ -47,6 +49,7 @@ def sample(rng, node, effects, *, layout=LAYOUT, system="a", controls=("stock", 
         binaries=tuple(binaries),
         controls=executions,
         nodes=nodes,
+        rounds=rounds,
     )
 
 
@@ -101,7 +104,7 @@ def test_ratios_cover_and_are_far_narrower_than_without_blocks(lost):
 
 @pytest.mark.parametrize(("seeds", "nodes"), [(30, 4), (24, 24)])
 def test_layouts_that_do_nothing_are_seldom_said_to_matter(seeds, nodes):
-    rng, runs = np.random.default_rng(3), 600
+    rng, runs = np.random.default_rng(3), 200
     alarms = blind = tested = 0
     for _ in range(runs):
         node, effects = dealt(rng, seeds, nodes)
@@ -119,7 +122,7 @@ def test_layouts_that_do_nothing_are_seldom_said_to_matter(seeds, nodes):
 
 
 def test_what_layouts_do_is_found_at_its_size_and_its_interval_covers():
-    rng, runs = np.random.default_rng(4), 500
+    rng, runs = np.random.default_rng(4), 200
     covered = 0
     for _ in range(runs):
         node, effects = dealt(rng, 30, 5)
