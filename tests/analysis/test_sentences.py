@@ -14,7 +14,7 @@ from layoutrand.analysis.sentences import of_ratio
 from layoutrand.analysis.sureness import Sureness
 from layoutrand.stats import Forecast, Interval
 from layoutrand.stats.advice import NoForecast
-from layoutrand.text.quantities import digits_of, ends, p_words, quantity
+from layoutrand.text.quantities import digits_of, ends, p_words, quantity, ratio_words
 
 
 def interval(centre, low, high):
@@ -270,3 +270,16 @@ def test_no_digit_is_finer_than_the_interval(half_width, digits):
 def test_numbers_are_written_alike():
     assert [quantity(value, "1") for value in (196254.0, 22307157.0, 999.0)] == ["196,254", "22,307,157", "999"]
     assert ends(196254.0, 198254.0, "1") == "[196,254, 198,254]"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ((0.979123, 0.972, 0.986), ("0.979", "[0.972, 0.986]")),
+        ((1.2, 0.7, 1.9), ("1.20", "[0.70, 1.90]")),
+        ((0.9981, 0.9965, 0.9997), ("0.9981", "[0.9965, 0.9997]")),
+        ((1.5, float("-inf"), float("inf")), ("1.50", "without bounds")),
+    ],
+)
+def test_ratios_in_tables(values, words):
+    assert ratio_words(*values) == words

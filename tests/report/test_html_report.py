@@ -29,7 +29,7 @@ from layoutrand.report import canvas, course, plot
 from layoutrand.report import row_figures as rows
 from layoutrand.report.html import render
 from layoutrand.report.whole_page import report
-from layoutrand.text.quantities import quantity
+from layoutrand.text.quantities import quantity, ratio_words
 from reportkit import HOSTILE, SVG, contexts, noise, page_of, recorded, table_of
 from warningkit import Sentence
 
@@ -108,7 +108,7 @@ def test_numbers_are_those_of_the_analysis(tmp_path):
     ratios = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
 
     for pair in ratios.benchmarks:
-        assert f"{pair.ratio.centre:.4f} [{pair.ratio.low:.4f}, {pair.ratio.high:.4f}]" in words
+        assert " ".join(ratio_words(pair.ratio.centre, pair.ratio.low, pair.ratio.high)) in words
         assert of_ratio(ratios, pair) in words
     suite = ratios.suite.ratio
     assert f"geometric mean of 2 {suite.centre:.4f} [{suite.low:.4f}, {suite.high:.4f}]" in " ".join(words.split())

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
 from layoutrand.cli.terminal_tables import MOST_SENTENCES, MOST_STEPS, interval, show, show_grouped, show_nodes
-from layoutrand.text.quantities import p_value, percent, quantity
+from layoutrand.text.quantities import p_value, percent, quantity, ratio_words
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import Halves
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
     from layoutrand.analysis.conclusion import Conclusion
+    from layoutrand.stats import Interval
 
 
 def show_comparison(result: Comparison, page: Display) -> None:
@@ -69,8 +70,7 @@ def _show_ratios(result: Comparison, page: Display) -> None:
             pair.benchmark,
             pair.metric,
             _counts(pair),
-            "-" if pair.ratio is None else f"{pair.ratio.centre:.4f}",
-            "-" if pair.ratio is None else interval(pair.ratio),
+            *(("-", "-") if pair.ratio is None else _ratio(pair.ratio)),
             verdict_words(concluded.verdict, result.threshold, of_speed=is_speed(pair)),
             _beside_others(pair, concluded),
         )
@@ -83,8 +83,7 @@ def _show_ratios(result: Comparison, page: Display) -> None:
                 f"geometric mean of {suite.n_benchmarks}",
                 metric,
                 "-",
-                f"{suite.ratio.centre:.4f}",
-                interval(suite.ratio),
+                *_ratio(suite.ratio),
                 verdict_words(over_all.verdict, result.threshold, of_speed=is_speed(result.benchmarks[0])),
                 "-",
             )
@@ -163,6 +162,10 @@ def _show_pairing(result: Comparison, page: Display) -> None:
         ("benchmark", "metric", "rounds", "by round", "by itself", "corr.", "won"),
         rows,
     )
+
+
+def _ratio(ratio: Interval) -> tuple[str, str]:
+    return ratio_words(ratio.centre, ratio.low, ratio.high)
 
 
 def _leading(text: str, *, leads: bool) -> str:

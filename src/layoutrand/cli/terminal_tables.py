@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
-from layoutrand.text.quantities import NO_BOUNDS, changes, ends, p_value, percent, quantity
+from layoutrand.text.quantities import NO_BOUNDS, changes, ends, p_value, percent, quantity, ratio_words
 from layoutrand.warning import AnyWarning
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def _control(control: Control, analysis: Analysis) -> tuple[str, ...]:
         quantity(control.mean, unit),
         "-" if control.sd is None else quantity(control.sd, unit),
         place_among(analysis, control.mean),
-        "-" if shift is None else f"{shift.centre:.4f} {interval(shift)}",
+        "-" if shift is None else " ".join(ratio_words(shift.centre, shift.low, shift.high)),
     )
 
 
@@ -266,7 +266,7 @@ def interval(value: Interval, unit: str | None = None) -> str:
     if math.isinf(value.low) and math.isinf(value.high):
         return NO_BOUNDS
     if unit is None:
-        return f"[{value.low:.4f}, {value.high:.4f}]"
+        return ratio_words(value.centre, value.low, value.high)[1]
     return ends(value.low, value.high, unit)
 
 

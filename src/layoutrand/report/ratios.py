@@ -16,7 +16,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.report import row_figures
 from layoutrand.stats import Interval
 from layoutrand.text.document import Chapter, Figure, Table, cut
-from layoutrand.text.quantities import NO_BOUNDS, change, p_value, quantity
+from layoutrand.text.quantities import NO_BOUNDS, change, p_value, quantity, ratio_words
 
 _MOST_IN_FINDINGS: Final = 8
 _MOST_STEPS: Final = 3
@@ -155,9 +155,8 @@ def _words(verdict: Verdict, result: Comparison, pair: BenchmarkRatio) -> str:
 
 
 def _short(ratio: Interval, verdict: str) -> str:
-    if math.isinf(ratio.low) and math.isinf(ratio.high):
-        return f"{ratio.centre:.3f} {NO_BOUNDS}, {verdict}"
-    return f"{ratio.centre:.3f} [{ratio.low:.3f}, {ratio.high:.3f}] {verdict}"
+    centre, interval = ratio_words(ratio.centre, ratio.low, ratio.high)
+    return f"{centre} {interval}{',' if interval == NO_BOUNDS else ''} {verdict}"
 
 
 def _ratios(result: Comparison) -> Table:
@@ -210,6 +209,4 @@ def _suites(comparisons: Sequence[Comparison]) -> list[Table]:
 
 
 def _ratio(interval: Interval) -> str:
-    if math.isinf(interval.low) and math.isinf(interval.high):
-        return f"{interval.centre:.4f} {NO_BOUNDS}"
-    return f"{interval.centre:.4f} [{interval.low:.4f}, {interval.high:.4f}]"
+    return " ".join(ratio_words(interval.centre, interval.low, interval.high))

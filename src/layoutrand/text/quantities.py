@@ -91,6 +91,17 @@ def digits_of(half_width: float) -> int:
     return min(MOST_DIGITS, max(0, (leading < _TWO_DIGITS) - exponent))
 
 
+def ratio_words(centre: float, low: float, high: float) -> tuple[str, str]:
+    """A ratio and its interval, ``0.979`` and ``[0.972, 0.986]``: no finer than the interval bears out.
+
+    Finer only where an end would else be told as 1, or as the other end.
+    """
+    if math.isinf(low) or math.isinf(high):
+        return f"{centre:.2f}", NO_BOUNDS
+    digits = telling([low - 1, high - 1], max(2, digits_of((high - low) / 2)))
+    return f"{centre:.{digits}f}", f"[{low:.{digits}f}, {high:.{digits}f}]"
+
+
 def change(ratio: float, digits: int = 1) -> str:
     """How far a ratio lies from 1, as ``+2.1 %``."""
     return f"{changes([ratio], digits)[0]} %"
