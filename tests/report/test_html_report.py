@@ -111,7 +111,8 @@ def test_numbers_are_those_of_the_analysis(tmp_path):
         assert " ".join(ratio_words(pair.ratio.centre, pair.ratio.low, pair.ratio.high)) in words
         assert of_ratio(ratios, pair) in words
     suite = ratios.suite.ratio
-    assert f"geometric mean of 2 {suite.centre:.4f} [{suite.low:.4f}, {suite.high:.4f}]" in " ".join(words.split())
+    said = " ".join(ratio_words(suite.centre, suite.low, suite.high))
+    assert f"geometric mean of 2 {said}" in " ".join(words.split())
     assert of_suite(ratios) in words
     for analysis in analyse(selection, confidence=0.95, metrics=["wall_s"]).analyses:
         assert all(quantity(mean, "s") in words for _, mean in analysis.binary_means)
