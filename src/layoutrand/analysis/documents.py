@@ -326,6 +326,7 @@ def _findings_json(found: Findings | None) -> dict[str, Any]:
             "lowest": one.lowest,
             "highest": one.highest,
             "comparison": None if one.comparison is None else vars(one.comparison),
+            "next": interval_json(one.next),
         },
         "needed": vars(found.needed),
     }

@@ -26,6 +26,7 @@ from layoutrand.stats import (
     dip_test,
     median_interval,
     missed_share,
+    next_mean,
     outliers,
     serial_test,
     single_binary_ratios,
@@ -109,12 +110,14 @@ class OneBinary:
     """What would have been reported from one layout instead of all.
 
     ``lowest`` and ``highest`` are a binary's mean over the mean of all; ``comparison`` sums up the ratios of one
-    binary to another of the same system, which differ in nothing; None where a mean is not above 0.
+    binary to another of the same system, which differ in nothing; None where a mean is not above 0.  ``next`` is the
+    range of the mean of one more binary, in the metric's unit, which does not grow with the number of binaries.
     """
 
     lowest: float
     highest: float
     comparison: FiveNumberSummary | None
+    next: Interval
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ def findings(
         could_miss=None if sample.one_layout else missed_share(len(means), confidence=mean.confidence),
         median=median_interval(means, confidence=mean.confidence) if shape.is_odd else None,
         shape=shape,
-        one_binary=None if sample.one_layout else _one_binary(means, mean.centre),
+        one_binary=None if sample.one_layout else _one_binary(own, means, mean),
         needed=_needed(mean, len(means)),
         warnings=tuple(warnings),
         drift=drift,
@@ -237,11 +240,13 @@ def _shape(sample: Sample, means: Sequence[float]) -> Shape:
     return Shape(odd, finite(far.limit), peaks.statistic, peaks.p_value, *skewed)
 
 
-def _one_binary(means: Sequence[float], mean: float) -> OneBinary | None:
+def _one_binary(own: Freed, means: Sequence[float], interval: Interval) -> OneBinary | None:
+    mean = interval.centre
     if len(means) < 2 or mean == 0:
         return None
     lowest, highest = sorted((min(means) / mean, max(means) / mean))
-    return OneBinary(lowest, highest, single_binary_ratios(means, means) if min(means) > 0 else None)
+    pairs = single_binary_ratios(means, means) if min(means) > 0 else None
+    return OneBinary(lowest, highest, pairs, next_mean(own.charged(means), confidence=interval.confidence))
 
 
 def _needed(mean: Interval, count: int) -> Needed:

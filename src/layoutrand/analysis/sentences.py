@@ -37,9 +37,12 @@ def of_analysis(analysis: Analysis) -> str:
     centre = analysis.mean.centre
     if centre == 0:
         return f"{name}: the mean over {len(means)} layouts is 0, so nothing can be given in percent of it"
-    ends = shown_by_one(analysis)
     parts = [*_of_findings(analysis)]
-    parts.append(f"one binary could have shown anything from {ends} of the mean over {len(means)} layouts")
+    one = None if analysis.findings is None else analysis.findings.one_binary
+    if one is not None:
+        ends = " to ".join(changes(sorted(end / centre for end in (one.next.low, one.next.high))))
+        share = f"in {100 * one.next.confidence:g} of 100 cases"
+        parts.append(f"one more binary would show {ends} % of the mean over {len(means)} layouts ({share})")
     if analysis.stock is not None:
         place = change(analysis.stock.mean / centre)
         among = place_among(analysis, analysis.stock.mean)
