@@ -223,6 +223,17 @@ def test_what_so_many_layouts_could_have_missed_is_always_said(tmp_path):
     assert document_of(tmp_path)["benchmarks"][0]["could_miss"] == pytest.approx(0.095, abs=1e-3)
 
 
+def test_one_more_binary_lies_in_a_range_of_its_own(tmp_path):
+    """Not between the lowest and the highest of those measured, which lie farther apart the more there are."""
+    analysis = analysed(tmp_path, {1: [[9.0]], 2: [[10.0]], 3: [[11.0]]})
+
+    one = analysis.findings.one_binary.next
+
+    half = scipy_stats.t.ppf(0.975, 2) * math.sqrt(4 / 3)
+    assert (one.low, one.high) == pytest.approx((10 - half, 10 + half))
+    assert "one more binary would show -49.7 to +49.7 % of the mean over 3 layouts" in of_analysis(analysis)
+
+
 def test_a_long_tail_gets_a_median_beside_the_mean(tmp_path):
     chance = random.Random(3)
     analysis = analysed(tmp_path, {k: [[100 + 10 * chance.expovariate(1)]] for k in range(1, 31)})
