@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import subprocess
@@ -26,6 +27,7 @@ from typing import Any
 READ_BY_A_START = ("PYTHON", "LC_", "LANG", "TYPER", "_TYPER", "COLUMNS", "TERM", "NO_COLOR", "OPENBLAS", "OMP_")
 LATE_IMPORTS = ("scipy.special", "typer._adapters", "encodings.cp437", "rich.table", "rich.markdown")
 ALL_AT_ONCE = 1 << 20
+LONGEST_S = 900
 
 
 def layoutrand(
@@ -35,8 +37,12 @@ def layoutrand(
     words = [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in arguments]
     command = [sys.executable, "-m", "layoutrand", *words]
     env = dict(os.environ if env is None else env)
-    if _of_a_start(env) != _of_a_start(os.environ):
-        return subprocess.run(command, cwd=cwd, env=env, input=stdin, capture_output=True, text=True, errors=errors)
+    if not os.path.isdir(cwd or os.getcwd()):  # of a fork that cannot go there one could not tell the status
+        raise FileNotFoundError(f"no directory {cwd} to execute layoutrand in")
+    if _of_a_start(env) != _template().start:
+        return subprocess.run(
+            command, cwd=cwd, env=env, input=stdin, capture_output=True, text=True, errors=errors, timeout=LONGEST_S
+        )
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(stdin.encode())
         given.seek(0)
@@ -58,6 +64,7 @@ class _Template:
     """The process that calls are forks of; one for each worker, started by its first call."""
 
     def __init__(self) -> None:
+        self.start = _of_a_start(os.environ)
         self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.process = subprocess.Popen(
             [sys.executable, "-P", __file__, str(theirs.fileno())],
@@ -79,6 +86,8 @@ class _Template:
         finally:
             os.close(write)
         with os.fdopen(read, "rb") as answer:
+            if not select.select([answer], [], [], LONGEST_S)[0]:
+                raise TimeoutError(f"layoutrand {' '.join(request['words'])} has not ended after {LONGEST_S} s")
             return int(answer.read())
 
     def end(self) -> None:

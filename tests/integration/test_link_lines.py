@@ -315,7 +315,12 @@ LINKER_OPTIONS = [
 @pytest.mark.parametrize(
     "options",
     only_fast(
-        LINKER_OPTIONS[2:5] + LINKER_OPTIONS[8:9],
+        [
+            "-z,max-page-size=0x200000,--hash-style=both",
+            "--build-id=none,--no-eh-frame-hdr",
+            "--build-id=sha1,-O2,--sort-section=alignment",
+            "--wrap=u0_2,--defsym=__wrap_u0_2=u1_2,--defsym=marker=5,--undefined=u1_1",
+        ],
         LINKER_OPTIONS,
     ),
 )

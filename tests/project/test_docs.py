@@ -196,8 +196,9 @@ def written(text):
         for line in block.splitlines():
             if head := re.match(r"#? *\[+([\w.*-]+)\]+", line):
                 table = head[1].split(".")[0] if head[1].startswith(("systems.", "benchmarks.")) else head[1]
-            also = re.sub(r".*# (also|.*\bwith) ", "", line) if "# " in line else ""
-            yield from ((table, key) for key in re.findall(r"^#? *([\w-]+) *=", line) + re.findall(r"[\w-]+", also))
+            also = re.search(r"# (?:also|.*\bwith) (.*)", line)
+            keys = re.findall(r"^#? *([\w-]+) *=", line) + re.findall(r"[\w-]+", also[1] if also else "")
+            yield from ((table, key) for key in keys)
             for outer, inner in re.findall(r"([\w-]+) *= *\{(.*)\}", line):
                 yield from ((outer, key) for key in re.findall(r"(?:^|,) *([\w-]+) *=", inner))
 

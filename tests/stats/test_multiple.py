@@ -47,7 +47,7 @@ def test_family_wise_error_of_twenty_comparisons():
 
 @pytest.mark.parametrize("bad", [[1.1], [-0.1], [float("nan")], [[0.1, 0.2]]])
 def test_p_values_must_be_probabilities(bad):
-    with pytest.raises(AnalysisError, match="p-values must be a flat sequence of numbers from 0 to 1"):
+    with pytest.raises(AnalysisError, match="p-values(:| must be).* flat sequence of numbers"):
         stats.adjust(bad)
 
 

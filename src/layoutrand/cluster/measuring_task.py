@@ -49,7 +49,7 @@ class RunDescription:
     choices: RunChoices
 
     def put(self, shared: SharedDirectory) -> tuple[str, int]:
-        """Put the description into the shared directory; their SHA-256 and size in bytes."""
+        """Put the description into the shared directory; its SHA-256 and size in bytes."""
         data = pickle.dumps(self)
         digest = sha256_bytes(data)
         shared.put(digest, data)

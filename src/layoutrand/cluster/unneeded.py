@@ -41,7 +41,7 @@ _WORDS: Final[Mapping[Kind, str]] = {
     "bundle": "captures for nodes",
     "carried": "captures for other machines",
     "content": "their files",
-    "result": "binaries waiting to be collected",
+    "result": "binaries waiting to be fetched",
     "record": "executions waiting to be recorded",
     "agreement": "processors that experiments are executed on",
     "job": "files of {} jobs",

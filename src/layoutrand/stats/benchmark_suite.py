@@ -15,7 +15,7 @@ import numpy as np
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
 from layoutrand.stats.bootstrap import Bounds, check_resamples, percentile_bounds, studentised_bounds
-from layoutrand.stats.checks import check_choice, check_confidence, check_seed
+from layoutrand.stats.checks import check_choice, check_confidence, check_mapping, check_seed
 from layoutrand.stats.interval import Interval, is_constant, means_and_errors, sample_variance
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.quantiles import t_quantile
@@ -143,6 +143,8 @@ def suite_ratio(
 
 def pair_suites(baselines: Mapping[str, Measurements], candidates: Mapping[str, Measurements]) -> SuitePair:
     """Read the benchmarks that both systems have."""
+    check_mapping(baselines, name="baselines")
+    check_mapping(candidates, name="candidates")
     names = tuple(sorted(set(baselines) & set(candidates)))
     if not names:
         raise AnalysisError(

@@ -19,15 +19,15 @@ import numpy as np
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
 from layoutrand.stats.block_fit import BlockFit, fit_blocks, numbered
-from layoutrand.stats.checks import check_choice, check_confidence
+from layoutrand.stats.checks import check_choice, check_confidence, check_labels
 from layoutrand.stats.interval import Interval
-from layoutrand.stats.levels import FloatArray, IntArray
+from layoutrand.stats.levels import FloatArray, IntArray, flat_numbers
 from layoutrand.stats.quantiles import f_tail, t_quantile, t_tail
 from layoutrand.stats.ratio import exponential
 from layoutrand.stats.stats_warning import StatsWarning, plural
 
 SCALES: Final = ("log", "linear")
-"""Degrees of freedom within binaries from which on these are preferred, whatever the others offer."""
+"""Whether blocks multiply what is measured, or add to it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +139,8 @@ def block_effects(
     """
     check_confidence(confidence)
     y, unit, block, names = read_blocks(values, units, blocks, scale=scale)
+    if groups is not None:
+        check_labels(groups, name="groups")
     drawn: list[Hashable | None] = ["" for _ in y] if groups is None else list(groups)
     if len(drawn) != y.size:
         raise AnalysisError(f"block effects: {y.size} values, but {len(drawn)} groups; give one for each value")
@@ -178,7 +180,9 @@ def read_blocks(
 ) -> tuple[FloatArray, IntArray, IntArray, tuple[Hashable, ...]]:
     """Values on the scale of the fit, numbers of units and blocks, and the labels of blocks in order of appearance."""
     check_choice(scale, SCALES, name="scale")
-    y = np.asarray(values, dtype=np.float64)
+    check_labels(units, name="units")
+    check_labels(blocks, name="blocks")
+    y = flat_numbers(values, name="block effects")
     if y.ndim != 1 or not y.size == len(units) == len(blocks):
         raise AnalysisError(
             f"block effects: {y.size} values, {len(units)} binaries and {len(blocks)} blocks; give one of each for each"

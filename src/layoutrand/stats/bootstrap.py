@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
+from layoutrand.stats.checks import shown
 from layoutrand.stats.levels import FloatArray
 from layoutrand.stats.quantiles import normal_levels, normal_points
 from layoutrand.stats.stats_warning import StatsWarning
@@ -23,13 +25,17 @@ class Bounds:
     warnings: tuple[StatsWarning, ...]
 
 
+_MOST: Final = 10**9
+"""More replicates than these would take days."""
+
+
 def check_resamples(n_resamples: int, confidence: float) -> None:
     """Enough replicates that one lies beyond each bound."""
     fewest = math.ceil(2 / (1 - confidence) - 1e-9)
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int) or n_resamples < fewest:
+    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int) or not fewest <= n_resamples <= _MOST:
         raise AnalysisError(
-            f"n_resamples must be an integer of at least {fewest} at confidence {confidence}, got {n_resamples!r}; "
-            "10000 is usual"
+            f"n_resamples must be an integer of at least {fewest} at confidence {confidence}, "
+            f"got {shown(n_resamples)}; 10000 is usual"
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.benchmark_suite import SUITE_DRAWS, SUITE_MEANS, log_suite_mean
-from layoutrand.stats.checks import check_choice, check_count, check_seed
+from layoutrand.stats.checks import check_choice, check_count, check_mapping, check_seed
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.streams import RaggedSampler, Stream
 
@@ -69,6 +69,7 @@ def empirical_distribution(
     check_choice(draws, SUITE_DRAWS[:2], name="draws")
     check_count(n_resamples, name="n_resamples")
     check_seed(seed)
+    check_mapping(suite, name="suite")
     if not suite:
         raise AnalysisError("no benchmark in the suite; give at least one")
     logs = np.empty((len(suite), n_resamples))

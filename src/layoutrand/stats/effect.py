@@ -95,7 +95,7 @@ def layout_effect(default: Measurements, randomised: Measurements, *, confidence
     check_confidence(confidence)
     layouts = nested(randomised, name="randomised")
     stock = nested(default, name="default")
-    if stock.n_levels == layouts.n_levels and stock.n_top == 1:
+    if stock.n_levels == layouts.n_levels > 1 and stock.n_top == 1:
         stock = Nested(values=stock.values, counts=stock.counts[:-1], lost=stock.lost)
     if stock.n_top < 2 or layouts.n_top < 2:
         raise AnalysisError(
@@ -106,6 +106,8 @@ def layout_effect(default: Measurements, randomised: Measurements, *, confidence
     executions = float(layouts.counts[-2].mean()) if stock.n_levels < layouts.n_levels else 1.0
     scaled, _ = layouts.scaled()
     scaled_stock, _ = stock.scaled()
+    if scaled.mean == 0 or scaled_stock.mean == 0:
+        raise AnalysisError("layout effect: a mean is 0, so a relative spread has no meaning; shift the measurements")
     variance = sample_variance(scaled.top_means) / scaled.mean**2
     noise = sample_variance(scaled_stock.top_means) / scaled_stock.mean**2
     statistic = variance * executions / noise if noise > 0 else (math.inf if variance > 0 else 0.0)

@@ -79,6 +79,7 @@ def grow_sample(
     check_positive(width, name="width")
     check_count(start, name="start")
     check_count(step, name="step")
+    check_count(limit, name="limit")
     if limit < start:
         raise AnalysisError(f"limit {limit} is below the first sample size {start}")
     steps: list[tuple[int, float]] = []

@@ -136,6 +136,10 @@ def nested(data: Measurements, *, name: str = "data") -> Nested:
     """
     if isinstance(data, Nested):
         return data
+    if _hides(data):
+        raise AnalysisError(
+            f"{name}: some measurements are masked; leave them out, such as with `compressed()` or in ragged lists"
+        )
     array = _as_array(data)
     if array is not None:
         return _balanced(array, name)
@@ -185,9 +189,33 @@ def _as_array(data: Measurements) -> np.ndarray[Any, Any] | None:
         return data
     try:
         array = np.asarray(data)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return None if array.dtype == object else array
+
+
+def _hides(data: object) -> bool:
+    """Whether anything in it is masked, which an array would forget."""
+    if isinstance(data, np.ma.MaskedArray):
+        return bool(np.ma.getmaskarray(data).any())
+    if isinstance(data, list | tuple):
+        return any(isinstance(part, list | tuple | np.ma.MaskedArray) and _hides(part) for part in data)
+    return False
+
+
+def flat_numbers(values: object, *, name: str) -> FloatArray:
+    """A flat sequence of numbers, shape ``(n,)``, that need not be finite; raises `AnalysisError` for anything else."""
+    if _hides(values):
+        raise AnalysisError(f"{name}: some values are masked; leave them out")
+    try:
+        array = np.asarray(values)
+        if array.dtype == object and all(isinstance(each, int | float) for each in array.flat):
+            array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise AnalysisError(f"{name}: expected a flat sequence of numbers: {error}") from error
+    if array.dtype.kind not in "iufb" or array.ndim != 1:
+        raise AnalysisError(f"{name}: expected a flat sequence of numbers, got {array.dtype} of shape {array.shape}")
+    return array.astype(np.float64)
 
 
 def _balanced(array: np.ndarray[Any, Any], name: str) -> Nested:
@@ -241,7 +269,12 @@ def _flatten(
                 f"{name}: expected a number at {list(place)}, got {type(data).__name__}; "
                 f"all branches need {depth} levels"
             )
-        values.append(float(data))
+        try:
+            values.append(float(data))
+        except OverflowError as error:
+            raise AnalysisError(
+                f"{name}: the number at {list(place)} is beyond the range of floating point; give it in another unit"
+            ) from error
         return
     if not _is_sequence(data):
         raise AnalysisError(

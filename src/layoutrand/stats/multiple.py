@@ -8,6 +8,7 @@ import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_choice
+from layoutrand.stats.levels import flat_numbers
 
 METHODS = ("holm", "bh")
 
@@ -40,8 +41,8 @@ def adjust(p_values: Sequence[float], method: str = "holm") -> tuple[float, ...]
     Benjamini and Hochberg, JRSS B 57, 1995.
     """
     check_choice(method, METHODS, name="method")
-    values = np.asarray(p_values, dtype=np.float64)
-    if values.ndim != 1 or not bool(((values >= 0) & (values <= 1)).all()):
+    values = flat_numbers(p_values, name="p-values")
+    if not bool(((values >= 0) & (values <= 1)).all()):
         raise AnalysisError(f"p-values must be a flat sequence of numbers from 0 to 1, got {p_values!r}")
     size = values.size
     order = np.argsort(values, kind="stable")

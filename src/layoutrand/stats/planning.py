@@ -11,10 +11,13 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
-from layoutrand.stats.checks import check_confidence, check_positive
+from layoutrand.stats.checks import check_confidence, check_count, check_positive, check_real, is_real, shown
 from layoutrand.stats.levels import Measurements, Nested, nested
 from layoutrand.stats.quantiles import first_count, t_quantile
 from layoutrand.stats.stats_warning import StatsWarning
@@ -107,12 +110,14 @@ def optimal_counts(unbiased: Sequence[float | None], costs: Sequence[float]) -> 
 
     Where the data are at hand, `plan` recomputes the variances after taking a level out, which is better.
     """
-    variances = [0.0 if value is None else float(value) for value in unbiased]
+    variances = _numbers([0.0 if value is None else value for value in _listed(unbiased, "variances")], "variance")
     _check_costs(variances, costs)
     counts = [1] * (len(variances) - 1)
     active = _active_levels(variances, costs)
     for (index, variance, cost), (_, above_variance, above_cost) in itertools.pairwise(active):
         exact = math.sqrt(above_cost / cost) * math.sqrt(variance / above_variance)
+        if not math.isfinite(exact):
+            raise AnalysisError("costs or variances are too far apart for floating point; give both in other units")
         counts[index] = max(1, math.ceil(exact - 1e-9))
     return tuple(counts)
 
@@ -162,6 +167,13 @@ def predict(
     ``t_{r_n - 1}`` times its root (TR 8.5); cost ``(c_n + ... (c_2 + c_1 r_1) r_2 ...) r_n`` (TR equation 13, with
     the cost of a measurement as unit of c_1).
     """
+    _numbers(_listed(unbiased, "variances"), "variance")
+    _check_costs(unbiased, costs)
+    check_real(mean, name="mean")
+    for count in _listed(counts, "counts"):
+        check_count(count, name="each count")
+    if len(counts) != len(costs):
+        raise AnalysisError(f"{len(costs)} levels but {len(counts)} counts; give one count for each level")
     variance = cost = 0.0
     for component, count, own in zip(unbiased, counts, costs, strict=True):
         variance = (variance + max(component, 0.0)) / count
@@ -311,13 +323,29 @@ def _steps(count: int) -> list[int]:
     return sorted({round(count ** (step / _SEARCH_STEPS)) for step in range(_SEARCH_STEPS + 1)})
 
 
+def _listed(values: Any, what: str) -> Sequence[Any]:
+    is_flat = isinstance(values, Sequence) or (isinstance(values, np.ndarray) and values.ndim == 1)
+    if not is_flat or isinstance(values, str | bytes):
+        raise AnalysisError(f"{what}: expected a number for each level, level 1 first, got {type(values).__name__}")
+    several: Sequence[Any] = values
+    return several
+
+
+def _numbers(values: Sequence[float], what: str) -> list[float]:
+    for value in values:
+        check_real(value, name=what)
+    return [float(value) for value in values]
+
+
 def _check_costs(variances: Sequence[float], costs: Sequence[float]) -> None:
+    _listed(costs, "costs")
     if len(variances) != len(costs):
         raise AnalysisError(
             f"{len(variances)} levels but {len(costs)} costs; give one cost for each level, level 1 (the lowest) first"
         )
     for level, cost in enumerate(costs, start=1):
-        if not math.isfinite(cost) or cost < 0 or (level == 1 and cost == 0):
+        if not is_real(cost) or cost < 0 or (level == 1 and cost == 0):
             raise AnalysisError(
-                f"cost of level {level} is {cost!r}; costs are finite and not negative, and that of level 1 above 0"
+                f"cost of level {level} is {shown(cost)}; costs are finite and not negative, "
+                "and that of level 1 above 0"
             )

@@ -72,7 +72,7 @@ def power_study(
     n_datasets
         Experiments for each number.
     n_resamples
-        Deals of the randomization test (M).
+        Random assignments of the randomization test (M).
     seed
         The study depends on it alone.
 

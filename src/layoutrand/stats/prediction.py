@@ -114,7 +114,7 @@ def next_ratio(
         half = t_quantile(confidence, degrees) * math.sqrt(sum(parts))
         low, high, method = centre - half, centre + half, "prediction-t"
     return Interval(
-        centre=math.exp(centre),
+        centre=exponential(centre),
         low=exponential(low),
         high=exponential(high),
         confidence=confidence,

@@ -30,7 +30,7 @@ from layoutrand.stats.streams import IndexSampler, Stream
 ALTERNATIVES = ("two-sided", "less", "greater")
 
 _MOST_LISTED = 4000
-"""Deals of one benchmark are listed up to this number: 6 + 6 scores have 924, 7 + 7 have 3432."""
+"""Assignments of one benchmark are listed up to this number: 6 + 6 scores have 924, 7 + 7 have 3432."""
 
 _SHUFFLED_AT_ONCE = 1 << 21
 
@@ -105,7 +105,7 @@ def randomization_test(
     -----
     p is ``(count + 1) / (M + 1)`` for the count of assignments whose ratio is at least (at most) the observed one, and
     two-sided twice the smaller, at most 1.  When the suite has no more than M different assignments all are taken and p
-    is their share.  Deals whose ratio equals the observed one but for rounding count as equal.
+    is their share.  Assignments whose ratio equals the observed one but for rounding count as equal.
     """
     check_choice(mean, SUITE_MEANS, name="mean")
     check_choice(alternative, ALTERNATIVES, name="alternative")

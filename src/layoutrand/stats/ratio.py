@@ -15,7 +15,7 @@ import numpy as np
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
 from layoutrand.stats.bootstrap import Bounds, bca_bounds, check_resamples, percentile_bounds, studentised_bounds
-from layoutrand.stats.checks import check_choice, check_confidence, check_seed
+from layoutrand.stats.checks import check_choice, check_confidence, check_real, check_seed
 from layoutrand.stats.interval import Interval, means_and_errors, sample_variance, sample_warnings
 from layoutrand.stats.levels import FloatArray, Measurements, Nested, nested
 from layoutrand.stats.quantiles import first_count, t_quantile
@@ -25,6 +25,10 @@ from layoutrand.stats.stats_warning import BASELINE, CANDIDATE, plural
 FIELLER_METHODS = ("fieller", "fieller-welch", "fieller-normal")
 PAIRED_METHODS = ("paired-log-t", "paired-bootstrap")
 RATIO_METHODS = (*FIELLER_METHODS, "log-t", "bootstrap", "bca", "bootstrap-t", *PAIRED_METHODS)
+
+
+_LARGEST_HALF_WIDTH = 1e100
+"""Beyond it squares need not be computed: no interval has bounds."""
 
 
 def ratio_interval(
@@ -111,10 +115,16 @@ def ratio_interval(
         bounds = _bootstrap_bounds(old, new, plan=plan, confidence=confidence, method=method)
     is_percentile = method in ("bootstrap", "bca", "paired-bootstrap")
     shift = new_exponent - old_exponent
+    try:
+        centre, low, high = (math.ldexp(value, shift) for value in (centre, bounds.low, bounds.high))
+    except OverflowError as error:
+        raise AnalysisError(
+            "the ratio is beyond the range of floating point; give both systems in the same unit"
+        ) from error
     return Interval(
-        centre=math.ldexp(centre, shift),
-        low=math.ldexp(bounds.low, shift),
-        high=math.ldexp(bounds.high, shift),
+        centre=centre,
+        low=low,
+        high=high,
         confidence=confidence,
         method=method,
         warnings=bounds.warnings
@@ -140,12 +150,21 @@ def ratio_half_width(ratio: float, baseline: float, *, candidate: float, is_exac
     float
         Half-width of the interval of the ratio; infinite when the baseline's interval reaches zero.
 
+    Raises
+    ------
+    AnalysisError
+        Something that is not a finite number.
+
     Notes
     -----
     ``ratio / (1 - e^2) * sqrt(e^2 + e'^2 - e^2 e'^2)``, approximately ``ratio * sqrt(e^2 + e'^2)`` (ISMM 2013,
     section 10.2, equation 6).
     """
-    e2, f2 = baseline**2, candidate**2
+    for value, name in ((ratio, "ratio"), (baseline, "baseline"), (candidate, "candidate")):
+        check_real(value, name=name)
+    if max(abs(baseline), abs(candidate)) > _LARGEST_HALF_WIDTH:
+        return math.inf
+    e2, f2 = float(baseline) ** 2, float(candidate) ** 2
     if not is_exact:
         return abs(ratio) * math.sqrt(e2 + f2)
     if e2 >= 1:
@@ -187,8 +206,12 @@ def fieller_degrees(old: FloatArray, new: FloatArray, *, method: str, lost: tupl
         return math.inf
     if method == "fieller" and old.size == new.size and lost[0] == lost[1]:
         return float(old.size - 1 - lost[0])
-    ratio = float(new.mean()) / float(old.mean())
-    variances = (ratio**2 * sample_variance(old) / old.size, sample_variance(new) / new.size)
+    # Degrees know no unit: each over its own power of 2, and all over the squared mean of the old, nothing overflows.
+    a, b = (np.ldexp(each, -math.frexp(float(np.abs(each).max()))[1]) for each in (old, new))
+    variances = (
+        float(b.mean()) ** 2 * sample_variance(a) / a.size,
+        float(a.mean()) ** 2 * sample_variance(b) / b.size,
+    )
     return satterthwaite(variances, (old.size - lost[0], new.size - lost[1]))
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+
+import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
@@ -164,14 +167,16 @@ def _means(
     for sample, name in ((old, "baseline"), (new, "candidate")):
         if sample.n_top < 2:
             raise AnalysisError(f"{what}: the {name} has {plural(sample.n_top)}; at least 2 are needed, better 5")
-    _, exponent = old.scaled()
-    factor = math.ldexp(1.0, -exponent)
-    return old.top_means * factor, new.top_means * factor, (old.lost, new.lost)
+    scaled, exponent = old.scaled()
+    likewise = np.ldexp(new.values, -exponent)
+    if not np.isfinite(likewise).all():
+        raise AnalysisError(f"{what}: the systems are too far apart for floating point; give both in the same unit")
+    return scaled.top_means, replace(new, values=likewise).top_means, (old.lost, new.lost)
 
 
 def _statistic(old: FloatArray, new: FloatArray, ratio: float) -> float:
     difference = float(new.mean()) - ratio * float(old.mean())
-    error = math.sqrt(ratio**2 * sample_variance(old) / old.size + sample_variance(new) / new.size)
+    error = math.hypot(ratio * math.sqrt(sample_variance(old) / old.size), math.sqrt(sample_variance(new) / new.size))
     if error == 0:
         return math.copysign(math.inf, difference) if difference else 0.0
     return difference / error

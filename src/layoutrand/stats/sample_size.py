@@ -26,8 +26,8 @@ import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
-from layoutrand.stats.checks import check_confidence, check_count, check_fraction, check_positive
-from layoutrand.stats.levels import FloatArray
+from layoutrand.stats.checks import check_confidence, check_count, check_fraction, check_positive, is_real, shown
+from layoutrand.stats.levels import FloatArray, flat_numbers
 from layoutrand.stats.quantiles import chi2_quantile, f_quantile, first_count, normal_levels, special, t_quantile
 
 MOST_BINARIES = 100_000
@@ -40,6 +40,7 @@ ASSURANCE = 0.8
 """Share of pilots that the upper number is enough for (Browne 1995)."""
 
 _NODES = 96
+_FEWEST_DEGREES = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +247,10 @@ def variance_limit(
     of them dominates (Ting et al. 1990, in Burdick and Graybill 1992, section 3.3; Graybill and Wang 1980).
     """
     check_confidence(confidence)
-    shares = [1.0] * len(squares) if weights is None else list(weights)
+    for values, name in ((squares, "squares"), (degrees, "degrees"), (weights, "weights")):
+        if name != "weights" or values is not None:
+            flat_numbers(values, name=name)
+    shares = [1.0] * len(squares) if weights is None else [float(weight) for weight in weights]
     if not len(squares) == len(degrees) == len(shares):
         raise AnalysisError(
             f"{len(squares)} squares, {len(degrees)} degrees of freedom and {len(shares)} weights; give one of each"
@@ -254,6 +258,8 @@ def variance_limit(
     for square, own in zip(squares, degrees, strict=True):
         _check_sd(square)
         check_positive(own, name="degrees")
+        if own < _FEWEST_DEGREES:
+            raise AnalysisError(f"degrees of freedom must be at least {_FEWEST_DEGREES:g}, got {own:g}")
     terms = [(share * square, own) for share, square, own in zip(shares, squares, degrees, strict=True)]
     up = [(term, own, own / chi2_quantile(1 - confidence, own) - 1) for term, own in terms if term > 0]
     down = [(-term, own, 1 - own / chi2_quantile(confidence, own)) for term, own in terms if term < 0]
@@ -287,11 +293,11 @@ def _margins(threshold: float, difference: float) -> tuple[float, float]:
 def _power(n: int, sd: float, margins: tuple[float, float], confidence: float) -> float:
     """Share of experiments whose estimate keeps ``t`` estimated standard errors off both margins."""
     below, above = margins
-    if sd == 0 or min(margins) == 0:
+    error = sd / math.sqrt(n)
+    if error == 0 or min(margins) == 0:
         return 1.0 if min(margins) > 0 else 0.0
     quantiles, weights = _chi_square(n - 1)
     half = t_quantile(confidence, n - 1) * quantiles  # in standard errors
-    error = sd / math.sqrt(n)
     inside = normal_levels(above / error - half) - normal_levels(half - below / error)
     return float(weights @ np.maximum(inside, 0.0))
 
@@ -315,8 +321,10 @@ def _first(is_enough: Callable[[int], bool]) -> int | None:
 
 
 def _check_sd(value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise AnalysisError(f"a standard deviation or variance must be a finite number of at least 0, got {value!r}")
+    if not is_real(value) or value < 0:
+        raise AnalysisError(
+            f"a standard deviation or variance must be a finite number of at least 0, got {shown(value)}"
+        )
 
 
 def _check_spread(sd: float, upper: float) -> None:
@@ -327,5 +335,5 @@ def _check_spread(sd: float, upper: float) -> None:
 
 
 def _check_power(value: float) -> None:
-    if not (isinstance(value, int | float) and 0 < value < 1):
+    if not (is_real(value) and 0 < value < 1):
         raise AnalysisError(f"power must lie strictly between 0 and 1, got {value!r}; 0.8 is usual")

@@ -15,7 +15,7 @@ import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_count, check_fraction, check_seed
-from layoutrand.stats.levels import FloatArray, IntArray
+from layoutrand.stats.levels import FloatArray, IntArray, flat_numbers
 from layoutrand.stats.quantiles import f_quantile, special
 from layoutrand.stats.streams import Stream
 
@@ -114,6 +114,8 @@ def screen_features(
     """
     check_fraction(level, name="level")
     check_count(n_permutations, name="n_permutations", at_least=19)
+    if level and math.isinf(1 / level):
+        raise AnalysisError(f"level = {level:g} is beyond the range of floating point")
     if level * (n_permutations + 1) < 1:
         raise AnalysisError(
             f"with {n_permutations} permutations no p-value is below {1 / (n_permutations + 1):.2g}, so none reaches "
@@ -254,7 +256,7 @@ def explained_share(design: FloatArray, response: FloatArray) -> float:
     AnalysisError
         As `fitted_values`.
     """
-    target = np.asarray(response, np.float64)
+    target = flat_numbers(response, name="response")
     whole = _squares(target - target.mean()) if target.size else 0.0
     left = _squares(target - fitted_values(design, target))
     return max(0.0, 1 - left / whole) if whole > 0 else 0.0
@@ -305,7 +307,7 @@ def detectable_share(n_observations: int, critical: float, *, power: float = 0.8
 
 
 def _checked(designs: Sequence[FloatArray], response: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-    target = np.asarray(response, np.float64)
+    target = flat_numbers(response, name="response")
     if target.ndim != 1 or target.size < FEWEST:
         raise AnalysisError(f"screening needs at least {FEWEST} observations, got {target.size}")
     columns = [np.asarray(table, np.float64) for table in designs]

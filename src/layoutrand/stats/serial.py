@@ -13,7 +13,7 @@ import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import series_advice
-from layoutrand.stats.checks import check_count, check_seed
+from layoutrand.stats.checks import check_count, check_labels, check_seed
 from layoutrand.stats.levels import FloatArray, IntArray
 from layoutrand.stats.randomization import TestResult
 from layoutrand.stats.stats_warning import StatsWarning, plural
@@ -100,6 +100,7 @@ def _groups(size: int, blocks: Sequence[Hashable] | None) -> list[IntArray]:
     """The places of each block's values, in order."""
     if blocks is None:
         return [np.arange(size)]
+    check_labels(blocks, name="blocks")
     if len(blocks) != size:
         raise AnalysisError(f"serial test: {size} values, but {len(blocks)} blocks; give one for each value")
     places: dict[Hashable, list[int]] = {}

@@ -118,10 +118,12 @@ def _check_model(model: HierarchicalModel, counts: Sequence[int]) -> None:
         raise AnalysisError(f"model: the mean must be finite, got {model.mean!r}")
     if not model.sds or any(not math.isfinite(sd) or sd < 0 for sd in model.sds):
         raise AnalysisError(f"model: standard deviations must be finite and not negative, got {model.sds!r}")
+    if not isinstance(counts, Sequence) or isinstance(counts, str | bytes):
+        raise AnalysisError(f"model: counts must be integers, one for each level, got {type(counts).__name__}")
     if len(counts) != len(model.sds):
         raise AnalysisError(f"model has {len(model.sds)} levels, but {len(counts)} repetition counts were given")
     for count in counts:
-        check_count(int(count), name="each repetition count")
+        check_count(count, name="each repetition count")
 
 
 def _normal(stream: Stream, size: int) -> FloatArray:

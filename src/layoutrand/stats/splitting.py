@@ -14,7 +14,7 @@ import numpy as np
 
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_choice, check_count
-from layoutrand.stats.levels import FloatArray
+from layoutrand.stats.levels import FloatArray, flat_numbers
 
 SCALES = ("classes", "circle", "number")
 
@@ -88,7 +88,7 @@ def split_factor(
     """
     check_choice(scale, SCALES, name="scale")
     check_count(fewest, name="fewest")
-    values, response = np.asarray(values, np.float64), np.asarray(response, np.float64)
+    values, response = flat_numbers(values, name="values"), flat_numbers(response, name="response")
     if values.shape != response.shape or values.ndim != 1:
         raise AnalysisError(f"values and responses must be as many, got shapes {values.shape} and {response.shape}")
     if scale == "circle" and not period > 0:

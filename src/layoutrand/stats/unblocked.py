@@ -17,6 +17,7 @@ import numpy.typing as npt
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.block_fit import BlockFit, fit_blocks, numbered
 from layoutrand.stats.blocks import read_blocks
+from layoutrand.stats.checks import check_labels
 from layoutrand.stats.levels import FloatArray, IntArray
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -103,6 +104,7 @@ def without_blocks(
     nothing; for two that were not, the variance that adjusting adds to the difference of means is charged to both.
     """
     y, unit, block, names = read_blocks(values, units, blocks, scale=scale)
+    check_labels(groups, name="groups")
     if len(groups) != y.size:
         raise AnalysisError(f"without blocks: {y.size} values, but {len(groups)} groups; give one for each value")
     table = _Table(y, unit, block, list(groups), set(controls), len(names))

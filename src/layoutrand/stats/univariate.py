@@ -8,18 +8,15 @@ from typing import TypeAlias
 import numpy as np
 
 from layoutrand.errors import AnalysisError
-from layoutrand.stats.levels import FloatArray
+from layoutrand.stats.levels import FloatArray, flat_numbers
 
 Values: TypeAlias = Sequence[float] | FloatArray
 
 
 def sample_of(values: Values, what: str) -> FloatArray:
     """The values as an array of shape ``(n,)``; raises `AnalysisError` where there are none or some are not finite."""
-    try:
-        sample = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise AnalysisError(f"{what}: the values must be numbers: {error}") from error
-    if sample.ndim != 1 or sample.size == 0:
+    sample = flat_numbers(values, name=what)
+    if sample.size == 0:
         raise AnalysisError(f"{what}: give a flat sequence of at least one number, not shape {sample.shape}")
     if not np.isfinite(sample).all():
         bad = int(np.flatnonzero(~np.isfinite(sample))[0])
