@@ -126,7 +126,7 @@ def page(found: Cells, opening: str) -> str:
             commits=" and ".join(f"`{name[:12]}` ({number} cells)" for name, number in commits.most_common()),
             sets=" or ".join(map(str, sorted(sets, reverse=True))),
             error_interval=_share(math.sqrt(0.95 * 0.05 / most)),
-            hours=f"{sum(cell['seconds'] for cell in found.values()) / 3600:.1f}",
+            minutes=f"{sum(cell['seconds'] for cell in found.values()) / 60:.0f}",
             followed=MOST_FOLLOWED,
         ).rstrip(),
         *(_section(found, study) for study in STUDIES),
