@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rates.figures import BOUNDS, FIGURES, Count, Figure
-from rates.studies import CHECKED, COUNTS, FIRST_SEEDS, MOST_FOLLOWED, Cell
+from rates.studies import CHECKED, COUNTS, FIRST_SEEDS, MOST_FOLLOWED, Cell, cells
 from rates.worlds import WORLDS, Size
 
 Cells = Mapping[str, Mapping[str, Any]]
@@ -124,6 +124,8 @@ def page(found: Cells, opening: str) -> str:
     parts = [
         opening.format(
             commits=" and ".join(f"`{name[:12]}` ({number} cells)" for name, number in commits.most_common()),
+            there=len(found),
+            all=len(cells()),
             sets=" or ".join(map(str, sorted(sets, reverse=True))),
             error_interval=_share(math.sqrt(0.95 * 0.05 / most)),
             minutes=f"{sum(cell['seconds'] for cell in found.values()) / 60:.0f}",
