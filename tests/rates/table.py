@@ -128,7 +128,7 @@ def page(found: Cells, opening: str) -> str:
             all=len(cells()),
             sets=" or ".join(map(str, sorted(sets, reverse=True))),
             error_interval=_share(math.sqrt(0.95 * 0.05 / most)),
-            minutes=f"{sum(cell['seconds'] for cell in found.values()) / 60:.0f}",
+            minutes=f"{sum(cell['seconds'] for cell in found.values()) / 60:.1f}",
             followed=MOST_FOLLOWED,
         ).rstrip(),
         *(_section(found, study) for study in STUDIES),
