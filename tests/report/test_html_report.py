@@ -526,7 +526,7 @@ def test_small_differences_are_neither_nothing_nor_minus_nothing(tmp_path):
     assert (fib["one binary could show"], fib["stock"].partition(" [")[0]) == ("-2.0 to +2.0 %", "-0.003 %")
     assert (flat["one binary could show"], flat["stock"].partition(" [")[0]) == ("the same", "0.0 %")
     sentence = next(line for line in page.findings if line.startswith("fib"))
-    assert "anything from -2.0 to +2.0 % of the mean over 3 layouts" in sentence
+    assert "one more binary would show -9.9 to +9.9 % of the mean over 3 layouts (in 95 of 100 cases)" in sentence
     assert "your own build (stock) lies at -0.003 % of the mean, measured" in sentence
 
 
