@@ -239,6 +239,8 @@ def test_p_values(value, words):
 def test_a_narrow_range_is_given_in_as_many_digits_as_tell_its_ends_apart():
     assert "would show 5.001 to 5.003 % more" in said(new_pair=interval(1.0, 1.050013, 1.050031))
     assert "interval 1.8212 to 1.8213 % less" in said(ratio=interval(0.98178, 0.981787, 0.981788), verdict="faster")
+    assert "interval from a tenth or less to ten times or more" in said(ratio=interval(0.7, 0.0001, 945.9))
+    assert "interval 870 % more to 91 % less" in said(ratio=interval(0.7, 0.09, 9.7))
 
 
 @pytest.mark.parametrize(
@@ -252,6 +254,7 @@ def test_a_narrow_range_is_given_in_as_many_digits_as_tell_its_ends_apart():
         (0.5, {"unit": "1"}, "less than all 4 layouts"),
         (9.0, {"unit": "1"}, "more than all 4 layouts"),
         (1.0, {"binary_means": ((1, 1.0), (2, 1.0))}, "as all 2 layouts"),
+        (0.5, {"binary_means": ((1, 1.0),)}, "faster than the one layout"),
     ],
 )
 def test_the_place_of_a_build_among_the_layouts(mean, changes, words):

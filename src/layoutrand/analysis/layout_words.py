@@ -22,13 +22,15 @@ def answer(found: Findings) -> str:
         beside = [] if not part.noise_sd else [f"beside {percents([part.noise_sd])[0]} % between executions of one"]
         size = [f"a standard deviation of {_size(part.sd)}"] if part.sd is not None else []
         return _said(f"{what} matters", [", ".join([*size, *beside])] if size or beside else [], p)
-    most = "" if part.upper is None else f"{percents([part.upper])[0]} %"
+    most = _most(part.upper)
     if part.answer == "practically none":
         if part.upper == 0:
             return ""
         limit = f"{percents([PRACTICALLY_NONE], 1)[0]} %"
         return _said("layout matters practically not", [f"it adds at most {most}, which is below {limit}"], p)
-    size = [f"it may add up to {most}"] if most else ["how much it may add is not known either"]
+    size = (
+        [f"it may add {_up_to(part.upper)}"] if part.upper is not None else ["how much it may add is not known either"]
+    )
     return _said(f"cannot tell whether {what} matters", size, p)
 
 
@@ -40,10 +42,10 @@ def cell(found: Findings | None) -> str:
     p = "" if part.test is None else f" ({p_words(part.test.p_value)})"
     if part.answer == "matters":
         return f"yes{'' if part.sd is None else f', {_size(part.sd)}'}{p}"
-    most = "" if part.upper is None else f"{percents([part.upper])[0]} %"
+    most = _most(part.upper)
     if part.answer == "practically none":
         return f"practically not, below {most}{p}" if part.upper else "practically not"
-    return f"cannot tell{f', up to {most}' if most else ''}{p}"
+    return f"cannot tell{'' if part.upper is None else f', {_up_to(part.upper)}'}{p}"
 
 
 def whatever_the_shape(found: Findings, count: int, unit: str) -> list[str]:
@@ -71,6 +73,15 @@ def _why(found: Findings) -> str:
     return f"the layouts have a long tail of {'large' if shape.skewness > 0 else 'small'} values"
 
 
+def _most(upper: float | None) -> str:
+    return "" if upper is None else f"{percents([upper])[0]} %"
+
+
+def _up_to(upper: float) -> str:
+    """``up to 1.9 %``; of so few layouts that they bound nothing, no figure that nobody could take for a size."""
+    return f"up to {_most(upper)}" if upper < 1 else "100 % or more"
+
+
 def _said(what: str, more: list[str], p: list[str]) -> str:
     return what + (f": {more[0]}" if more else "") + (f" ({p[0]})" if p else "")
 
@@ -86,5 +97,5 @@ def _size(sd: Interval) -> str:
 def size_of(part: LayoutPart) -> str:
     """The standard deviation of layout alone for a table; where nothing was found its upper bound alone."""
     if part.sd is None:
-        return "-" if part.upper is None else f"< {percents([part.upper])[0]} %"
+        return "-" if part.upper is None else f"< {_most(part.upper)}"
     return _size(part.sd)

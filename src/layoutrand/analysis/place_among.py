@@ -18,11 +18,11 @@ def place_among(analysis: Analysis, mean: float) -> str:
     beaten, lost = (below, above) if more_is_better else (above, below)
     of_speed = more_is_better or analysis.unit in SECONDS
     faster, slower = ("faster", "slower") if of_speed else ("less", "more")
-    count = f"{len(means):,} layouts"
+    every = f"all {len(means):,} layouts" if len(means) > 1 else "the one layout"
     if not beaten and not lost:
-        return f"as all {count}"
+        return f"as {every}"
     if beaten == len(means):
-        return f"{faster} than all {count}"
+        return f"{faster} than {every}"
     if lost == len(means):
-        return f"{slower} than all {count}"
-    return f"{faster} than {beaten:,} of {count}"
+        return f"{slower} than {every}"
+    return f"{faster} than {beaten:,} of {len(means):,} layouts"

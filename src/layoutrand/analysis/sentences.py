@@ -22,6 +22,9 @@ from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, digi
 _OPEN: Final = frozenset({"cannot tell", "same program"})
 """Verdicts beside which what was measured may be chance."""
 
+_TENFOLD: Final = (0.1, 10.0)
+"""Ends of an interval of a ratio between which figures would say no more than that hardly anything is known."""
+
 _TOLD_WHOLE: Final = frozenset({"beside the others", "false alarm"})
 """Causes whose sentences stand with the verdict; of others the warnings tell more."""
 
@@ -230,6 +233,8 @@ class _Words:
         """``1.4 to 2.8 % less``; where 1 lies in it ``1.0 % more to 2.0 % less``, from the worse end to the better."""
         if math.isinf(interval.low) or math.isinf(interval.high):
             return NO_BOUNDS
+        if interval.low <= _TENFOLD[0] and interval.high >= _TENFOLD[1]:
+            return "from a tenth or less to ten times or more"
         if math.isclose(interval.low, interval.high, rel_tol=1e-9):
             return "without width"
         return self.ends(interval.low, interval.high)
