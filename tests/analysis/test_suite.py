@@ -224,6 +224,31 @@ def test_few_common_seeds_among_many_pair_no_suite(tmp_path):
     assert "2 seeds are common to all benchmarks of both systems, of up to 10" in said(result.warnings)[-1]
 
 
+def test_a_suite_with_lost_executions_is_taken_round_by_round_all_the_same(tmp_path):
+    """A tenth of the executions lost leaves no whole round of six benchmarks; all that were made count."""
+    config = make_config(TABLES)
+    rows = []
+    for system, factor in (("a", 1.0), ("b", 1.1)):
+        for place, name in enumerate(NAMES):
+            lost = {1 + (2 * place + 5 * (system == "b")) % 12}
+            data = {
+                seed: [[factor * (1 + random.Random(f"{system} {seed}").gauss(0, 0.03))]]
+                for seed in range(1, 13)
+                if seed not in lost
+            }
+            rows += measured(config, tmp_path, system, name, data)
+    write(config, tmp_path, rows)
+    result = compare(selected(config, tmp_path), "a", "b", **OPTIONS)
+    suite = result.suite
+
+    assert suite.ratio == suite.paired
+    assert suite.ratio.centre == pytest.approx(math.exp(np.mean([math.log(p.ratio.centre) for p in result.benchmarks])))
+    assert suite.ratio.half_width == pytest.approx(result.benchmarks[0].ratio.half_width, rel=0.4)  # not a sixth's root
+    assert suite.p_value < 0.01
+    assert suite.bootstrap.method == "bootstrap-t"
+    assert not any(isinstance(each, SuiteNotPaired) for each in result.warnings)
+
+
 def test_what_one_binary_of_each_would_have_shown_and_what_pairing_won(tmp_path):
     selection = recorded(tmp_path, {"a": 1.0, "b": 1.1}, names="b")
     (pair,) = compare(selection, "a", "b", **OPTIONS).benchmarks

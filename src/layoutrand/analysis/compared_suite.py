@@ -78,12 +78,14 @@ def compared_suite(
         p_value=None if cannot_tell else p_value(pairs, matched if paired else None),
         n_benchmarks=len(pairs),
         paired=paired,
-        bootstrap=bootstrap(matched if paired else pairs, confidence) if len(pairs) > 1 else None,
+        bootstrap=bootstrap(matched if paired else pairs, confidence, is_by_round=paired is not None)
+        if len(pairs) > 1
+        else None,
         distributions=distributions(pairs) if len(pairs) > 1 else None,
         unit=pairs[0][0].unit,
     )
     warnings: list[AnyWarning] = []
-    if (few := few_are_common(matched if by_round else [each.measured for each in several])) is not None:
+    if paired is None and (few := few_are_common([each.measured for each in several])) is not None:
         warnings.append(SuiteNotPaired(*few))
     if paired is None and shared is None and len(pairs) > 1:
         warnings.append(BenchmarksTakenForIndependent())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import fmean
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.sample import Sample, binary_mean
@@ -22,22 +23,29 @@ from layoutrand.stats import (
     whole_binary_test,
     with_lost,
 )
+from layoutrand.stats.incomplete_suite import suite_values
+from layoutrand.stats.levels import FloatArray, Nested, nested
 
 Pairs = Sequence[tuple[Sample, Sample]]
 """(Baseline, candidate) of each benchmark."""
 
+Sides = dict[str, Any]
+"""Benchmark -> measurements, for `layoutrand.stats`."""
+
+ALL_BENCHMARKS: Final = "all benchmarks"
+"""The name under which a binary's one value stands, where benchmarks lack binaries that others have."""
+
 
 def paired_suite(pairs: Pairs, confidence: float) -> Interval | None:
-    """Over the seeds that all samples share; None where these are not most of each sample's, or fewer than two.
+    """Round by round, of all rounds of every benchmark; None where they are too few.
 
-    A handful of common seeds among many others would throw the others away; which it is depends on the seeds alone, so
-    it is settled before any number is looked at.
+    A round of which a benchmark was lost counts with what it has: whole rounds of many benchmarks would be few.
     """
-    common = _of_common_seeds(pairs)
-    if common is None or few_are_common(pairs) is not None:
+    rounds = _by_round(pairs)
+    if rounds is None:
         return None
     try:
-        return suite_ratio(*common, confidence=confidence, method="paired-log-t")
+        return suite_ratio(*rounds, confidence=confidence, method="paired-log-t")
     except AnalysisError:
         return None
 
@@ -53,24 +61,36 @@ def by_binary(pairs: Pairs, confidence: float, *, lost: tuple[int, int] = (0, 0)
     """Where the seeds of the systems differ, but each system's benchmarks share its binaries: a mean for each binary.
 
     The geometric mean over benchmarks is taken binary by binary, and Student's t (Welch) over these, so that what a
-    binary does to all benchmarks at once widens the interval as it should.  None where benchmarks lack binaries that
-    others have, and where a mean is not above 0.  ``lost`` are the degrees of freedom that the binaries of each system
+    binary does to all benchmarks at once widens the interval as it should.  None where benchmarks hardly share
+    binaries, and where a mean is not above 0.  ``lost`` are the degrees of freedom that the binaries of each system
     lack because what nodes add was taken out of them.
     """
-    if len(pairs) < 2 or not _is_shared(pairs):
+    sides = _each_by_binary(pairs, lost) if len(pairs) > 1 else None
+    if sides is None:
         return None
-    logs: list[list[float]] = []
+    try:
+        return ratio_interval(*sides, confidence=confidence, method="log-t")
+    except AnalysisError:
+        return None
+
+
+def _each_by_binary(pairs: Pairs, lost: tuple[int, int] = (0, 0)) -> tuple[Nested, Nested] | None:
+    """A value for each binary of baseline and candidate, above 0, where each system's benchmarks share its binaries."""
+    tables = []
     for side in (0, 1):
-        means = [[binary_mean(runs) for _, runs in pair[side].binaries] for pair in pairs]
-        if min(map(min, means)) <= 0:
+        table = _table([pair[side] for pair in pairs])
+        if table is None or not _is_mostly_filled(table):
             return None
-        logs.append([math.fsum(map(math.log, binary)) / len(pairs) for binary in zip(*means, strict=True)])
-    if min(map(len, logs)) < 2:
-        return None
+        tables.append(table)
     # The unit of the means is that of no quantity; centred, their exponentials cannot overflow.
-    centre = fmean(logs[0])
-    old, new = ([math.exp(value - centre) for value in side] for side in logs)
-    return ratio_interval(with_lost(old, lost[0]), with_lost(new, lost[1]), confidence=confidence, method="log-t")
+    centre = float(np.nanmean(tables[0]))
+    try:
+        old, new = (suite_values(table - centre) for table in tables)
+        return tuple(  # type: ignore[return-value]
+            with_lost(np.exp(each.values), each.lost + more) for each, more in zip((old, new), lost, strict=True)
+        )
+    except AnalysisError:
+        return None
 
 
 def _is_shared(pairs: Pairs) -> bool:
@@ -78,23 +98,59 @@ def _is_shared(pairs: Pairs) -> bool:
     return all(len({tuple(name for name, _ in pair[side].binaries) for pair in pairs}) == 1 for side in (0, 1))
 
 
-def bootstrap(pairs: Pairs, confidence: float) -> Interval | NoSuiteBootstrap:
-    """By hierarchical resampling: of the common seeds where there are some, which all benchmarks then share.
+def _is_mostly_filled(table: FloatArray) -> bool:
+    """Whether most benchmarks have most binaries: then the binary is what they share."""
+    return bool(2 * np.isfinite(table).sum() > table.size)
+
+
+def _table(samples: Sequence[Sample]) -> FloatArray | None:
+    """Logarithms of the binaries' means, (benchmark, binary), nan where there is none; None for a mean not above 0."""
+    names = list(dict.fromkeys(name for sample in samples for name, _ in sample.binaries))
+    place = {name: number for number, name in enumerate(names)}
+    table = np.full((len(samples), len(names)), np.nan)
+    for row, sample in zip(table, samples, strict=True):
+        for name, runs in sample.binaries:
+            mean = binary_mean(runs)
+            if not mean > 0:
+                return None
+            row[place[name]] = math.log(mean)
+    return table
+
+
+def _by_round(pairs: Pairs) -> tuple[Sides, Sides] | None:
+    """Baselines and candidates over their rounds, in one order; where some lack rounds, one value for each round."""
+    common = _common_seeds(pairs)
+    if all(len(sample.binaries) == len(common) for pair in pairs for sample in pair):
+        return _of_common_seeds(pairs)
+    old, new = (_table([pair[side] for pair in pairs]) for side in (0, 1))
+    if old is None or new is None:
+        return None
+    gaps = np.isnan(old) | np.isnan(new)
+    centre = float(np.nanmean(old))
+    try:
+        sides = [suite_values(np.where(gaps, np.nan, table - centre)) for table in (old, new)]
+        return tuple(  # type: ignore[return-value]
+            {ALL_BENCHMARKS: with_lost(np.exp(each.values), each.lost)} for each in sides
+        )
+    except AnalysisError:
+        return None
+
+
+def bootstrap(pairs: Pairs, confidence: float, *, is_by_round: bool) -> Interval | NoSuiteBootstrap:
+    """By hierarchical resampling: of the rounds where the suite goes by these, which all benchmarks then share.
 
     One binary serves all benchmarks, so their measurements of a seed rise and fall together: resampling each benchmark
     by itself, as Li, Chen and Peng do for benchmarks that have nothing in common, would give too narrow an interval.
-    Common seeds are drawn for both systems at once, so what a node adds to a seed cancels; where there are none it is
-    to be taken out before.
+    Rounds are drawn for both systems at once, so what a node adds to one cancels; else it is to be taken out before.
 
     Studentised (bootstrap-t): percentiles cover .6 of 2 binaries, .85 of 5 and .93 of 30 at .95.  Of fewer than 10 even
     that has no bounds too often, so there is none.
     """
-    common = None if few_are_common(pairs) else _of_common_seeds(pairs)
-    sides = common or _sides(pairs)
-    fewest = min(len(binaries) for side in sides for binaries in side.values())
+    rounds = _by_round(pairs) if is_by_round else None
+    sides, draws = (rounds, "paired") if rounds is not None else _sides_and_draws(pairs)
+    fewest = min(nested(binaries).n_top for side in sides for binaries in side.values())
     if fewest < FEWEST_FOR_SUITE:
         return NoSuiteBootstrap(fewest)
-    draws = "paired" if common is not None else "shared" if _is_shared(pairs) else "separate"
     try:
         return suite_ratio(*sides, confidence=confidence, method="bootstrap-t", draws=draws)
     except AnalysisError:  # replicates around 0: the ratio by t says what it can
@@ -105,17 +161,17 @@ def p_value(pairs: Pairs, matched: Pairs | None) -> float | None:
     """Of no difference between the systems over the suite; None where a mean is not above 0.
 
     One binary executes all benchmarks, so whole seeds are what chance could have given to the other system: of
-    ``matched`` the ratios of common seeds have their signs flipped; where it is None, since too few seeds are common,
-    whole binaries are assigned anew.  Only where benchmarks lack binaries that others have is each assigned by itself.
+    ``matched`` the ratios of rounds have their signs flipped; where it is None, since too few rounds are complete,
+    whole binaries are assigned anew.  Only where benchmarks hardly share binaries is each assigned by itself.
 
     To assign binaries anew takes them for exchangeable, which those of a slow node and of a fast one are not; so what
     nodes add is to be taken out of ``pairs`` before.
     """
     try:
-        if matched is not None and (common := _of_common_seeds(matched)) is not None:
-            return whole_binary_test(*common, pairing="seed").p_value
-        sides = _sides(pairs)
-        if _is_shared(pairs):
+        if matched is not None and (rounds := _by_round(matched)) is not None:
+            return whole_binary_test(*rounds, pairing="seed").p_value
+        sides, draws = _sides_and_draws(pairs)
+        if draws == "shared":
             return whole_binary_test(*sides, pairing="none").p_value
         return randomization_test(*sides).p_value
     except AnalysisError:
@@ -132,7 +188,17 @@ def distributions(pairs: Pairs) -> tuple[FiveNumberSummary, FiveNumberSummary] |
         return None
 
 
-def _sides(pairs: Pairs) -> tuple[dict[str, Any], dict[str, Any]]:
+def _sides_and_draws(pairs: Pairs) -> tuple[tuple[Sides, Sides], str]:
+    """Baselines and candidates, and whether benchmarks share their binaries (``shared``) or not (``separate``)."""
+    if _is_shared(pairs):
+        return _sides(pairs), "shared"
+    values = _each_by_binary(pairs)
+    if values is None:
+        return _sides(pairs), "separate"
+    return ({ALL_BENCHMARKS: values[0]}, {ALL_BENCHMARKS: values[1]}), "shared"
+
+
+def _sides(pairs: Pairs) -> tuple[Sides, Sides]:
     return {_name(old): measurements(old) for old, _ in pairs}, {_name(new): measurements(new) for _, new in pairs}
 
 
@@ -141,7 +207,7 @@ def _common_seeds(pairs: Pairs) -> list[BinaryName]:
     return [seed for seed in samples[0] if all(seed in sample for sample in samples)]
 
 
-def _of_common_seeds(pairs: Pairs) -> tuple[dict[str, Any], dict[str, Any]] | None:
+def _of_common_seeds(pairs: Pairs) -> tuple[Sides, Sides] | None:
     """Baselines and candidates over the seeds that all samples share, in one order; None for fewer than two."""
     seeds = _common_seeds(pairs)
     if len(seeds) < 2:
