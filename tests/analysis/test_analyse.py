@@ -69,7 +69,7 @@ def test_the_default_design_of_one_execution_per_binary(tmp_path):
     analysis = analysis_of(tmp_path, {1: [[10]], 2: [[20]], 3: [[30]], "stock": stock, "identity": [[25], [25]]})
     assert [level["level"] for level in analysis["levels"]] == ["binary"]
     assert analysis["collapsed"] == ["execution", "iteration"]
-    assert analysis["range"] == [10, 30]
+    assert analysis["measured_range"] == [10, 30]
     assert analysis["binaries"] == [{"seed": 1, "mean": 10}, {"seed": 2, "mean": 20}, {"seed": 3, "mean": 30}]
     # The variance over binaries, 100, includes execution noise; executions of stock and identity show how much: 2 / 3.
     assert analysis["layout"]["variance"] == pytest.approx(100 - 2 / 3)

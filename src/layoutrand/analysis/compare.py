@@ -54,10 +54,10 @@ class BenchmarkRatio:
 
     ``n_baseline`` and ``n_candidate`` count the binaries behind ``ratio``, or executions of a system that has
     ``one_layout`` alone; ``n_executions`` is how many executions each has.  These two are of baseline and candidate, in
-    this order.  ``sureness`` holds p-values and the verdict that stands beside all others; ``one_binary`` sums up the
-    ratios of all binaries of one to all of the other, ``new_pair`` is the range of one more pair, ``single_pairs`` how
-    many contradict the verdict, ``as_built`` what the default builds say; ``could_miss`` is the largest
-    share of layouts that these may well have none of; ``forecast`` says how many binaries would
+    this order.  ``sureness`` holds p-values and the verdict that stands beside all others; ``measured_pairs`` sums up
+    the ratios of all binaries of one to all of the other, ``new_pair`` is the range of one more pair, ``single_pairs``
+    how many contradict the verdict, ``as_built`` what the default builds say; ``could_miss`` is the largest share of
+    layouts that these may well have none of; ``forecast`` says how many binaries would
     decide what is undecided.  None where the data cannot tell.  ``same_program`` says why the two are one program, None
     where they are not known to be: `analysis/conclusion.py` then concludes nothing else.
 
@@ -84,7 +84,7 @@ class BenchmarkRatio:
     one_layout: tuple[bool, bool] = (False, False)
     n_executions: tuple[int, int] = (0, 0)
     sureness: Sureness | None = None
-    one_binary: FiveNumberSummary | None = None
+    measured_pairs: FiveNumberSummary | None = None
     forecast: Forecast | None = None
     paired_verdict: Verdict | None = None
     same_program: SameProgram | None = None
@@ -240,7 +240,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         one_layout=(baseline.one_layout, candidate.one_layout),
         n_executions=(baseline.n_executions, candidate.n_executions),
         sureness=None if ratio is None or pair.design.cannot_tell else sureness_of(pair, primary, threshold),
-        one_binary=_one_binary(old, new),
+        measured_pairs=_measured_pairs(old, new),
         forecast=_forecast(pair, primary, ratio, threshold) if verdict == UNDECIDED else None,
         paired_verdict=None if both.paired is None else decide(both.paired, threshold, better=baseline.better),
         primary=primary,
@@ -267,7 +267,7 @@ def _of_what_is_counted(warnings: Sequence[StatsWarning], baseline: Sample, cand
     return [each.in_executions() if all(fixed[side] for side in each.sides or fixed) else each for each in warnings]
 
 
-def _one_binary(old: Any, new: Any) -> FiveNumberSummary | None:
+def _measured_pairs(old: Any, new: Any) -> FiveNumberSummary | None:
     try:
         return single_binary_ratios(old, new)
     except AnalysisError:  # a mean not above 0: there is no ratio of these two binaries

@@ -117,6 +117,12 @@ def of_suite(result: Comparison) -> Conclusion | None:
     return _concluded(verdict, verdict, warnings, [])
 
 
+def all_of(result: Comparison) -> list[Conclusion]:
+    """What is concluded from each benchmark, and from the suite where it has several."""
+    suite = of_suite(result) if len(result.benchmarks) > 1 else None
+    return [*(of_pair(result, pair) for pair in result.benchmarks), *([suite] if suite else [])]
+
+
 def of_layouts(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> LayoutConclusion:
     """What is concluded from the layouts of one system; ``warnings`` are those about all that is analysed."""
     about = [each for each in warnings if concerns(each, analysis.benchmark, analysis.instrument, (analysis.system,))]

@@ -201,7 +201,7 @@ def _sureness_json(pair: BenchmarkRatio, concluded: Conclusion) -> dict[str, Any
         "verdict_p_value_holm": None if sure is None else sure.decision_holm,
         "verdict_holm": stated(concluded.beside),
         "n_judged": None if sure is None else sure.n_judged,
-        "one_binary": None if pair.one_binary is None else vars(pair.one_binary),
+        "measured_pairs": None if pair.measured_pairs is None else vars(pair.measured_pairs),
         "to_decide": forecast_json(pair.forecast),
     }
 
@@ -261,7 +261,7 @@ def _analysis_json(analysis: Analysis, report: AnalysisReport) -> dict[str, Any]
         "n_iterations": analysis.n_iterations,
         "mean": analysis.mean.centre,
         **interval_json(analysis.mean),
-        "range": [min(means), max(means)],
+        "measured_range": [min(means), max(means)],
         "binaries": [{"seed": seed, "mean": mean} for seed, mean in analysis.binary_means],
         "levels": _levels_json(analysis),
         "what_varies": variation_json(analysis),
@@ -323,9 +323,9 @@ def _findings_json(found: Findings | None) -> dict[str, Any]:
         "one_binary": None
         if one is None
         else {
-            "lowest": one.lowest,
-            "highest": one.highest,
-            "comparison": None if one.comparison is None else vars(one.comparison),
+            "measured_lowest": one.lowest,
+            "measured_highest": one.highest,
+            "measured_pairs": None if one.comparison is None else vars(one.comparison),
             "next": interval_json(one.next),
         },
         "needed": vars(found.needed),

@@ -18,6 +18,7 @@ from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, digits_of, p_words, telling
+from layoutrand.warning import AnyWarning
 
 _OPEN: Final = frozenset({"cannot tell", "same program"})
 """Verdicts beside which what was measured may be chance."""
@@ -29,36 +30,41 @@ _TOLD_WHOLE: Final = frozenset({"beside the others", "false alarm"})
 """Causes whose sentences stand with the verdict; of others the warnings tell more."""
 
 
-def of_analysis(analysis: Analysis) -> str:
-    """What the numbers mean, in words."""
-    means = [mean for _, mean in analysis.binary_means]
+def of_analysis(analysis: Analysis, warnings: Sequence[AnyWarning]) -> str:
+    """What the numbers mean, in words; ``warnings`` are those about all that is analysed, as for `of_layouts`."""
     name = f"{analysis.benchmark}, {analysis.system}, {analysis.metric}"
+    return f"{name}: {'; '.join([*_of_layouts(analysis), *_doubts(of_layouts(analysis, warnings))])}"
+
+
+def _of_layouts(analysis: Analysis) -> list[str]:
+    means, centre = [mean for _, mean in analysis.binary_means], analysis.mean.centre
+    if analysis.one_layout:
+        return ["one layout alone, which says nothing of how layouts differ"]
     if analysis.n_binaries == 1:
-        return f"{name}: one layout alone, which says nothing of how layouts differ"
+        return ["cannot tell whether layout matters: one layout alone says nothing of how layouts differ"]
     if min(means) == max(means):
-        return f"{name}: the same in all {len(means)} layouts"
-    centre = analysis.mean.centre
+        return [f"the same in all {len(means)} layouts"]
     if centre == 0:
-        return f"{name}: the mean over {len(means)} layouts is 0, so nothing can be given in percent of it"
+        return [f"the mean over {len(means)} layouts is 0, so nothing can be given in percent of it"]
     parts = [*_of_findings(analysis)]
-    one = None if analysis.findings is None else analysis.findings.one_binary
-    if one is not None:
-        ends = " to ".join(changes(sorted(end / centre for end in (one.next.low, one.next.high))))
-        share = f"in {100 * one.next.confidence:g} of 100 cases"
-        parts.append(f"one more binary would show {ends} % of the mean over {len(means)} layouts ({share})")
+    if one := one_more(analysis):
+        share = f"in {100 * analysis.mean.confidence:g} of 100 cases"
+        parts.append(f"one more binary would show {one} of the mean over {len(means)} layouts ({share})")
     if analysis.stock is not None:
         place = change(analysis.stock.mean / centre)
         among = place_among(analysis, analysis.stock.mean)
         parts.append(f"your own build (stock) lies at {place} of the mean, measured {among}")
-    return f"{name}: {'; '.join([*parts, *_doubts(of_layouts(analysis))])}"
+    return parts
 
 
-def shown_by_one(analysis: Analysis) -> str:
-    """``-2.1 to +3.4 %``: the lowest and the highest binary against the mean, which is not 0; or ``the same``."""
-    means = [mean for _, mean in analysis.binary_means]
-    if min(means) == max(means):
+def one_more(analysis: Analysis) -> str:
+    """``-2.1 to +3.4 %``: the range of one more binary against the mean; ``the same`` where all measure the same."""
+    one = None if analysis.findings is None else analysis.findings.one_binary
+    if one is None or not math.isfinite(one.next.half_width):
+        return ""
+    if one.lowest == one.highest:
         return "the same"
-    return f"{' to '.join(changes([end / analysis.mean.centre for end in (min(means), max(means))]))} %"
+    return f"{' to '.join(changes(sorted(end / analysis.mean.centre for end in (one.next.low, one.next.high))))} %"
 
 
 def _of_findings(analysis: Analysis) -> list[str]:

@@ -190,7 +190,7 @@ def _show_suite(result: Comparison, page: Display) -> None:
 
 def _show_conclusions(result: Comparison, page: Display) -> None:
     """The verdicts, counted; then a sentence on each, or where they are many on those that differ; what to do next."""
-    from layoutrand.analysis.conclusion import of_pair
+    from layoutrand.analysis.conclusion import all_of, of_pair
     from layoutrand.analysis.sentences import next_steps, of_comparison, of_ratio, of_suite
 
     concluded = [of_pair(result, pair) for pair in result.benchmarks]
@@ -206,13 +206,15 @@ def _show_conclusions(result: Comparison, page: Display) -> None:
             page.line(sentence)
     if not few:
         page.line(f"of {len(concluded)} benchmarks those that differ are told; the table has all")
-    for step in next_steps(concluded)[:MOST_STEPS]:
+    for step in next_steps(all_of(result))[:MOST_STEPS]:
         page.line(f"next: {step}")
     page.line()
 
 
 def _show_warnings(result: Comparison, page: Display) -> None:
-    show_grouped([(pair.benchmark, warning) for pair in result.benchmarks for warning in pair.warnings], page)
+    of_suite = result.suite.ratio.warnings if result.suite and len(result.benchmarks) > 1 else ()
+    told = [(pair.benchmark, warning) for pair in result.benchmarks for warning in pair.warnings]
+    show_grouped([*told, *(("geometric mean", each) for each in of_suite)], page)
     for system, names in ((result.baseline, result.only_baseline), (result.candidate, result.only_candidate)):
         if names:
             page.warn(f"only {system} has results of {', '.join(names)}: left out of the suite")

@@ -39,7 +39,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
     _show_conclusions(report, shown, page)
     names = [(each.benchmark, each.system, each.metric) for each in shown]
-    confidence, over = f"{100 * report.confidence:g} %", _over(shown)
+    confidence, over = f"{100 * report.confidence:g} %", _over(shown, report.confidence)
     show(
         page,
         f"Mean over {over.layouts}, {confidence} interval; n: binaries, executions, iterations; "
@@ -56,7 +56,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     show(
         page,
         f"{over.odd} that stand out (all are in the numbers)",
-        (*KEYS, "against the mean", "against another", "outliers", "groups (p)"),
+        (*KEYS, "one more", "measured", "pairs measured", "outliers", "groups (p)"),
         [(*name, *_single_row(each)) for name, each in zip(names, shown, strict=True)],
     )
     show(
@@ -81,7 +81,7 @@ def _show_conclusions(report: AnalysisReport, shown: Sequence[Analysis], page: D
 
     if len(shown) <= MOST_SENTENCES:
         for analysis in shown:
-            page.line(of_analysis(analysis))
+            page.line(of_analysis(analysis, report.warnings))
     else:
         page.line(f"{len(shown)} rows: a sentence on each with --system or --benchmark, or all numbers with --json")
     for step in next_steps([of_layouts(analysis, report.warnings) for analysis in shown])[:MOST_STEPS]:
@@ -97,15 +97,16 @@ class _Over(NamedTuple):
     odd: str
 
 
-def _over(shown: Sequence[Analysis]) -> _Over:
+def _over(shown: Sequence[Analysis], confidence: float) -> _Over:
     """Layouts, or executions of systems that have one layout alone."""
     fixed = {analysis.one_layout for analysis in shown}
+    one_more = f"one more (in {100 * confidence:g} of 100 cases), those measured"
     if fixed == {True}:
         return _Over("executions of one layout", "executions", "Executions of one layout")
     if True in fixed:
-        odd = "What one binary would have shown, and layouts, or executions of one layout,"
+        odd = f"Single binaries against the mean: {one_more}; layouts, or executions of one layout,"
         return _Over("layouts, or executions of one layout", "binaries or executions", odd)
-    return _Over("layouts", "binaries", "What one binary would have shown, and layouts")
+    return _Over("layouts", "binaries", f"Single binaries against the mean: {one_more}; layouts")
 
 
 def show(page: Display, title: str, columns: Sequence[str], rows: Rows) -> None:
@@ -214,13 +215,16 @@ def _sd(value: float | None, bounds: Interval | None) -> str:
 
 
 def _single_row(analysis: Analysis) -> tuple[str, ...]:
+    from layoutrand.analysis.sentences import one_more
+
     found = analysis.findings
     if found is None or len(analysis.binary_means) < 2:
-        return ("-",) * 4
+        return ("-",) * 5
     one, shape = found.one_binary, found.shape
     pairs = None if one is None else one.comparison
     peaks = shape.dip_p_value
     return (
+        one_more(analysis) or "-",
         "-" if one is None else _change(one.lowest, one.highest),
         "-" if pairs is None else _change(pairs.minimum, pairs.maximum),
         "not tested" if shape.limit is None else _outliers(shape),

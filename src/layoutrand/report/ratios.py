@@ -19,7 +19,6 @@ from layoutrand.text.document import Chapter, Figure, Table, cut
 from layoutrand.text.quantities import NO_BOUNDS, change, p_value, quantity, ratio_words
 
 _MOST_IN_FINDINGS: Final = 8
-_MOST_STEPS: Final = 3
 _LONGEST_NAME: Final = 40
 
 
@@ -55,8 +54,7 @@ def findings(comparisons: Sequence[Comparison]) -> list[str]:
     if few:
         said = [sentences.of_ratio(result, pair) for result in comparisons for pair in result.benchmarks]
         lines += [f"{sentence}." for sentence in said]
-    concluded = [of_pair(result, pair) for result in comparisons for pair in result.benchmarks]
-    return lines + [f"Next: {step}." for step in sentences.next_steps(concluded)[:_MOST_STEPS]]
+    return lines
 
 
 def _named_by_verdict(result: Comparison) -> list[str]:

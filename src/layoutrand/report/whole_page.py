@@ -9,6 +9,7 @@ from dataclasses import replace
 from layoutrand.analysis import layout_words, node_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control, analyse, choose_metrics
 from layoutrand.analysis.compare import Comparison
+from layoutrand.analysis.conclusion import all_of, of_layouts
 from layoutrand.analysis.forecasting import range_words
 from layoutrand.analysis.selection import Selection
 from layoutrand.model import Context
@@ -18,6 +19,7 @@ from layoutrand.text.document import Chapter, Page, Table
 from layoutrand.text.quantities import change, changes, percent, quantity
 
 _MOST_IN_FINDINGS = 8
+_MOST_STEPS = 3
 
 
 def report(
@@ -71,13 +73,17 @@ def _left_out(selection: Selection, primary: Selection, metric: str | None) -> l
 
 def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[str]:
     lines = ratios.findings(comparisons)
-    said = [sentences.of_analysis(analysis) for analysis in found.analyses]
+    said = [sentences.of_analysis(analysis, found.warnings) for analysis in found.analyses]
     if not comparisons and len(said) <= _MOST_IN_FINDINGS:  # otherwise they stand with the benchmarks
         lines += [f"{sentence}." for sentence in said]
     if found.analyses and not lines:
         n = len({analysis.system for analysis in found.analyses})
         of = "one system" if n == 1 else f"{n} systems that could not be compared"
         return [f"{len(said)} samples of {of}; what was found stands with each benchmark."]
+    compared = [each for result in comparisons for each in all_of(result)]
+    alone = [of_layouts(analysis, found.warnings) for analysis in found.analyses]
+    steps = dict.fromkeys([*sentences.next_steps(compared), *sentences.next_steps(alone)])
+    lines += [f"Next: {step}." for step in list(steps)[:_MOST_STEPS]]
     return lines or ["No seed was executed successfully, so nothing can be said about layouts; the failures say why."]
 
 
@@ -89,7 +95,7 @@ def _summary(found: AnalysisReport) -> Chapter:
         "mean",
         "half-width",
         "sd",
-        "one binary could show",
+        "one more binary",
         "stock",
         "layout matters?",
         "for ± 1 %",
@@ -99,9 +105,9 @@ def _summary(found: AnalysisReport) -> Chapter:
     )
     text = (
         f"Of each benchmark and system the mean over layouts, and relative to it the half-width of its "
-        f"{100 * found.confidence:g} % interval, the standard deviation between binaries, what a single binary could "
-        "have shown, and where stock lies, with the interval; whether layout matters, the standard deviation that it "
-        "adds, with its interval, and p of the test that it adds none; how "
+        f"{100 * found.confidence:g} % interval, the standard deviation between binaries, the range of one more binary "
+        f"(in {100 * found.confidence:g} of 100 cases), and where stock lies, with the interval; whether layout "
+        "matters, the standard deviation that it adds, with its interval, and p of the test that it adds none; how "
         "many binaries give a mean within 1 %: if they vary as these do, and so that 80 % of samples like this one are "
         "told enough."
     )
@@ -116,7 +122,7 @@ def _summary(found: AnalysisReport) -> Chapter:
 def _summary_row(analysis: Analysis) -> tuple[str, ...]:
     centre = analysis.mean.centre
     several = analysis.n_binaries > 1
-    spread = sentences.shown_by_one(analysis) if centre and several else "-"
+    spread = (sentences.one_more(analysis) if centre and several else "") or "-"
     width = analysis.mean.relative_half_width
     stock, found = analysis.stock, analysis.findings
     needed = found.needed if found is not None and several and math.isfinite(width) and centre else None
@@ -160,7 +166,7 @@ def _benchmarks(selection: Selection, found: AnalysisReport, comparisons: Sequen
             for pair in result.benchmarks
             if pair.benchmark == name
         ]
-        said += [sentences.of_analysis(member.analysis) for member in members]
+        said += [sentences.of_analysis(member.analysis, found.warnings) for member in members]
         figures, notes = benchmarks.of_benchmark(members, selection, found.confidence)
         ending = [f"{sentence}." for sentence in said]
         sections.append(Chapter(f"benchmark-{number}", name, paragraphs=notes, sentences=ending, figures=figures))

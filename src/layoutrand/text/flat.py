@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 _BOUNDS: Final = ("low", "high")
-_PAIRS: Final = frozenset({"interval", "relative_sd_interval", "layout_relative_sd_interval", "range"})
+_PAIRS: Final = frozenset({"interval", "relative_sd_interval", "layout_relative_sd_interval", "measured_range"})
 
 
 def flat(record: Mapping[str, Any], skip: Sequence[str] = ()) -> dict[str, Any]:

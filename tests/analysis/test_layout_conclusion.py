@@ -1,0 +1,142 @@
+"""What is concluded of layouts: terminal, JSON, CSV, Markdown, the page and the exit status of `analyse` say the same."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import html
+import io
+import json
+import random
+
+import pytest
+
+from experiments import execution, measured, write
+from fakes import make_config
+from layoutrand.cli import run
+from layoutrand.text.quantities import percents, quantity
+
+BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
+CONFIG = '[project]\nname = "fake"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n[systems.a]\n'
+
+
+def layouts(layout, noise, n=20, *, controls=True, seed=1):
+    """(round, layout, value) of one system: each seed with stock and identity in its round."""
+    draw = random.Random(seed)
+    rows = []
+    for k in range(1, n + 1):
+        rows.append((k, k, 10 * (1 + layout * draw.gauss(0, 1)) * (1 + noise * draw.gauss(0, 1))))
+        if controls:
+            rows += [(k, name, 10 * (1 + noise * draw.gauss(0, 1))) for name in ("stock", "identity")]
+    return rows
+
+
+SITUATIONS = {
+    "layout matters": (layouts(0.03, 0.002), "layout matters: "),
+    "practically none": (layouts(0.0, 0.00001), "layout matters practically not: "),
+    "cannot tell": (layouts(0.0, 0.03), "cannot tell whether layout matters: "),
+    "all alike": ([(k, layout, 10.0) for k in range(1, 9) for layout in (k, "stock")], "the same in all 8 layouts"),
+    "no controls": (layouts(0.02, 0.01, controls=False), "cannot tell whether layout matters: "),
+    "few layouts": (layouts(0.03, 0.002, 3), "cannot tell whether layout matters: "),
+    "one seed": (
+        layouts(0.0, 0.01, 1),
+        "cannot tell whether layout matters: one layout alone says nothing of how layouts differ",
+    ),
+}
+CONCLUDED = {"all alike": "practically none", "no controls": "cannot tell", "few layouts": "cannot tell"}
+CONCLUDED |= {"one seed": "cannot tell"}
+DISTURBED = {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0, "other_cpu": []}}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project with results of one system."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(rows, *, failed=0, **changes):
+        config = make_config(BENCHMARK, systems=("a",))
+        (tmp_path / "layoutrand.toml").write_text(f"{CONFIG}{BENCHMARK}")
+        made = []
+        for place, (number, layout, value) in enumerate(rows):
+            (row,) = measured(config, tmp_path, "a", "b", {layout: [[value]]})
+            made.append(dataclasses.replace(row, round=number, order=place, started_at=1e9 + place, **changes))
+        made += [
+            execution(config, tmp_path, "a", "b", 900 + k, status="crashed", reason="exit status 1")
+            for k in range(failed)
+        ]
+        write(config, tmp_path, made)
+
+    return make
+
+
+def said(capsys, *arguments):
+    status = run([*arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def page_text(tmp_path, capsys):
+    assert run(["report", "-o", str(tmp_path / "r.html")]) == 0
+    capsys.readouterr()
+    return html.unescape((tmp_path / "r.html").read_text()).replace("\N{NO-BREAK SPACE}", " ")
+
+
+QUICK = {("layout matters", True), ("cannot tell", False), ("one seed", True), ("all alike", False)}
+CELLS = [
+    pytest.param(wanted, doubt, marks=[] if (wanted, doubt) in QUICK else pytest.mark.slow)
+    for wanted in SITUATIONS
+    for doubt in (False, True)
+]
+
+
+@pytest.mark.parametrize(("wanted", "doubt"), CELLS)
+def test_all_outputs_of_analyse_say_the_same(project, capsys, tmp_path, wanted, doubt):
+    rows, words = SITUATIONS[wanted]
+    project(rows, **({**DISTURBED, "failed": 2} if doubt else {}))
+    verdict = CONCLUDED.get(wanted, wanted)
+
+    status, text, _ = said(capsys, "analyse", "--json")
+    (row,) = json.loads(text)["benchmarks"]
+    assert (status, row["conclusion"]) == (0, verdict)
+    causes = [each["cause"] for each in row["reasons"]]
+    assert (row["trust"] == "doubtful") == any(each["effect"] == "doubts" for each in row["reasons"])
+    assert {"disturbed", "failures"} <= set(causes) if doubt else not {"disturbed", "failures"} & set(causes)
+
+    status, text, _ = said(capsys, "analyse", "--csv")
+    (line,) = csv.DictReader(io.StringIO(text))
+    assert (status, line["conclusion"], line["trust"]) == (0, verdict, row["trust"])
+    assert line["reasons"] == "; ".join(causes)
+
+    status, terminal, warned = said(capsys, "analyse")
+    assert status == 0
+    status, markdown, _ = said(capsys, "analyse", "--markdown")
+    assert status == 0
+    page = page_text(tmp_path, capsys)
+    sentence = terminal.splitlines()[0]
+    assert sentence.startswith(f"b, a, wall_s: {words}")
+    doubts = [each["cause"] for each in row["reasons"] if each["effect"] == "doubts"]
+    assert sentence.partition("doubtful: ")[2] == ", ".join(doubts)  # what undecides is the sentence itself
+    assert markdown.replace("\\", "").startswith(f"{sentence}\n")
+    assert f"{sentence}." in page
+
+    for reason in row["reasons"]:
+        for each in reason["sentence"].split("; "):
+            assert each in warned.replace("\n", " "), "the terminal gives every reason"
+            assert each in page, "the page gives every reason"
+    steps = [f"{e['sentence']}: `{e['command']}`" if e["command"] else e["sentence"] for e in row["next"]]
+    for step in steps[:3]:
+        assert f"next: {step}\n" in terminal
+        assert f"next: {step}\n" in markdown.replace("\\", "")
+        assert f"Next: {step}." in page
+    assert terminal.count("next: ") == page.count("Next: ") == min(len(steps), 3)
+
+    size = [quantity(row["mean"], "s")]
+    if row["interval"] is not None and None not in row["interval"]:
+        assert [float(line["interval_low"]), float(line["interval_high"])] == row["interval"]
+    assert float(line["mean"]) == row["mean"]
+    if (upper := row["layout_relative_sd_upper"]) and row["conclusion"] != "layout matters" and upper < 1:
+        size.append(f"{percents([upper])[0]} %")
+    if row["conclusion"] == "layout matters":
+        size.append(", ".join(percents([0.01, *row["layout_relative_sd_interval"]])[1:]))
+    for name, output in (("terminal", terminal), ("Markdown", markdown.replace("\\", "")), ("page", page)):
+        assert [each for each in size if each not in output] == [], name
