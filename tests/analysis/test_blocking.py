@@ -16,6 +16,7 @@ from layoutrand.analysis.aa import compare_with_itself
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.compare import compare
+from layoutrand.analysis.control_shift import control_shift
 from layoutrand.analysis.documents import analyse_document, compare_document
 from layoutrand.analysis.evidence import evidence, sentences
 from layoutrand.analysis.plan import make_plans
@@ -284,6 +285,32 @@ def test_each_seed_on_a_node_of_its_own_without_controls(tmp_path):
     assert any("nodes cannot be told from layouts" in warning for warning in said(report.analyses[0].warnings))
     assert report.nodes.p_value is None
     assert "cannot be compared" in node_words.sentences(report.nodes)[0]
+
+
+def test_stock_on_other_nodes_than_the_layouts_of_its_rounds_gives_no_shift(tmp_path):
+    """A difference from them cannot be told from one between nodes; and what is not given has a reason."""
+    (sample,) = recorded(tmp_path, a=one_system(1)).samples
+    elsewhere = sample.nodes["stock"][1:] + sample.nodes["stock"][:1]
+    moved = dataclasses.replace(sample, nodes={**sample.nodes, "stock": elsewhere})
+    beside = [a == b for a, b in zip(elsewhere, sample.nodes["stock"], strict=True)]
+    kept = {name: [run for run, same in zip(own, beside, strict=True) if not same] for name, own in (
+        ("nodes", elsewhere), ("rounds", sample.rounds["stock"]), ("runs", sample.controls["stock"]),
+        ("started", sample.started["stock"]),
+    )}
+    moved = dataclasses.replace(
+        moved,
+        controls={"stock": tuple(kept["runs"])},
+        nodes={**moved.nodes, "stock": tuple(kept["nodes"])},
+        rounds={**moved.rounds, "stock": tuple(kept["rounds"])},
+        started={**moved.started, "stock": tuple(kept["started"])},
+    )
+    found, warnings = control_shift(freed(moved), "stock", 0.95)
+
+    assert found is None
+    assert said(warnings) == (
+        "no shift against stock: fewer than two rounds have it on the node of their layout, so a difference cannot be "
+        "told from one between nodes",
+    )
 
 
 def test_executions_of_a_binary_on_several_nodes(tmp_path):

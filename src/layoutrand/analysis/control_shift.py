@@ -7,8 +7,9 @@ from statistics import fmean
 
 from layoutrand.analysis.analysis_warnings import ControlSpread, FewOfControl, NoShift, UnboundedShift
 from layoutrand.analysis.blocking import Freed
-from layoutrand.analysis.round_design import control_sample, round_design
-from layoutrand.analysis.sample import binary_mean
+from layoutrand.analysis.node_warnings import ControlElsewhere
+from layoutrand.analysis.round_design import RoundDesign, control_sample, of_control
+from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.errors import AnalysisError
 from layoutrand.model import LayoutName
 from layoutrand.stats import Interval, ratio_interval, with_lost
@@ -21,13 +22,19 @@ def control_shift(
     """The ratio of the layouts' mean to the control's, and why there is none.
 
     Every round executes the control beside a layout, so round by round a drift of the machine, and what a node adds,
-    cancels.  Where half of the rounds lack one of the two, as simulated ones do, it is that of two samples.
+    cancels.  Where half of the rounds lack one of the two, as simulated ones do, it is that of two samples, but on
+    several nodes still that of the rounds that have both.
     """
     executions = own.sample.controls.get(name, ())
     binaries = own.sample.binaries
     if len(executions) < 2 or len(binaries) < 2:
         return None, [FewOfControl(name, len(executions), len(binaries))]
-    shift = _by_round(own, name, confidence, at_random=at_random)
+    control = control_sample(own.raw, name)
+    assert control is not None
+    design, by_round = of_control(control, own.raw, at_random=at_random)
+    if by_round is None:
+        return None, [ControlElsewhere(name)]
+    shift = _by_round(design, control, own, confidence) if by_round else None
     if shift is None:
         if not own.has_noise(name):
             return None, [ControlSpread(name)]
@@ -40,14 +47,8 @@ def control_shift(
     return shift, [] if math.isfinite(shift.half_width) else [UnboundedShift(name)]
 
 
-def _by_round(own: Freed, name: LayoutName, confidence: float, *, at_random: bool) -> Interval | None:
-    """None where most rounds lack one of the two, or a mean has no logarithm."""
-    control = control_sample(own.raw, name)
-    if control is None:
-        return None
-    design = round_design(control, own.raw, at_random=at_random)
-    if design.primary != "paired":
-        return None
+def _by_round(design: RoundDesign, control: Sample, own: Freed, confidence: float) -> Interval | None:
+    """None where a mean has no logarithm."""
     rounds = design.by_round(control, 0), design.by_round(own.raw, 1)
     stock, layouts = ([binary_mean(runs) for _, runs in sample.binaries] for sample in rounds)
     try:

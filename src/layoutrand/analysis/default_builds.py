@@ -9,7 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from layoutrand.analysis.analyse import measurements
-from layoutrand.analysis.round_design import RoundDesign, control_sample, round_design
+from layoutrand.analysis.round_design import RoundDesign, control_sample, of_control
 from layoutrand.analysis.sample import ROUND, Sample, binary_mean
 from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.errors import AnalysisError
@@ -50,11 +50,11 @@ def as_built(pair: SamplePair, confidence: float, threshold: float, *, at_random
     stocks = control_sample(old, STOCK), control_sample(new, STOCK)
     if stocks[0] is None or stocks[1] is None or old.one_layout or new.one_layout:
         return None
-    design = round_design(stocks[0], stocks[1], at_random=at_random)
-    if design.cannot_tell:
+    design, by_round = of_control(stocks[0], stocks[1], at_random=at_random)
+    if design.cannot_tell or by_round is None:
         return None
     try:
-        ratio = _ratio(design, (stocks[0], stocks[1]), confidence)
+        ratio = _ratio(design, (stocks[0], stocks[1]), confidence, by_round=by_round)
     except AnalysisError:  # a mean that is not above 0
         return None
     return AsBuilt(ratio, decide(ratio, threshold, better=old.better), _luck(pair, design, stocks, confidence))
@@ -92,8 +92,8 @@ def new_pair(pair: SamplePair, confidence: float) -> Interval | None:
         return None
 
 
-def _ratio(design: RoundDesign, samples: tuple[Sample, Sample], confidence: float) -> Interval:
-    if design.primary == "paired":
+def _ratio(design: RoundDesign, samples: tuple[Sample, Sample], confidence: float, *, by_round: bool) -> Interval:
+    if by_round:
         old, new = (measurements(design.by_round(sample, side)) for side, sample in enumerate(samples))
         return ratio_interval(old, new, confidence=confidence, method="paired-log-t")
     return ratio_interval(*map(measurements, samples), confidence=confidence, method="fieller-welch")

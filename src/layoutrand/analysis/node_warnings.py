@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutrand.model import BinaryName
+from layoutrand.model import BinaryName, LayoutName
 from layoutrand.warning import AnyWarning
 
 Groups = tuple[tuple[str, tuple[str, ...]], ...]
@@ -104,3 +104,16 @@ def _listed(groups: Sequence[tuple[str, Sequence[str]]]) -> str:
         f"{value} ({', '.join(names[:4])}{f' and {len(names) - 4} more' if len(names) > 4 else ''})"
         for value, names in groups
     )
+
+
+@dataclass(frozen=True)
+class ControlElsewhere(AnyWarning):
+    """A control that was executed on other nodes than layouts."""
+
+    control: LayoutName
+
+    def __str__(self) -> str:
+        return (
+            f"no shift against {self.control}: fewer than two rounds have it on the node of their layout, so a "
+            "difference cannot be told from one between nodes"
+        )

@@ -188,6 +188,7 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         compared.NotByRound,
         compared.FarValues,
         nodes.AloneOnNode,
+        nodes.ControlElsewhere,
         nodes.UnlikeProcessors,
         nodes.UnlikePaths,
     }

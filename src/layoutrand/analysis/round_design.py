@@ -131,6 +131,19 @@ def round_design(old: Sample, new: Sample, *, at_random: bool = False) -> RoundD
     )
 
 
+def of_control(control: Sample, other: Sample, *, at_random: bool) -> tuple[RoundDesign, bool | None]:
+    """The design of a control beside layouts, or another control, and whether it goes by round.
+
+    On several nodes nothing but rounds compares a control that was executed on some of them: what nodes add is known
+    from so few executions that its error would go into the ratio uncounted.  None where there are no such rounds.
+    """
+    design = round_design(control, other, at_random=at_random)
+    nodes = {node for sample in (control, other) for own in sample.nodes.values() for node in own}
+    if design.primary == "paired" or len(nodes) < 2:
+        return design, design.primary == "paired"
+    return design, True if len(design.pairs) > 1 else None
+
+
 def control_sample(sample: Sample, name: LayoutName) -> Sample | None:
     """The executions of a control as a sample of one layout; None where there are none."""
     runs = sample.controls.get(name)

@@ -30,7 +30,7 @@ _TOLD_WHOLE: Final = frozenset({"beside the others", "false alarm"})
 """Causes whose sentences stand with the verdict; of others the warnings tell more."""
 
 
-def of_analysis(analysis: Analysis, warnings: Sequence[AnyWarning]) -> str:
+def of_analysis(analysis: Analysis, warnings: Sequence[AnyWarning] = ()) -> str:
     """What the numbers mean, in words; ``warnings`` are those about all that is analysed, as for `of_layouts`."""
     name = f"{analysis.benchmark}, {analysis.system}, {analysis.metric}"
     return f"{name}: {'; '.join([*_of_layouts(analysis), *_doubts(of_layouts(analysis, warnings))])}"
