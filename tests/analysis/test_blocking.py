@@ -293,10 +293,15 @@ def test_stock_on_other_nodes_than_the_layouts_of_its_rounds_gives_no_shift(tmp_
     elsewhere = sample.nodes["stock"][1:] + sample.nodes["stock"][:1]
     moved = dataclasses.replace(sample, nodes={**sample.nodes, "stock": elsewhere})
     beside = [a == b for a, b in zip(elsewhere, sample.nodes["stock"], strict=True)]
-    kept = {name: [run for run, same in zip(own, beside, strict=True) if not same] for name, own in (
-        ("nodes", elsewhere), ("rounds", sample.rounds["stock"]), ("runs", sample.controls["stock"]),
-        ("started", sample.started["stock"]),
-    )}
+    kept = {
+        name: [run for run, same in zip(own, beside, strict=True) if not same]
+        for name, own in (
+            ("nodes", elsewhere),
+            ("rounds", sample.rounds["stock"]),
+            ("runs", sample.controls["stock"]),
+            ("started", sample.started["stock"]),
+        )
+    }
     moved = dataclasses.replace(
         moved,
         controls={"stock": tuple(kept["runs"])},
