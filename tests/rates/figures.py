@@ -55,6 +55,7 @@ FIGURES = {
         Figure("ratio", "`compare`: interval of the ratio holds it", "interval"),
         Figure("paired", "`compare`: interval of the ratio paired by seed holds it", "interval"),
         Figure("unpaired", "`compare`: interval of the ratio not paired holds it", "interval"),
+        Figure("median ratio", "`compare`: interval of the median ratio holds it", "interval"),
         Figure("as built", "`compare`: interval of stock / stock holds it", "interval"),
         Figure("verdict at 0", "`compare --threshold 0`: faster or slower at true ratio 1", "test"),
         Figure("verdict at 1 %", "`compare`: faster or slower at true ratio 1, threshold 1 %", "at most"),

@@ -10,7 +10,7 @@ from typing import Any
 from layoutrand.analysis.stopping import seeds_to_add, widths
 from rates import figures, recorded
 from rates.figures import Tally, against, doubts_of, holds, interval_of, layout_test, may_be_missed
-from rates.worlds import FIRST_SECONDS, WORLDS, Drawn, Size, World, draw, median_of
+from rates.worlds import FIRST_SECONDS, WORLDS, Drawn, Size, World, draw, median_of, median_ratio_of
 
 MATTERS, SAME, CANNOT_TELL, MOVED = "layout matters", "same", "cannot tell", {"faster", "slower"}
 THRESHOLD = 0.01
@@ -91,6 +91,8 @@ def _compared(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
     tally.add("ratio", holds(pair["interval"], 1.0), doubt)
     tally.add("paired", holds(interval_of(pair, "paired"), 1.0), doubt)
     tally.add("unpaired", holds(interval_of(pair, "unpaired"), 1.0), doubt)
+    median = median_ratio_of(world, size.executions) * equal
+    tally.add("median ratio", holds(interval_of(pair, "median"), median), doubt)
     tally.add("as built", holds(interval_of(pair, "as_built"), equal * controls[1] / controls[0]), doubt)
     tally.add("new pair", figures.within(interval_of(pair, "new_pair"), drawn.truth.new_ratios[0] * equal), doubt)
     tally.add("verdict at 0", pair["conclusion"] in MOVED, doubt)

@@ -310,3 +310,18 @@ def median_of(world: World, executions: int) -> float | None:
     shape = "normal" if world.only_candidate else world.layouts
     noise = _noise(world.noise, stream, count * executions).reshape(count, executions).mean(axis=1)
     return float(np.median((1 + _layouts(shape, stream.normals(count))) * (1 + noise)))
+
+
+@lru_cache
+def median_ratio_of(world: World, executions: int) -> float:
+    """The median of a round's ratio, on a machine that is the same for both: 1 where both systems vary alike."""
+    if not world.only_candidate:
+        return 1.0
+    count = 200_001
+    points = _points(Stream(0, "rates", "median ratio", world.name), 1, count)[:, 0]
+    stream = Stream(0, "rates", "median ratio noise", world.name, executions)
+    noise = _noise(world.noise, stream, 2 * count * executions).reshape(2, count, executions).mean(axis=2)
+    means = [
+        (1 + _layouts(shape, points[side])) * (1 + noise[side]) for side, shape in enumerate(("normal", world.layouts))
+    ]
+    return float(np.median(means[1] / means[0]))

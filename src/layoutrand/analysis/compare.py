@@ -11,6 +11,7 @@ from layoutrand.analysis.compared_suite import SuiteRatio, compared_suite
 from layoutrand.analysis.default_builds import AsBuilt, SinglePairs, as_built, new_pair, single_pairs
 from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.forecasting import to_decide
+from layoutrand.analysis.median_ratio import MedianRatio, median_ratio
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.primary_ratio import both_ratios, of_design, primary_data, sureness_of
 from layoutrand.analysis.ratio_findings import could_miss, of_ratios
@@ -57,9 +58,10 @@ class BenchmarkRatio:
     this order.  ``sureness`` holds p-values and the verdict that stands beside all others; ``measured_pairs`` sums up
     the ratios of all binaries of one to all of the other, ``new_pair`` is the range of one more pair, ``single_pairs``
     how many contradict the verdict, ``as_built`` what the default builds say; ``could_miss`` is the largest share of
-    layouts that these may well have none of; ``forecast`` says how many binaries would
-    decide what is undecided.  None where the data cannot tell.  ``same_program`` says why the two are one program, None
-    where they are not known to be: `analysis/conclusion.py` then concludes nothing else.
+    layouts that these may well have none of; ``median`` is the second statement where ratios have groups, far values or
+    a long tail; ``forecast`` says how many binaries would decide what is undecided.  None where the data cannot tell.
+    ``same_program`` says why the two are one program, None where they are not known to be: `analysis/conclusion.py`
+    then concludes nothing else.
 
     On several nodes what these add to both systems is taken out of everything that is not paired; both systems of a
     round are executed on one node, and rounds of which that is not so are not in the pairs.
@@ -95,6 +97,7 @@ class BenchmarkRatio:
     single_pairs: SinglePairs | None = None
     as_built: AsBuilt | None = None
     could_miss: float | None = None
+    median: MedianRatio | None = None
 
     @property
     def counted(self) -> tuple[Counted, Counted]:
@@ -210,7 +213,8 @@ def _name(sample: Sample) -> tuple[str, str, str]:
 def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold: float) -> BenchmarkRatio:
     baseline, candidate = pair.samples
     warnings: list[AnyWarning] = [*missing(pair.measured[0], selection), *missing(pair.measured[1], selection)]
-    warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair), *of_ratios(pair)]
+    shape = of_ratios(pair)
+    warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair), *shape]
     both = both_ratios(pair, confidence)
     primary, ratio, reasons = both.primary(pair)
     warnings += reasons
@@ -249,6 +253,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         new_pair=new_pair(pair, confidence),
         single_pairs=None if ratio is None else single_pairs(pair, ratio, verdict, threshold),
         could_miss=could_miss(pair, confidence),
+        median=None if ratio is None else median_ratio(pair, primary, shape, confidence, threshold),
         as_built=as_built(pair, confidence, threshold, at_random=selection.at_random),
         same_program=same_program(selection, baseline.benchmark, baseline.system, candidate.system),
     )

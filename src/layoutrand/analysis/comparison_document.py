@@ -12,7 +12,7 @@ from layoutrand.text.quantities import finite
 
 def comparison_json(pair: BenchmarkRatio) -> dict[str, Any]:
     """Which ratio leads, the other one, and what single binaries and the default builds would say."""
-    unpaired, single, own = pair.unpaired, pair.single_pairs, pair.as_built
+    unpaired, single, own, median = pair.unpaired, pair.single_pairs, pair.as_built, pair.median
     same = None if pair.same_program is None else stated(SAME_PROGRAM)
     return {
         "primary": pair.primary,
@@ -21,6 +21,14 @@ def comparison_json(pair: BenchmarkRatio) -> dict[str, Any]:
         else {"ratio": unpaired.centre, **interval_json(unpaired), "verdict": same or pair.unpaired_verdict},
         "new_pair": None if pair.new_pair is None else {"ratio": pair.new_pair.centre, **interval_json(pair.new_pair)},
         "could_miss": pair.could_miss,
+        "median": None
+        if median is None
+        else {
+            "ratio": median.ratio.centre,
+            **interval_json(median.ratio),
+            "verdict": same or median.verdict,
+            "of": median.of,
+        },
         "single_pairs": None if single is None else vars(single),
         "as_built": None
         if own is None

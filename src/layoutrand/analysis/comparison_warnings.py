@@ -121,26 +121,62 @@ def _whose(side: str) -> str:
 
 
 @dataclass(frozen=True)
-class FarValues(AnyWarning):
-    """Rounds whose ratio, or binaries of a ``side`` whose mean, lies far from the others."""
+class OddValues(AnyWarning):
+    """Ratios of rounds, or means of the binaries of a ``side``, whose mean says little of most of them."""
 
     side: str
+
+    @property
+    def in_short(self) -> str:
+        """``some rounds lie far from the others``."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class FarValues(OddValues):
+    """Rounds whose ratio, or binaries whose mean, lies far from the others."""
+
     names: tuple[BinaryName, ...]
 
     def __str__(self) -> str:
         return f"{_whose(self.side)} far from the others, but in the numbers: {_listed(self.names)}"
 
+    @property
+    def in_short(self) -> str:
+        """Which lie far."""
+        return f"some {_whose(self.side)} lie far from the others"
+
 
 @dataclass(frozen=True)
-class GroupsOfValues(AnyWarning):
-    """Ratios of rounds, or means of a ``side``, with more than one peak."""
+class TailOfValues(OddValues):
+    """Ratios of rounds, or means of binaries, that reach further to one side than chance makes normal ones."""
 
-    side: str
+    skewness: float
     p_value: float
 
     def __str__(self) -> str:
+        return f"{self.in_short} (skewness {self.skewness:.2g}, p = {self.p_value:.2g})"
+
+    @property
+    def in_short(self) -> str:
+        """Which tail is long."""
         what = f"the means of the {self.side}" if self.side else "the ratios of the rounds"
-        return f"{what} fall into groups (dip test, p = {self.p_value:.2g}), so one ratio describes none of them"
+        return f"{what} have a long tail of {'large' if self.skewness > 0 else 'small'} values"
+
+
+@dataclass(frozen=True)
+class GroupsOfValues(OddValues):
+    """Ratios of rounds, or means of binaries, with more than one peak."""
+
+    p_value: float
+
+    def __str__(self) -> str:
+        return f"{self.in_short} (dip test, p = {self.p_value:.2g}), so one ratio describes none of them"
+
+    @property
+    def in_short(self) -> str:
+        """What falls into groups."""
+        return f"{f'the means of the {self.side}' if self.side else 'the ratios of the rounds'} fall into groups"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,14 @@ from typing import Final, Literal
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
-from layoutrand.analysis.conclusion_warnings import FalseAlarm, NotBesideOthers, OneProgram, WideInterval
+from layoutrand.analysis.conclusion_warnings import (
+    FalseAlarm,
+    MedianDiffers,
+    MedianOpposes,
+    NotBesideOthers,
+    OneProgram,
+    WideInterval,
+)
 from layoutrand.analysis.forecasting import forecast_words
 from layoutrand.analysis.reasons import Reason, Step, concerns, reasons, steps
 from layoutrand.stats import Interval
@@ -99,7 +106,21 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
         first = _to_decide(pair)
     elif beside == CANNOT_TELL and pair.sureness is not None and pair.sureness.n_judged > 1:
         warnings.insert(0, NotBesideOthers(pair.sureness.n_judged))
-    return _concluded(verdict, beside, warnings, first)
+    return _concluded(verdict, beside, [*_of_medians(pair), *warnings], first)
+
+
+def _of_medians(pair: BenchmarkRatio) -> list[AnyWarning]:
+    """That the median says something else than the means do."""
+    if pair.median is None or pair.ratio is None:
+        return []
+    ends = (pair.ratio.low, pair.ratio.high), (pair.median.ratio.low, pair.median.ratio.high)
+    match pair.median.against(pair.verdict):
+        case "opposite":
+            return [MedianOpposes(*ends)]
+        case "differ":
+            return [MedianDiffers(*ends)]
+        case _:
+            return []
 
 
 def of_suite(result: Comparison) -> Conclusion | None:

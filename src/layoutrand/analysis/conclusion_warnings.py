@@ -34,6 +34,34 @@ class NotBesideOthers(AnyWarning):
 
 
 @dataclass(frozen=True)
+class MedianOpposes(AnyWarning):
+    """Means and medians that say the opposite of each other, each surely; of both the interval of the ratio."""
+
+    mean: tuple[float, float]
+    median: tuple[float, float]
+
+    def __str__(self) -> str:
+        return (
+            f"by the means the ratio is {self.mean[0]:.4g} to {self.mean[1]:.4g}, by the median "
+            f"{self.median[0]:.4g} to {self.median[1]:.4g}: which system is faster depends on the layout"
+        )
+
+
+@dataclass(frozen=True)
+class MedianDiffers(AnyWarning):
+    """Means and medians of which one finds a difference that matters and the other none."""
+
+    mean: tuple[float, float]
+    median: tuple[float, float]
+
+    def __str__(self) -> str:
+        return (
+            f"the verdict is on the means over layouts, whose ratio is {self.mean[0]:.4g} to {self.mean[1]:.4g}; by "
+            f"the median it would be another one, {self.median[0]:.4g} to {self.median[1]:.4g}"
+        )
+
+
+@dataclass(frozen=True)
 class OneProgram(AnyWarning):
     """Two systems that are one program, and how that is known."""
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.analysis.comparison_warnings import FarValues, GroupsOfValues, RatiosDrifted
+from layoutrand.analysis.comparison_warnings import FarValues, GroupsOfValues, RatiosDrifted, TailOfValues
 from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.instruments.known import counts, simulated
 from layoutrand.model import BinaryName
-from layoutrand.stats import dip_test, missed_share, outliers, serial_test
+from layoutrand.stats import dip_test, missed_share, outliers, serial_test, skewness_test
 from layoutrand.warning import AnyWarning
 
 LEVEL: Final = 0.01
@@ -56,6 +56,8 @@ def _shape(side: str, values: Sequence[float], names: Sequence[BinaryName], samp
         resolution = 1.0 if side and counts(sample.instrument) else None
         dip = dip_test(values, resolution=resolution)
         found += [GroupsOfValues(side, dip.p_value)] if dip.p_value <= LEVEL else []
+    lopsided = skewness_test(values)
+    found += [TailOfValues(side, lopsided.statistic, lopsided.p_value)] if lopsided.p_value <= LEVEL else []
     return found
 
 

@@ -126,6 +126,8 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     # What the numbers themselves leave open.
     told.WideInterval: Meaning("interval too wide", "undecides"),
     told.NotBesideOthers: Meaning("beside the others", "doubts"),
+    told.MedianOpposes: Meaning("shape of the layouts", "undecides"),
+    told.MedianDiffers: Meaning("shape of the layouts", "doubts"),
     told.OneProgram: Meaning("same binaries", "notes", "look at the program"),
     told.FalseAlarm: Meaning("false alarm", "doubts", "quiet machine"),
     # Too little data.
@@ -187,6 +189,7 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         compared.FewCompleteRounds,
         compared.NotByRound,
         compared.FarValues,
+        compared.TailOfValues,
         nodes.AloneOnNode,
         nodes.ControlElsewhere,
         nodes.UnlikeProcessors,

@@ -118,6 +118,7 @@ def of_ratio(result: Comparison, pair: BenchmarkRatio) -> str:
         fixed = [name for name, alone in zip(systems, pair.one_layout, strict=True) if alone]
         whose = "" if len(fixed) == len(systems) else f"{fixed[0]} has "
         parts.append(f"{whose}one layout alone, so nothing is said of what other layouts would show")
+    parts += _of_median(said, pair)
     parts += _without_layouts(said, pair, result.threshold)
     return "; ".join(part for part in parts if part)
 
@@ -136,8 +137,24 @@ def _without_layouts(said: _Words, pair: BenchmarkRatio, threshold: float) -> li
         parts.append(f"of your own two builds {statement} ({said.interval(own.ratio)} by noise alone)")
     if pair.could_miss is not None and pair.n_baseline > 1 and pair.ratio is not None:
         fewest = min(pair.n_baseline, pair.n_candidate)
-        parts.append(f"{fewest:,} layouts: a group of up to {100 * pair.could_miss:.2g} % could have been missed")
+        parts.append(
+            f"{fewest:,} layouts: a group of up to {100 * pair.could_miss:.2g} % could have been missed; if one system "
+            f"alone had it, each 10 % by which it is slower would change the ratio by {10 * pair.could_miss:.2g} %"
+        )
     return parts
+
+
+def _of_median(said: _Words, pair: BenchmarkRatio) -> list[str]:
+    """The second statement, where the mean says little of most layouts."""
+    median = pair.median
+    if median is None:
+        return []
+    what = "in the median round" if median.of == "paired" else "by the medians of the layouts"
+    statement = said.statement(median.ratio.centre, percent_digits(median.ratio), measured=True)
+    return [
+        f"as {median.why.in_short}, beside the means: {what} {statement} ({100 * median.ratio.confidence:g} % interval "
+        f"{said.interval(median.ratio)}, whatever the distribution)"
+    ]
 
 
 def of_suite(result: Comparison) -> str:
