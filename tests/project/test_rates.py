@@ -84,6 +84,18 @@ def test_the_summary_names_what_is_out_of_range_and_not_told():
     assert "silent" in table.summary(found).splitlines()[0]
 
 
+def test_the_page_names_the_warnings_of_what_is_out_of_range():
+    count = figures.Count()
+    for number in range(100):
+        doubts = ["layouts are few", "rounds far"] if number < 40 else ["layouts are few"]
+        count.add(number < 50, [*doubts, *doubts])
+    cell = {"world": "rare", "size": {"layouts": 10, "executions": 3, "benchmarks": 1}, "n_errors": 0}
+    page = table._told({"rare": {**cell, "counts": {"mean": vars(count)}}})
+    assert "- 3 % of layouts 30 % slower, 10 x 3: .500; told in 1 layouts are few; .400 rounds far" in page
+    fine = Count(100, 100, 95, 100, {"layouts are few": 100})
+    assert "No cell is" in table._told({"rare": {**cell, "counts": {"mean": vars(fine)}}})
+
+
 @pytest.mark.parametrize(
     ("count", "expected"),
     [

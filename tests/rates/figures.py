@@ -84,17 +84,24 @@ FIGURES = {
 
 @dataclass
 class Count:
-    """Of the sets of a cell: how many ``gave`` a number, in how many it was so, and how many ``told`` a doubt."""
+    """Of the sets of a cell: how many ``gave`` a number, in how many it was so, and how many ``told`` a doubt.
+
+    ``by`` has the number of sets with each kind of doubt.
+    """
 
     sets: int = 0
     gave: int = 0
     total: float = 0.0
     told: int = 0
+    by: dict[str, int] = field(default_factory=dict)
 
-    def add(self, value: float | bool | None, *, is_told: bool) -> None:
+    def add(self, value: float | bool | None, doubts: Iterable[str]) -> None:
         """One set; None where the document gives no such number."""
+        kinds = tuple(dict.fromkeys(doubts))
         self.sets += 1
-        self.told += is_told
+        self.told += bool(kinds)
+        for kind in kinds:
+            self.by[kind] = self.by.get(kind, 0) + 1
         if value is not None:
             self.gave += 1
             self.total += float(value)
@@ -121,7 +128,7 @@ class Tally:
     def add(self, name: str, value: float | bool | None, doubts: Iterable[str] = ()) -> None:
         """One figure of one set, with what the document says against it."""
         assert name in FIGURES, name
-        self.counts.setdefault(name, Count()).add(value, is_told=any(True for _ in doubts))
+        self.counts.setdefault(name, Count()).add(value, doubts)
 
     def heard(self, doubts: Iterable[str]) -> None:
         """Sentences of one set, each counted once."""
@@ -136,6 +143,8 @@ class Tally:
             own.gave += count.gave
             own.total += count.total
             own.told += count.told
+            for kind, number in count.by.items():
+                own.by[kind] = own.by.get(kind, 0) + number
         for sentence, number in other.sentences.items():
             self.sentences[sentence] = self.sentences.get(sentence, 0) + number
         self.errors += other.errors

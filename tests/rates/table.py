@@ -133,6 +133,7 @@ def page(found: Cells, opening: str) -> str:
         ).rstrip(),
         *(_section(found, study) for study in STUDIES),
         _silent(found),
+        _told(found),
         _said(found),
         _repeated(found),
     ]
@@ -188,17 +189,56 @@ def _silent(found: Cells) -> str:
             lines += [f"**{name}: {cell['n_errors']} sets ended in an error**, the first: {cell['errors'][0]}", ""]
     rows: dict[str, list[str]] = {}
     for figure, name, count in silent_in(found, surely=True):
-        cell = found[name]
-        size = cell["size"]
-        place = f"{WORLDS[cell['world']].title}, {size['layouts']}"
-        place += f" x {size['executions']}" if size["executions"] > 1 else ""
-        place += f" ({size['benchmarks']} benchmarks)" if size["benchmarks"] > 1 else ""
-        rows.setdefault(figure.title, []).append(f"{place}: {_share(count.rate or 0.0)}")
+        rows.setdefault(figure.title, []).append(f"{_place(found[name])}: {_share(count.rate or 0.0)}")
     if not rows:
         return "\n".join([*lines, "No cell is, by more than the number of sets explains."])
     lines += ["These are, by more than the number of sets explains:", ""]
     lines += [f"- {title}: {'; '.join(places)}" for title, places in rows.items()]
     return "\n".join(lines)
+
+
+def _place(cell: Mapping[str, Any]) -> str:
+    """A cell in words."""
+    size = cell["size"]
+    place = f"{WORLDS[cell['world']].title}, {size['layouts']}"
+    place += f" x {size['executions']}" if size["executions"] > 1 else ""
+    return place + (f" ({size['benchmarks']} benchmarks)" if size["benchmarks"] > 1 else "")
+
+
+_LONG = 70
+"""Characters of a warning that tell which it is."""
+
+_NAMED = 3
+"""Warnings that are named of a cell, the most frequent first."""
+
+
+def _told(found: Cells) -> str:
+    """What is out of range with a warning, by figure: which warning, and in how many sets it stands."""
+    lines = ["## Out of range with a warning", ""]
+    rows: dict[str, list[str]] = {}
+    for cell in found.values():
+        for figure_name, count in counts_of(cell).items():
+            figure = FIGURES[figure_name]
+            is_told = count.told_share >= ENOUGH_TOLD
+            if is_out(figure, count, surely=True) and is_told and not is_cautious(figure, count):
+                most = sorted(count.by.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
+                named = [f"{_share(number / count.sets)} {_shortened(kind)}" for kind, number in most]
+                rows.setdefault(figure.title, []).append(
+                    f"  - {_place(cell)}: {_share(count.rate or 0.0)}; told in {'; '.join(named)}"
+                )
+    if not rows:
+        return "\n".join([*lines, "No cell is, by more than the number of sets explains."])
+    lines += [
+        f"The share of experiments with each warning, the {_NAMED} most frequent of a cell, N for their numbers:",
+        "",
+    ]
+    for title, places in rows.items():
+        lines += [f"- {title}", *places]
+    return "\n".join(lines)
+
+
+def _shortened(kind: str) -> str:
+    return kind if len(kind) <= _LONG else kind[:_LONG].rsplit(" ", 1)[0] + " ..."
 
 
 def _said(found: Cells) -> str:
