@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from layoutrand.results.rows import APPLICATION_ID
 from startkit import layoutrand
 
 CONFIG = """\
@@ -125,6 +127,19 @@ def test_what_a_notification_prints_is_no_part_of_the_document(project):
     assert json.loads(done.stdout)["executions"] == 6
     assert "printed" in done.stderr
     assert "warning: --notify echo printed; exit 7: it ended with status 7" in done.stderr
+
+
+def test_results_of_another_version_are_refused_before_anything_is_built(project):
+    results = project.root / ".layoutrand/results.sqlite"
+    results.parent.mkdir()
+    with contextlib.closing(sqlite3.connect(results)) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 2")
+    done = project.run("--json")
+    assert done.returncode == 1
+    assert f"{results} has schema version 2" in done.stderr
+    assert done.stderr.strip().splitlines()[-1].endswith(f": mv {results} {results}.version-2")
+    assert not (project.root.parent / "cache").exists()
 
 
 def test_all_builds_fail(project):

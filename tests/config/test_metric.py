@@ -150,10 +150,6 @@ def test_a_number_that_is_missing_is_a_failure_that_names_its_key(project, metri
             "metric = { printed = [{ name = 'user_s', regex = '(y)' }] }",
             "benchmarks[0].metric: name = 'user_s' is what layoutrand calls a measurement of its own; choose another",
         ),
-        (
-            "metric = { regex = '(x)', primary = 'wall_s' }",
-            "benchmarks[0].metric: primary = 'wall_s' is not measured; there are value",
-        ),
         ("metric = { wall = true, jsn = '/t' }", "benchmarks[0].metric.jsn: unknown key; did you mean 'json'?"),
         (
             "metric = { printed = [{ name = 'n', jsn = '/t' }] }",

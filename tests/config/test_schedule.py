@@ -44,7 +44,17 @@ def test_rounds_follow_each_other_and_orders_count_up():
     assert [s.order for s in slots] == list(range(len(slots)))
 
 
-def test_simulated_controls_are_executed_in_two_rounds_and_never_repeated():
+@pytest.mark.parametrize(
+    ("seeds", "rounds"), [(2, [1, 2]), (3, [1, 2]), (6, [1, 2, 6]), (30, [1, 2, *range(6, 31, 5)])]
+)
+def test_simulated_controls_are_executed_throughout(seeds, rounds):
+    slots = schedule(replace(DESIGN, seeds=tuple(range(1, seeds + 1))))
+    for system, control in (("O2", "stock"), ("O3", "identity")):
+        found = [s.round for s in slots if (s.system, s.layout, s.instrument) == (system, control, CACHEGRIND)]
+        assert found == rounds
+
+
+def test_simulated_controls_are_never_repeated():
     slots = [s for s in schedule(replace(DESIGN, repetitions=4)) if s.instrument == CACHEGRIND]
     assert {s.repetition for s in slots} == {0}
     assert Counter(s.round for s in slots if s.layout == "stock") == {1: 2, 2: 2}
@@ -72,7 +82,7 @@ GOLDEN_ROUND = [
     "7:O2/x/identity/native/0",
     "7:O3/x/7/native/0",
 ]
-GOLDEN_DIGEST = "6b5e0134c6515b33623210f88ed962ec8cc88152af66f39ce6def188ca65cfdf"
+GOLDEN_DIGEST = "93d4f0daac444584ac8cb834423e291b68ed953c3d712cd9579b48e6020893c4"
 
 
 def test_rounds_differ_in_order_and_so_do_schedule_seeds():
@@ -220,4 +230,4 @@ def test_no_seeds_no_slots_in_any_order(order):
     assert schedule(replace(DESIGN, seeds=(), order=order)) == ()
 
 
-GOLDEN_RANDOM = "674b2ba14e0002bf6c7bc9e8fccd6390a26824994a0ee7fd5761780413f5fa3b"
+GOLDEN_RANDOM = "29a1314eded97a0a0263e37b7cb9ae5ae292c979f64f7583228dca7da952ce88"

@@ -14,7 +14,7 @@ import pytest
 
 from layoutrand.errors import CacheError, ResultsError
 from layoutrand.execute.workplace import Workplace, end_leftovers
-from layoutrand.platform.disk import digest_of_input
+from layoutrand.platform.disk import digest_of_input, sha256_file
 
 
 @pytest.fixture
@@ -165,3 +165,47 @@ def test_digest_of_a_directory_is_of_names_and_contents(tmp_path):
         (folder / "inner" / name).write_text(content)
         digests.append(digest_of_input(folder))
     assert len(set(digests)) == 3
+
+
+def _directory(path):
+    (path / "inner").mkdir(parents=True)
+    (path / "inner/words").write_text("1")
+    (path.parent / "beside").mkdir(exist_ok=True)
+    (path.parent / "beside/far").write_text("1")
+    (path / "behind").symlink_to("../beside")
+    (path / "itself").symlink_to(".")
+    (path / "nowhere").symlink_to("absent")
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: (path / "inner/words").write_text("2"),
+        lambda path: (path / "inner/words").chmod(0o755),
+        lambda path: (path / "inner/words").rename(path / "inner/other"),
+        lambda path: (path / "empty").mkdir(),
+        lambda path: (path.parent / "beside/far").write_text("2"),
+        lambda path: (path.parent / "beside/far").chmod(0o755),
+        lambda path: (path.parent / "beside/another").write_text(""),
+        lambda path: [(path / "nowhere").unlink(), (path / "nowhere").symlink_to("also absent")],
+    ],
+    ids=["content", "executable", "name", "empty", "behind a link", "executable there", "new there", "what it says"],
+)
+def test_digest_of_a_directory_changes_with_what_can_be_read_in_it(tmp_path, change):
+    folder = _directory(tmp_path / "folder")
+    before = digest_of_input(folder)
+    assert digest_of_input(_directory(tmp_path / "the same")) == before
+    change(folder)
+    assert digest_of_input(folder) != before
+
+
+def test_digest_of_a_file_is_of_its_content_and_of_whether_it_may_be_executed(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("1")
+    before = digest_of_input(file)
+    assert before == sha256_file(file)  # what was measured with files of earlier versions stays measured
+    file.chmod(0o744)
+    assert digest_of_input(file) != before
+    file.chmod(0o640)
+    assert digest_of_input(file) == before

@@ -180,6 +180,21 @@ def test_a_setting_that_does_not_take_its_value_is_found(machine, said):
     assert machine.settings() == BEFORE
 
 
+@pytest.mark.parametrize("takes_its_former_value", [True, False])
+def test_a_setting_that_takes_a_third_value_is_given_its_former_one_again(machine, said, takes_its_former_value):
+    """As a driver that clamps what is written; whoever restores must not take it for someone else's change."""
+
+    def clamped(path, value):
+        clamp = path.name == "perf_event_paranoid" and (value == "2" or not takes_its_former_value)
+        _set(path, "3" if clamp else value)
+
+    with pytest.raises(HostError, match="perf_event_paranoid does not take the value 2: it is 3") as caught:
+        tune(machine.tuning(set_value=clamped), said.append)
+    assert machine.settings() == BEFORE | ({} if takes_its_former_value else {PARANOID: "3"})
+    assert ("this one cannot be restored: " in str(caught.value)) is not takes_its_former_value
+    assert not machine.place.exists()
+
+
 def test_what_someone_else_changed_meanwhile_is_left_alone_and_told(machine, said):
     machine.write(f"{CPUS}/cpufreq/policy1/scaling_available_governors", "performance powersave schedutil")
     warned = []

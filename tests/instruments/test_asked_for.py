@@ -33,9 +33,18 @@ def test_what_cannot_be_asked_for_by_name(metric, problem):
     assert problem in str(caught.value)
 
 
-def test_a_primary_metric_must_be_measured():
+@pytest.mark.parametrize("asked", ['instruments = ["cachegrind"]', "cachegrind = true"])
+def test_a_primary_metric_must_be_measured(asked):
+    check_asked(config_of(f'{asked}, wall = true, primary = "i1_misses"').benchmarks, "x")
     with pytest.raises(ConfigError, match="primary = 'words' is not measured; there are wall_s, estimated_cycles"):
-        check_asked(config_of('instruments = ["cachegrind"], wall = true, primary = "words"').benchmarks, "x")
+        check_asked(config_of(f'{asked}, wall = true, primary = "words"').benchmarks, "x")
+
+
+def test_what_is_printed_alone_has_no_wall_time_to_judge_by():
+    with pytest.raises(
+        ConfigError, match=r"benchmarks\[0\].metric.primary = 'wall_s' is not measured; there are value"
+    ):
+        check_asked(config_of("regex = '(x)', primary = 'wall_s'").benchmarks, "x")
 
 
 def test_every_problem_is_told_at_once():

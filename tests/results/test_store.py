@@ -12,7 +12,7 @@ import pytest
 from fakes import EXECUTION
 from layoutrand.errors import ResultsError
 from layoutrand.model import BuildFailure, Context, Experiment, Node, SlotKey
-from layoutrand.results.file import exclusive_use, open_for_reading, open_for_writing, results_path
+from layoutrand.results.file import check_usable, exclusive_use, open_for_reading, open_for_writing, results_path
 
 EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
 CONTEXT = Context(
@@ -159,8 +159,10 @@ def test_another_schema_version_is_refused(path, version, advice):
     connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     for opened in (open_for_reading, open_for_writing):
-        with pytest.raises(ResultsError, match=rf"has schema version {version}, .*{advice}"):
+        with pytest.raises(ResultsError, match=rf"(?s)has schema version {version}, .*{advice}.*: mv "):
             opened(path)
+    with pytest.raises(ResultsError, match=rf"mv {path} {path}.version-{version}$"):
+        check_usable(path)
 
 
 def test_a_node_is_kept_once_for_each_state_it_was_in(path):

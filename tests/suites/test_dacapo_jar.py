@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 
 import pytest
@@ -76,6 +77,24 @@ def test_data_of_2311_is_beside_the_jar_and_part_of_the_digest(tmp_path):
     assert (found.data, found.data_exists) == (str(data), True)
     (data / "dat/fop/input").write_text("12345")
     assert len({facts(jar, tmp_path).digest, found.digest, missing.digest}) == 3
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error")])
+def test_data_that_cannot_be_read_is_an_error_and_not_left_out_of_the_digest(tmp_path, monkeypatch, error):
+    jar = make_jar(tmp_path / "dacapo-23.11-chopin.jar", manifest=CHOPIN)
+    unreadable = tmp_path / "dacapo-23.11-chopin/dat/fop"
+    unreadable.mkdir(parents=True)
+    real = os.scandir
+
+    def scandir(path="."):
+        if os.fspath(path) == str(unreadable):
+            error.filename = str(unreadable)
+            raise error
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(ConfigError, match=rf"suite.jar: cannot read its data in {unreadable}: {error.strerror}"):
+        facts(jar, tmp_path)
 
 
 def test_evaluation_builds_have_their_data_in_the_jar(tmp_path):

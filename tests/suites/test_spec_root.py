@@ -11,7 +11,7 @@ from layoutrand.config.config import parse
 from layoutrand.config.spec_settings import SpecSuite, chosen_benchmarks, executables_of, members_of
 from layoutrand.errors import ConfigError
 from layoutrand.suites.expand import expanded
-from layoutrand.suites.spec_root import digests_of, read_root, text_files
+from layoutrand.suites.spec_root import digests_of, of_the_user, read_root, text_files
 from speckit import make_spec_root
 
 
@@ -34,6 +34,25 @@ def test_an_installation_is_recognised(tmp_path, version, tool, folder, number, 
     assert (facts.tool, facts.year, facts.folder, facts.version) == (tool, version, folder, said)
     assert number in facts.benchmarks
     assert all(facts.sets.values())
+
+
+def test_a_home_that_there_is_not_is_a_clear_error(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    assert of_the_user("~/cpu2017", "suite.root", "x") == Path("/home/me/cpu2017")
+    with pytest.raises(ConfigError, match=r"suite.root: ~nobodyhere/cpu2017 cannot be found, .* no user 'nobodyhere'"):
+        of_the_user("~nobodyhere/cpu2017", "suite.root", "x")
+
+
+@pytest.mark.parametrize("key", ["root", "config"])
+def test_a_home_that_there_is_not_in_a_configuration(tmp_path, key):
+    root = make_spec_root(tmp_path, 2017)
+    keys = {"root": str(root)} | {key: "~nobodyhere/x"}
+    text = "".join(f"{name} = {value!r}\n" for name, value in keys.items())
+    config = parse(
+        f"[project]\nname = 'p'\n[systems.a]\n[suite]\nkind = 'spec-cpu'\nbenchmarks = ['505.mcf_r']\n{text}", path="t"
+    )
+    with pytest.raises(ConfigError, match=rf"suite\.{key}: ~nobodyhere/x cannot be found"):
+        expanded(config, tmp_path)
 
 
 def test_executables_are_read_off_the_description():

@@ -238,7 +238,7 @@ def build_and_execute(
     from layoutrand.host.tune import settle, tuned
     from layoutrand.host.tuning import Tuning
     from layoutrand.instruments.asked_for import check_programs
-    from layoutrand.results.file import open_for_writing, results_path
+    from layoutrand.results.file import check_usable, open_for_writing, results_path
 
     failures = Failures() if told is None else told
     config, directory, benchmarks = part.config, part.directory, choices.benchmarks
@@ -247,6 +247,7 @@ def build_and_execute(
     if config.remote is not None:  # nothing is built for what cannot be carried to nodes
         inputs_of(config, [each for each in config.benchmarks if not benchmarks or each.name in benchmarks], directory)
     check_programs(config, benchmarks)
+    check_usable(results_path(directory))
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
     layouts = all_layouts(choices.seeds, controls=choices.controls)
     building_config = config if config.build.mode == "relink" else config.here()

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from layoutrand.config.counter_names import checked_events, metric_of
+from layoutrand.config.counter_names import checked_events
 from layoutrand.config.readings import NUMBERS, Reading
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
 from layoutrand.text.strict_table import STRICT, Name
@@ -90,6 +90,7 @@ class Metric(_Source):
     """``metric = {...}`` of a benchmark; ``regex`` or ``json`` with ``name`` are short for the first of ``printed``.
 
     ``instruments`` names instruments (`layoutrand.instruments.known`) beside those that have a key of their own.
+    Whether ``primary`` is one of their metrics they know themselves (`layoutrand.instruments.asked_for`).
     """
 
     wall: bool = False
@@ -120,9 +121,6 @@ class Metric(_Source):
                 raise ValueError(f"two of the numbers that are printed are called {name!r}")
         if self.better != "less" and not self.is_given:
             raise ValueError("better is about the number of regex or json beside it; those in printed have their own")
-        known = [WALL_METRIC] * self.wall + names + [metric_of(event) for event in self.counters]
-        if self.primary is not None and self.primary not in known and not self.instruments:
-            raise ValueError(f"primary = {self.primary!r} is not measured; there are {', '.join(known) or 'none'}")
         return self
 
     def numbers(self) -> dict[str, Printed]:

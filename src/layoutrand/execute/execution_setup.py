@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from layoutrand.config import command as commands
 from layoutrand.config.jdk import OWN_FILE
@@ -87,11 +87,17 @@ def _places(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> commands.Places:
         artefact=str(artefact),
         artefact_dir=str(artefact.parent),
         project=str(plan.request.project.resolve()),
-        home=str(Path.home()),
+        home=_users_home(),
         tmp=str(sandbox.tmp),
         prebuilt=_home(plan, slot, sandbox),
         args=plan.args(slot, str(sandbox.bin / OWN_FILE)),
     )
+
+
+def _users_home() -> str:
+    """Of a user of a container who has none it is the root, as container engines have it."""
+    home = os.path.expanduser("~")
+    return "/" if home == "~" else home
 
 
 def _home(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> str:

@@ -23,7 +23,7 @@ from layoutrand.host.facts import host_facts, host_key
 from layoutrand.instruments.instrument import Instrument
 from layoutrand.instruments.known import asked, instruments, program_itself
 from layoutrand.model import Context, Execution, Experiment, SlotKey
-from layoutrand.platform.disk import digest_of_input
+from layoutrand.platform.disk import digest_of_input, sha256_file
 
 PROTOCOL: Final = 1
 """How an execution is made and measured; raised whenever a change could move results.
@@ -165,7 +165,7 @@ def _digest_inputs(benchmark: Benchmark, number: int, project: Path, problems: l
             if path.is_dir() and not key.startswith("files"):
                 problems.append(f"{where}: {path} is a directory, a file is needed (benchmark {benchmark.name!r})")
                 continue
-            digests[key] = digest_of_input(path)
+            digests[key] = digest_of_input(path) if key.startswith("files") else sha256_file(path)
         except OSError as error:
             problems.append(f"{where}: cannot read {path}: {error.strerror} (benchmark {benchmark.name!r})")
     names = [Path(name).name for name in benchmark.files]

@@ -168,6 +168,7 @@ def confirm(
     def locate(binaries: Sequence[Binary]) -> NDArray[np.int64]:
         return hot_starts(setup.cache, explanation.subject.link, explanation.hotness, binaries)
 
+    file.check_usable(results_path(setup.project))
     suspects = [suspect for suspect in explanation.suspects if suspect.split is not None]
     groups, problems = choose_groups(explanation, suspects, count, first, build, locate)
     problems += [

@@ -99,9 +99,23 @@ class Tuning:
             try:
                 self._change(change.path, change.after)
             except HostError as error:
+                of_this_one = self._taken_back(change)
                 self.restore()
-                raise HostError(f"{error}. What was changed before it is as it was") from error
+                raise HostError(f"{error}. What was changed before it is as it was{of_this_one}") from error
         return record
+
+    def _taken_back(self, change: Change) -> str:
+        """Give a setting its former value that took neither that one nor the new one; what is to be said of it.
+
+        `restore` would take it for somebody else's and leave it alone.
+        """
+        if proc_files.text(self._root / change.path) in {change.before, change.after}:
+            return ""
+        try:
+            self._change(change.path, change.before)
+        except HostError as error:
+            return f", and this one cannot be restored: {error}"
+        return ", and so is this one"
 
     def restore(self) -> Restored:
         """Restore what is recorded, verify it, and remove the record.

@@ -44,11 +44,13 @@ def check_programs(config: Config, benchmarks: Sequence[str]) -> None:
 
 
 def check_asked(benchmarks: Sequence[Benchmark], path: str) -> None:
-    """Raise `ConfigError` with every problem in ``metric.instruments`` of these benchmarks, which ``path`` has."""
+    """Raise `ConfigError` with every problem in ``metric.instruments`` and ``metric.primary`` of these benchmarks.
+
+    ``path`` is the file that has them.
+    """
     problems = [
         f"benchmarks[{number}].{problem}"
         for number, benchmark in enumerate(benchmarks)
-        if benchmark.metric.instruments  # the other keys are checked as they are read
         for problem in _problems(benchmark.metric)
     ]
     if problems:

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from layoutrand.errors import BundleError, CacheError
 
@@ -147,16 +147,51 @@ def tail(path: Path, lines: int) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
+_OF_A_DIRECTORY: Final = b"input 2"
+"""What the digest of a directory is made of, raised whenever that is more than before, so that no old one fits."""
+
+
 def digest_of_input(path: Path) -> str:
-    """Digest of a file's content, or of a directory's names and contents; raises `OSError`."""
+    """Digest of what an execution can read there; raises `OSError`, also for a directory below that cannot be read.
+
+    Of a file: its content, and whether it may be executed (one that may not has the digest of its content).  Of a
+    directory: the same of everything below, with all names, what each link says, and what is found behind it.
+    """
     if not path.is_dir():
-        return sha256_file(path)
-    parts = [f"{os.fsencode(file.relative_to(path)).hex()} {sha256_file(file)}" for file in _files_below(path)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        return _digest_of_file(os.fsencode(path))
+    top = os.stat(path)
+    return sha256_bytes(b"\n".join([_OF_A_DIRECTORY, *_lines(os.fsencode(path), b"", ((top.st_dev, top.st_ino),))]))
 
 
-def _files_below(path: Path) -> Iterator[Path]:
-    yield from sorted(file for file in path.rglob("*") if file.is_file())
+def _digest_of_file(path: bytes) -> str:
+    with open(path, "rb") as file:
+        content = hashlib.file_digest(file, "sha256").hexdigest()
+        executable = os.fstat(file.fileno()).st_mode & 0o111
+    return sha256_bytes(f"program {content}".encode()) if executable else content
+
+
+def _lines(folder: bytes, name: bytes, above: tuple[tuple[int, int], ...]) -> Iterator[bytes]:
+    """A line for each entry below ``folder``, which is called ``name``; ``above`` are device and inode of it and above.
+
+    A link that leads to one of those has no end, and is what it says.
+    """
+    for entry in sorted(os.listdir(folder)):
+        path, called = folder + b"/" + entry, name + b"/" + entry
+        link = b" link " + os.readlink(path).hex().encode() if os.path.islink(path) else b""
+        try:
+            found = os.stat(path)
+        except OSError:
+            if not link:
+                raise
+            yield called.hex().encode() + link + b" to nothing"
+            continue
+        place = (found.st_dev, found.st_ino)
+        if stat.S_ISREG(found.st_mode):
+            yield called.hex().encode() + link + b" " + _digest_of_file(path).encode()
+            continue
+        yield called.hex().encode() + link + (b" directory" if stat.S_ISDIR(found.st_mode) else b" other")
+        if stat.S_ISDIR(found.st_mode) and place not in above:
+            yield from _lines(path, called, (*above, place))
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:

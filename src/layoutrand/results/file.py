@@ -7,6 +7,7 @@ import fcntl
 import functools
 import os
 import secrets
+import shlex
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
@@ -49,6 +50,12 @@ def open_for_reading(path: Path) -> ResultsStore:
     # In a directory that cannot be written SQLite cannot make the shared index of WAL mode, and does not need it.
     writable = os.access(path.parent, os.W_OK) or path.with_name(path.name + "-wal").exists()
     return _open(path, f"file:{quote(os.fsencode(path))}?{'mode=ro' if writable else 'immutable=1'}", writing=False)
+
+
+def check_usable(path: Path) -> None:
+    """Raise `ResultsError` where there is a results file that cannot be used, before hours go into more for it."""
+    if path.exists():
+        open_for_reading(path).close()
 
 
 def _create(path: Path) -> None:
@@ -112,8 +119,10 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
         newer = version > SCHEMA_VERSION
         raise ResultsError(
             f"{path} has schema version {version}, this layoutrand knows version {SCHEMA_VERSION}; "
-            + ("use a newer layoutrand, " if newer else "use the layoutrand that wrote it, ")
-            + "or move the file away to begin anew. It was left as it is"
+            "it was left as it is.\n"
+            + ("Use a newer layoutrand for it" if newer else "Use the layoutrand that wrote it")
+            + f", or begin anew, with what is built already: mv {shlex.quote(str(path))} "
+            + shlex.quote(f"{path}.version-{version}")
         )
 
 

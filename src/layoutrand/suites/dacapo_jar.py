@@ -45,14 +45,18 @@ def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
     has_data = generation == "23.11" and not version.startswith("evaluation")
     data = _data(Path(os.path.abspath(jar)), home or _home()) if has_data else None
     content = [f"{e.filename} {e.file_size} {e.CRC:08x}" for e in entries]
-    listing = [] if data is None else list(_listing(data))
+    try:
+        listing = [] if data is None else list(_listing(data))
+        data_exists = data is None or data.is_dir()
+    except OSError as error:
+        raise _refused(config, f"cannot read its data in {error.filename}: {error.strerror}") from error
     return JarFacts(
         generation=generation,
         version=version,
         benchmarks=found,
         digest=hashlib.sha256("\n".join([*content, "data", *listing]).encode("utf-8", "surrogateescape")).hexdigest(),
         data=None if data is None else str(data),
-        data_exists=data is None or data.is_dir(),
+        data_exists=data_exists,
     )
 
 
@@ -98,12 +102,24 @@ def _data(jar: Path, home: Path) -> Path:
 
 
 def _home() -> Path:
-    return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return Path("?")  # a user of a container who is in no password file; so a JVM calls it, too
 
 
 def _listing(directory: Path) -> Iterator[str]:
-    """Names and sizes of all files; the content of gigabytes is not read each time."""
-    for folder, below, files in os.walk(directory):
+    """Names and sizes of all files; the content of gigabytes is not read each time.
+
+    Raises `OSError` for a directory that cannot be read: what it holds would otherwise be no part of the digest.  That
+    there is none at all is for `JarFacts.data_exists`.
+    """
+
+    def failed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise error
+
+    for folder, below, files in os.walk(directory, onerror=failed):
         below.sort()
         for name in sorted(files):
             path = Path(folder, name)

@@ -18,6 +18,16 @@ _INCLUDE: Final = re.compile(r"^\s*include:\s*(\S+)\s*$")
 _KEPT: Final = (".log", ".rsf", ".csv", ".debug")
 
 
+def of_the_user(name: str, key: str, path: str) -> Path:
+    """What the ``key`` of the configuration file ``path`` names, ``~`` as a shell has it; raises `ConfigError`."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        user = Path(name).parts[0]
+        who = f"there is no user {user[1:]!r} here" if user != "~" else "who you are here has no home"
+        raise ConfigError(path, [f"{key}: {name} cannot be found, since {who}; write the whole path"]) from error
+
+
 def read_root(root: Path, path: str) -> SpecFacts:
     """What the installation holds; raises `ConfigError` (for the configuration file ``path``) where there is none."""
     tool = _tool(root, path)

@@ -29,12 +29,12 @@ _COMPILERS: Final = ("lr_cc=cc", "lr_cxx=c++", "lr_fc=gfortran")
 def expand(suite: SpecSuite, config: Config, project: Path) -> tuple[Build, list[Benchmark]]:
     """The build of all chosen benchmarks and one benchmark for each; raises `ConfigError` that lists what is wrong."""
     path = str(project / "layoutrand.toml")
-    facts = spec_root.read_root((project / Path(suite.root).expanduser()).resolve(), path)
+    facts = spec_root.read_root((project / spec_root.of_the_user(suite.root, "suite.root", path)).resolve(), path)
     benchmarks, problems = chosen_benchmarks(suite, facts)
     problems += _build_problems(config)
     base = None
     if suite.config is not None:
-        file = project / Path(suite.config).expanduser()
+        file = project / spec_root.of_the_user(suite.config, "suite.config", path)
         base = spec_root.read_base_config(file, Path(facts.root), path)
         problems += spec_config.base_problems(suite, base, f"suite.config: {file}")
     problems += [

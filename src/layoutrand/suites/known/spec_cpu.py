@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +34,7 @@ class _SpecCpu(Suite):
 
     def installed(self, settings: SpecSuite) -> str:
         """See `Suite`."""
-        return str(Path(settings.root).expanduser())
+        return os.path.expanduser(settings.root)
 
     def identity(self, path: Path, told: str) -> str:
         """See `Suite`; the tool, its version and the names of benchmarks, since all of it is gigabytes."""
