@@ -185,6 +185,8 @@ def test_out_of_reach_is_said(tmp_path):
     plan = planned(tmp_path, {1: [[1.0]], 2: [[9.0]], 3: [[2.0]]}, half_widths=(0.0001,))
 
     assert plan.for_mean[0].count.binaries == (None, None)
+    missed = plan_document([plan], confidence=0.95)["benchmarks"][0]["could_miss"]
+    assert missed == pytest.approx(1 - 0.05 ** (1 / plan.n_binaries))
     assert plan_document([plan], confidence=0.95)["benchmarks"][0]["predicted"] == [
         {"half_width": 0.0001, "fewest": None, "binaries": None, "seconds": None}
     ]

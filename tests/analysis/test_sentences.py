@@ -99,8 +99,8 @@ def test_undecided():
     )
     assert sentence.startswith(
         "fib: cannot tell: O3 took 0.5 % less time than O2 (95 % interval 1.0 % more to 2.0 % less, "
-        "30 binaries each); 700 to 1,200 binaries each would decide it in at least 80 % of cases if the two are the same, "
-        "or there is a true difference of 2.0 % or more; one more binary of each"
+        "30 binaries each); 700 to 1,200 binaries each would decide it in at least 80 % of cases if they are about normally "
+        "distributed and the two are the same, or there is a true difference of 2.0 % or more; one more binary of each"
     )
 
 
@@ -112,12 +112,13 @@ def test_undecided():
         ({"n_binaries": None, "fewest": None}, "; more than 100,000 binaries each would decide it"),
         (
             {"difference": 0.004, "is_measured": True},
-            "would decide it in at least 80 % of cases if there is a true difference of 0.4 %, as measured;",
+            "would decide it in at least 80 % of cases if they are about normally distributed and there is a true "
+            "difference of 0.4 %, as measured;",
         ),
         (
             {"n_more": 0},
-            "; 30 binaries each decide it in at least 80 % of cases if the two are the same, or there is a true "
-            "difference of 2.0 % or more; what lies between takes more; one more binary",
+            "; 30 binaries each decide it in at least 80 % of cases if they are about normally distributed and the two "
+            "are the same, or there is a true difference of 2.0 % or more; what lies between takes more; one more binary",
         ),
     ],
 )

@@ -157,7 +157,7 @@ def of_plans(world: World, size: Size, number: int, tally: Tally) -> None:
     tally.heard(doubts)
     wanted = (planned["ratio"] or {}).get("binaries")
     executions = planned["counts"].get("execution", size.executions)
-    doubt = against(doubts)
+    doubt = against(doubts) + may_be_missed(world, planned)
     tally.add("plan binaries", wanted, doubt)
     for name, ratio in (("plan kept", 1.0), ("plan kept at 1.02", 1 + 2 * THRESHOLD)):
         tally.add(name, _followed(world, wanted, executions, (f"after-{name}", number), ratio), doubt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutrand.errors import AnalysisError
-from layoutrand.stats import Forecast, Interval, forecast, pair_spread
+from layoutrand.stats import Forecast, Interval, forecast, missed_share, pair_spread
 from layoutrand.stats.sample_size import ASSURANCE, MOST_BINARIES, POWER
 from layoutrand.stats.stats_warning import plural
 from layoutrand.text.quantities import percent, telling
@@ -40,9 +40,9 @@ def forecast_words(found: Forecast, n_binaries: int, counted: str = "binaries") 
     share = f"in at least {percent(found.power, 0)} of cases"
     what = f"a true difference of {percent(found.difference, telling([100 * found.difference]))}"
     if found.is_measured:
-        true = f"if there is {what}, as measured"
+        true = f"if they are about normally distributed and there is {what}, as measured"
     else:
-        true = f"if the two are the same, or there is {what} or more"
+        true = f"if they are about normally distributed and the two are the same, or there is {what} or more"
     if found.n_more == 0:
         return f"{n_binaries:,} {counted} each decide it {share} {true}; what lies between takes more"
     return f"{range_words(found.fewest, found.n_binaries)} {counted} each would decide it {share} {true}"
@@ -50,7 +50,7 @@ def forecast_words(found: Forecast, n_binaries: int, counted: str = "binaries") 
 
 def promise(n_binaries: int) -> str:
     """What the ranges of a plan promise whose smallest pilot has ``n_binaries``, and what they cannot."""
-    missed = 1 - 0.05 ** (1 / n_binaries)
+    missed = missed_share(n_binaries)
     return (
         "The first number is enough if binaries differ as much as in the pilot, the second for "
         f"{percent(ASSURANCE, 0)} of pilots of this size. Enough is: at least {percent(POWER, 0)} of experiments have "

@@ -25,7 +25,7 @@ from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, Execution
-from layoutrand.stats import CountRange, binaries_for_half_width, binaries_to_decide, optimal_counts, plan
+from layoutrand.stats import CountRange, binaries_for_half_width, binaries_to_decide, missed_share, optimal_counts, plan
 from layoutrand.stats.advice import IdleTop
 from layoutrand.stats.sample_size import ASSURANCE, POWER
 from layoutrand.text.quantities import SECONDS, finite
@@ -345,7 +345,7 @@ def _noise_of_stock(own: Freed) -> tuple[float, int] | None:
 
 
 def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[str, Any]:
-    """``layoutrand/plan/1``."""
+    """``layoutrand/plan/1``; ``could_miss`` is the largest group of layouts that the pilot may have nothing of."""
     return {
         "schema": "layoutrand/plan/1",
         "confidence": confidence,
@@ -360,6 +360,7 @@ def plan_document(plans: Sequence[BenchmarkPlan], *, confidence: float) -> dict[
                 "counts": dict(each.counts),
                 "predicted": [{"half_width": width.half_width, **_count(width.count)} for width in each.for_mean],
                 "ratio": None if each.for_ratio is None else _ratio(each.for_ratio),
+                "could_miss": missed_share(each.n_binaries),
                 "warnings": sentences_of(each.warnings),
             }
             for each in plans
