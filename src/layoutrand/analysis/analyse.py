@@ -17,6 +17,7 @@ from layoutrand.analysis.blocking import Freed, SampleNodes, freed, sample_nodes
 from layoutrand.analysis.control_shift import control_shift
 from layoutrand.analysis.findings import Findings, findings
 from layoutrand.analysis.layout_part import LayoutSpread
+from layoutrand.analysis.machine import MachineState, machine_states, quantity_of
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.sample import Executions, Sample, binary_mean
 from layoutrand.analysis.selection import Selection
@@ -130,8 +131,11 @@ def analyse(selection: Selection, *, confidence: float, metrics: Sequence[str]) 
             "\n".join(["no seed was executed successfully", *sentences_of(warnings), *_failure_lines(selection)])
         )
     nodes = node_table(selection, confidence)
+    states = machine_states(chosen)
     return AnalysisReport(
-        analyses=tuple(_analyse(sample, selection, confidence) for sample in with_binaries),
+        analyses=tuple(
+            _analyse(sample, selection, confidence, states[quantity_of(sample)]) for sample in with_binaries
+        ),
         selection=selection,
         confidence=confidence,
         warnings=(*warnings, *(nodes.warnings if nodes else ())),
@@ -166,7 +170,7 @@ def collapse(binaries: Sequence[Executions]) -> tuple[Any, tuple[str, ...]]:
     return [executions[0][0] for executions in binaries], ("binary",)
 
 
-def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analysis:
+def _analyse(measured: Sample, selection: Selection, confidence: float, state: MachineState | None) -> Analysis:
     own = freed(measured)
     sample = own.sample
     data, names = collapse([executions for _, executions in sample.binaries])
@@ -182,7 +186,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
     # A count that no layout changes, of a simulated processor or of events, is no reason to doubt a timer.
     constant = counts(sample.instrument) and min(means) == max(means)
     unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
-    found = findings(own, data, names, interval, _started(sample, selection))
+    found = findings(own, data, names, interval, state)
     warnings: list[AnyWarning] = [
         *([] if constant else unsure),
         *missing(sample, selection),
@@ -214,18 +218,6 @@ def _analyse(measured: Sample, selection: Selection, confidence: float) -> Analy
         one_layout=sample.one_layout,
         better=sample.better,
     )
-
-
-def _started(sample: Sample, selection: Selection) -> dict[BinaryName, float]:
-    """When each binary of the sample was first executed; nothing for imported results, which do not tell."""
-    if sample.one_layout:
-        return {}
-    of_sample = (sample.system, sample.benchmark, sample.instrument, "ok")
-    started: dict[BinaryName, float] = {}
-    for e in selection.executions:
-        if (e.system, e.benchmark, e.instrument, e.status) == of_sample:
-            started[e.layout] = min(e.started_at, started.get(e.layout, e.started_at))
-    return started
 
 
 def _levels(data: Any, names: tuple[str, ...]) -> tuple[LevelVariance, ...]:

@@ -260,27 +260,6 @@ class NoNoise(AnyWarning):
 
 
 @dataclass(frozen=True)
-class MachineDrifted(AnyWarning):
-    """Neighbours in time are alike; ``cancels`` where layouts were compared with controls of the same rounds."""
-
-    cancels: bool = False
-
-    def __str__(self) -> str:
-        what = "binaries executed one after the other measured alike, which layouts cannot do: the machine drifted"
-        if self.cancels:
-            return (
-                f"{what}; what layout is said to add is free of that, as each round was compared with its own "
-                "executions of stock and identity, but the mean over layouts, the single binaries and the spread "
-                "between them are not: measure again on a quieter machine"
-            )
-        return (
-            f"{what}, and what layout is said to add may be partly that; execute stock and identity as controls, or "
-            "measure again on a quieter machine, or with more run.executions (each is a pass of its own over all "
-            "binaries, so that drift counts as noise)"
-        )
-
-
-@dataclass(frozen=True)
 class NoisyStock(AnyWarning):
     """Less variation between layouts than between executions of one."""
 

@@ -11,6 +11,7 @@ from layoutrand.analysis.compared_suite import SuiteRatio, compared_suite
 from layoutrand.analysis.default_builds import AsBuilt, SinglePairs, as_built, new_pair, single_pairs
 from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.forecasting import to_decide
+from layoutrand.analysis.machine import of_both
 from layoutrand.analysis.median_ratio import MedianRatio, median_ratio
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.primary_ratio import both_ratios, of_design, primary_data, sureness_of
@@ -217,7 +218,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
     warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair), *shape]
     both = both_ratios(pair, confidence)
     primary, ratio, reasons = both.primary(pair)
-    warnings += reasons
+    warnings += [*reasons, *of_both(pair.measured, by_round=primary == "paired")]
     verdict: Verdict = UNDECIDED
     if ratio is not None:
         warnings += _of_what_is_counted(ratio.warnings, baseline, candidate)

@@ -161,7 +161,9 @@ def _concluded(verdict: Verdict, beside: Verdict, warnings: Sequence[AnyWarning]
     found = reasons(warnings)
     if any(each.effect == "undecides" for each in found):
         verdict, beside = CANNOT_TELL, CANNOT_TELL
-    return Conclusion(verdict, beside, found, steps(warnings, first))
+    if verdict == CANNOT_TELL:  # what makes a ratio less certain, and no more, is a reason where it is too uncertain
+        found = reasons(warnings, notes={"machine"})
+    return Conclusion(verdict, beside, found, steps((w for each in found for w in each.warnings), first))
 
 
 def _one_program(warnings: list[AnyWarning], ratio: Interval | None, result: Comparison) -> Conclusion:
@@ -192,6 +194,8 @@ def _of_layouts(analysis: Analysis) -> LayoutVerdict:
     found = analysis.findings
     if analysis.one_layout:
         return "one layout"
+    if found is not None and found.is_machine:
+        return "machine, not layout"
     answer = None if found is None else found.layout.answer
     return "layout matters" if answer == "matters" else answer or "cannot tell"
 

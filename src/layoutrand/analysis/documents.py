@@ -18,6 +18,7 @@ from layoutrand.analysis.conclusion_words import conclusion_json, layout_conclus
 from layoutrand.analysis.evidence import evidence, evidence_json
 from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.forecasting import forecast_json
+from layoutrand.analysis.machine import MachineFinding
 from layoutrand.analysis.node_document import node_table_json, sample_nodes_json
 from layoutrand.analysis.selection import Source
 from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
@@ -317,9 +318,10 @@ def _findings_json(found: Findings | None) -> dict[str, Any]:
         else {
             "dip": shape.dip,
             "p_value": shape.dip_p_value,
-            "several_peaks": shape.has_several_peaks,
+            "several_peaks": None if shape.of_machine else shape.has_several_peaks,
         },
         "drift": None if found.drift is None else {**vars(found.drift), "found": found.drift.is_found},
+        "machine": _machine_json(found.machine),
         "one_binary": None
         if one is None
         else {
@@ -329,6 +331,26 @@ def _findings_json(found: Findings | None) -> dict[str, Any]:
             "next": interval_json(one.next),
         },
         "needed": vars(found.needed),
+    }
+
+
+def _machine_json(machine: MachineFinding | None) -> dict[str, Any] | None:
+    """Null where the order of executions is not known, or they are few; no regimes where the machine had one level."""
+    if machine is None or machine.state is None:
+        return None
+    found = machine.alternation
+    return {
+        "changed": machine.state.follows_time,
+        "p_value": machine.state.p_value,
+        "n_executions": machine.state.n_executions,
+        "regimes": []
+        if found is None
+        else [{"level": level, "executions": n} for level, n in zip(found.levels, found.counts, strict=True)],
+        "of": None if found is None else found.binary,
+        "changes": machine.state.n_changes,
+        "node": machine.state.node or None,
+        "share": None if found is None else found.share,
+        "instead_of_layout": machine.instead_of_layout,
     }
 
 

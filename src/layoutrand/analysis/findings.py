@@ -7,16 +7,17 @@ flagged because a mean, and an interval that rests on a bell-shaped sample, say 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from layoutrand.analysis.analysis_warnings import MachineDrifted
 from layoutrand.analysis.blocking import Freed
 from layoutrand.analysis.layout_part import LayoutPart, LayoutTest, layout_part, relative_root
+from layoutrand.analysis.machine import LEVEL as DRIFT_LEVEL
+from layoutrand.analysis.machine import MachineFinding, MachineState, machine_finding
 from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.errors import AnalysisError
-from layoutrand.instruments.known import counts, simulated
+from layoutrand.instruments.known import counts
 from layoutrand.model import BinaryName
 from layoutrand.stats import (
     FiveNumberSummary,
@@ -28,7 +29,6 @@ from layoutrand.stats import (
     missed_share,
     next_mean,
     outliers,
-    serial_test,
     single_binary_ratios,
     skewness_test,
     variance_components,
@@ -42,16 +42,13 @@ HALF_WIDTH: Final = 0.01
 LEVEL: Final = 0.05
 """Of the tests for whether layout matters and for more than one peak."""
 
-DRIFT_LEVEL: Final = 0.01
-_ORDERS: Final = 2_000
-
 FEWEST_FOR_PEAKS: Final = 10
 """Fewer layouts show no groups: of so few uniform ones the dip can hardly be larger than by chance."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Correlation of the means of binaries executed one after the other, and p of it being chance.
+    """Correlation of an execution with those before it, of all systems, and p of it being chance.
 
     Layouts have no order, so what makes neighbours alike is the machine; it counts as layout in the variance.
     """
@@ -80,6 +77,7 @@ class Shape:
 
     ``dip_p_value`` is that of the hypothesis of one peak; None where there are too few binaries.  ``skewness`` is above
     0 where slow layouts are further off than fast ones, ``skewness_p_value`` that of a normal distribution.
+    ``of_machine`` says that the machine, or the executions of one binary, make groups by themselves.
     """
 
     outliers: tuple[Outlier, ...]
@@ -88,6 +86,7 @@ class Shape:
     dip_p_value: float | None
     skewness: float = 0.0
     skewness_p_value: float = 1.0
+    of_machine: bool = False
 
     @property
     def is_skewed(self) -> bool:
@@ -102,7 +101,7 @@ class Shape:
     @property
     def has_several_peaks(self) -> bool:
         """Whether the layouts fall into groups."""
-        return self.dip_p_value is not None and self.dip_p_value <= LEVEL
+        return self.dip_p_value is not None and self.dip_p_value <= LEVEL and not self.of_machine
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,8 @@ class Findings:
     ``relative_sds`` are the intervals of the levels' relative standard deviations, highest level first; ``layout`` is
     what layout alone adds, and whether it matters.  ``could_miss`` is the largest group, as a share of all layouts, of
     which these may well have none; ``median`` that of the binaries, a second statement where outliers, groups or a
-    long tail make the mean and its interval say less.
+    long tail make the mean and its interval say less.  ``machine`` is what is the machine's, which goes
+    before ``layout`` and ``shape``.
     """
 
     relative_sds: tuple[Interval | None, ...]
@@ -153,6 +153,12 @@ class Findings:
     needed: Needed
     warnings: tuple[AnyWarning, ...]
     drift: Drift | None = None
+    machine: MachineFinding | None = None
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether the machine alternated so much that nothing can be told of layouts."""
+        return self.machine is not None and self.machine.instead_of_layout
 
     @property
     def layout_sd(self) -> Interval | None:
@@ -170,32 +176,31 @@ class Findings:
         return self.layout.test
 
 
-def findings(
-    own: Freed, data: Any, names: tuple[str, ...], mean: Interval, started: Mapping[BinaryName, float]
-) -> Findings:
+def findings(own: Freed, data: Any, names: tuple[str, ...], mean: Interval, state: MachineState | None) -> Findings:
     """Judge one sample, out of which what nodes add was taken.
 
     ``data`` are its measurements as nested sequences and ``names`` their levels, highest first; ``mean`` is its
-    interval; ``started`` says when each binary was first executed, as far as that is known.
+    interval; ``state`` is what the executions of all systems, in the order of time, say of the machine.
     """
     sample = own.sample
     means = [binary_mean(executions) for _, executions in sample.binaries]
     layout = layout_part(own, data, names, mean.confidence)
     warnings = list(layout.warnings)
-    drift = _drift(own, means, started)
-    if drift is not None and drift.is_found:
-        warnings.append(MachineDrifted(cancels=layout.test is not None and layout.test.method == "rounds"))
     shape = _shape(sample, means)
+    by_round = layout.test is not None and layout.test.method == "rounds"
+    machine = machine_finding(own.raw, state, has_groups=shape.has_several_peaks, by_round=by_round)
+    warnings += machine.warnings
     return Findings(
         relative_sds=_relative_sds(own.charged(data), data, mean),
         layout=layout,
         could_miss=None if sample.one_layout else missed_share(len(means), confidence=mean.confidence),
         median=median_interval(means, confidence=mean.confidence) if shape.is_odd else None,
-        shape=shape,
+        shape=replace(shape, of_machine=machine.instead_of_groups),
         one_binary=None if sample.one_layout else _one_binary(own, means, mean),
         needed=_needed(mean, len(means)),
         warnings=tuple(warnings),
-        drift=drift,
+        drift=None if state is None else Drift(state.correlation, state.p_value),
+        machine=machine,
     )
 
 
@@ -210,22 +215,6 @@ def _relative_sds(charged: Any, data: Any, mean: Interval) -> tuple[Interval | N
     except AnalysisError:  # a single binary: the interval of the mean says so
         return nothing
     return tuple(None if each is None else relative_root(each, mean.centre) for each in reversed(found))
-
-
-def _drift(own: Freed, means: Sequence[float], started: Mapping[BinaryName, float]) -> Drift | None:
-    """None where the order is not known, for a simulator, which does not drift, and for few binaries.
-
-    Of several nodes each has an order of its own, and what it adds to all of its binaries is no drift.
-    """
-    sample = own.sample
-    if sample.instrument in simulated() or len(means) < FEWEST_FOR_PEAKS:
-        return None
-    if any(name not in started for name, _ in sample.binaries):
-        return None
-    order = sorted(range(len(means)), key=lambda place: started[sample.binaries[place][0]])
-    blocks = [own.node_of(sample.binaries[place][0]) for place in order] if len(own.nodes) > 1 else None
-    found = serial_test([means[place] for place in order], blocks=blocks, n_resamples=_ORDERS)
-    return Drift(found.statistic, found.p_value)
 
 
 def _shape(sample: Sample, means: Sequence[float]) -> Shape:

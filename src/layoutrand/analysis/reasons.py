@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from layoutrand.analysis import analysis_warnings as own
 from layoutrand.analysis import comparison_warnings as compared
 from layoutrand.analysis import conclusion_warnings as told
+from layoutrand.analysis import machine_warnings as machine
 from layoutrand.analysis import node_warnings as nodes
 from layoutrand.config import execution_warnings as executions
 from layoutrand.instruments.known import simulated
@@ -141,7 +142,12 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     compared.AddedAlone: Meaning("design", "doubts", "same rounds"),
     compared.RatiosDrifted: Meaning("drift", "doubts", "quiet machine"),
     compared.GroupsOfValues: Meaning("shape of the layouts", "doubts"),
-    own.MachineDrifted: Meaning("drift", "doubts", "quiet machine"),
+    machine.MachineDrifted: Meaning("drift", "doubts", "quiet machine"),
+    machine.MachineSwitched: Meaning("machine", "doubts", "quiet machine"),
+    machine.MachineChanged: Meaning("machine", "notes", "quiet machine"),
+    machine.GroupsInOneBinary: Meaning("machine", "doubts", "more executions"),
+    machine.CountsFollowTime: Meaning("unlike conditions", "doubts", "run again"),
+    machine.CountsChanged: Meaning("unlike conditions", "doubts", "run again"),
     own.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.DisturbedExecutions: Meaning(
         "disturbed", "doubts", "repeat disturbed", lambda each: each.row.disturbed > MANY * each.row.executions

@@ -72,7 +72,10 @@ def _of_findings(analysis: Analysis) -> list[str]:
     if found is None:
         return []
     parts = []
-    parts.append(layout_words.answer(found))
+    if found.is_machine:
+        parts.append("whether layout matters cannot be told: the machine switched between levels, which makes as much")
+    else:
+        parts.append(layout_words.answer(found))
     if found.shape.has_several_peaks:
         assert found.shape.dip_p_value is not None
         parts.append(

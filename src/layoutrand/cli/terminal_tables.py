@@ -228,8 +228,14 @@ def _single_row(analysis: Analysis) -> tuple[str, ...]:
         "-" if one is None else _change(one.lowest, one.highest),
         "-" if pairs is None else _change(pairs.minimum, pairs.maximum),
         "not tested" if shape.limit is None else _outliers(shape),
-        "not tested" if peaks is None else f"{'yes' if shape.has_several_peaks else 'no'} ({p_value(peaks)})",
+        "not tested" if peaks is None else _groups(shape, peaks),
     )
+
+
+def _groups(shape: Shape, peaks: float) -> str:
+    if shape.of_machine:
+        return "cannot tell: machine"
+    return f"{'yes' if shape.has_several_peaks else 'no'} ({p_value(peaks)})"
 
 
 def _outliers(shape: Shape) -> str:

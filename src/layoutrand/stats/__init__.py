@@ -46,6 +46,7 @@ from layoutrand.stats.prediction import next_mean, next_ratio
 from layoutrand.stats.randomization import TestResult, randomization_test
 from layoutrand.stats.ratio import ratio_half_width, ratio_interval
 from layoutrand.stats.ratio_tests import decision_test, ratio_test
+from layoutrand.stats.regimes import Regimes, find_regimes
 from layoutrand.stats.robust import median_interval, missed_share, skewness_test
 from layoutrand.stats.sample_size import (
     CountRange,
@@ -70,6 +71,7 @@ from layoutrand.stats.spread import SpreadTest, rounds_spread_test, spread_test
 from layoutrand.stats.stats_warning import StatsWarning
 from layoutrand.stats.steady import Autocorrelation, autocorrelation, lag_points, reordered
 from layoutrand.stats.studies import CoverageRow, Rate, coverage_study
+from layoutrand.stats.time_order import order_test
 from layoutrand.stats.unblocked import Unblocked, without_blocks
 from layoutrand.stats.variance import VarianceComponents, variance_components
 from layoutrand.stats.variance_intervals import component_intervals, intraclass_correlation, variance_test
@@ -94,6 +96,7 @@ __all__ = [
     "PowerRow",
     "Prediction",
     "Rate",
+    "Regimes",
     "RepetitionPlan",
     "SampleSize",
     "Screening",
@@ -122,6 +125,7 @@ __all__ = [
     "empirical_distribution",
     "explained_share",
     "false_alarm_study",
+    "find_regimes",
     "fitted_values",
     "five_number_summary",
     "forecast",
@@ -138,6 +142,7 @@ __all__ = [
     "next_mean",
     "next_ratio",
     "optimal_counts",
+    "order_test",
     "outliers",
     "pair_spread",
     "pairing",

@@ -1,0 +1,141 @@
+"""Every warning that what was measured is the machine's, not the layout's: the kinds, and the words of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutrand.model import LayoutName
+from layoutrand.text.quantities import change, number, quantity
+from layoutrand.warning import AnyWarning
+
+
+def _listed(levels: Sequence[float], unit: str) -> str:
+    said = [quantity(level, unit) for level in levels]
+    return f"{', '.join(said[:-1])} and {said[-1]}"
+
+
+@dataclass(frozen=True)
+class MachineSwitched(AnyWarning):
+    """Levels that the machine alternated between: of one binary, in ``unit``, with its executions at each.
+
+    ``is_instead_of_layout`` where that is no small part of the differences between layouts.
+    """
+
+    levels: tuple[float, ...]
+    unit: str
+    counts: tuple[int, ...]
+    binary: str
+    n_changes: int
+    is_instead_of_layout: bool
+
+    def __str__(self) -> str:
+        listed = _listed(self.levels, self.unit)
+        total, slower = sum(self.counts), sum(self.counts[1:])
+        how = "changed once between" if self.n_changes == 1 else f"switched {self.n_changes} times between"
+        within = (
+            f"also within one binary ({slower} of {total} executions of {self.binary} above the lowest)"
+            if 0 < slower < total and self.binary != "the layouts"
+            else f"{slower} of {total} executions of {self.binary} above the lowest"
+        )
+        meaning = (
+            "so groups of layouts, and whether layout matters, cannot be told from it; more layouts will not help"
+            if self.is_instead_of_layout
+            else "which is a small part of the differences between layouts"
+        )
+        return (
+            f"the machine {how} {listed}, {within}: {meaning}; measure on a quieter core, with a fixed frequency "
+            "(`layoutrand doctor`)"
+        )
+
+
+@dataclass(frozen=True)
+class MachineDrifted(AnyWarning):
+    """Executions are like those before them; ``cancels`` where layouts were compared with controls of their rounds."""
+
+    cancels: bool = False
+
+    def __str__(self) -> str:
+        what = (
+            "executions made one after the other measured alike, whatever binary they were of, which layouts cannot "
+            "do: the machine drifted"
+        )
+        if self.cancels:
+            return (
+                f"{what}; what layout is said to add is free of that, as each round was compared with its own "
+                "executions of stock and identity, but the mean over layouts, the single binaries and the spread "
+                "between them are not: measure again on a quieter machine"
+            )
+        return (
+            f"{what}, and what layout is said to add may be partly that; execute stock and identity as controls, or "
+            "measure again on a quieter machine, or with more run.executions (each is a pass of its own over all "
+            "binaries, so that drift counts as noise)"
+        )
+
+
+@dataclass(frozen=True)
+class MachineChanged(AnyWarning):
+    """The machine was at several ``levels`` (none: it drifted) while systems that are compared took turns."""
+
+    levels: tuple[float, ...]
+    unit: str
+    n_changes: int
+    by_round: bool
+
+    def __str__(self) -> str:
+        if self.levels:
+            how = "changed once" if self.n_changes == 1 else f"switched {self.n_changes} times"
+            what = f"the machine {how} between {_listed(self.levels, self.unit)}"
+        else:
+            what = "the machine drifted: executions made one after the other measured alike"
+        if self.by_round:
+            return (
+                f"{what}; each round has its own ratio, so that only what changed within rounds makes it less certain"
+            )
+        return f"{what}; all systems took turns, so the ratio is not wrong for it, and less certain"
+
+
+@dataclass(frozen=True)
+class GroupsInOneBinary(AnyWarning):
+    """The executions of one binary fall into groups by themselves."""
+
+    control: LayoutName
+    n_executions: int
+    p_value: float
+
+    def __str__(self) -> str:
+        return (
+            f"the {self.n_executions} executions of {self.control} fall into groups by themselves (dip test, p = "
+            f"{self.p_value:.2g}), so groups of layouts may be groups of executions; set run.executions to 5 or more "
+            "to tell them apart"
+        )
+
+
+@dataclass(frozen=True)
+class CountsFollowTime(AnyWarning):
+    """Simulated counts are like those before them."""
+
+    def __str__(self) -> str:
+        return (
+            "simulated counts follow the order of execution, which neither layouts nor a simulator can do: something "
+            "that the program reads or is loaded with changed meanwhile"
+        )
+
+
+@dataclass(frozen=True)
+class CountsChanged(AnyWarning):
+    """A simulator counted one binary unlike."""
+
+    binary: str
+    n_executions: int
+    n_values: int
+    lowest: float
+    highest: float
+
+    def __str__(self) -> str:
+        size = f" ({change(self.highest / self.lowest)})" if self.lowest > 0 else ""
+        return (
+            f"{self.n_executions} simulated executions of {self.binary}, one and the same binary, counted "
+            f"{self.n_values} different numbers, {number(self.lowest, 15)} to {number(self.highest, 15)}{size}: what "
+            "is no larger between layouts is not layout; something that the program reads or is loaded with changed"
+        )
