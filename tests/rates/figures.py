@@ -198,6 +198,12 @@ def may_be_missed(world: World, *parts: Document) -> list[str]:
     return ["a group could have been missed"] if world.rare is not None and max(shares, default=0) >= world.rare else []
 
 
+def may_have_drifted(world: World, analysis: Document) -> list[str]:
+    """Whether it is said that the run is too short to show what the machine of this world does."""
+    is_said = analysis.get("short_run") is not None and world.machine != "still"
+    return ["too few executions to show a drift"] if is_said else []
+
+
 def layout_test(analysis: Document) -> bool | None:
     """Whether the test of layouts finds that they matter; None where there is none."""
     test = analysis.get("layout_test")

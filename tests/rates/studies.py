@@ -9,7 +9,7 @@ from typing import Any
 
 from layoutrand.analysis.stopping import seeds_to_add, widths
 from rates import figures, recorded
-from rates.figures import Tally, against, doubts_of, holds, interval_of, layout_test, may_be_missed
+from rates.figures import Tally, against, doubts_of, holds, interval_of, layout_test, may_be_missed, may_have_drifted
 from rates.worlds import FIRST_SECONDS, WORLDS, Drawn, Size, World, draw, median_of, median_ratio_of
 
 MATTERS, SAME, CANNOT_TELL, MOVED = "layout matters", "same", "cannot tell", {"faster", "slower"}
@@ -55,7 +55,7 @@ def _analysed(world: World, drawn: Drawn, size: Size, tally: Tally) -> None:
     analysis = document["benchmarks"][0]
     doubts = doubts_of(analysis, document)
     tally.heard(doubts)
-    doubt = against(doubts) + may_be_missed(world, analysis)
+    doubt = against(doubts) + may_be_missed(world, analysis) + may_have_drifted(world, analysis)
     truth, median = drawn.truth, median_of(world, size.executions)
     tally.add("mean", holds(analysis["interval"], truth.means[0, 0]), doubt)
     if median is not None:
@@ -206,8 +206,9 @@ def of_growth(world: World, _size: Size, number: int, tally: Tally) -> None:
     analysis = document["benchmarks"][0]
     doubts = doubts_of(analysis, document)
     tally.heard(doubts)
-    tally.add("until", holds(analysis["interval"], drawn.truth.means[0, 0]), against(doubts))
-    tally.add("until binaries", count, against(doubts))
+    doubt = against(doubts) + may_be_missed(world, analysis) + may_have_drifted(world, analysis)
+    tally.add("until", holds(analysis["interval"], drawn.truth.means[0, 0]), doubt)
+    tally.add("until binaries", count, doubt)
 
 
 STUDIES: Mapping[str, Callable[[World, Size, int, Tally], None]] = {

@@ -308,6 +308,7 @@ def _findings_json(found: Findings | None) -> dict[str, Any]:
         "layout_test": None if found.test is None else vars(found.test),
         "layout_matters": found.layout.answer,
         "layout_relative_sd_upper": finite(found.layout.upper),
+        "short_run": found.short_run,
         "could_miss": found.could_miss,
         "median": None if found.median is None else {"value": found.median.centre, **interval_json(found.median)},
         "skewness": {"value": shape.skewness, "p_value": shape.skewness_p_value},

@@ -16,6 +16,7 @@ from layoutrand.analysis.layout_part import LayoutPart, LayoutTest, layout_part,
 from layoutrand.analysis.machine import LEVEL as DRIFT_LEVEL
 from layoutrand.analysis.machine import MachineFinding, MachineState, machine_finding
 from layoutrand.analysis.sample import Sample, binary_mean
+from layoutrand.analysis.short_run import short_run
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts
 from layoutrand.model import BinaryName
@@ -138,7 +139,8 @@ class Findings:
     """All of them; None stands for what the data cannot tell.
 
     ``relative_sds`` are the intervals of the levels' relative standard deviations, highest level first; ``layout`` is
-    what layout alone adds, and whether it matters.  ``could_miss`` is the largest group, as a share of all layouts, of
+    what layout alone adds, and whether it matters.  ``short_run`` is how many executions there are, where they are too
+    few to show a drift of the machine.  ``could_miss`` is the largest group, as a share of all layouts, of
     which these may well have none; ``median`` that of the binaries, a second statement where outliers, groups or a
     long tail make the mean and its interval say less.  ``machine`` is what is the machine's, which goes
     before ``layout`` and ``shape``.
@@ -146,6 +148,7 @@ class Findings:
 
     relative_sds: tuple[Interval | None, ...]
     layout: LayoutPart
+    short_run: int | None
     could_miss: float | None
     median: Interval | None
     shape: Shape
@@ -193,6 +196,7 @@ def findings(own: Freed, data: Any, names: tuple[str, ...], mean: Interval, stat
     return Findings(
         relative_sds=_relative_sds(own.charged(data), data, mean),
         layout=layout,
+        short_run=short_run(own.raw),
         could_miss=None if sample.one_layout else missed_share(len(means), confidence=mean.confidence),
         median=median_interval(means, confidence=mean.confidence) if shape.is_odd else None,
         shape=replace(shape, of_machine=machine.instead_of_groups),

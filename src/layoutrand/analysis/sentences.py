@@ -14,6 +14,7 @@ from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted
 from layoutrand.analysis.conclusion import of_suite as suite_conclusion
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.place_among import place_among
+from layoutrand.analysis.short_run import short_run_words
 from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.stats import Interval
@@ -88,6 +89,8 @@ def _of_findings(analysis: Analysis) -> list[str]:
         kind = ("seed " if len(found.shape.outliers) == 1 else "seeds ") if numbered else ""
         parts.append(f"far from the others, but in the numbers: {kind}{names}")
     parts += layout_words.whatever_the_shape(found, len(analysis.binary_means), analysis.unit)
+    if found.short_run is not None and (found.drift is None or not found.drift.is_found):
+        parts.append(short_run_words(found.short_run))
     return [part for part in parts if part]
 
 
