@@ -2,64 +2,236 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 import random
 
 import pytest
+from scipy.stats import t
 
-from experiments import measured, selected, write
+from experiments import execution, measured, write
 from fakes import make_config
-from layoutrand.analysis.aa import aa_document, compare_with_itself, of_seeds
+from layoutrand.analysis.aa import (
+    aa_document,
+    alarms,
+    compare_halves,
+    compare_with_itself,
+    of_second_executions,
+    of_seeds,
+)
+from layoutrand.analysis.compare import compare
+from layoutrand.analysis.conclusion import of_pair, of_suite
+from layoutrand.analysis.second_executions import with_second_executions
+from layoutrand.analysis.selection import Question, select
 from layoutrand.cli.running import show_aa
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
+from layoutrand.config.twice import second_of, second_seed
 from layoutrand.errors import AnalysisError
+from layoutrand.model import Measurement
+from layoutrand.results.file import open_for_reading, results_path
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
+AGAIN = second_of("a")
 
 
-def compared(tmp_path, data, **options):
-    write(CONFIG, tmp_path, measured(CONFIG, tmp_path, "a", "b", data))
-    rows = compare_with_itself(selected(CONFIG, tmp_path), confidence=0.95, **options)
+def executed(project, values, *, system="a", start=0.0, step=10.0, capture="capture-of-a", metric="wall_s", **changes):
+    """An execution in each round of these (seed -> value), rounds one after the other."""
+    rows = []
+    for place, (seed, value) in enumerate(values.items()):
+        layout = second_seed(seed) if system == AGAIN else seed
+        rows.append(
+            execution(
+                CONFIG,
+                project,
+                "a",
+                "b",
+                layout,
+                **{
+                    "round": seed,
+                    "started_at": start + step * place,
+                    "capture": capture,
+                    "binary_sha256": f"sha-{layout}-{capture}",
+                    "measurements": (Measurement(metric, "s", 0, float(value), warmup=False),),
+                    **changes,
+                },
+            )
+        )
+    return [dataclasses.replace(row, system=system) for row in rows]
+
+
+def chosen(project, config=CONFIG, systems=()):
+    """The present results, and again with what was executed a second time."""
+    question = Question(config=config, project=project, systems=systems, benchmarks=[], captures={}, host=None)
+    with open_for_reading(results_path(project)) as store:
+        found = select(question, store)
+        return found, with_second_executions(found, question, store)
+
+
+def recorded(project, rows, config=CONFIG):
+    """Their selections; the last call had every system that there are executions of."""
+    write(
+        config.model_copy(update={"systems": {name: config.systems["a"] for name in {e.system for e in rows}}}),
+        project,
+        rows,
+    )
+    return chosen(project, config)
+
+
+@pytest.fixture(autouse=True)
+def captures_are_recorded(monkeypatch):
+    """Of a call whose systems were executed twice, as `run --twice` records it."""
+    from layoutrand.execute import experiment as experiments
+
+    whole = experiments.current_context
+    captures = {"a": "capture-of-a", AGAIN: "capture-of-a"}
+    monkeypatch.setattr(experiments, "current_context", lambda config: whole(config, captures=captures))
+
+
+def row_of(selection, **options):
+    rows = compare_with_itself(selection, confidence=0.95, **options)
     json.dumps(aa_document(rows), allow_nan=False)
-    (row,) = rows
-    return row
+    return rows
 
 
-def test_halves_of_one_population_raise_alarms_about_as_often_as_promised(tmp_path):
-    """Normal layouts, 40 binaries, 400 divisions: the share of alarms is near 5 %, and cannot be 0 or 20 %."""
+def test_neighbouring_rounds_stand_for_two_systems_of_a_round(tmp_path):
+    """A machine that becomes slower all the time does not make rounds differ; its halves it does."""
     chance = random.Random(3)
-    row = compared(tmp_path, {seed: [[chance.gauss(100, 2)]] for seed in range(40)}, splits=400)
+    values = {seed: (1 + 0.02 * seed) * (1 + 0.002 * chance.gauss(0, 1)) for seed in range(1, 31)}
+    selection, _ = recorded(tmp_path, executed(tmp_path, values))
+    beside, in_time = row_of(selection)
 
-    assert (row.n_each, row.n_splits) == (20, 400)
-    assert 4 <= row.n_alarms <= 44
-    # t(0.975, 38) * 2 % * sqrt(2 / 20) is 1.28 %
-    assert row.half_width == pytest.approx(0.0128, rel=0.25)
+    assert (beside.sides, beside.n_each, beside.is_alarm) == ("neighbouring rounds", 15, False)
+    assert (in_time.sides, in_time.n_each, in_time.is_alarm) == ("first and second half", 15, True)
+    assert in_time.ratio.centre == pytest.approx(1.46 / 1.16, abs=0.01)
+    assert (in_time.noise_floor, in_time.verdict) == (None, "undecided")
+    halves = compare_halves(selection, "a", confidence=0.95, threshold=0.01, metric=None)
+    for first, second in zip(halves.first, halves.second, strict=True):
+        assert abs(first - second) == 1 and (min(first, second) - 1) % 2 == 0
+    assert sum(first < second for first, second in zip(halves.first, halves.second, strict=True)) not in {0, 15}
+
+
+def test_the_noise_floor_is_that_of_as_many_rounds_as_there_are(tmp_path):
+    """Student's t of the pairs' logarithms, over the square root of the rounds."""
+    chance = random.Random(4)
+    values = {seed: math.exp(0.02 * chance.gauss(0, 1)) for seed in range(1, 21)}
+    row, _ = row_of(recorded(tmp_path, executed(tmp_path, values))[0])
+    logs = [math.log(values[seed] / values[seed + 1]) for seed in range(1, 21, 2)]
+    signs = compare_halves(chosen(tmp_path)[0], "a", confidence=0.95, threshold=0.0, metric=None).first
+    signed = [log if seed in signs else -log for seed, log in zip(range(1, 21, 2), logs, strict=True)]
+    mean = sum(signed) / 10
+    sd = math.sqrt(sum((each - mean) ** 2 for each in signed) / 9)
+    assert row.n_floor == 20
+    assert row.noise_floor == pytest.approx(math.expm1(t.ppf(0.975, 9) * sd / math.sqrt(20)))
+
+
+def test_a_system_that_was_executed_twice_is_compared_as_two(tmp_path):
+    chance = random.Random(5)
+    first = {seed: 1 + 0.01 * chance.gauss(0, 1) for seed in range(1, 13)}
+    second = {seed: 1 + 0.01 * chance.gauss(0, 1) for seed in range(1, 13)}
+    rows = executed(tmp_path, first) + executed(tmp_path, second, system=AGAIN, start=3.0)
+    plain, both = recorded(tmp_path, rows)
+    assert [sample.system for sample in plain.samples] == ["a"]
+    assert [sample.system for sample in both.samples] == ["a", AGAIN]
+
+    halves = compare_halves(both, "a", confidence=0.95, threshold=0.01, metric=None)
+    (pair,) = halves.comparison.benchmarks
+    logs = [math.log(second[seed] / first[seed]) for seed in first]
+    assert (halves.sides, pair.primary, pair.n_pairs) == ("executed twice", "paired", 12)
+    assert halves.second == tuple(second_seed(seed) for seed in first)
+    assert pair.ratio.centre == pytest.approx(math.exp(sum(logs) / 12))
+    assert halves.noise[0].noise_floor == pytest.approx(math.sqrt(pair.ratio.high / pair.ratio.low) - 1)
+    assert [row.sides for row in of_second_executions(both, confidence=0.95, threshold=0.01, metric=None)] == [
+        "executed twice"
+    ]
+    assert of_second_executions(plain, confidence=0.95, threshold=0.01, metric=None) == []
+
+
+def test_a_false_alarm_is_told_alike_by_the_row_and_by_the_conclusion(tmp_path):
+    """A constant difference between one system and itself: `same program`, and an alarm that is called false."""
+    first = {seed: 1 + 0.001 * seed for seed in range(1, 9)}
+    slower = {seed: 1.1 * value * (1 + 0.0001 * (seed % 2)) for seed, value in first.items()}
+    rows = executed(tmp_path, first) + executed(tmp_path, slower, system=AGAIN, start=3.0)
+    _, both = recorded(tmp_path, rows)
+    halves = compare_halves(both, "a", confidence=0.95, threshold=0.01, metric=None)
+    (pair,) = halves.comparison.benchmarks
+    concluded = of_pair(halves.comparison, pair)
+    assert (concluded.verdict, of_suite(halves.comparison).verdict) == ("same program", "same program")
+    assert "false alarm" in [reason.cause for reason in concluded.reasons]
+    assert "look at the program" not in [step.kind for step in concluded.next]
+    assert (halves.noise[0].is_alarm, halves.noise[0].verdict) == (True, "slower")
+    assert alarms(halves.noise, in_time=False) == (1, 1)
+    # The same two, compared as any two systems are, are found to be one program by their capture.
+    (known,) = compare(both, "a", AGAIN, confidence=0.95, threshold=0.01, metric=None).benchmarks
+    assert known.same_program is not None
+
+
+def test_second_executions_of_another_capture_are_none(tmp_path):
+    """The source changed between `run --twice` and `run`: what was executed twice is not the present program."""
+    old = {"capture": "earlier"}
+    values = {seed: 1.0 + seed % 3 for seed in range(1, 9)}
+    rows = executed(tmp_path, values) + executed(tmp_path, values, system=AGAIN, start=-900.0, **old)
+    _, both = recorded(tmp_path, rows)
+    halves = compare_halves(both, "a", confidence=0.95, threshold=0.01, metric=None)
+    assert halves.sides == "neighbouring rounds"
+
+
+def test_executed_the_second_time_on_another_day_there_is_no_verdict_and_no_floor(tmp_path):
+    """That is no comparison in rounds, and `compare` says so of two systems, too."""
+    values = {seed: 1.0 + 0.01 * (seed % 3) for seed in range(1, 21)}
+    rows = executed(tmp_path, values)
+    rows += executed(tmp_path, {seed: 1.3 * value for seed, value in values.items()}, system=AGAIN, start=90_000.0)
+    _, both = recorded(tmp_path, rows)
+    row = row_of(both)[0]
+    assert (row.sides, row.is_alarm, row.verdict, row.noise_floor) == ("executed twice", True, "undecided", None)
+
+
+def test_only_the_rounds_that_were_executed_twice_are_compared(tmp_path):
+    values = {seed: 1.0 + 0.01 * (seed % 3) for seed in range(1, 21)}
+    again = {seed: values[seed] + 0.001 * seed for seed in (3, 4, 5, 6, 7)}
+    rows = executed(tmp_path, values) + [
+        dataclasses.replace(row, started_at=10.0 * (row.round - 1) + 3.0)
+        for row in executed(tmp_path, again, system=AGAIN)
+    ]
+    _, both = recorded(tmp_path, rows)
+    row = row_of(both)[0]
+    assert (row.sides, row.n_each, row.n_floor) == ("executed twice", 5, 5)
+    assert row_of(of_seeds(both, [3, 4, 5, 6]))[0].n_each == 4
 
 
 def test_binaries_that_do_not_differ_have_no_noise(tmp_path):
     """The ratio is 1 and no interval misses it."""
-    row = compared(tmp_path, {seed: [[5.0]] for seed in range(6)})
-
-    assert (row.ratio.centre, row.half_width, row.n_alarms) == (1.0, 0.0, 0)
+    selection, _ = recorded(tmp_path, executed(tmp_path, dict.fromkeys(range(1, 7), 5.0)))
+    for row in row_of(selection):
+        assert (row.ratio.centre, row.is_alarm) == (1.0, False)
 
 
 def test_an_odd_binary_is_left_out(tmp_path):
-    """Both halves are of one size, so neither side is known better."""
-    assert compared(tmp_path, {seed: [[5.0 + seed]] for seed in range(7)}).n_each == 3
+    """Both sides are of one size, so neither is known better."""
+    selection, _ = recorded(tmp_path, executed(tmp_path, {seed: 5.0 + seed for seed in range(1, 8)}))
+    assert [row.n_each for row in row_of(selection)] == [3, 3]
+
+
+def test_neighbours_are_of_one_node(tmp_path):
+    """What differs between nodes is no difference of the system from itself."""
+    values = {seed: (2.0 if seed % 2 else 1.0) * (1 + 0.001 * (seed % 5)) for seed in range(1, 25)}
+    rows = [dataclasses.replace(e, node="fast" if e.round % 2 == 0 else "slow") for e in executed(tmp_path, values)]
+    selection, _ = recorded(tmp_path, rows)
+    beside, in_time = row_of(selection)
+    assert beside.n_each == 12
+    for row in (beside, in_time):
+        assert row.ratio.centre == pytest.approx(1, abs=0.01)
 
 
 def test_of_the_seeds_asked_for_alone(tmp_path):
     """`run --aa --seeds 4` judges four binaries, however many are recorded."""
-    write(CONFIG, tmp_path, measured(CONFIG, tmp_path, "a", "b", {seed: [[5.0 + seed]] for seed in range(1, 31)}))
-    everything = selected(CONFIG, tmp_path)
-    (row,) = compare_with_itself(of_seeds(everything, [1, 2, 3, 4]), confidence=0.95)
-
-    assert row.n_each == 2
-    assert 5.5 / 8.5 < row.ratio.centre < 8.5 / 5.5
-    assert compare_with_itself(everything, confidence=0.95)[0].n_each == 15
+    selection, _ = recorded(tmp_path, executed(tmp_path, {seed: 5.0 + seed for seed in range(1, 31)}))
+    row = row_of(of_seeds(selection, [1, 2, 3, 4]))[0]
+    assert (row.n_each, row.n_floor) == (2, 4)
+    assert row_of(selection)[0].n_each == 15
     with pytest.raises(AnalysisError, match="at least 4 binaries"):
-        compare_with_itself(of_seeds(everything, [1, 2, 3]), confidence=0.95)
+        row_of(of_seeds(selection, [1, 2, 3]))
 
 
 def test_of_the_rounds_asked_for_where_there_is_one_layout(tmp_path):
@@ -69,30 +241,46 @@ def test_of_the_rounds_asked_for_where_there_is_one_layout(tmp_path):
     )
     config = parse(text, path="layoutrand.toml")
     write(config, tmp_path, measured(config, tmp_path, "a", "b", {"stock": [[1.0 + k] for k in range(12)]}))
-    (row,) = compare_with_itself(of_seeds(selected(config, tmp_path), range(1, 9)), confidence=0.95)
-    assert row.n_each == 4
+    assert row_of(of_seeds(chosen(tmp_path, config)[0], range(1, 9)))[0].n_each == 4
 
 
 def test_the_same_results_give_the_same_rows(tmp_path):
-    """Divisions depend on nothing but their number and the seeds."""
-    data = {seed: [[5.0 + seed % 3], [5.1]] for seed in range(8)}
-
-    assert compared(tmp_path / "x", data) == compared(tmp_path / "y", data)
+    values = {seed: 5.0 + seed % 3 for seed in range(1, 9)}
+    one, other = (recorded(tmp_path / name, executed(tmp_path / name, values))[0] for name in "xy")
+    assert row_of(one) == row_of(other)
 
 
 def test_intervals_without_bounds_are_null_in_json_and_words_in_the_table(tmp_path, capsys):
-    """Two binaries a side that differ much: the mean of a side may be 0, so most ratios have no bounds."""
-    row = compared(tmp_path, {1: [[1.0]], 2: [[90.0]], 3: [[2.0]], 4: [[80.0]]})
-    (document,) = aa_document([row])
-    show_aa([row], 0.95, Terminal(json=False, quiet=False))
+    """Two binaries a side that differ much: the mean of a side may be 0, so the ratio of the halves has no bounds."""
+    selection, _ = recorded(tmp_path, executed(tmp_path, {1: 1.0, 2: 90.0, 3: 2.0, 4: 80.0}))
+    rows = row_of(selection)
+    _, in_time = aa_document(rows)
+    show_aa(rows, 0.95, Terminal(json=False, quiet=False))
     shown = capsys.readouterr().out
 
-    assert (document["interval"], document["half_width"]) == ([None, None], None)
+    assert (in_time["interval"], in_time["noise_floor"]) == ([None, None], None)
     assert "without bounds" in shown
     assert "inf" not in shown
 
 
+def test_digits_are_no_finer_than_the_interval(tmp_path, capsys):
+    chance = random.Random(7)
+    values = {seed: 1 + 0.05 * chance.gauss(0, 1) for seed in range(1, 13)}
+    show_aa(row_of(recorded(tmp_path, executed(tmp_path, values))[0]), 0.95, Terminal(json=False, quiet=False))
+    shown = capsys.readouterr().out
+    (line,) = [line for line in shown.splitlines() if "neighbouring rounds" in line]
+    assert "1.013  [0.981, 1.045]     no  ± 2.3 % (12 rounds)" in line
+    assert "find a difference of a system from itself: 0 of 1, where 5 % are to be expected by chance" in shown
+
+
+def test_a_mean_of_nothing_has_no_ratio(tmp_path):
+    selection, _ = recorded(tmp_path, executed(tmp_path, dict.fromkeys(range(1, 7), 0.0)))
+    rows = row_of(selection)
+    assert [(row.ratio, row.is_alarm, row.noise_floor) for row in rows] == [(None, False, None)] * 2
+    assert [each["alarm"] for each in aa_document(rows)] == [None, None]
+
+
 def test_too_few_binaries(tmp_path):
     """The message says what to execute."""
-    with pytest.raises(AnalysisError, match="at least 4 binaries.*run --aa --seeds 10"):
-        compared(tmp_path, {1: [[1.0]], 2: [[1.1]], 3: [[1.2]]})
+    with pytest.raises(AnalysisError, match="at least 4 binaries.*run --twice --seeds 10"):
+        row_of(recorded(tmp_path, executed(tmp_path, {1: 1.0, 2: 1.1, 3: 1.2}))[0])

@@ -66,6 +66,9 @@ class Project:
     def run(self, *arguments):
         return layoutrand("run", "--seeds", "2", "-C", self.root, *arguments, env=self.env)
 
+    def layoutrand(self, command, *arguments):
+        return layoutrand(command, *arguments, "-C", self.root, env=self.env)
+
     def processes(self):
         """All processes whose environment names the project or its cache, other than those named."""
         found = []
@@ -162,9 +165,40 @@ def test_a_system_is_compared_with_itself_over_the_seeds_asked_for(project):
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["aa_seeds"] == "1..4"
-    assert [row["n_each"] for row in document["aa"]] == [2]
+    assert [row["n_each"] for row in document["aa"]] == [2, 2]
     shown = project.run("--seeds", "4", "--aa").stdout
-    assert "A/A: each system against itself, seeds 1..4 (4) (about 5 % alarms are to be expected)" in shown
+    assert "A/A: each system against itself, seeds 1..4 (4)\n" in shown
+    assert "of 1, where 5 % are to be expected by chance" in shown
+
+
+def test_a_system_is_executed_twice_in_the_same_rounds(project):
+    """As two systems: one capture, other layouts, the same rounds; `analyse` and others know of the first alone."""
+    done = project.run("--seeds", "4", "--twice", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["executions"] == 2 * 4 * 3  # with stock and identity in each round
+    assert [(row["sides"], row["n_each"]) for row in document["aa"]] == [
+        ("executed twice", 4),
+        ("first and second half", 2),
+    ]
+    again = json.loads(project.run("--seeds", "5", "--twice", "--json").stdout)
+    assert (again["executed"], again["already"]) == (6, 24)
+    assert again["aa"][0]["n_each"] == 5
+    with sqlite3.connect(project.root / ".layoutrand/results.sqlite") as results:
+        rows = results.execute("SELECT system, layout, round, capture, binary_sha256 FROM executions").fetchall()
+    assert len({row[3] for row in rows}) == 1
+    seeds = {(row[0], int(row[1])): row for row in rows if row[1] not in ("stock", "identity")}
+    assert {(system, layout, int(row[2])) for (system, layout), row in seeds.items()} == {
+        place for k in range(1, 6) for place in (("sys", k, k), ("sys again", 1_000_000_000 + k, k))
+    }
+    assert len({row[4] for row in seeds.values()}) == 10
+    itself = project.layoutrand("compare", "sys", "sys", "--json", "--fail-if", "undecided")
+    assert itself.returncode == 0, itself.stderr
+    document = json.loads(itself.stdout)
+    assert (document["aa"]["sides"], document["benchmarks"][0]["conclusion"]) == ("executed twice", "same program")
+    assert document["aa"]["candidate_seeds"] == [1_000_000_000 + k for k in range(1, 6)]
+    analysed = json.loads(project.layoutrand("analyse", "--json").stdout)
+    assert {(each["system"], each["n_binaries"]) for each in analysed["benchmarks"]} == {("sys", 5)}
 
 
 def test_no_seeds_are_added_for_what_fails(project):

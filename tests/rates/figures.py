@@ -68,8 +68,16 @@ FIGURES = {
         Figure("suite ratio", "`compare`: interval of the suite's ratio holds it", "interval"),
         Figure("suite p", "`compare`: the suite's p-value is .05 or less at true ratio 1", "test"),
         Figure("suite bootstrap", "`compare`: the suite's bootstrap interval holds the ratio", "interval"),
-        Figure("aa interval", "`compare a a`: the interval of a system's ratio to itself holds 1", "interval"),
-        Figure("aa stated", "`compare a a`: the rate of false alarms that it states, mean", "share"),
+        Figure("aa alarm", "`compare a a`, executed once: an alarm", "test"),
+        Figure("aa twice", "`compare a a`, executed twice (`run --twice`): an alarm", "test"),
+        Figure("aa true", "`compare --threshold 0` of two programs that are alike: an alarm", "test"),
+        Figure(
+            "aa floor", "`compare a a`: two programs that are alike are measured within the noise floor", "interval"
+        ),
+        Figure("aa half", "`compare a a`: the first half of the rounds differs from the second", "share"),
+        Figure(
+            "aa apart", "`compare` of two programs that are alike, executed one after the other: they differ", "share"
+        ),
         Figure("plan kept", "`plan` followed: decided at true ratio 1, threshold 1 %", "promise"),
         Figure("plan kept at 1.02", "`plan` followed: decided at true ratio 1.02, threshold 1 %", "promise"),
         Figure("plan binaries", "`plan`: layouts that it asks for, mean", "share"),

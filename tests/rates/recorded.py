@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +19,7 @@ from layoutrand.analysis.documents import analyse_document, comparisons_document
 from layoutrand.analysis.plan import HALF_WIDTHS, make_plans, plan_document
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.config.config import Config, parse
+from layoutrand.config.twice import second_of, second_seed, with_second
 from layoutrand.execute import experiment as experiments
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, Node
 from layoutrand.results.experiments import ResultsStore
@@ -71,7 +73,7 @@ class Memory:
         return [self._context]
 
     def current_captures(self, _experiment: Experiment) -> dict[str, str]:
-        return {name: f"capture-of-{name}" for name in SYSTEMS}
+        return {each.system: each.capture for each in self._executions}
 
     def build_failures(self, _experiment: Experiment, _captures: Any) -> list[BuildFailure]:
         return []
@@ -148,6 +150,30 @@ def compared(selection: Selection, threshold: float) -> Document:
     return comparisons_document(
         compare_several(selection, baseline, candidates, confidence=CONFIDENCE, threshold=threshold, metric=None)
     )
+
+
+def executed_twice(executions: Sequence[Execution]) -> list[Execution]:
+    """The same, but the second system is the first, executed a second time in layouts of its own."""
+    first = SYSTEMS[0]
+    return [
+        execution
+        if execution.system == first
+        else replace(
+            execution,
+            system=second_of(first),
+            layout=second_seed(execution.layout) if isinstance(execution.layout, int) else execution.layout,
+            capture=f"capture-of-{first}",
+        )
+        for execution in executions
+    ]
+
+
+def selection_of_twice(executions: list[Execution], n_benchmarks: int) -> Selection:
+    """What ``compare a a`` works on after `run --twice`."""
+    config = with_second(config_of(n_benchmarks), SYSTEMS[:1])
+    names = [SYSTEMS[0], second_of(SYSTEMS[0])]
+    question = Question(config=config, project=Path(), systems=names, benchmarks=[], captures={}, host=None)
+    return select(question, cast("ResultsStore", Memory(config, executions)))
 
 
 def compared_with_itself(selection: Selection, threshold: float) -> Document:

@@ -136,15 +136,33 @@ def of_suite(world: World, size: Size, number: int, tally: Tally) -> None:
 
 
 def of_itself(world: World, size: Size, number: int, tally: Tally) -> None:
-    """`compare a a`."""
-    drawn = draw(world, size, ("aa", number))
-    document = recorded.compared_with_itself(selection_of(drawn, size, systems=("a",)), 0.0)
-    pair = document["benchmarks"][0]
-    doubts = doubts_of(pair, document)
+    """`compare a a`, of a system that was executed once or twice, and `compare` of two programs that are alike."""
+    alone = draw(world, size, ("aa", number), design="alone")
+    document = recorded.compared_with_itself(selection_of(alone, size, systems=("a",)), 0.0)
+    beside, half = document["aa"]["noise_floor"]
+    doubts = doubts_of(document["benchmarks"][0], document)
     tally.heard(doubts)
-    tally.add("aa interval", holds(pair["interval"], 1.0), against(doubts))
-    floor = document["aa"]["noise_floor"][0]
-    tally.add("aa stated", floor["alarms"] / floor["splits"], against(doubts))
+    tally.add("aa alarm", beside["alarm"], against(doubts))
+    tally.add("aa half", half["alarm"], against(doubts))
+    alike = draw(world, size, ("alike", number), is_one_program=True)
+    pair, doubts = _of_two(alike, size)
+    tally.add("aa true", not holds(pair["interval"], 1.0), doubts)
+    floor = beside["noise_floor"]
+    within = None if floor is None else abs(math.log(pair["ratio"])) <= math.log1p(floor)
+    tally.add("aa floor", within, against(doubts_of(document["benchmarks"][0], document)))
+    rows = recorded.executed_twice(recorded.executions_of(alike.plan, alike.seconds, alike.failed, size.benchmarks))
+    document = recorded.compared_with_itself(recorded.selection_of_twice(rows, size.benchmarks), 0.0)
+    twice = document["aa"]["noise_floor"][0]
+    assert twice["sides"] == "executed twice"
+    tally.add("aa twice", twice["alarm"], against(doubts_of(document["benchmarks"][0], document)))
+    pair, doubts = _of_two(draw(world, size, ("apart", number), design="apart", is_one_program=True), size)
+    tally.add("aa apart", not holds(pair["interval"], 1.0), doubts)
+
+
+def _of_two(drawn: Drawn, size: Size) -> tuple[Any, list[str]]:
+    document = recorded.compared(selection_of(drawn, size), 0.0)
+    pair = document["benchmarks"][0]
+    return pair, against(doubts_of(pair, document))
 
 
 def of_plans(world: World, size: Size, number: int, tally: Tally) -> None:
@@ -236,7 +254,7 @@ def cells() -> list[Cell]:
     ]
     found += [
         Cell("itself", world, Size(count))
-        for world in ("normal", "gamma", "t3", "spikes", "ar1", "walk", "regimes")
+        for world in ("normal", "gamma", "t3", "spikes", "ar1", "walk", "trend", "regimes")
         for count in (10, 30)
     ]
     found += [Cell("plans", world, Size(count)) for world in ("normal", "lognormal", "bimodal") for count in COUNTS]
@@ -260,7 +278,7 @@ def cost(cell: Cell) -> float:
     """How long a set takes, roughly: executions."""
     size = cell.size
     executions = size.layouts * size.executions * size.benchmarks * 6
-    return {"one": 8.0, "suite": 4.0, "itself": 5.0, "plans": 12.0, "until": 10.0}[cell.study] * (
+    return {"one": 8.0, "suite": 4.0, "itself": 8.0, "plans": 12.0, "until": 10.0}[cell.study] * (
         math.sqrt(executions) + 0.05 * executions
     )
 

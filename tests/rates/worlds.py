@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import special
 
-from layoutrand.config.schedule import Design, Slot, schedule
+from layoutrand.config import schedule as schedules
+from layoutrand.config.schedule import Slot, schedule
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.stats.streams import Stream
 
@@ -30,6 +31,7 @@ SHARE_OF_TWO, SHARE_OF_FEW = 0.20, 0.03
 SPIKES, SPIKE = 0.02, 0.10
 KEPT, AR_SD = 0.98, 0.01
 STEP = 0.001
+TREND = 0.03
 STAY, SLOW_MACHINE = 1 - 1 / 30, 1.4
 LOST = 0.05
 FEWER = 1 / 3
@@ -72,12 +74,17 @@ WORLDS = {
         World("spikes", "2 % of executions 10 % slower", noise="spikes"),
         World("ar1", "drift (AR1)", machine="ar1"),
         World("walk", "drift (random walk)", machine="walk"),
+        World("trend", "drift (3 % over the run)", machine="trend"),
         World("regimes", "machine of two speeds", machine="regimes"),
         World("lost", "5 % of executions lost", lost=LOST),
         World("unequal", "candidate with a third of the rounds", fewer=True),
         World("unequal-walk", "the same, drift (random walk)", machine="walk", fewer=True),
     )
 }
+
+
+Design = Literal["rounds", "alone", "apart"]
+"""Both systems in each round; the first system alone; the first in the first half of the rounds, then the second."""
 
 
 @dataclass(frozen=True)
@@ -151,15 +158,16 @@ class Plan:
 
 
 @lru_cache(maxsize=4 * SCHEDULES)
-def planned(size: Size, *, fewer: bool, number: int, systems: tuple[str, ...] = SYSTEMS) -> Plan:
+def planned(size: Size, *, fewer: bool, number: int, design: Design = "rounds") -> Plan:
     """The slots of an experiment in the order of execution; with ``fewer`` the first system goes on alone."""
+    systems = SYSTEMS if design == "rounds" else SYSTEMS[:1]
     names = tuple((f"b{k}", ("native",)) for k in range(size.benchmarks))
     seeds = tuple(range(1, size.layouts + 1))
     common = max(2, math.ceil(FEWER * size.layouts)) if fewer else size.layouts
 
     def part(who: tuple[str, ...], which: tuple[int, ...]) -> tuple[Slot, ...]:
         return schedule(
-            Design(
+            schedules.Design(
                 systems=who,
                 benchmarks=names,
                 seeds=which,
@@ -170,12 +178,14 @@ def planned(size: Size, *, fewer: bool, number: int, systems: tuple[str, ...] = 
         )
 
     slots = part(systems, seeds[:common])
-    if common < len(seeds):
+    if design == "apart":
+        slots = part(SYSTEMS[:1], seeds[: size.layouts // 2]) + part(SYSTEMS[1:], seeds[size.layouts // 2 :])
+    elif common < len(seeds):
         slots += part(systems[:1], seeds[common:])
     places = {**{seed: seed - 1 for seed in seeds}, STOCK: size.layouts, IDENTITY: size.layouts + 1}
     return Plan(
         slots=slots,
-        system=np.array([systems.index(slot.system) for slot in slots]),
+        system=np.array([SYSTEMS.index(slot.system) for slot in slots]),
         benchmark=np.array([int(slot.benchmark[1:]) for slot in slots]),
         layout=np.array([places[slot.layout] for slot in slots]),
     )
@@ -211,10 +221,21 @@ class Drawn:
         return self.seconds * np.where(self.plan.system == 1, ratio, 1.0)
 
 
-def draw(world: World, size: Size, key: tuple[str | int, ...], *, is_layout: bool = True) -> Drawn:
-    """One experiment, which depends on the arguments alone; without ``is_layout`` all layouts are alike."""
+def draw(
+    world: World,
+    size: Size,
+    key: tuple[str | int, ...],
+    *,
+    is_layout: bool = True,
+    design: Design = "rounds",
+    is_one_program: bool = False,
+) -> Drawn:
+    """One experiment, which depends on the arguments alone; without ``is_layout`` all layouts are alike.
+
+    With ``is_one_program`` both systems are one program in layouts of their own, which have nothing in common.
+    """
     number = int(key[-1])
-    plan = planned(size, fewer=world.fewer, number=number % SCHEDULES)
+    plan = planned(size, fewer=world.fewer, number=number % SCHEDULES, design=design)
     labels = (world.name, size.layouts, size.executions, size.benchmarks, int(is_layout), *key)
     shapes = ("normal" if world.only_candidate else world.layouts, world.layouts)
     n_new = 20
@@ -225,6 +246,10 @@ def draw(world: World, size: Size, key: tuple[str | int, ...], *, is_layout: boo
         own = LAYOUT_SD * points[:, :, controls]
         for side, shape in enumerate(shapes):
             effects[side] = _layouts(shape, points[side])
+        if is_one_program:
+            own = own[[0, 0]]
+            others = _points(Stream(0, "rates", "layouts again", *labels), size.benchmarks, effects.shape[2])
+            effects[1] = _layouts(world.layouts, others[0])
         effects[:, :, controls] = own
     level = np.array([1 + (layout_mean(shape) if is_layout else 0.0) for shape in shapes])
     count = len(plan.slots)
@@ -282,6 +307,8 @@ def _machine(kind: str, stream: Stream, count: int) -> Any:
     if kind == "regimes":
         changes = stream.uniforms(count) > STAY
         return np.where((np.cumsum(changes) + (stream.uniforms(1)[0] < 0.5)) % 2 == 0, 1.0, SLOW_MACHINE)
+    if kind == "trend":
+        return 1 + TREND * (np.arange(count) / count - 0.5)
     points = stream.normals(count)
     if kind == "walk":
         return np.exp(STEP * np.cumsum(points))

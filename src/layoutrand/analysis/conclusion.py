@@ -14,6 +14,7 @@ from typing import Final, Literal
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion_warnings import (
+    AgainstItself,
     FalseAlarm,
     MedianDiffers,
     MedianOpposes,
@@ -23,6 +24,7 @@ from layoutrand.analysis.conclusion_warnings import (
 )
 from layoutrand.analysis.forecasting import forecast_words
 from layoutrand.analysis.reasons import Reason, Step, concerns, reasons, steps
+from layoutrand.analysis.same_program import SameProgram
 from layoutrand.stats import Interval
 from layoutrand.warning import AnyWarning
 
@@ -97,7 +99,7 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
     about = [each for each in result.warnings if concerns(each, pair.benchmark, pair.instrument, both)]
     warnings: list[AnyWarning] = [*pair.warnings, *about]
     if pair.same_program is not None:
-        return _one_program([OneProgram(str(pair.same_program)), *warnings], pair.ratio, result)
+        return _one_program([_known(pair.same_program), *warnings], pair.ratio, result)
     verdict = CANNOT_TELL if pair.ratio is None else _OF_STATISTICS[pair.verdict]
     beside = CANNOT_TELL if pair.sureness is None else _OF_STATISTICS[pair.sureness.verdict]
     first: list[Step] = []
@@ -129,9 +131,9 @@ def of_suite(result: Comparison) -> Conclusion | None:
     if suite is None:
         return None
     warnings: list[AnyWarning] = [*suite.ratio.warnings, *result.warnings]
-    same = [pair.same_program for pair in result.benchmarks]
-    if all(each is not None for each in same):
-        return _one_program([*(OneProgram(str(each)) for each in dict.fromkeys(same)), *warnings], suite.ratio, result)
+    same = [_known(pair.same_program) for pair in result.benchmarks if pair.same_program is not None]
+    if len(same) == len(result.benchmarks):
+        return _one_program([*dict.fromkeys(same), *warnings], suite.ratio, result)
     verdict = _OF_STATISTICS[suite.verdict]
     if verdict == CANNOT_TELL:
         warnings.insert(0, WideInterval(suite.ratio.low, suite.ratio.high, result.threshold))
@@ -173,6 +175,11 @@ def _one_program(warnings: list[AnyWarning], ratio: Interval | None, result: Com
     found = [each for each in reasons(warnings, notes={"same binaries"}) if each.effect != "undecides"]
     found.sort(key=lambda each: each.cause != "same binaries")
     return Conclusion(SAME_PROGRAM, SAME_PROGRAM, tuple(found), steps(w for each in found for w in each.warnings))
+
+
+def _known(same: SameProgram) -> AnyWarning:
+    """How it is known that two systems are one program."""
+    return AgainstItself() if same.is_itself else OneProgram(str(same))
 
 
 def _to_decide(pair: BenchmarkRatio) -> list[Step]:

@@ -72,6 +72,14 @@ class OneProgram(AnyWarning):
 
 
 @dataclass(frozen=True)
+class AgainstItself(AnyWarning):
+    """A system that is compared with itself, as was asked for."""
+
+    def __str__(self) -> str:
+        return "both sides are the same system: whatever differs here is noise (an A/A test)"
+
+
+@dataclass(frozen=True)
 class FalseAlarm(AnyWarning):
     """An interval that finds a difference between a program and itself."""
 

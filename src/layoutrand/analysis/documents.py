@@ -160,11 +160,12 @@ def comparisons_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
 
 
 def halves_document(halves: Halves) -> dict[str, Any]:
-    """``layoutrand/compare/1`` of two halves of a system, and the noise floor over many divisions."""
+    """``layoutrand/compare/1`` of a system against itself, and what else its results tell of that."""
     return {
         **compare_document(halves.comparison),
         "aa": {
             "system": halves.system,
+            "sides": halves.sides,
             "baseline_seeds": list(halves.first),
             "candidate_seeds": list(halves.second),
             "noise_floor": aa_document(halves.noise),

@@ -130,6 +130,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     told.MedianOpposes: Meaning("shape of the layouts", "undecides"),
     told.MedianDiffers: Meaning("shape of the layouts", "doubts"),
     told.OneProgram: Meaning("same binaries", "notes", "look at the program"),
+    told.AgainstItself: Meaning("same binaries", "notes"),
     told.FalseAlarm: Meaning("false alarm", "doubts", "quiet machine"),
     # Too little data.
     advice.Single: Meaning("too few layouts", "undecides", "more layouts"),

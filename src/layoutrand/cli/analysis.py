@@ -11,7 +11,7 @@ import typer
 
 from layoutrand.cli import import_options, options, output_formats
 from layoutrand.cli.comparing import show_comparisons, show_halves
-from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection, load_with_second
 from layoutrand.cli.terminal import Terminal
 from layoutrand.cli.terminal_tables import show_analysis, show_selection_problems
 from layoutrand.errors import UsageError
@@ -76,7 +76,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         list[str],
         typer.Argument(
             metavar="CANDIDATE",
-            help="The systems judged, each against BASE. BASE itself: two halves of its seeds, to see the noise floor.",
+            help="The systems judged, each against BASE. BASE itself: what would be said of two that do not differ.",
         ),
     ],
     benchmark: Benchmarks = None,
@@ -103,12 +103,13 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """The ratio of each candidate to the baseline with its interval, for each benchmark and for the suite."""
-    from layoutrand.analysis.aa import compare_halves
+    from layoutrand.analysis.aa import aa_document, compare_halves, of_second_executions
     from layoutrand.analysis.beside import simulated_beside
     from layoutrand.analysis.compare import compare_several
     from layoutrand.analysis.conclusion import FAIL_IF, meets
     from layoutrand.analysis.documents import comparisons_document, halves_document
     from layoutrand.analysis.evidence import evidence
+    from layoutrand.cli.running import show_aa
 
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     limit = options.share(threshold, "--threshold", may_be_zero=True)
@@ -116,20 +117,25 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     names = list(dict.fromkeys([base, *candidates]))
     foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
     if imports:
-        selection = foreign.select(names, benchmark or [], host, directory)
+        selection = twice = foreign.select(names, benchmark or [], host, directory)
     else:
         foreign.check_unused()
         config = options.load_config(directory)
         options.choose_systems(config, names)
-        selection = load_selection(config, directory, names, benchmark or [], Which(host, capture or [], any_source))
+        which = Which(host, capture or [], any_source)
+        selection, twice = load_with_second(config, directory, names, benchmark or [], which)
     if candidates == [base]:
-        halves = compare_halves(selection, base, confidence=confidence, threshold=limit, metric=metric)
+        halves = compare_halves(twice, base, confidence=confidence, threshold=limit, metric=metric)
         results, document = [halves.comparison], halves_document(halves)
         show_halves(halves, terminal)
     else:
         results = compare_several(selection, base, candidates, confidence=confidence, threshold=limit, metric=metric)
         document = comparisons_document(results)
         show_comparisons(results, terminal)
+        if selves := of_second_executions(twice, confidence=confidence, threshold=limit, metric=metric):
+            document["aa"] = {"noise_floor": aa_document(selves)}
+            terminal.line()
+            show_aa(selves, confidence, terminal)
     pairs = [(pair.benchmark, pair.instrument) for each in results for pair in each.benchmarks]
     if beside := simulated_beside(selection, pairs):
         terminal.line(beside)

@@ -45,13 +45,18 @@ def show_comparisons(results: Sequence[Comparison], page: Display) -> None:
 
 
 def show_halves(halves: Halves, page: Display) -> None:
-    """A system against itself: the comparison of two halves of its seeds, and the noise floor over many divisions."""
+    """A system against itself: the comparison of its two sides, then what else its results tell of it."""
     from layoutrand.analysis.evidence import seed_words
     from layoutrand.cli.running import show_aa
 
+    how = {
+        "executed twice": "as it was executed twice in each round, in two layouts",
+        "neighbouring rounds": "neighbouring rounds as if they were two systems (`run --twice` executes it as two)",
+        "first and second half": "",
+    }[halves.sides]
     page.line(
-        f"A/A: {halves.system} against itself, over disjoint seeds; whatever differs is noise. "
-        f"Half 1: {seed_words(halves.first)}. Half 2: {seed_words(halves.second)}."
+        f"A/A: {halves.system} against itself, {how}; whatever differs is noise. "
+        f"Side 1: {seed_words(halves.first)}. Side 2: {seed_words(halves.second)}."
     )
     page.line()
     show_comparison(halves.comparison, page)
@@ -129,8 +134,8 @@ def _show_sureness(result: Comparison, page: Display) -> None:
                 pair.metric,
                 "-" if sure is None else p_value(sure.no_difference),
                 "-" if sure is None or sure.n_judged == 1 else p_value(sure.no_difference_holm),
-                "-" if one is None or math.isinf(one.half_width) else f"{one.low:.4f} to {one.high:.4f}",
-                "-" if pair.as_built is None else f"{pair.as_built.ratio.centre:.4f}",
+                "-" if one is None or math.isinf(one.half_width) else _ratio(one)[1],
+                "-" if pair.as_built is None else _ratio(pair.as_built.ratio)[0],
                 needed,
             )
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,9 +15,9 @@ from layoutrand.cli import building, options
 from layoutrand.cli.failing import Failures
 from layoutrand.cli.notifying import Notify, notifying
 from layoutrand.cli.options import ProjectPart
-from layoutrand.cli.selecting import Benchmarks, Which, load_selection
+from layoutrand.cli.selecting import Benchmarks, Which, load_selection, load_with_second
 from layoutrand.cli.terminal import Display, Terminal
-from layoutrand.text.quantities import NO_BOUNDS, percent
+from layoutrand.text.quantities import digits_of, percent, ratio_words
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import SelfComparison
@@ -49,6 +48,10 @@ def run(  # noqa: PLR0913 - one parameter for each option
     aa: Annotated[
         bool,
         typer.Option("--aa", help="Compare each system with itself, over these seeds: noise floor and false alarms."),
+    ] = False,
+    twice: Annotated[
+        bool,
+        typer.Option("--twice", help="Execute each system as two, in layouts of their own, for --aa to compare."),
     ] = False,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
     share_machine: Annotated[
@@ -93,6 +96,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
                 wait_s=wait,
                 share_machine=share_machine,
                 tune=tune,
+                twice=twice,
             )
             return build_and_execute(part, choices, terminal, confidence=confidence, told=told)
 
@@ -104,7 +108,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
             numbers = [*numbers, *more]
             summary, results = execute_seeds()
         selves = None
-        if aa and summary.total:
+        if (aa or twice) and summary.total:
             selves = _with_itself(part, numbers, confidence)
         _show_ending(summary, selves, numbers, results, confidence, terminal, told)
         ending.status, ending.message = "failed" if _failed(summary) else "ok", run_message(summary)
@@ -185,7 +189,9 @@ def _with_itself(part: ProjectPart, seeds: Sequence[int], confidence: float) -> 
     """Of these seeds alone, whatever else is recorded: `compare X X` judges all that is."""
     from layoutrand.analysis.aa import compare_with_itself, of_seeds
 
-    return compare_with_itself(of_seeds(_recorded(part), seeds), confidence=confidence)
+    which = Which(is_settled=True)
+    _, found = load_with_second(part.config, part.directory, part.systems, part.benchmarks, which)
+    return compare_with_itself(of_seeds(found, seeds), confidence=confidence)
 
 
 def _recorded(part: ProjectPart) -> Selection:
@@ -193,28 +199,47 @@ def _recorded(part: ProjectPart) -> Selection:
 
 
 def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *, seeds: Sequence[int] = ()) -> None:
-    """Half of each system's binaries against the other half; ``seeds`` where not all that are recorded are judged."""
+    """Each system against itself; ``seeds`` where not all that are recorded are judged."""
+    from layoutrand.analysis.aa import alarms
     from layoutrand.config.seeds import format_seeds
 
-    expected = 1 - confidence
     over = f", seeds {format_seeds(seeds)} ({len(seeds)})" if seeds else ""
     page.table(
-        f"A/A: each system against itself{over} (about {percent(expected, 0)} alarms are to be expected)",
-        ("benchmark", "system", "metric", "binaries", "ratio of two halves", "interval", "noise floor", "alarms"),
+        f"A/A: each system against itself{over}",
+        ("benchmark", "system", "metric", "sides", "binaries", "ratio", "interval", "alarm", "noise floor"),
         [
             (
                 row.benchmark,
                 row.system,
                 row.metric,
+                row.sides,
                 f"{row.n_each} each",
-                f"{row.ratio.centre:.4f}",
-                f"{row.ratio.low:.4f} to {row.ratio.high:.4f}" if math.isfinite(row.ratio.half_width) else NO_BOUNDS,
-                f"± {percent(row.half_width)}" if math.isfinite(row.half_width) else "-",
-                f"{row.n_alarms} of {row.n_splits} ({percent(row.n_alarms / row.n_splits, 1)})",
+                *(("-", "-") if row.ratio is None else ratio_words(row.ratio.centre, row.ratio.low, row.ratio.high)),
+                "-" if row.ratio is None else "yes" if row.is_alarm else "no",
+                _floor_words(row),
             )
             for row in rows
         ],
     )
+    expected = percent(1 - confidence, 0)
+    count, of = alarms(rows, in_time=False)
+    if of:
+        page.line(
+            f"intervals that find a difference of a system from itself: {count} of {of}, where {expected} are to be "
+            "expected by chance"
+        )
+    count, of = alarms(rows, in_time=True)
+    if of:
+        meaning = ": the machine, or chance, did that, and would have done it to systems executed one after the other"
+        page.line(f"of the first half of the rounds from the second: {count} of {of}{meaning if count else ''}")
+
+
+def _floor_words(row: SelfComparison) -> str:
+    """How far apart two systems that do not differ would be measured, and of how many rounds."""
+    if row.noise_floor is None:
+        return "-"
+    digits = max(0, min(2, digits_of(row.noise_floor * 100)))
+    return f"± {100 * row.noise_floor:.{digits}f} % ({row.n_floor} rounds)"
 
 
 def build_and_execute(
@@ -227,10 +252,12 @@ def build_and_execute(
 ) -> tuple[Summary, list[SystemBuild]]:
     """Build what is missing, then execute what has no result yet; ``told`` learns which failures were shown."""
     from layoutrand.build.build import all_layouts
+    from layoutrand.build.divided import divided
     from layoutrand.cli.progress import show_progress
     from layoutrand.cluster.inputs import inputs_of
     from layoutrand.cluster.measuring import execute_on_nodes
     from layoutrand.cluster.open import measuring_cluster
+    from layoutrand.config.twice import second_seed, with_second
     from layoutrand.errors import UsageError
     from layoutrand.execute.execute import execute
     from layoutrand.execute.measure import measure
@@ -249,10 +276,13 @@ def build_and_execute(
     check_programs(config, benchmarks)
     check_usable(results_path(directory))
     settle(Tuning(), terminal.warn)  # what a killed `run --tune` has left behind
-    layouts = all_layouts(choices.seeds, controls=choices.controls)
+    seeds = [*choices.seeds, *(map(second_seed, choices.seeds) if choices.twice else ())]
+    layouts = all_layouts(list(dict.fromkeys(seeds)), controls=choices.controls)
     building_config = config if config.build.mode == "relink" else config.here()
     results = building.build_with_progress(replace(part, config=building_config), layouts, terminal)
-    request = make_request(config, directory, results, choices)
+    if choices.twice:
+        config, executed = with_second(config, part.systems), divided(results, choices.seeds)
+    request = make_request(config, directory, executed if choices.twice else results, choices)
     with open_for_writing(results_path(directory)) as store, show_progress(terminal, confidence) as update:
 
         def advance(progress: RunProgress) -> None:

@@ -49,7 +49,15 @@ def load_selection(
     config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], which: Which
 ) -> Selection:
     """The results that belong to the question; raises `UsageError` where there are none at all."""
+    return load_with_second(config, directory, systems, benchmarks, which)[0]
+
+
+def load_with_second(
+    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], which: Which
+) -> tuple[Selection, Selection]:
+    """The same, and again with what `run --twice` executed a second time, which are systems of their own."""
     from layoutrand.analysis.present_captures import WantedCaptures
+    from layoutrand.analysis.second_executions import with_second_executions
     from layoutrand.analysis.selection import Question, select
     from layoutrand.results.file import open_for_reading, results_path
 
@@ -67,7 +75,8 @@ def load_selection(
         wanted=WantedCaptures(which.captures, which.any_source, look),
     )
     with open_for_reading(path) as store:
-        return select(question, store)
+        found = select(question, store)
+        return found, with_second_executions(found, question, store)
 
 
 def _look(config: Config, directory: Path, systems: Collection[str]) -> Mapping[str, PresentSystem]:

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, Literal
 
+from layoutrand.config.twice import layout_in_round
 from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import STOCK, LayoutName
 
@@ -112,7 +113,8 @@ def _in_pairs(design: Design, cells: Sequence[_Cell]) -> list[_Cell]:
     """One round in which the systems of a benchmark, layout and instrument follow each other."""
     groups: dict[tuple[str, LayoutName, str], list[_Cell]] = {}
     for cell in _shuffled(design.schedule_seed, "schedule", cells):
-        groups.setdefault((cell[1], cell[2], cell[3]), []).append(cell)
+        layout = cell[4] if isinstance(cell[2], int) else cell[2]  # one layout each, not the same for all systems
+        groups.setdefault((cell[1], layout, cell[3]), []).append(cell)
     names = ["\0".join(map(str, (*group, *cells[0][4:]))).encode() for group in groups]
     order = keyed_order(design.schedule_seed, "schedule-pairs", names)
     together = list(groups.values())
@@ -135,7 +137,8 @@ def _cells(design: Design, seed: int, position: int) -> Iterable[_Cell]:
                 controls: Sequence[LayoutName] = (STOCK,) if system in design.fixed else design.controls
                 if simulated and position > 1 and position % SIMULATED_CONTROLS_EVERY:
                     controls = ()
-                for layout in controls if system in design.fixed else (seed, *controls):
+                own = layout_in_round(system, seed)
+                for layout in controls if system in design.fixed else (own, *controls):
                     for repetition in range(1 if simulated else design.repetitions):
                         yield system, benchmark, layout, instrument, seed, repetition
 

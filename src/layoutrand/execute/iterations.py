@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.execution_warnings import NothingButWarmup
+from layoutrand.config.twice import first_of
 from layoutrand.config.warmup_choices import InForce, WarmupScope, warmups_in_force
 from layoutrand.instruments.known import reads_output
 from layoutrand.model import Execution, Measurement
@@ -27,7 +28,7 @@ def read_now(executions: Iterable[Execution], config: Config, host: str) -> list
 
 def warmups_of(config: Config, benchmark: Benchmark, system: str, host: str) -> dict[str, InForce]:
     """Metric -> iterations that are warm-up, for the numbers that the program prints."""
-    return warmups_in_force(config.warmup, benchmark.metric, WarmupScope(benchmark.name, system, host))
+    return warmups_in_force(config.warmup, benchmark.metric, WarmupScope(benchmark.name, first_of(system), host))
 
 
 def all_warmup(executions: Sequence[Execution], config: Config, host: str) -> list[NothingButWarmup]:

@@ -14,6 +14,7 @@ from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
 from layoutrand.config.schedule import Design, Slot, schedule
 from layoutrand.config.topology import Placement
+from layoutrand.config.twice import is_second
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
@@ -39,7 +40,7 @@ class RunChoices:
     ``benchmarks`` are names, empty for all. ``seeds`` are those asked for: prebuilt systems have no binary of a seed,
     and take part in its round all the same. ``wait_s`` is how long to wait for another layoutrand that executes here
     or, unless ``share_machine``, that measures on this machine. ``controls``: stock and identity are built, too;
-    ``tune``: the machine is set for measuring.
+    ``tune``: the machine is set for measuring; ``twice``: each system is executed a second time, as another one.
     """
 
     benchmarks: Sequence[str] = ()
@@ -49,6 +50,7 @@ class RunChoices:
     wait_s: float = 3600
     share_machine: bool = False
     tune: bool = False
+    twice: bool = False
 
 
 @dataclass(frozen=True)
@@ -239,7 +241,7 @@ def _one_layout_each(
 
 def _design(request: RunRequest, benchmarks: Mapping[str, Benchmark]) -> Design:
     asked: list[Binary | BuildFailure] = [*request.built.binaries, *request.built.failures]
-    layouts = {item.layout for item in asked}
+    layouts = {item.layout for item in asked if not is_second(item.system)}
     systems = {item.system for item in asked}
     run = request.config.run
     return Design(
