@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -17,8 +18,8 @@ from layoutrand.stats.streams import Stream
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 
 
-def width(relative, n=10):
-    return Width("a", "b", n, relative)
+def width(relative, n=10, *, has_changed=False):
+    return Width("a", "b", n, relative, has_changed)
 
 
 def test_the_width_is_half_the_interval_over_the_mean(tmp_path):
@@ -54,11 +55,29 @@ def test_one_binary_has_no_width(tmp_path):
         ([width(0.05)], 80, 100, 20),
         ([width(0.05)], 100, 100, 0),  # the limit
         ([], 10, 100, 0),
+        ([width(0.001, 40, has_changed=True), width(0.001, 40)], 40, 100, 10),  # narrow, but of a machine that changed
+        ([width(0.02, 40, has_changed=True)], 40, 1000, 40),
+        ([width(0.001, 100, has_changed=True)], 100, 100, 0),
+        ([width(0.001, 10, has_changed=True)], 10, 100, 10),
     ],
 )
 def test_how_many_seeds_are_added(found, seeds, limit, added):
     """As many as the widest interval is expected to need, within bounds."""
     assert seeds_to_add(found, wanted=0.01, seeds=seeds, limit=limit) == added
+
+
+def test_a_drifting_series_does_not_stop(tmp_path):
+    """30 binaries that become slower by 3 % meanwhile: narrow enough, and no mean to rely on."""
+    steady = {seed: [[1 + 0.001 * (seed * 7 % 11)]] for seed in range(1, 31)}
+    drifting = {seed: [[value * (1 + 0.001 * seed)]] for seed, ((value,),) in steady.items()}
+    for name, data in (("steady", steady), ("drifting", drifting)):
+        rows = measured(CONFIG, tmp_path / name, "a", "b", data)
+        rows = [dataclasses.replace(row, started_at=float(row.layout)) for row in rows]
+        write(CONFIG, tmp_path / name, rows)
+        (found,) = widths(selected(CONFIG, tmp_path / name), confidence=0.95)
+        assert found.relative_half_width < 0.01
+        assert found.has_changed == (name == "drifting")
+        assert bool(seeds_to_add([found], wanted=0.01, seeds=30, limit=100)) == (name == "drifting")
 
 
 def _stopped(draw, truth, wanted, k, fewest=20):

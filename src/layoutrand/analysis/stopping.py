@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.machine import machine_states, quantity_of
 from layoutrand.analysis.selection import Selection
 from layoutrand.model import MAX_SEED
 from layoutrand.stats import mean_interval
@@ -22,27 +23,33 @@ from layoutrand.stats.growth import FEWEST_TO_STOP
 
 @dataclass(frozen=True)
 class Width:
-    """The interval of one benchmark's main metric: its half-width over the mean (infinite with one binary)."""
+    """The interval of one benchmark's main metric: its half-width over the mean (infinite with one binary).
+
+    ``has_changed`` says that its executions follow the order in which they were made, so the machine changed meanwhile.
+    """
 
     system: str
     benchmark: str
     n_binaries: int
     relative_half_width: float
+    has_changed: bool = False
 
 
 def widths(selection: Selection, *, confidence: float) -> list[Width]:
     """The widths of all benchmarks, widest first."""
     found = []
-    for sample in selection.samples:
-        if not sample.is_primary:
-            continue
+    primary = [sample for sample in selection.samples if sample.is_primary]
+    states = machine_states(primary)
+    for sample in primary:
+        state = states[quantity_of(sample)]
         relative = math.inf
         if len(sample.binaries) > 1:
             own = freed(sample)  # else a slow node would ask for more binaries, which do not help against it
             interval = mean_interval(own.charged(measurements(own.sample)), confidence=confidence)
             if interval.centre:
                 relative = (interval.high - interval.low) / 2 / abs(interval.centre)
-        found.append(Width(sample.system, sample.benchmark, len(sample.binaries), relative))
+        has_changed = state is not None and state.follows_time
+        found.append(Width(sample.system, sample.benchmark, len(sample.binaries), relative, has_changed))
     return sorted(found, key=lambda width: -width.relative_half_width)
 
 
@@ -51,20 +58,24 @@ def seeds_to_add(found: Sequence[Width], *, wanted: float, seeds: int, limit: in
 
     As many as the widest interval is expected to need, since widths shrink with the root of the number of binaries,
     but at most as many again: the estimate from few binaries may be far off.  Those up to the fewest to stop with are
-    added at once.
+    added at once, and a quarter more where all is narrow enough but the machine changed.
     """
     if may_stop(found, wanted=wanted) or seeds >= limit:
         return 0
     lacking = FEWEST_TO_STOP - min(width.n_binaries for width in found)
-    fewest = max(FEWEST_TO_STOP, seeds + 1) if lacking > 0 else seeds + 1
     ratio = max(width.relative_half_width for width in found) / wanted
+    fewest = seeds + 1 if ratio > 1 or lacking > 0 else seeds + math.ceil(seeds / 4)
+    fewest = max(FEWEST_TO_STOP, fewest) if lacking > 0 else fewest
     expected = 2 * seeds if math.isinf(ratio) else math.ceil(seeds * ratio**2)
     return min(max(min(expected, 2 * seeds), fewest), limit) - seeds
 
 
 def may_stop(found: Sequence[Width], *, wanted: float) -> bool:
-    """Whether all widths are ``wanted`` or narrower, and none so by the chance of few binaries."""
-    return all(each.relative_half_width <= wanted and each.n_binaries >= FEWEST_TO_STOP for each in found)
+    """Whether all widths are ``wanted`` or narrower, and none by chance of few binaries or on a changing machine."""
+    return all(
+        each.relative_half_width <= wanted and each.n_binaries >= FEWEST_TO_STOP and not each.has_changed
+        for each in found
+    )
 
 
 def next_seeds(seeds: Sequence[int], count: int) -> list[int]:

@@ -159,6 +159,7 @@ def _more_seeds(
 ) -> list[int]:
     """The seeds to go on with, none when the intervals are narrow enough; says how wide they are."""
     from layoutrand.analysis.stopping import next_seeds, seeds_to_add, widths
+    from layoutrand.stats import missed_share
     from layoutrand.stats.growth import FEWEST_TO_STOP
 
     found = widths(_recorded(part), confidence=confidence)
@@ -171,17 +172,23 @@ def _more_seeds(
         f"half-width of the widest mean ({widest.system}, {widest.benchmark}): {percent(widest.relative_half_width)} "
         f"with {len(seeds)} seeds"
     )
+    changed = next((each for each in found if each.has_changed), None)
+    if changed is not None:
+        state += f"; the machine changed meanwhile ({changed.system}, {changed.benchmark}), so narrow is not enough"
     if count:
         terminal.say(f"{state}; {count} more")
     elif widest.relative_half_width > wanted:
         terminal.warn(f"{state}, and {limit} is the limit (--most-seeds): wider than the {percent(wanted)} wanted")
+    elif changed is not None:
+        terminal.warn(f"{state}, but {limit} is the limit (--most-seeds): measure on a quieter machine")
     elif (fewest := min(width.n_binaries for width in found)) < FEWEST_TO_STOP:
         terminal.warn(
             f"{state}, and {limit} is the limit (--most-seeds): of {fewest} binaries, fewer than {FEWEST_TO_STOP}, "
             "it may be so narrow by chance"
         )
     else:
-        terminal.say(state)
+        missed = percent(missed_share(fewest, confidence=confidence))
+        terminal.say(f"{state}; a group of up to {missed} of the layouts could have been missed")
     return next_seeds(seeds, count)
 
 
