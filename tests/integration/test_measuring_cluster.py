@@ -20,7 +20,11 @@ from typing import Any
 import pytest
 
 from clusterkit import BENCHMARK, ClusterProject, Machines
+from layoutrand.analysis.aa import compare_halves
+from layoutrand.analysis.second_executions import with_second_executions
 from layoutrand.analysis.selection import Question, select
+from layoutrand.build.build import all_layouts
+from layoutrand.build.divided import divided
 from layoutrand.cache.store import Cache
 from layoutrand.cluster import measuring_node, node_experiments
 from layoutrand.cluster.measuring import MeasuringCluster, execute_on_nodes
@@ -28,12 +32,14 @@ from layoutrand.cluster.measuring_task import MeasuringAnswer, MeasuringTask, re
 from layoutrand.cluster.returned_records import ReturnedRecords
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.cluster.task_inputs import run_name
+from layoutrand.config.twice import second_seed, with_second
 from layoutrand.engines.known.dask import Dask
 from layoutrand.errors import AnalysisError, ClusterError, UsageError
 from layoutrand.execute.execute import execute
 from layoutrand.execute.experiment import slot_key
 from layoutrand.execute.measure import measure
-from layoutrand.execute.run_plan import RunRequest, make_plan
+from layoutrand.execute.run_plan import RunChoices, RunRequest, make_plan
+from layoutrand.execute.run_request import make_request
 from layoutrand.host.facts import processor
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
@@ -82,6 +88,29 @@ def test_every_round_is_executed_whole_on_one_node(cluster_project: ClusterProje
 
 
 @pytest.mark.slow
+def test_a_system_that_is_executed_twice_is_in_its_rounds_on_their_nodes(cluster_project: ClusterProject) -> None:
+    """Both on one node, in layouts of their own; `compare a a` finds these as what was executed twice."""
+    config = cluster_project.config(systems={"a": {}})
+    seeds = [1, 2, 3, 4]
+    layouts = all_layouts([*seeds, *map(second_seed, seeds)], controls=False)
+    results = divided(cluster_project.shop.build_all(config, layouts=layouts), seeds)
+    request = make_request(
+        with_second(config, ["a"]), cluster_project.shop.project, results, RunChoices(seeds=seeds, twice=True)
+    )
+    with Machines(cluster_project.folder) as nodes:
+        summary = cluster_project.execute(nodes, request)
+    assert (summary.total, summary.executed, summary.failures) == (8, 8, ())
+    for seed in seeds:
+        own = [e for e in cluster_project.executions() if e.round == seed]
+        assert {(e.system, e.layout) for e in own} == {("a", seed), ("a again", second_seed(seed))}
+        assert len({e.node for e in own}) == 1
+    question = Question(config, cluster_project.shop.project, [], [], {}, None)
+    with open_for_reading(results_path(cluster_project.shop.project)) as store:
+        found = with_second_executions(select(question, store), question, store)
+    halves = compare_halves(found, "a", confidence=0.95, threshold=0.01, metric=None)
+    assert (halves.sides, halves.noise[0].n_each) == ("executed twice", 4)
+
+
 def test_further_executions_come_in_further_passes(cluster_project: ClusterProject) -> None:
     """The second of a binary is given out when the first of all others are."""
     config = cluster_project.config("[run]\nexecutions = 2\n" + BENCHMARK, measure="rounds = 2")
