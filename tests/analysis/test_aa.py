@@ -24,6 +24,7 @@ from layoutrand.analysis.compare import compare
 from layoutrand.analysis.conclusion import of_pair, of_suite
 from layoutrand.analysis.second_executions import with_second_executions
 from layoutrand.analysis.selection import Question, select
+from layoutrand.cli import run
 from layoutrand.cli.running import show_aa
 from layoutrand.cli.terminal import Terminal
 from layoutrand.config.config import parse
@@ -85,7 +86,7 @@ def captures_are_recorded(monkeypatch):
     from layoutrand.execute import experiment as experiments
 
     whole = experiments.current_context
-    captures = {"a": "capture-of-a", AGAIN: "capture-of-a"}
+    captures = dict.fromkeys(("a", AGAIN, "b", second_of("b")), "capture-of-a")
     monkeypatch.setattr(experiments, "current_context", lambda config: whole(config, captures=captures))
 
 
@@ -133,6 +134,10 @@ def test_a_system_that_was_executed_twice_is_compared_as_two(tmp_path):
     rows = executed(tmp_path, first) + executed(tmp_path, second, system=AGAIN, start=3.0)
     plain, both = recorded(tmp_path, rows)
     assert [sample.system for sample in plain.samples] == ["a"]
+    assert [str(each) for each in plain.left_out] == [
+        "a: left out 12 executions of its second time (`run --twice`), which `compare a a` is of"
+    ]
+    assert both.left_out == ()
     assert [sample.system for sample in both.samples] == ["a", AGAIN]
 
     halves = compare_halves(both, "a", confidence=0.95, threshold=0.01, metric=None)
@@ -146,6 +151,33 @@ def test_a_system_that_was_executed_twice_is_compared_as_two(tmp_path):
         "executed twice"
     ]
     assert of_second_executions(plain, confidence=0.95, threshold=0.01, metric=None) == []
+
+
+def test_beside_a_comparison_both_systems_stand_against_themselves(tmp_path, capsys):
+    chance = random.Random(6)
+    config = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a", "b"))
+    rows = []
+    for place, system in enumerate(("a", "b", AGAIN, second_of("b"))):
+        own = executed(
+            tmp_path, {seed: 1 + 0.01 * chance.gauss(0, 1) for seed in range(1, 11)}, system=AGAIN if place > 1 else "a"
+        )
+        rows += [dataclasses.replace(row, system=system, started_at=row.started_at + place) for row in own]
+    write(config, tmp_path, rows)
+    (tmp_path / "layoutrand.toml").write_text(
+        '[project]\nname = "fake"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n[systems.b]\n'
+        '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
+    )
+    run(["compare", "a", "b", "--any-source", "-C", str(tmp_path), "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert [(row["system"], row["sides"], row["n_each"]) for row in document["aa"]["noise_floor"]] == [
+        ("a", "executed twice", 10),
+        ("b", "executed twice", 10),
+    ]
+    assert (document["baseline"], document["candidate"]) == ("a", "b")
+    run(["compare", "a", "b", "--any-source", "-C", str(tmp_path)])
+    shown = capsys.readouterr()
+    assert "A/A: each system against itself" in shown.out
+    assert "a: left out 10 executions of its second time" in shown.err
 
 
 def test_a_false_alarm_is_told_alike_by_the_row_and_by_the_conclusion(tmp_path):

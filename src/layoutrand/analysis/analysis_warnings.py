@@ -68,6 +68,17 @@ class EarlierDefinition(LeftOutExecutions):
 
 
 @dataclass(frozen=True)
+class ExecutedAgain(LeftOutExecutions):
+    """Of a system that `run --twice` executed a second time, as another one."""
+
+    system: str
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        return f"{self.system}: ", f"its second time (`run --twice`), which `compare {self.system} {self.system}` is of"
+
+
+@dataclass(frozen=True)
 class RebuiltBinaries(LeftOutExecutions):
     """Of binaries that are not those of now."""
 

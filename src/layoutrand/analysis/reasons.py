@@ -179,6 +179,7 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         own.SystemLeftOut,
         own.NotCompared,
         own.EarlierDefinition,
+        own.ExecutedAgain,
         own.RebuiltBinaries,
         own.PrebuiltSystems,
         own.FewOfControl,

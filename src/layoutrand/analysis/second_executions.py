@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from layoutrand.analysis.analysis_warnings import ExecutedAgain
 from layoutrand.analysis.present_captures import WantedCaptures
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.config.twice import second_of, with_second
@@ -30,6 +31,6 @@ def with_second_executions(selection: Selection, question: Question, store: Resu
         ),
         store,
     )
-    kinds = {type(each) for each in found.warnings}
+    kinds = {ExecutedAgain, *(type(each) for each in found.warnings)}
     before = [each for each in selection.warnings if type(each) not in kinds]
     return replace(found, warnings=(*before, *found.warnings))

@@ -6,12 +6,14 @@ Results of different captures, layout policies, hosts or protocols are never mix
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from layoutrand.analysis.analysis_warnings import (
     EarlierDefinition,
+    ExecutedAgain,
     ExecutedInSequence,
     LeftOutExecutions,
     OtherCaptures,
@@ -25,6 +27,7 @@ from layoutrand.config.conditions import mixed_cpus
 from layoutrand.config.config import Config, choose
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import DisturbedExecutions, MachineWarning, mixed_settings
+from layoutrand.config.twice import second_of
 from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import all_warmup, read_now
@@ -130,7 +133,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     pools = [(each.hostname, read_now(store.executions(each), config, each.hostname)) for each in merged]
     everything = [execution for _, own in pools for execution in own]
     wanted = [e for e in everything if e.system in systems and e.benchmark in names]
-    warnings: list[AnyWarning] = []
+    warnings: list[AnyWarning] = [*_executed_again(everything, systems)]
     current = {system: capture for each in merged for system, capture in store.current_captures(each).items()}
     current = {e.system: e.capture for e in wanted if current.get(e.system) == e.capture}
     made = made_from(context for each in merged for context in store.contexts(each))
@@ -161,6 +164,14 @@ def select(question: Question, store: ResultsStore) -> Selection:
         programs=programs(config, benchmarks),
         made={system: source_of(made, capture) for system, capture in captures.items()},
     )
+
+
+def _executed_again(everything: Sequence[Execution], systems: Sequence[str]) -> Iterable[ExecutedAgain]:
+    """What `run --twice` executed of these systems a second time, where that is not asked for."""
+    counts = Counter(execution.system for execution in everything)
+    for system in systems:
+        if (count := counts[second_of(system)]) and second_of(system) not in systems:
+            yield ExecutedAgain(count, system)
 
 
 def _in_one_layout(config: Config, systems: list[str]) -> list[PrebuiltSystems]:
