@@ -137,6 +137,18 @@ def test_medians_are_those_of_what_is_measured():
     assert worlds.median_of(WORLDS["walk"], 1) is None
 
 
+def test_the_median_ratio_is_one_where_both_systems_vary_alike():
+    assert worlds.median_ratio_of(WORLDS["rare"], 1) == 1
+    found = worlds.median_ratio_of(WORLDS["rare-in-one"], 1)
+    assert 1 < found < 1.001  # 3 % of the candidate's layouts are slower: the median is that of 48.5 % of the others
+
+
+def test_a_run_that_is_too_short_to_show_a_drift_is_a_warning_where_the_machine_changes():
+    worlds_of = [WORLDS[name] for name in ("normal", "ar1", "regimes")]
+    assert [bool(figures.may_have_drifted(world, {"short_run": 15})) for world in worlds_of] == [0, 1, 1]
+    assert figures.may_have_drifted(WORLDS["ar1"], {"short_run": None}) == []
+
+
 def test_warnings_of_one_kind_are_counted_together():
     document = {"warnings": ["3 of 30 binaries differ by 1.5 %"], "drift": {"found": True}, "outliers": []}
     assert figures.doubts_of(document) == ["N of N binaries differ by N %", "finding: drift"]
