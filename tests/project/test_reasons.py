@@ -13,6 +13,7 @@ OF_CONCLUSIONS = (
     "layoutrand.analysis.conclusion_warnings",
     "layoutrand.analysis.machine_warnings",
     "layoutrand.analysis.node_warnings",
+    "layoutrand.analysis.start_warnings",
     "layoutrand.config.execution_warnings",
 )
 """Modules whose kinds are told beside what `analyse` and `compare` conclude."""

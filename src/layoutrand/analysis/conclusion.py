@@ -130,7 +130,9 @@ def of_suite(result: Comparison) -> Conclusion | None:
     suite = result.suite
     if suite is None:
         return None
-    warnings: list[AnyWarning] = [*suite.ratio.warnings, *result.warnings]
+    both, of = (result.baseline, result.candidate), result.benchmarks
+    about = [w for w in result.warnings if any(concerns(w, each.benchmark, each.instrument, both) for each in of)]
+    warnings: list[AnyWarning] = [*suite.ratio.warnings, *about]
     same = [_known(pair.same_program) for pair in result.benchmarks if pair.same_program is not None]
     if len(same) == len(result.benchmarks):
         return _one_program([*dict.fromkeys(same), *warnings], suite.ratio, result)

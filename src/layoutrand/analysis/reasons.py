@@ -16,6 +16,7 @@ from layoutrand.analysis import comparison_warnings as compared
 from layoutrand.analysis import conclusion_warnings as told
 from layoutrand.analysis import machine_warnings as machine
 from layoutrand.analysis import node_warnings as nodes
+from layoutrand.analysis import start_warnings as starts
 from layoutrand.config import execution_warnings as executions
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import advice
@@ -161,6 +162,8 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     nodes.ChangedNodes: Meaning("nodes", "doubts"),
     own.ShownThoughOld: Meaning("old results", "doubts", "run again"),
     own.NewFiles: Meaning("old results", "doubts", "run again"),
+    starts.UnlikeCode: Meaning("design", "undecides", "more layouts"),
+    starts.UnlikeCache: Meaning("design", "doubts", "more layouts"),
     # What is missing.
     own.FailedExecutions: Meaning("failures", "doubts", "retry failed"),
     own.FailedBuilds: Meaning("failures", "doubts"),
@@ -202,6 +205,8 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         nodes.ControlElsewhere,
         nodes.UnlikeProcessors,
         nodes.UnlikePaths,
+        starts.OtherStartFiles,
+        starts.StartFilesByNode,
     }
 )
 """Kinds that are told, and change nothing that is concluded."""
@@ -214,6 +219,10 @@ def concerns(warning: AnyWarning, benchmark: str, instrument: str, systems: Coll
     row = getattr(warning, "row", None)
     of = getattr(warning, "system", None)
     if of is not None and of not in systems:
+        return False
+    if isinstance(warning, starts.StartFilesWarning) and (
+        instrument != warning.instrument or not set(warning.of) <= set(systems)
+    ):
         return False
     return getattr(warning if row is None else row, "benchmark", benchmark) == benchmark
 

@@ -23,6 +23,7 @@ from layoutrand.analysis.analysis_warnings import (
 from layoutrand.analysis.beside_files import Programs, programs
 from layoutrand.analysis.present_captures import Recorded, WantedCaptures, choose_captures, made_from, source_of
 from layoutrand.analysis.sample import Sample, samples_of
+from layoutrand.analysis.unlike_starts import without_other_starts
 from layoutrand.config.conditions import mixed_cpus
 from layoutrand.config.config import Config, choose
 from layoutrand.config.disturbance import Disturbed, summary
@@ -143,7 +144,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     current = choose_captures(recorded, question.wanted, question.systems, warnings)
     kept = _current_captures(that_count(wanted, experiments.slot_key), {**current, **question.captures}, warnings)
     kept = _current_definitions(kept, definitions, warnings)
-    kept = _current_binaries(kept, warnings)
+    kept = without_other_starts(_current_binaries(kept, warnings), warnings)
     if not kept:
         raise _nothing_left(experiment, everything, systems, names, warnings)
     for hostname, own in pools:

@@ -13,6 +13,7 @@ import statistics
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from layoutrand.build.as_built import check_as_built
@@ -20,7 +21,7 @@ from layoutrand.config import command as commands
 from layoutrand.config.disturbance import Disturbance, disturbances
 from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
-from layoutrand.execute.execution_setup import ExecutionSetup, command_of, make_sandbox
+from layoutrand.execute.execution_setup import ExecutionSetup, command_of, make_sandbox, programs_of
 from layoutrand.execute.judge import in_its_words, judge, of_the_program
 from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Outcome
@@ -43,6 +44,10 @@ class Executor(Protocol):
 
     def __call__(self, command: Command) -> Outcome:
         """Execute ``command``, its output going to the files that it names."""
+
+
+_Observe = Callable[[Command, Slot, Sequence[Path]], "Observed"]
+"""Executes a slot's command and watches; the paths are of the programs that it starts."""
 
 
 def execute(
@@ -106,7 +111,7 @@ def _attempts(
     slot: Slot,
     history: Attempts,
     setup: ExecutionSetup,
-    observe: Callable[[Command, Slot], Observed],
+    observe: _Observe,
     record: Callable[[Execution], None],
 ) -> Iterator[Execution]:
     """Execute a slot once, and again as long as it is disturbed and may be repeated; each is recorded, then yielded."""
@@ -134,15 +139,17 @@ def _machine(
     )
 
 
-def _observe(observer: Observer, executor: Executor, command: Command, slot: Slot) -> Observed:
+def _observe(
+    observer: Observer, executor: Executor, command: Command, slot: Slot, programs: Sequence[Path]
+) -> Observed:
     placement = command.conditions.placement
     cpus = None if placement is None else placement.cpus
-    return observer.watch(lambda: executor(command), cpus=cpus, immune=slot.instrument in simulated())
+    return observer.watch(
+        lambda: executor(command), cpus=cpus, immune=slot.instrument in simulated(), programs=programs
+    )
 
 
-def _execute_slot(
-    plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup, observe: Callable[[Command, Slot], Observed]
-) -> Execution:
+def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup, observe: _Observe) -> Execution:
     project, workplace = plan.request.project, setup.workplace
     benchmark = plan.benchmarks[slot.benchmark]
     sandbox = make_sandbox(plan, slot, setup)
@@ -152,7 +159,7 @@ def _execute_slot(
     if "env-size" in run.randomise and slot.instrument not in simulated():
         padding = commands.padding_size(run.schedule_seed, slot.identity)
     command = command_of(plan, slot, sandbox, padding)
-    seen = observe(command, slot)
+    seen = observe(command, slot, programs_of(plan, slot, sandbox))
     outcome = of_the_program(seen.outcome, command, slot.instrument, workplace)
     judgement = judge(
         outcome,
@@ -222,16 +229,23 @@ class Observer:
         self._frequencies: deque[float] = deque(known, maxlen=REMEMBERED)
 
     def watch(
-        self, execute: Callable[[], Outcome], *, cpus: Sequence[int] | None = None, immune: bool = False
+        self,
+        execute: Callable[[], Outcome],
+        *,
+        cpus: Sequence[int] | None = None,
+        immune: bool = False,
+        programs: Sequence[Path] = (),
     ) -> Observed:
         """Call ``execute`` between two readings.
 
         ``cpus`` are those that the program may use, None for all of ours.  ``immune`` says that nothing which happens
-        on the host can change what is measured, as with a simulated processor: then nothing disturbs it.
+        on the host can change what is measured, as with a simulated processor: then nothing disturbs it.  What starting
+        ``programs`` reads is recorded.
         """
+        start_files = self._watch.start_files(programs) if programs else {}
         before = self._watch.before(cpus)
         outcome = execute()
-        state = self._watch.state(before, cpus)
+        state = {**self._watch.state(before, cpus), **start_files}
         if len(self._frequencies) >= _LEAST and "frequency_hz" in state:
             state["frequency_reference_hz"] = round(statistics.median(self._frequencies))
         if "frequency_hz" in state:

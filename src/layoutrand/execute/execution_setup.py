@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from layoutrand.config import command as commands
 from layoutrand.config.jdk import OWN_FILE
@@ -64,6 +66,15 @@ def program_command(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | 
         merge_output=benchmark.merge_output and reads_output(slot.instrument),  # the others have messages of their own
         conditions=conditions_of(plan.request.config, plan.placement, slot, benchmark),
     )
+
+
+def programs_of(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> tuple[Path, ...]:
+    """What the slot's command starts, whatever the instrument in front of it, and the artefacts that it may start."""
+    plain = program_command(plan, slot, sandbox, None)
+    first = plain.argv[0]
+    found = shutil.which(first, path=plain.env.get("PATH", "")) if "/" not in first else sandbox.cwd / first
+    placed = [sandbox.bin / artefact for artefact in plan.placed(slot)]
+    return (*([Path(found)] if found else []), *(path for path in placed if path.exists()))
 
 
 def make_sandbox(plan: RunPlan, slot: Slot, setup: ExecutionSetup) -> Sandbox:

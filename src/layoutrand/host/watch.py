@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import resource
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +28,7 @@ from typing import Any, Final
 from layoutrand.host.clocks import ClockReading, Clocks
 from layoutrand.host.facts import governor, turbo
 from layoutrand.host.processes import Processes
+from layoutrand.host.start_files import StartFiles
 from layoutrand.host.throttling import Throttling
 from layoutrand.platform import proc_files
 
@@ -76,12 +77,18 @@ class HostWatch:
         self._clocks = Clocks(root)
         self._throttling = Throttling(root)
         self._processes = Processes(root, now_s)
+        self._start_files = StartFiles(root)
 
     def before(self, cpus: Sequence[int] | None = None) -> Reading:
         """Read before an execution on these CPUs (None: on any that we may use)."""
         if self._processes.age_s() > SCAN_EVERY_S:
             self._processes.look()
         return self._read(cpus)
+
+    def start_files(self, programs: Iterable[Path]) -> dict[str, Any]:
+        """``start_files``, as `StartFiles.read` has them; nothing where they are not known."""
+        found = self._start_files.read(programs)
+        return {} if found is None else {"start_files": found}
 
     def state(self, before: Reading, cpus: Sequence[int] | None = None) -> dict[str, Any]:
         """What is recorded of the host, called right after the execution: JSON values.
