@@ -142,7 +142,7 @@ def test_a_cache_that_changed_half_way_casts_doubt_on_counts_and_takes_no_verdic
     ratio = compare(selection, "a", "b", confidence=0.95, threshold=0.01, metric=None)
     concluded = of_pair(ratio, ratio.benchmarks[0])
     assert concluded.verdict == "faster"
-    assert [(each.cause, each.effect) for each in concluded.reasons] == [("design", "doubts")]
+    assert ("design", "doubts") in [(each.cause, each.effect) for each in concluded.reasons]
 
 
 def test_nodes_are_looked_at_one_by_one(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, Final
 
@@ -19,8 +19,10 @@ from layoutrand.analysis.findings import Findings, findings
 from layoutrand.analysis.layout_part import LayoutSpread
 from layoutrand.analysis.machine import MachineState, machine_states, quantity_of
 from layoutrand.analysis.node_table import NodeTable, node_table
+from layoutrand.analysis.reasons import concerns
 from layoutrand.analysis.sample import Executions, Sample, binary_mean
 from layoutrand.analysis.selection import Selection
+from layoutrand.analysis.start_warnings import UnlikeCode
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
@@ -187,6 +189,8 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
     constant = counts(sample.instrument) and min(means) == max(means)
     unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
     found = findings(own, data, names, interval, state)
+    if found.layout.answer is not None and _is_of_two_machines(sample, selection):
+        found = replace(found, layout=replace(found.layout, answer="cannot tell"))
     warnings: list[AnyWarning] = [
         *([] if constant else unsure),
         *missing(sample, selection),
@@ -217,6 +221,14 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
         node_level=_node_level(nodes, interval.centre),
         one_layout=sample.one_layout,
         better=sample.better,
+    )
+
+
+def _is_of_two_machines(sample: Sample, selection: Selection) -> bool:
+    """Whether part of it was executed with other code beside the program: what varies may be that."""
+    return any(
+        isinstance(each, UnlikeCode) and concerns(each, sample.benchmark, sample.instrument, (sample.system,))
+        for each in selection.warnings
     )
 
 
