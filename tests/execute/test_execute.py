@@ -558,6 +558,7 @@ def test_from_execution_to_analysis_and_comparison(project):
         "build_failures": [],
         "disturbed": [],
         "repeated": 0,
+        "too_short": [],
         "nodes": [],
         "waiting": 0,
         "refusals": [],

@@ -1,4 +1,4 @@
-"""What each execution was started with is recorded beside it, and analysed."""
+"""What each execution was started with is recorded beside it, and analysed; that starting it is most of it is told."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import pytest
 from executekit import Project
 from experiments import selected
 from fakes import make_binary, make_config
+from layoutrand.analysis.analyse import analyse
+from layoutrand.analysis.documents import run_document
 from layoutrand.analysis.start_warnings import OtherStartFiles
+from layoutrand.config.execution_warnings import TOO_SHORT_S
 from layoutrand.execute.measure import measure
 from layoutrand.host.start_files import CACHE
 from layoutrand.host.watch import HostWatch
@@ -77,3 +80,21 @@ def test_a_static_program_is_started_with_nothing_and_a_foreign_loader_is_unknow
     nowhere = HostWatch(project.root / "a machine that tells nothing")
     project.run(config, [binary(project, 2, programs["dynamic"])], executor=measure, watch=nowhere)
     assert states(project, config) == [{}, None]
+
+
+def test_a_real_program_of_two_milliseconds_is_said_to_be_too_short(project, programs):
+    config = make_config(WALL.replace("COMMAND", '"{artefact}"'), systems=("a",))
+    binaries = [binary(project, seed, programs["dynamic"]) for seed in range(1, 21)]
+    summary = project.run(config, binaries, executor=measure)
+    (told,) = summary.too_short
+    assert told.benchmark == "b"
+    assert 0.0003 < told.seconds < TOO_SHORT_S
+    assert run_document(summary)["too_short"] == [{"benchmark": "b", "seconds": told.seconds}]
+    report = analyse(selected(config, project.path), confidence=0.95, metrics=["wall_s"])
+    assert told in report.analyses[0].warnings
+
+
+def test_a_real_program_that_works_for_longer_is_not(project, programs):
+    config = make_config(WALL.replace("COMMAND", '"sleep", "0.05"'), systems=("a",))
+    binaries = [binary(project, seed, programs["dynamic"]) for seed in range(1, 4)]
+    assert project.run(config, binaries, executor=measure).too_short == ()

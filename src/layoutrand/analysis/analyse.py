@@ -22,6 +22,7 @@ from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.reasons import concerns
 from layoutrand.analysis.sample import Executions, Sample, binary_mean
 from layoutrand.analysis.selection import Selection
+from layoutrand.analysis.short_executions import of_short
 from layoutrand.analysis.start_warnings import UnlikeCode
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.metric import Better
@@ -196,6 +197,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
         *missing(sample, selection),
         *own.warnings,
         *found.warnings,
+        *of_short(measured),
     ]
     nodes = sample_nodes(own, confidence)
     return Analysis(

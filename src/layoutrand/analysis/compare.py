@@ -21,6 +21,7 @@ from layoutrand.analysis.same_program import SameProgram, same_program
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.sample_pair import SamplePair, sample_pair
 from layoutrand.analysis.selection import Selection, Source
+from layoutrand.analysis.short_executions import of_short
 from layoutrand.analysis.sureness import Sureness, stands, together
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.metric import Better
@@ -218,7 +219,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
     warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair), *shape]
     both = both_ratios(pair, confidence)
     primary, ratio, reasons = both.primary(pair)
-    warnings += [*reasons, *of_both(pair.measured, by_round=primary == "paired")]
+    warnings += [*of_short(*pair.measured), *reasons, *of_both(pair.measured, by_round=primary == "paired")]
     verdict: Verdict = UNDECIDED
     if ratio is not None:
         warnings += _of_what_is_counted(ratio.warnings, baseline, candidate)

@@ -44,6 +44,7 @@ def run_document(summary: Summary) -> dict[str, Any]:
         "build_failures": [build_failure_json(failure) for failure in summary.build_failures],
         "disturbed": [disturbed_json(row) for row in summary.disturbed],
         "repeated": summary.repeated,
+        "too_short": [{"benchmark": each.benchmark, "seconds": each.seconds} for each in summary.too_short],
         "nodes": list(summary.nodes),
         "waiting": summary.waiting,
         "refusals": list(summary.refusals),

@@ -23,6 +23,7 @@ from layoutrand.analysis.blocking import Freed, apart, freed
 from layoutrand.analysis.pilot import Pilot, combined, paired_top, pilot_of
 from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
+from layoutrand.analysis.short_executions import of_short
 from layoutrand.errors import AnalysisError
 from layoutrand.model import STOCK, Execution
 from layoutrand.stats import CountRange, binaries_for_half_width, binaries_to_decide, missed_share, optimal_counts, plan
@@ -210,6 +211,7 @@ def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float
         costs = _costs(sample, executions, link_s, levels)
         components = (noise[0], max(0.0, components[0] - noise[0]))
         warnings = [NoiseOfStock()]
+    warnings += of_short(sample)
     pilot = pilot_of(own, data, mean, noise)
     cost_list = tuple(costs[level] for level in reversed(levels))
     lower = optimal_counts((*components[:-1], pilot.upper_of_binaries() * mean**2), cost_list)

@@ -154,6 +154,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     executions.DisturbedExecutions: Meaning(
         "disturbed", "doubts", "repeat disturbed", lambda each: each.row.disturbed > MANY * each.row.executions
     ),
+    executions.TooShort: Meaning("too short", "doubts", "more work"),
     executions.MixedSettings: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.MixedCpus: Meaning("unlike conditions", "doubts"),
     nodes.InseparableNodes: Meaning("nodes", "doubts"),

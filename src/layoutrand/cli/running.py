@@ -334,6 +334,8 @@ def show_run(summary: Summary, page: Display, told: Failures | None = None) -> N
         page.line(f"{summary.repeated} more were made because executions were disturbed; all are recorded")
     for line in (*(row.line() for row in summary.disturbed), *explanations(summary.disturbed)):
         page.warn(line)
+    for short in summary.too_short:
+        page.warn(str(short))
     for refusal in summary.refusals:
         page.fail(refusal)
     if not summary.total:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from layoutrand.config.disturbance import Disturbed, whereabouts
 from layoutrand.model import Execution
+from layoutrand.text.quantities import quantity
 from layoutrand.warning import AnyWarning
 
 Counts = tuple[tuple[str, int], ...]
@@ -76,6 +78,36 @@ class NothingButWarmup(AnyWarning):
             f"{self.benchmark}: {self.setting} = {self.iterations} leaves nothing of {self.metric} in "
             f"{self.n_executions} execution(s), which have {self.most} iterations at most: they are not in the sample"
         )
+
+
+TOO_SHORT_S: Final = 0.020
+"""Starting a process that does nothing takes 0.8 ms on an idle machine, and with a load beside it 3 ms more or less: of
+20 ms the least is 4 %, and its variation of some 0.2 ms the 1 % that systems are compared to by default."""
+
+
+@dataclass(frozen=True)
+class TooShort(AnyWarning):
+    """Times of processes of which the start is no small part; ``seconds`` is their lower quartile."""
+
+    benchmark: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.benchmark}: an execution takes {quantity(self.seconds, 's')}, and part of that is the start of the "
+            f"process, which varies by itself: below {1000 * TOO_SHORT_S:g} ms differences come out too small and too "
+            "noisy. Give it more work for each execution (ten times as much, or a loop), have it print the time of it "
+            "(metric.regex), or measure simulated counts (metric.cachegrind)"
+        )
+
+
+def too_short(benchmark: str, seconds: Sequence[float]) -> list[TooShort]:
+    """A warning where the lower quartile of these times of whole processes is below `TOO_SHORT_S`.
+
+    A load on the machine only ever adds to a time, and to short ones many times over: slow executions do not hide it.
+    """
+    typical = sorted(seconds)[len(seconds) // 4] if seconds else TOO_SHORT_S
+    return [TooShort(benchmark, typical)] if typical < TOO_SHORT_S else []
 
 
 def mixed_settings(executions: Iterable[Execution]) -> list[MachineWarning]:

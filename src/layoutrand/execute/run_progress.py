@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.config.disturbance import Disturbed, summary
+from layoutrand.config.execution_warnings import TooShort, too_short
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.host.attempts import Attempts, is_due, that_count
-from layoutrand.instruments.known import simulated
+from layoutrand.instruments.asked_for import primary_metric
+from layoutrand.instruments.known import is_elapsed, simulated
 from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.results.experiments import Records
 
@@ -38,7 +40,7 @@ class Summary:
     have none.  ``failures`` are all slots whose last attempt failed, whenever that was, and ``disturbed`` says of which
     benchmarks attempts that count were disturbed.  ``repeated`` further executions were made because of disturbances.
     ``nodes`` executed them where that was a cluster, which leaves ``waiting`` slots that no node could execute, because
-    of the ``refusals``.
+    of the ``refusals``.  ``too_short`` are benchmarks that are judged by times of processes as short as that.
     """
 
     total: int
@@ -53,6 +55,7 @@ class Summary:
     nodes: tuple[str, ...] = ()
     waiting: int = 0
     refusals: tuple[str, ...] = ()
+    too_short: tuple[TooShort, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,4 +106,13 @@ def summarised(  # noqa: PLR0913 - the parts of one record
         nodes=tuple(sorted({e.node for e in recorded[len(before.executions) :] if e.node})),
         waiting=waiting,
         refusals=tuple(refusals),
+        too_short=tuple(_too_short(plan, counting)),
     )
+
+
+def _too_short(plan: RunPlan, executions: Sequence[Execution]) -> Iterator[TooShort]:
+    for name, benchmark in plan.benchmarks.items():
+        instrument, metric = primary_metric(benchmark)
+        if is_elapsed(metric) and instrument not in simulated():
+            ended = [e for e in executions if (e.benchmark, e.instrument, e.status) == (name, instrument, "ok")]
+            yield from too_short(name, [each.wall_s for each in ended])

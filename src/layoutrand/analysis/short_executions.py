@@ -1,0 +1,20 @@
+"""Whether executions are too short for what is measured of them: told by `analyse`, `compare` and `plan` alike."""
+
+from __future__ import annotations
+
+from layoutrand.analysis.sample import Sample
+from layoutrand.config.execution_warnings import TooShort, too_short
+from layoutrand.instruments.known import is_elapsed, simulated
+
+
+def of_short(*samples: Sample) -> list[TooShort]:
+    """A warning where one of these samples of a benchmark is of process times, and these are too short.
+
+    Nothing of what a program measures of itself, which leaves its start out, or of counts.
+    """
+    found = []
+    for sample in samples:
+        if is_elapsed(sample.metric) and sample.unit == "s" and sample.instrument not in simulated():
+            values = [value for _, executions in sample.binaries for run in executions for value in run]
+            found += too_short(sample.benchmark, values)
+    return [min(found, key=lambda each: each.seconds)] if found else []
