@@ -25,6 +25,9 @@ class FakeWatch(HostWatch):
     def before(self, cpus=None):
         return None
 
+    def start_files(self, programs):
+        return {}
+
     def state(self, before, cpus=None):
         self.on_state()
         return {"window_s": 1.0, "load1": 0.0, **(self.states.pop(0) if self.states else {})}
