@@ -256,6 +256,34 @@ def test_neighbours_are_of_one_node(tmp_path):
         assert row.ratio.centre == pytest.approx(1, abs=0.01)
 
 
+def in_order(order):
+    """The configuration, executed in another order."""
+    return CONFIG.model_copy(update={"run": CONFIG.run.model_copy(update={"order": order})})
+
+
+def test_systems_that_are_executed_one_after_the_other_are_halves_of_the_time(tmp_path):
+    """`compare` gives no verdict on such systems, and neither has a floor."""
+    values = {seed: (1 + 0.02 * seed) * (1 + 0.001 * (seed % 3)) for seed in range(1, 31)}
+    selection, _ = recorded(tmp_path, executed(tmp_path, values), in_order("sequential"))
+    halves = compare_halves(selection, "a", confidence=0.95, threshold=0.01, metric=None)
+    (row,) = halves.noise
+    assert (row.sides, row.is_alarm, row.verdict, row.noise_floor) == ("first and second half", True, "undecided", None)
+    assert (halves.first, halves.second) == (tuple(range(1, 16)), tuple(range(16, 31)))
+
+
+def test_of_rounds_in_random_order_neighbours_are_next_by_seed(tmp_path):
+    """Two systems of such a round are executed at any two times, so the drift between them is in the noise."""
+    order = list(range(1, 31))
+    random.Random(8).shuffle(order)
+    values = {seed: 1 + 0.02 * place for place, seed in enumerate(order)}
+    rows = executed(tmp_path, values)
+    floors = {}
+    for name in ("blocks", "random"):
+        selection, _ = recorded(tmp_path / name, rows, in_order(name))
+        floors[name] = row_of(selection)[0].noise_floor
+    assert floors["random"] > 5 * floors["blocks"]
+
+
 def test_of_the_seeds_asked_for_alone(tmp_path):
     """`run --aa --seeds 4` judges four binaries, however many are recorded."""
     selection, _ = recorded(tmp_path, executed(tmp_path, {seed: 5.0 + seed for seed in range(1, 31)}))
@@ -302,7 +330,10 @@ def test_digits_are_no_finer_than_the_interval(tmp_path, capsys):
     shown = capsys.readouterr().out
     (line,) = [line for line in shown.splitlines() if "neighbouring rounds" in line]
     assert "1.013  [0.981, 1.045]     no  ± 2.3 % (12 rounds)" in line
-    assert "find a difference of a system from itself: 0 of 1, where 5 % are to be expected by chance" in shown
+    assert (
+        "find a difference of a system from itself: 0 of 1, where 5 % are to be expected by chance; so few tell little of how often"
+        in shown
+    )
 
 
 def test_a_mean_of_nothing_has_no_ratio(tmp_path):

@@ -96,7 +96,7 @@ def compare_halves(
     if not own:
         raise AnalysisError(f"A/A needs at least {FEWEST} binaries per benchmark: `layoutrand run --twice --seeds 10`")
     again = [sample for sample in samples if sample.system == second_of(system)]
-    division = _of_second(own, again) or _of_neighbours(own, system)
+    division = _of_second(own, again) or _of_once(own, selection)
     baseline, candidate = division.names
     divided = replace(selection, samples=(*division.samples,))
     found = compare(divided, baseline, candidate, confidence=confidence, threshold=threshold, metric=metric)
@@ -110,7 +110,8 @@ def compare_halves(
             system, pair.benchmark, pair.metric, division.sides, n_each, pair.ratio, verdict, threshold
         )
         rows.append(replace(row, noise_floor=floor, n_floor=n_rounds))
-    in_time = [sample for sample in own if sample.instrument not in simulated()]
+    shown = division.sides == "first and second half"
+    in_time = [sample for sample in own if not shown and sample.instrument not in simulated()]
     rows += [_by_time(sample, confidence, threshold) for sample in in_time]
     return Halves(system, division.sides, *division.seeds, _of_one_program(found, selection, own, again), tuple(rows))
 
@@ -221,10 +222,31 @@ def _first_name(sample: Sample, name: BinaryName) -> BinaryName:
     return sample.rounds[name][0] if isinstance(name, int) and name in sample.rounds else name
 
 
-def _of_neighbours(own: Sequence[Sample], system: str) -> _Division:
-    """Rounds executed one after the other on one node, by two; an odd one is left out."""
+def _of_once(own: Sequence[Sample], selection: Selection) -> _Division:
+    """What the design makes two systems: halves of the time where it executes one after the other, else neighbours."""
+    system = own[0].system
+    both = (f"{system}, half 1", f"{system}, half 2")
+    if selection.in_sequence:
+        order = [name for _, name in _in_time(own)]
+        half = len(order) // 2
+        firsts, seconds = order[:half], order[len(order) - half :]
+        halves = {name: name for name in firsts}, {name: name for name in seconds}
+        samples = [_side(sample, name, part) for sample in own for name, part in zip(both, halves, strict=True)]
+        return _Division("first and second half", both, (tuple(firsts), tuple(seconds)), tuple(samples))
+    return _of_neighbours(own, both, at_random=selection.at_random)
+
+
+def _of_neighbours(own: Sequence[Sample], both: tuple[str, str], *, at_random: bool) -> _Division:
+    """Rounds executed one after the other on one node, by two; an odd one is left out.
+
+    ``at_random``: rounds have no time of their own, nor have those of two systems; neighbours are then next by seed.
+    """
     by_node: dict[str, list[BinaryName]] = {}
-    for node, name in _in_time(own):
+    order = _in_time(own)
+    if at_random:
+        listed = list(dict.fromkeys(name for sample in own for name, _ in sample.binaries))
+        order.sort(key=lambda each: listed.index(each[1]))
+    for node, name in order:
         by_node.setdefault(node, []).append(name)
     called: tuple[dict[BinaryName, BinaryName], dict[BinaryName, BinaryName]] = {}, {}
     for names in by_node.values():
@@ -233,7 +255,6 @@ def _of_neighbours(own: Sequence[Sample], system: str) -> _Division:
             first, second = (pair[k] for k in keyed_order(0, "aa", [str(name).encode() for name in pair]))
             called[0][first] = first
             called[1][second] = first
-    both = (f"{system}, half 1", f"{system}, half 2")
     samples = [_side(sample, name, own_names) for sample in own for name, own_names in zip(both, called, strict=True)]
     return _Division("neighbouring rounds", both, (tuple(called[0]), tuple(called[1])), tuple(samples))
 

@@ -101,6 +101,11 @@ class Selection:
         return not self.sources and "order-random" in json.loads(self.experiment.randomise)
 
     @property
+    def in_sequence(self) -> bool:
+        """Whether systems were executed one after the other."""
+        return not self.sources and "order-sequential" in json.loads(self.experiment.randomise)
+
+    @property
     def left_out(self) -> tuple[LeftOutExecutions, ...]:
         """Those of the warnings that are about executions which were recorded but are not in the samples."""
         return tuple(each for each in self.warnings if isinstance(each, LeftOutExecutions))

@@ -52,7 +52,7 @@ def show_halves(halves: Halves, page: Display) -> None:
     how = {
         "executed twice": "as it was executed twice in each round, in two layouts",
         "neighbouring rounds": "neighbouring rounds as if they were two systems (`run --twice` executes it as two)",
-        "first and second half": "",
+        "first and second half": "the first half of its rounds as one system and the second as another (run.order)",
     }[halves.sides]
     page.line(
         f"A/A: {halves.system} against itself, {how}; whatever differs is noise. "
@@ -126,7 +126,9 @@ def _show_sureness(result: Comparison, page: Display) -> None:
     for pair in result.benchmarks:
         sure, one, forecast = pair.sureness, pair.new_pair, pair.forecast
         needed = "-" if pair.verdict == "undecided" else "decided"
-        if forecast is not None and not forecast.warnings:
+        if pair.same_program is not None:
+            needed = "-"
+        elif forecast is not None and not forecast.warnings:
             needed = f"{range_words(forecast.fewest, forecast.n_binaries)} each"
         rows.append(
             (

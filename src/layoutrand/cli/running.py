@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -233,12 +233,16 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *,
     if of:
         page.line(
             f"intervals that find a difference of a system from itself: {count} of {of}, where {expected} are to be "
-            "expected by chance"
+            "expected by chance" + ("; so few tell little of how often" if of < FEW else "")
         )
     count, of = alarms(rows, in_time=True)
     if of:
         meaning = ": the machine, or chance, did that, and would have done it to systems executed one after the other"
         page.line(f"of the first half of the rounds from the second: {count} of {of}{meaning if count else ''}")
+
+
+FEW: Final = 20
+"""Comparisons with itself, of which the share of alarms says little: one is expected."""
 
 
 def _floor_words(row: SelfComparison) -> str:
