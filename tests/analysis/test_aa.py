@@ -215,8 +215,11 @@ def test_executed_the_second_time_on_another_day_there_is_no_verdict_and_no_floo
     rows = executed(tmp_path, values)
     rows += executed(tmp_path, {seed: 1.3 * value for seed, value in values.items()}, system=AGAIN, start=90_000.0)
     _, both = recorded(tmp_path, rows)
-    row = row_of(both)[0]
-    assert (row.sides, row.is_alarm, row.verdict, row.noise_floor) == ("executed twice", True, "undecided", None)
+    rows = row_of(both)
+    assert [row.sides for row in rows] == ["neighbouring rounds", "executed apart", "first and second half"]
+    apart = rows[1]
+    assert (apart.is_alarm, apart.verdict, apart.noise_floor) == (True, "undecided", None)
+    assert (alarms(rows, in_time=False), alarms(rows, in_time=True)) == ((0, 1), (1, 2))
 
 
 def test_only_the_rounds_that_were_executed_twice_are_compared(tmp_path):

@@ -21,6 +21,7 @@ from typing import Any, Final, Literal
 from layoutrand.analysis.analyse import choose_metrics, measurements
 from layoutrand.analysis.blocking import freed
 from layoutrand.analysis.compare import Comparison, compare
+from layoutrand.analysis.comparison_warnings import ExecutedApart
 from layoutrand.analysis.evidence import evidence
 from layoutrand.analysis.same_program import SameProgram
 from layoutrand.analysis.sample import ROUND, Sample
@@ -34,8 +35,11 @@ from layoutrand.stats import Interval, ratio_interval
 from layoutrand.stats.decision import Verdict
 from layoutrand.text.quantities import finite
 
-Sides = Literal["executed twice", "neighbouring rounds", "first and second half"]
-"""What stands for two systems: two executions in each round, rounds beside each other, halves of the time."""
+Sides = Literal["executed twice", "neighbouring rounds", "executed apart", "first and second half"]
+"""What stands for two systems: two executions in each round, rounds beside each other, the second execution at another
+time than the first, halves of the time."""
+
+_IN_TIME: Final[frozenset[Sides]] = frozenset({"executed apart", "first and second half"})
 
 FEWEST: Final = 4
 
@@ -96,24 +100,53 @@ def compare_halves(
     if not own:
         raise AnalysisError(f"A/A needs at least {FEWEST} binaries per benchmark: `layoutrand run --twice --seeds 10`")
     again = [sample for sample in samples if sample.system == second_of(system)]
-    division = _of_second(own, again) or _of_once(own, selection)
-    baseline, candidate = division.names
-    divided = replace(selection, samples=(*division.samples,))
-    found = compare(divided, baseline, candidate, confidence=confidence, threshold=threshold, metric=metric)
-    rows = []
-    counts = {sample.benchmark: len(sample.binaries) for sample in own}
-    for pair in found.benchmarks:
-        n_each, verdict = min(pair.n_baseline, pair.n_candidate), pair.verdict
-        n_rounds = n_each if division.sides == "executed twice" else counts[pair.benchmark]
-        floor = None if pair.sureness is None else _floor(pair.ratio, n_each, n_rounds)
-        row = SelfComparison(
-            system, pair.benchmark, pair.metric, division.sides, n_each, pair.ratio, verdict, threshold
-        )
-        rows.append(replace(row, noise_floor=floor, n_floor=n_rounds))
+    options = {"confidence": confidence, "threshold": threshold, "metric": metric}
+    division, late = _of_second(own, again), []
+    found = None if division is None else _compared(selection, division, **options)
+    if division is not None and found is not None and _is_apart(found):
+        late = [
+            replace(row, sides="executed apart", noise_floor=None, n_floor=0) for row in _rows(found, division, own)
+        ]
+        division = None
+    if division is None or found is None:
+        division = _of_once(own, selection)
+        found = _compared(selection, division, **options)
     shown = division.sides == "first and second half"
     in_time = [sample for sample in own if not shown and sample.instrument not in simulated()]
-    rows += [_by_time(sample, confidence, threshold) for sample in in_time]
-    return Halves(system, division.sides, *division.seeds, _of_one_program(found, selection, own, again), tuple(rows))
+    halves = [_by_time(sample, confidence, threshold) for sample in in_time]
+    rows = (*_rows(found, division, own), *late, *halves)
+    return Halves(system, division.sides, *division.seeds, _of_one_program(found, selection, own, again), rows)
+
+
+def _compared(selection: Selection, division: _Division, **options: Any) -> Comparison:
+    return compare(replace(selection, samples=division.samples), *division.names, **options)
+
+
+def _is_apart(found: Comparison) -> bool:
+    """Whether the second time was another time: nothing else may be in the rounds of `run --twice`."""
+    return any(isinstance(each, ExecutedApart) for pair in found.benchmarks for each in pair.warnings)
+
+
+def _rows(found: Comparison, division: _Division, own: Sequence[Sample]) -> list[SelfComparison]:
+    """What a comparison of two sides says of each benchmark."""
+    counts = {sample.benchmark: len(sample.binaries) for sample in own}
+    rows = []
+    for pair in found.benchmarks:
+        n_each = min(pair.n_baseline, pair.n_candidate)
+        n_rounds = n_each if division.sides == "executed twice" else counts[pair.benchmark]
+        row = SelfComparison(
+            own[0].system,
+            pair.benchmark,
+            pair.metric,
+            division.sides,
+            n_each,
+            pair.ratio,
+            pair.verdict,
+            found.threshold,
+        )
+        floor = None if pair.sureness is None else _floor(pair.ratio, n_each, n_rounds)
+        rows.append(replace(row, noise_floor=floor, n_floor=n_rounds))
+    return rows
 
 
 def compare_with_itself(
@@ -151,7 +184,7 @@ def of_second_executions(
         )
     except AnalysisError:  # the comparison beside which they would stand has said what there is
         return []
-    return [row for row in rows if row.sides == "executed twice"]
+    return [row for row in rows if row.sides in {"executed twice", "executed apart"}]
 
 
 def of_seeds(selection: Selection, seeds: Collection[int]) -> Selection:
@@ -165,8 +198,8 @@ def of_seeds(selection: Selection, seeds: Collection[int]) -> Selection:
 
 
 def alarms(rows: Sequence[SelfComparison], *, in_time: bool) -> tuple[int, int]:
-    """How many intervals find a difference, of how many: of halves of the time, or of all others."""
-    own = [row for row in rows if (row.sides == "first and second half") == in_time and row.ratio is not None]
+    """How many intervals find a difference, of how many: of sides executed at different times, or of all others."""
+    own = [row for row in rows if (row.sides in _IN_TIME) == in_time and row.ratio is not None]
     return sum(row.is_alarm for row in own), len(own)
 
 

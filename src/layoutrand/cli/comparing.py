@@ -50,8 +50,9 @@ def show_halves(halves: Halves, page: Display) -> None:
     from layoutrand.cli.running import show_aa
 
     how = {
-        "executed twice": "as it was executed twice in each round, in two layouts",
+        "executed twice": "as it was executed twice in each round",
         "neighbouring rounds": "neighbouring rounds as if they were two systems (`run --twice` executes it as two)",
+        "executed apart": "as it was executed at two times",
         "first and second half": "the first half of its rounds as one system and the second as another (run.order)",
     }[halves.sides]
     page.line(

@@ -238,7 +238,7 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *,
     count, of = alarms(rows, in_time=True)
     if of:
         meaning = ": the machine, or chance, did that, and would have done it to systems executed one after the other"
-        page.line(f"of the first half of the rounds from the second: {count} of {of}{meaning if count else ''}")
+        page.line(f"of sides executed at different times: {count} of {of}{meaning if count else ''}")
 
 
 FEW: Final = 20
