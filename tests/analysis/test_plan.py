@@ -61,6 +61,18 @@ def test_binaries_are_as_many_as_the_formulas_need(tmp_path):
     assert (plan.for_ratio.baseline, plan.for_ratio.is_paired) == ("", False)
 
 
+@pytest.mark.parametrize(("rounds", "each"), [(9, 2.0), (3, 2 / 3)])
+def test_the_time_is_with_the_controls_that_each_round_executes(tmp_path, rounds, each):
+    """All rounds have them, or a third, as under simulation."""
+    data = {seed: [[10 + (seed % 3 - 1)]] for seed in range(9)}
+    for control in ("stock", "identity"):
+        data[control] = [[10 + 0.1 * (k % 2)] for k in range(rounds)]
+    plan = planned(tmp_path, data, wall_s=1.0)
+    (count,) = (forecast.count for forecast in plan.for_mean)
+    executions = plan.counts.get("execution", 1)
+    assert count.seconds[1] == pytest.approx(count.binaries[1] * (0.5 + executions * (1 + each)))
+
+
 def test_stock_tells_the_noise_of_executions(tmp_path):
     """With binaries executed once, layout alone is what is left of their variance without stock's."""
     data = {seed: [[10 + (seed % 3 - 1)]] for seed in range(9)}

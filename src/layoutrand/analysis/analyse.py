@@ -23,7 +23,7 @@ from layoutrand.analysis.reasons import concerns
 from layoutrand.analysis.sample import Executions, Sample, binary_mean
 from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.short_executions import of_short
-from layoutrand.analysis.start_warnings import UnlikeCode
+from layoutrand.analysis.start_warnings import StartFilesWarning, UnlikeCode
 from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
@@ -190,8 +190,7 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
     constant = counts(sample.instrument) and min(means) == max(means)
     unsure = [each.in_executions() if sample.one_layout else each for each in interval.warnings]
     found = findings(own, data, names, interval, state)
-    if found.layout.answer is not None and _is_of_two_machines(sample, selection):
-        found = replace(found, layout=replace(found.layout, answer="cannot tell"))
+    found = _of_two_machines(found, sample, selection)
     warnings: list[AnyWarning] = [
         *([] if constant else unsure),
         *missing(sample, selection),
@@ -226,12 +225,22 @@ def _analyse(measured: Sample, selection: Selection, confidence: float, state: M
     )
 
 
-def _is_of_two_machines(sample: Sample, selection: Selection) -> bool:
-    """Whether part of it was executed with other code beside the program: what varies may be that."""
-    return any(
-        isinstance(each, UnlikeCode) and concerns(each, sample.benchmark, sample.instrument, (sample.system,))
+def _of_two_machines(found: Findings, sample: Sample, selection: Selection) -> Findings:
+    """The findings where what executions were started with changed half way.
+
+    Groups may be that, and where it is code so may be all that varies.
+    """
+    unlike = [
+        each
         for each in selection.warnings
-    )
+        if isinstance(each, StartFilesWarning) and concerns(each, sample.benchmark, sample.instrument, (sample.system,))
+    ]
+    if unlike:
+        shape = replace(found.shape, of_machine=True)
+        found = replace(found, shape=shape, median=found.median if shape.is_odd else None)
+    if found.layout.answer is not None and any(isinstance(each, UnlikeCode) for each in unlike):
+        found = replace(found, layout=replace(found.layout, answer="cannot tell"))
+    return found
 
 
 def _levels(data: Any, names: tuple[str, ...]) -> tuple[LevelVariance, ...]:

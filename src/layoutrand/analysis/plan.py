@@ -163,7 +163,7 @@ class _Measured:
     """One sample as a pilot: its levels (highest first), what it tells, and what one more of each level costs.
 
     ``components`` are the unbiased variances and ``costs`` the seconds, level 1 first; ``lower`` are the counts below
-    the binaries that are planned.
+    the binaries that are planned.  ``controls_s`` are the seconds of controls for each execution of a binary.
     """
 
     own: Freed
@@ -174,14 +174,16 @@ class _Measured:
     lower: tuple[int, ...]
     mean: float
     warnings: tuple[AnyWarning, ...]
+    controls_s: float
 
     @property
     def seconds(self) -> float:
-        """For one binary more, with the executions and iterations planned."""
+        """For one binary more, with the executions and iterations planned, and the controls executed beside these."""
         cost = 0.0
+        executions = self.lower[-1] if "execution" in self.levels else 1
         for own, count in zip(self.costs, (*self.lower, 1), strict=True):
             cost = (cost + own) * count
-        return cost
+        return cost + executions * self.controls_s
 
 
 def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float], confidence: float) -> _Measured:
@@ -215,7 +217,9 @@ def _measured(measured: Sample, selection: Selection, link_s: Mapping[str, float
     pilot = pilot_of(own, data, mean, noise)
     cost_list = tuple(costs[level] for level in reversed(levels))
     lower = optimal_counts((*components[:-1], pilot.upper_of_binaries() * mean**2), cost_list)
-    return _Measured(own, levels, components, pilot, cost_list, lower, mean, tuple(warnings))
+    beside = sum(map(len, sample.controls.values())) / max(1, sample.n_executions)
+    controls_s = beside * fmean(execution.wall_s for execution in executions)
+    return _Measured(own, levels, components, pilot, cost_list, lower, mean, tuple(warnings), controls_s)
 
 
 def _plan(measured: _Measured, baseline: _Measured | None, wanted: PlanAim, *, is_baseline: bool) -> BenchmarkPlan:
