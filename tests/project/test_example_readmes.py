@@ -268,6 +268,7 @@ def test_hotspot_up_to_its_builds(clone):
 
 @pytest.mark.slow
 @pytest.mark.hour
+@pytest.mark.long
 def test_hotspot(clone):
     """All of it; the last line does the same in one go, and uses what is there."""
     if not FULL:
