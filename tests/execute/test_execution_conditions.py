@@ -318,11 +318,6 @@ def test_events_that_cannot_be_counted_are_told_before_anything_runs(project, pe
             "",
             "benchmarks[0].metric.counters: 'a' and 'a' are both called a; leave one out",
         ),
-        (
-            "metric = {counters = ['a'], primary = 'b'}",
-            "",
-            "benchmarks[0].metric: primary = 'b' is not measured; there are a",
-        ),
     ],
 )
 def test_wrong_settings(benchmark, run, problem):

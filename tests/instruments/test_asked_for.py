@@ -40,6 +40,11 @@ def test_a_primary_metric_must_be_measured(asked):
         check_asked(config_of(f'{asked}, wall = true, primary = "words"').benchmarks, "x")
 
 
+def test_a_counter_that_is_not_asked_for_is_nothing_to_judge_by():
+    with pytest.raises(ConfigError, match=r"metric.primary = 'b' is not measured; there are a"):
+        check_asked(config_of("counters = ['a'], primary = 'b'").benchmarks, "x")
+
+
 def test_what_is_printed_alone_has_no_wall_time_to_judge_by():
     with pytest.raises(
         ConfigError, match=r"benchmarks\[0\].metric.primary = 'wall_s' is not measured; there are value"
