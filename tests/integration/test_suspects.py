@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import sqlite3
 
 import pytest
@@ -161,3 +162,41 @@ def test_too_few_layouts_are_said_to_be_so(layoutrand):
     assert "5 measured binaries; to look for suspects takes at least 8" in found.stderr
     assert "--first-seed is about the new layouts of --confirm" in call("explain", "--first-seed", "9", status=2).stderr
     assert "no profiler called 'gprof'" in call("explain", "--profiler", "gprof", status=2).stderr
+
+
+@pytest.mark.slow
+def test_old_results_are_explained_from_their_own_binaries(layoutrand, tmp_path):
+    """The source has changed since: nothing is explained unasked, and what is comes from the capture measured."""
+    call = layoutrand(PRINTED, seeds=12)
+    own = json.loads(call("analyse", "--json").stdout)["evidence"]["systems"][0]["capture"]
+    path = tmp_path / "project" / "src" / "prog.c"
+    path.write_text(source(rounds=200).replace("0x90", "0xcc", 1))
+
+    refused = call("explain", "--profiler", "callgrind", status=1)
+    assert "changed: prog.c" in refused.stderr
+    assert "--any-source" in refused.stderr
+    for which in (["--any-source"], ["--capture", own[:12]]):
+        done = call("explain", "--profiler", "callgrind", *which)
+        assert "Hot functions" in done.stdout
+        assert "are not of what is configured now" in done.stderr or which[0] == "--capture"
+        assert own in json.dumps(json.loads(call("analyse", *which, "--json").stdout)["evidence"])
+
+    shutil.rmtree(tmp_path / "cache")
+    gone = call("explain", "--profiler", "callgrind", "--any-source", status=1)
+    assert f"capture {own[:12]} of O1 is not in the cache any more" in gone.stderr
+
+
+@pytest.mark.slow
+def test_results_of_another_machine_are_explained_and_it_is_said_where_the_profile_is_from(layoutrand, tmp_path):
+    call = layoutrand(PRINTED, seeds=12)
+    file = sqlite3.connect(tmp_path / "project" / ".layoutrand" / "results.sqlite")
+    file.execute("update experiments set host = 'elsewhere', hostname = 'elsewhere'")
+    file.commit()
+    file.close()
+
+    assert "host elsewhere" in call("explain", status=1).stderr
+    shown = call("explain", "--profiler", "callgrind", "--host", "elsewhere")
+    assert "hot functions are looked for on this machine, not on elsewhere that executed the layouts" in shown.stderr
+    assert "Hot functions" in shown.stdout
+    refused = call("explain", "--host", "elsewhere", "--confirm", "5", status=2)
+    assert "the results are those of elsewhere" in refused.stderr

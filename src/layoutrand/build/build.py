@@ -30,8 +30,9 @@ from layoutrand.capture.workspace import end_abandoned_builds
 from layoutrand.config.build_recipe import Recipe, Variant
 from layoutrand.config.config import System
 from layoutrand.config.jdk import JvmFacts
-from layoutrand.errors import LayoutrandError
+from layoutrand.errors import BuildFailed, LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
 from layoutrand.platform.process import InTurn
@@ -120,9 +121,10 @@ def _with_remarks(results: Sequence[SystemBuild], sources: Sequence[AnyWarning])
 
 @dataclass(frozen=True)
 class _Base:
-    """A capture ready to link from, or the error why there is none."""
+    """A capture ready to link from, or the error why there is none; ``order`` is None for one of an earlier source."""
 
     capture: Capture | None
+    ld: Tool | None
     order: BuildOrder | None
     cached: bool
     error: LayoutrandError | None
@@ -135,6 +137,23 @@ class _Stock:
 
     results: list[Binary | BuildFailure]
     notes: list[AnyWarning]
+
+
+def build_earlier(setup: BuildSetup, name: str, capture: str, layouts: Sequence[LayoutName]) -> SystemBuild:
+    """Layouts of a capture that is in the cache, whatever the system's source and flags are now; without stock.
+
+    Raises `BuildFailed` where it is not there any more, or damaged.
+    """
+    made = setup.cache.load_capture(capture)
+    if made is None:
+        raise BuildFailed(
+            f"capture {capture[:12]} of {name} is not in the cache any more, so its layouts cannot be linked: check "
+            "out the source that it was made from, and explain that"
+        )
+    factors = tuple(setup.config.layout.factors)
+    toolbox = toolboxes.prepare(setup.config.systems[name].toolchain, setup.project, factors, setup.runner)
+    base = _Base(replace(made, system=name), toolbox.tools["ld"], None, True, None, ())
+    return _layouts(setup, name, base, _Stock([], []), layouts)
 
 
 def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
@@ -159,9 +178,9 @@ def _capture(setup: BuildSetup, name: str) -> _Base:
                 notes.append(CaptureBuiltAgain(name))
             made = made or capture(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
             remember_build(setup, order)
-        return _Base(made, order, cached, None, tuple(notes))
+        return _Base(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes))
     except LayoutrandError as error:
-        return _Base(None, None, False, error, tuple(notes))
+        return _Base(None, None, None, False, error, tuple(notes))
 
 
 def _stock(setup: BuildSetup, name: str) -> _Stock:
@@ -198,8 +217,8 @@ def _layouts(setup: BuildSetup, name: str, base: _Base, stock: _Stock, layouts: 
             for artefact in setup.config.build.artefacts
             for layout in wanted
         ]
-    elif base.capture is not None and base.order is not None:
-        ld, policy = base.order.toolbox.tools["ld"], setup.config.layout
+    elif base.capture is not None and base.ld is not None:
+        ld, policy = base.ld, setup.config.layout
         linkings = [
             Linking(setup.cache, setup.runner, setup.jobs, policy, ld, base.capture, number)
             for number in range(len(base.capture.links))
@@ -208,6 +227,8 @@ def _layouts(setup: BuildSetup, name: str, base: _Base, stock: _Stock, layouts: 
         known = [task.cached(wanted) for task in tasks]
         if base.cached and any(len(found) < len(wanted) for found, _ in known):
             damaged = setup.cache.damaged_files(base.capture)
+            if damaged and base.order is None:
+                raise BuildFailed(f"capture {base.capture.id[:12]} is damaged in the cache ({damaged[0]})")
             if damaged:
                 setup.cache.drop_capture(base.capture.id)
                 note = CaptureBuiltAgain(name, damaged[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -65,10 +65,15 @@ def build(  # noqa: PLR0913 - one parameter for each option
 
 
 def build_with_progress(
-    part: options.ProjectPart, layouts: Sequence[LayoutName], terminal: Terminal
+    part: options.ProjectPart,
+    layouts: Sequence[LayoutName],
+    terminal: Terminal,
+    *,
+    captures: Mapping[str, str] | None = None,
 ) -> list[SystemBuild]:
-    """Build, with a progress bar."""
+    """Build, with a progress bar; systems that ``captures`` names from these, which earlier builds left."""
     from layoutrand.build.build import build as build_systems
+    from layoutrand.build.build import build_earlier
     from layoutrand.build.build_setup import BuildProgress, BuildSetup
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cluster.open import linking_cluster
@@ -80,7 +85,10 @@ def build_with_progress(
     with terminal.progress("binaries") as update, linking_cluster(config, directory, terminal.say) as nodes:
         progress = BuildProgress(terminal.say, _counter(update, total))
         setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=part.jobs)
-        return build_systems(replace(setup, nodes=nodes), systems, layouts)
+        setup = replace(setup, nodes=nodes)
+        if captures:
+            return [build_earlier(setup, name, captures[name], layouts) for name in systems]
+        return build_systems(setup, systems, layouts)
 
 
 def _counter(update: Callable[[int, int], None], total: int) -> Callable[[], None]:

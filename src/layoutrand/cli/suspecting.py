@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ import typer
 
 from layoutrand.cli import building, options
 from layoutrand.cli.running import run_message
-from layoutrand.cli.selecting import Benchmarks, Which, load_selection
+from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.cli.terminal_tables import interval, show_selection_problems
 from layoutrand.text.quantities import percent
@@ -19,6 +19,7 @@ from layoutrand.text.quantities import percent
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection
     from layoutrand.build.build import SystemBuild
+    from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import RunProgress
     from layoutrand.explain.explain import Confirmed, ExplainSetup, Unexplained
@@ -48,6 +49,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         str, typer.Option(help="What finds hot functions: perf, callgrind, or auto (perf where it has counters).")
     ] = "auto",
     confidence: options.Confidence = 0.95,
+    host: Host = None,
+    capture: Captures = None,
+    any_source: AnySource = False,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
     share_machine: Annotated[
         bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
@@ -69,17 +73,19 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     if first_seed is not None and confirm is None:
         raise UsageError("--first-seed is about the new layouts of --confirm")
     config = options.load_config(directory)
-    if config.remote is not None:
-        if confirm is not None:
-            raise UsageError(
-                "--confirm executes on the machine that it is given on, and the results are those of nodes: take "
-                "[cluster] out of layoutrand.toml to execute and explain here"
-            )
-        terminal.warn("hot functions are looked for on this machine, not on the nodes that executed the layouts")
+    if config.remote is not None and confirm is not None:
+        raise UsageError(
+            "--confirm executes on the machine that it is given on, and the results are those of nodes: take "
+            "[cluster] out of layoutrand.toml to execute and explain here"
+        )
     chosen = options.match_systems(config, system) if system else []
-    selection = load_selection(config, directory, chosen, benchmark or [], Which())
+    which = Which(host, capture or [], any_source)
+    selection = load_selection(config, directory, chosen, benchmark or [], which)
+    _of_another_machine(config, selection, terminal, confirm=confirm is not None)
     part = options.ProjectPart(config, directory, chosen, jobs=options.count_jobs(jobs))
-    setup = _setup(part, profiler, RunChoices(wait_s=wait, share_machine=share_machine), terminal)
+    setup = _setup(
+        part, profiler, RunChoices(wait_s=wait, share_machine=share_machine), terminal, _earlier(selection, which)
+    )
     explanations = explain_selection(
         selection, metric, setup, most_functions=functions, level=round(1 - confidence, 12)
     )
@@ -104,7 +110,33 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     return 1 if failed else 0
 
 
-def _setup(part: options.ProjectPart, profiler: str, choices: RunChoices, terminal: Terminal) -> ExplainSetup:
+def _of_another_machine(config: Config, selection: Selection, terminal: Terminal, *, confirm: bool) -> None:
+    """Say that profiles are of this machine; raises `UsageError` where new layouts would be executed on it, too."""
+    from layoutrand.errors import UsageError
+    from layoutrand.execute.experiment import current_experiment, is_pool
+
+    experiment = selection.experiment
+    if not is_pool(experiment) and experiment.host == current_experiment(config).host:
+        return
+    whose = "the nodes" if is_pool(experiment) else experiment.hostname
+    if confirm:
+        raise UsageError(
+            f"--confirm executes on the machine that it is given on, and the results are those of {whose}: give it "
+            "there"
+        )
+    terminal.warn(f"hot functions are looked for on this machine, not on {whose} that executed the layouts")
+
+
+def _earlier(selection: Selection, which: Which) -> Mapping[str, str]:
+    """System -> the capture of its results, where these may be older than what would be built now."""
+    if not (which.captures or which.any_source):
+        return {}
+    return {e.system: e.capture for e in selection.executions}
+
+
+def _setup(
+    part: options.ProjectPart, profiler: str, choices: RunChoices, terminal: Terminal, captures: Mapping[str, str]
+) -> ExplainSetup:
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.config.config import choose
     from layoutrand.execute.measure import measure
@@ -117,7 +149,7 @@ def _setup(part: options.ProjectPart, profiler: str, choices: RunChoices, termin
     profiling = ProfilingSetup(choose_profiler(wanted), measure, SubprocessRunner(), terminal.say)
 
     def build(system: str, layouts: Sequence[LayoutName]) -> SystemBuild:
-        return building.build_with_progress(replace(part, systems=[system]), layouts, terminal)[0]
+        return building.build_with_progress(replace(part, systems=[system]), layouts, terminal, captures=captures)[0]
 
     return ExplainSetup(
         config=part.config,

@@ -8,7 +8,7 @@ in a file of their own, since seeds chosen like this are a biased sample of layo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -136,15 +136,22 @@ def _too_rare(groups: Groups, count: int) -> str:
 
 
 def conclude(
-    explanation: Explanation, groups: Sequence[Groups], config: Config, project: Path, *, confidence: float
+    explanation: Explanation,
+    groups: Sequence[Groups],
+    config: Config,
+    project: Path,
+    captures: Mapping[str, str],
+    *,
+    confidence: float,
 ) -> tuple[list[Confirmation], list[str]]:
-    """Compare the groups; and why some cannot be compared.  ``config`` is that of `in_random_order`.
+    """Compare the groups; and why some cannot be compared.  ``config`` is that of `in_random_order`, and
+    ``captures`` has that of the system which was executed, as the file may have others, executed later.
 
     With several suspects each interval has the confidence that lets all of them hold at once (Bonferroni).  Raises
     `AnalysisError` where no execution succeeded.
     """
     sample = explanation.subject.sample
-    question = Question(config, project, [sample.system], [sample.benchmark], {}, None)
+    question = Question(config, project, [sample.system], [sample.benchmark], captures, None)
     with open_for_reading(results_path(project)) as store:
         selection = select(question, store)
     found = next((s for s in selection.samples if (s.metric, s.instrument) == (sample.metric, sample.instrument)), None)

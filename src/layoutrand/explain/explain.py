@@ -179,7 +179,8 @@ def confirm(
     if not groups:
         return Confirmed((), tuple(problems), None)
     seeds = sorted({seed for group in groups for seed in (*group.worse, *group.better)})
-    request = _request(setup, config, build(seeds), sample.benchmark, seeds)
+    built = build(seeds)
+    request = _request(setup, config, built, sample.benchmark, seeds)
     profiling, project = setup.profiling, setup.project.resolve()
     target = results_path(setup.project)
     ordinary = file.results_path(project)
@@ -188,5 +189,6 @@ def confirm(
         file.open_for_writing(target) as store,
     ):
         summary = execute(request, store=store, executor=profiling.executor, progress=progress, say=profiling.say)
-    made, more = conclude(explanation, groups, config, setup.project, confidence=confidence)
+    captures = {} if built.capture is None else {sample.system: built.capture.id}
+    made, more = conclude(explanation, groups, config, setup.project, captures, confidence=confidence)
     return Confirmed(tuple(made), (*problems, *more), summary)
