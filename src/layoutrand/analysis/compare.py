@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -15,7 +16,7 @@ from layoutrand.analysis.machine import of_both
 from layoutrand.analysis.median_ratio import MedianRatio, median_ratio
 from layoutrand.analysis.node_table import NodeTable, node_table
 from layoutrand.analysis.primary_ratio import both_ratios, of_design, primary_data, sureness_of
-from layoutrand.analysis.ratio_findings import could_miss, of_ratios
+from layoutrand.analysis.ratio_findings import could_miss, of_quotient, of_ratios
 from layoutrand.analysis.round_design import Primary
 from layoutrand.analysis.same_program import SameProgram, same_program
 from layoutrand.analysis.sample import Sample
@@ -221,10 +222,12 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
     primary, ratio, reasons = both.primary(pair)
     warnings += [*of_short(*pair.measured), *reasons, *of_both(pair.measured, by_round=primary == "paired")]
     verdict: Verdict = UNDECIDED
+    old, new = pair.data(0), pair.data(1)
+    mean_old, mean_new = (mean_interval(side, confidence=confidence).centre for side in (old, new))
     if ratio is not None:
+        warnings += of_quotient(primary, ratio, mean_new / mean_old if mean_old else math.inf)
         warnings += _of_what_is_counted(ratio.warnings, baseline, candidate)
         verdict = UNDECIDED if pair.design.cannot_tell else decide(ratio, threshold, better=baseline.better)
-    old, new = pair.data(0), pair.data(1)
     won = _paired(pair.free_by_round, confidence)
     return BenchmarkRatio(
         benchmark=baseline.benchmark,
@@ -235,8 +238,8 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         verdict=verdict,
         n_baseline=len(baseline.binaries),
         n_candidate=len(candidate.binaries),
-        baseline_mean=mean_interval(old, confidence=confidence).centre,
-        candidate_mean=mean_interval(new, confidence=confidence).centre,
+        baseline_mean=mean_old,
+        candidate_mean=mean_new,
         paired=both.paired,
         n_pairs=len(pair.design.pairs),
         correlation=won.correlation.centre if won else None,

@@ -7,6 +7,7 @@ from typing import Final
 
 from layoutrand.config.seeds import format_seeds
 from layoutrand.model import BinaryName
+from layoutrand.text.quantities import ratio_words
 from layoutrand.warning import AnyWarning
 
 _TOGETHER: Final = "`layoutrand run` without --system executes all systems of a round one after the other"
@@ -190,4 +191,28 @@ class RatiosDrifted(AnyWarning):
         return (
             f"ratios of successive rounds are alike (correlation {self.correlation:.2f}, p = {self.p_value:.2g}): "
             "something changed for one system and not for the other, and the interval takes it for chance"
+        )
+
+
+@dataclass(frozen=True)
+class QuotientDiffers(AnyWarning):
+    """A ratio by round, and the quotient of the two means, which are not the same number."""
+
+    ratio: float
+    low: float
+    high: float
+    quotient: float
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the interval leaves the quotient out."""
+        return not self.low <= self.quotient <= self.high
+
+    def __str__(self) -> str:
+        centre, interval = ratio_words(self.ratio, self.low, self.high)
+        quotient, _ = ratio_words(self.quotient, self.low, self.high)
+        where = f", which its interval {interval} leaves out" if self.is_outside else ""
+        return (
+            f"the ratio {centre} is the geometric mean of the ratios of single rounds; the two means, in which large "
+            f"values weigh more, have the quotient {quotient}{where}"
         )

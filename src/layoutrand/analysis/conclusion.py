@@ -20,6 +20,7 @@ from layoutrand.analysis.conclusion_warnings import (
     MedianOpposes,
     NotBesideOthers,
     OneProgram,
+    PartlyOneProgram,
     WideInterval,
 )
 from layoutrand.analysis.forecasting import forecast_words
@@ -139,6 +140,8 @@ def of_suite(result: Comparison) -> Conclusion | None:
     verdict = _OF_STATISTICS[suite.verdict]
     if verdict == CANNOT_TELL:
         warnings.insert(0, WideInterval(suite.ratio.low, suite.ratio.high, result.threshold))
+    if one := tuple(pair.benchmark for pair in result.benchmarks if pair.same_program is not None):
+        warnings.append(PartlyOneProgram(one, len(same)))
     return _concluded(verdict, verdict, warnings, [])
 
 
@@ -162,7 +165,7 @@ def meets(results: Iterable[Comparison], condition: Verdict, *, holm: bool = Fal
 
 
 def _concluded(verdict: Verdict, beside: Verdict, warnings: Sequence[AnyWarning], first: Sequence[Step]) -> Conclusion:
-    found = reasons(warnings)
+    found = reasons(warnings, notes={"same binaries"})
     if any(each.effect == "undecides" for each in found):
         verdict, beside = CANNOT_TELL, CANNOT_TELL
     if verdict == CANNOT_TELL:  # what makes a ratio less certain, and no more, is a reason where it is too uncertain

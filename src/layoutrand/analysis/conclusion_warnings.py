@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from layoutrand.warning import AnyWarning
+
+_MOST: Final = 6
+"""Benchmarks that are named."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,22 @@ class AgainstItself(AnyWarning):
 
     def __str__(self) -> str:
         return "both sides are the same system: whatever differs here is noise (an A/A test)"
+
+
+@dataclass(frozen=True)
+class PartlyOneProgram(AnyWarning):
+    """Of a suite: benchmarks in which both systems are one program, and how many there are in all."""
+
+    benchmarks: tuple[str, ...]
+    n_benchmarks: int
+
+    def __str__(self) -> str:
+        count = len(self.benchmarks)
+        names = ", ".join(self.benchmarks) if count <= _MOST else f"{', '.join(self.benchmarks[:_MOST])} ..."
+        return (
+            f"in {count} of the {self.n_benchmarks} benchmarks ({names}) both systems are one program, whose ratio is "
+            "1 but for noise; the mean is over all of them"
+        )
 
 
 @dataclass(frozen=True)

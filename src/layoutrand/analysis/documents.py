@@ -131,6 +131,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
             "verdict": None if concluded is None else stated(concluded.verdict),
             **conclusion_json(concluded),
             "n_benchmarks": suite.n_benchmarks,
+            "same_program": [pair.benchmark for pair in comparison.benchmarks if pair.same_program is not None],
             "paired": None if suite.paired is None else {"ratio": suite.paired.centre, **interval_json(suite.paired)},
             "warnings": sentences_of(suite.ratio.warnings),
             **_suite_json(suite),

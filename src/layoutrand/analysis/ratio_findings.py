@@ -6,12 +6,20 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from layoutrand.analysis.comparison_warnings import FarValues, GroupsOfValues, RatiosDrifted, TailOfValues
+from layoutrand.analysis.comparison_warnings import (
+    FarValues,
+    GroupsOfValues,
+    QuotientDiffers,
+    RatiosDrifted,
+    TailOfValues,
+)
+from layoutrand.analysis.round_design import Primary
 from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.analysis.sample_pair import SamplePair
 from layoutrand.instruments.known import counts, simulated
 from layoutrand.model import BinaryName
-from layoutrand.stats import dip_test, missed_share, outliers, serial_test, skewness_test
+from layoutrand.stats import Interval, dip_test, missed_share, outliers, serial_test, skewness_test
+from layoutrand.text.quantities import ratio_words
 from layoutrand.warning import AnyWarning
 
 LEVEL: Final = 0.01
@@ -21,6 +29,15 @@ FEWEST: Final = 10
 """Fewer values show neither groups nor drift."""
 
 _ORDERS: Final = 2_000
+
+
+def of_quotient(primary: Primary, ratio: Interval, quotient: float) -> list[AnyWarning]:
+    """Whether the candidate's mean over the baseline's is another number than the ratio, as both are told."""
+    if primary == "unpaired" or not math.isfinite(ratio.half_width):
+        return []
+    step = 10.0 ** -len(ratio_words(ratio.centre, ratio.low, ratio.high)[0].partition(".")[2])
+    found = QuotientDiffers(ratio.centre, ratio.low, ratio.high, quotient)
+    return [found] if abs(quotient - ratio.centre) >= step else []
 
 
 def could_miss(pair: SamplePair, confidence: float) -> float | None:

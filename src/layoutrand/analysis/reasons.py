@@ -132,6 +132,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     told.MedianDiffers: Meaning("shape of the layouts", "doubts"),
     told.OneProgram: Meaning("same binaries", "notes", "look at the program"),
     told.AgainstItself: Meaning("same binaries", "notes"),
+    told.PartlyOneProgram: Meaning("same binaries", "notes", "look at the program"),
     told.FalseAlarm: Meaning("false alarm", "doubts", "quiet machine"),
     # Too little data.
     advice.Single: Meaning("too few layouts", "undecides", "more layouts"),
@@ -142,6 +143,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     own.ExecutedInSequence: Meaning("design", "doubts", "same rounds"),
     compared.ExecutedApart: Meaning("design", "undecides", "same rounds"),
     compared.AddedAlone: Meaning("design", "doubts", "same rounds"),
+    compared.QuotientDiffers: Meaning("shape of the layouts", "doubts", matters=lambda each: each.is_outside),
     compared.RatiosDrifted: Meaning("drift", "doubts", "quiet machine"),
     compared.GroupsOfValues: Meaning("shape of the layouts", "doubts"),
     machine.MachineDrifted: Meaning("drift", "doubts", "quiet machine"),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.analysis import layout_words
-from layoutrand.analysis.analyse import Analysis
+from layoutrand.analysis.analyse import Analysis, Control
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import Conclusion, LayoutConclusion, counted, of_layouts, of_pair
 from layoutrand.analysis.conclusion import of_suite as suite_conclusion
@@ -27,7 +27,7 @@ _OPEN: Final = frozenset({"cannot tell", "same program"})
 _TENFOLD: Final = (0.1, 10.0)
 """Ends of an interval of a ratio between which figures would say no more than that hardly anything is known."""
 
-_TOLD_WHOLE: Final = frozenset({"beside the others", "false alarm"})
+_TOLD_WHOLE: Final = frozenset({"beside the others", "false alarm", "same binaries"})
 """Causes whose sentences stand with the verdict; of others the warnings tell more."""
 
 
@@ -52,10 +52,23 @@ def _of_layouts(analysis: Analysis) -> list[str]:
         share = f"in {100 * analysis.mean.confidence:g} of 100 cases"
         parts.append(f"one more binary would show {one} of the mean over {len(means)} layouts ({share})")
     if analysis.stock is not None:
-        place = change(analysis.stock.mean / centre)
-        among = place_among(analysis, analysis.stock.mean)
+        place, among = place_of(analysis.stock, centre), place_among(analysis, analysis.stock.mean)
         parts.append(f"your own build (stock) lies at {place} of the mean, measured {among}")
     return parts
+
+
+def place_of(control: Control, centre: float) -> str:
+    """``-0.8 % [-1.9, +0.3]``: a control against the mean over layouts, by the shift and its interval where it has one.
+
+    Without bounds, or a shift, it is what was measured, ``-0.8 %``.
+    """
+    shift = control.shift
+    if shift is None or not (math.isfinite(shift.high) and shift.low > 0):
+        return change(control.mean / centre)
+    place, low, high = changes(
+        [1 / shift.centre, 1 / shift.high, 1 / shift.low], digits_of(50 * (1 / shift.low - 1 / shift.high))
+    )
+    return f"{place} % [{low}, {high}]"
 
 
 def one_more(analysis: Analysis) -> str:
@@ -118,7 +131,7 @@ def of_ratio(result: Comparison, pair: BenchmarkRatio) -> str:
     parts = [
         f"{start}{': ' if concluded.verdict != 'same program' else '; '}{said.measured(pair.ratio, is_open=open_)}"
     ]
-    parts += _why(concluded, pair)
+    parts += [each for each in _why(concluded, pair) if each != _sentence(concluded, "same binaries")]
     if any(pair.one_layout):
         systems = (result.baseline, result.candidate)
         fixed = [name for name, alone in zip(systems, pair.one_layout, strict=True) if alone]
@@ -161,6 +174,13 @@ def _of_median(said: _Words, pair: BenchmarkRatio) -> list[str]:
         f"as {median.why.in_short}, beside the means: {what} {statement} ({100 * median.ratio.confidence:g} % interval "
         f"{said.interval(median.ratio)}, whatever the distribution)"
     ]
+
+
+def suite_name(result: Comparison) -> str:
+    """What the suite's number is of, for a table: ``geometric mean of 5, of which 2 one program``."""
+    one = sum(pair.same_program is not None for pair in result.benchmarks)
+    partly = f", of which {one} one program" if 0 < one < len(result.benchmarks) else ""
+    return f"geometric mean of {len(result.benchmarks)}{partly}"
 
 
 def of_suite(result: Comparison) -> str:

@@ -68,7 +68,7 @@ def show_halves(halves: Halves, page: Display) -> None:
 def _show_ratios(result: Comparison, page: Display) -> None:
     from layoutrand.analysis.conclusion import of_pair, of_suite
     from layoutrand.analysis.conclusion_words import verdict_words
-    from layoutrand.analysis.sentences import is_speed
+    from layoutrand.analysis.sentences import is_speed, suite_name
 
     suite, over_all = result.suite, of_suite(result)
     rows = [
@@ -86,7 +86,7 @@ def _show_ratios(result: Comparison, page: Display) -> None:
     if suite is not None and over_all is not None and suite.n_benchmarks > 1:
         rows.append(
             (
-                f"geometric mean of {suite.n_benchmarks}",
+                suite_name(result),
                 metric,
                 "-",
                 *_ratio(suite.ratio),

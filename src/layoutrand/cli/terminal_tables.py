@@ -61,7 +61,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     )
     show(
         page,
-        "Controls: where they lie among the layouts",
+        "Controls: where they lie among the layouts; layouts / control round by round where rounds have both",
         (*KEYS, "control", "executions", "mean", "sd", "measured", "layouts / control"),
         [(*name, *row) for name, each in zip(names, shown, strict=True) for row in _control_rows(each)],
     )

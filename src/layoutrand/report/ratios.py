@@ -163,8 +163,7 @@ def _ratios(result: Comparison) -> Table:
     suite = result.suite
     if suite is not None and suite.n_benchmarks > 1:
         by_chance = "" if suite.p_value is None else p_value(suite.p_value)
-        name = f"geometric mean of {suite.n_benchmarks}"
-        cells.append((name, _ratio(suite.ratio), _of_suite(result), "", by_chance, "", "", ""))
+        cells.append((sentences.suite_name(result), _ratio(suite.ratio), _of_suite(result), "", by_chance, "", "", ""))
     columns = (
         "benchmark",
         "ratio",

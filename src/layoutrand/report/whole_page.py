@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from layoutrand.analysis import layout_words, node_words, sentences
-from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control, analyse, choose_metrics
+from layoutrand.analysis.analyse import Analysis, AnalysisReport, analyse, choose_metrics
 from layoutrand.analysis.compare import Comparison
 from layoutrand.analysis.conclusion import all_of, of_layouts
 from layoutrand.analysis.forecasting import range_words
@@ -16,7 +16,7 @@ from layoutrand.model import Context
 from layoutrand.report import benchmarks, evidence_section, machine_section, ratios
 from layoutrand.report.members import SuiteMember
 from layoutrand.text.document import Chapter, Page, Table
-from layoutrand.text.quantities import change, changes, percent, quantity
+from layoutrand.text.quantities import percent, quantity
 
 _MOST_IN_FINDINGS = 8
 _MOST_STEPS = 3
@@ -133,22 +133,13 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
         f"± {percent(width)}" if math.isfinite(width) else "-",
         percent(analysis.levels[0].relative_sd) if several else "-",
         spread,
-        "-" if stock is None or not centre else _place_of(stock, centre),
+        "-" if stock is None or not centre else sentences.place_of(stock, centre),
         layout_words.cell(found),
         "-" if needed is None else range_words(needed.fewest, needed.n_binaries),
         str(analysis.n_binaries),
         str(analysis.n_executions),
         analysis.metric,
     )
-
-
-def _place_of(control: Control, centre: float) -> str:
-    """A control against the mean over layouts, with its interval where there is one."""
-    shift = control.shift
-    if shift is None or not (math.isfinite(shift.high) and shift.low > 0):
-        return change(control.mean / centre)
-    place, low, high = changes([control.mean / centre, 1 / shift.high, 1 / shift.low])
-    return f"{place} % [{low}, {high}]"
 
 
 def _benchmarks(selection: Selection, found: AnalysisReport, comparisons: Sequence[Comparison]) -> list[Chapter]:
