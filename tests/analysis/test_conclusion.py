@@ -99,7 +99,7 @@ def test_what_casts_doubt_is_said_everywhere_and_takes_no_verdict_away(project, 
     assert (row["conclusion"], row["trust"]) == ("faster", "doubtful")
     assert "disturbed" in [each["cause"] for each in row["reasons"]]
     doubts = f"doubtful: {', '.join(each['cause'] for each in row['reasons'])}"
-    (step,) = [each for each in row["next"] if each["kind"] == "repeat disturbed"]
+    (step,) = [each for each in row["next"] if each["kind"] == "quiet machine"]
 
     assert run(["report", "-o", str(tmp_path / "r.html")]) == 0
     page = (tmp_path / "r.html").read_text()
@@ -117,6 +117,18 @@ def test_one_binary_each_tells_nothing(project, capsys):
     assert row["reasons"][0]["effect"] == "undecides"
     assert "more layouts" in [each["kind"] for each in row["next"]]
     assert run(["compare", "a", "b", "--fail-if", "cannot-tell"]) == 3
+
+
+def test_thousands_of_layouts_are_no_advice(project, capsys):
+    """The figure stands in the sentence; what to do next is something that can be done."""
+    project(spread(10.0, 1.2, n=10), spread(10.1, 1.9, n=10), {})
+    (row,) = json.loads(said(capsys, "compare", "a", "b", "--json")[1])["benchmarks"]
+    assert row["to_decide"]["n_binaries"] > 1000
+    assert [each["kind"] for each in row["next"]][:2] == ["more layouts", "sooner"]
+    assert all(each["command"] is None or "--seeds" not in each["command"] for each in row["next"])
+    text = said(capsys, "compare", "a", "b")[1]
+    assert "binaries each would decide it" in text
+    assert "next: so many layouts are hardly within reach" in text
 
 
 def test_the_same_binaries_are_no_difference_however_large_it_was_measured(project, capsys):
@@ -160,6 +172,8 @@ def test_a_cause_is_given_once_and_the_worst_effect_counts():
     assert [(each.cause, each.effect) for each in found] == [("too few layouts", "undecides"), ("disturbed", "doubts")]
     assert reasons([few]) == ()
     assert [step.kind for step in steps([many, many])] == ["repeat disturbed"]
+    always = DisturbedExecutions(Disturbed("b", 10, 9, {"busy": 9}, {"a": 9}, {}), is_repeated=False)
+    assert [step.kind for step in steps([always])] == ["quiet machine"]  # what is repeated would be disturbed again
     assert Conclusion("faster", "faster", reasons([many]), ()).trust == "doubtful"
     assert Conclusion("faster", "faster", reasons([few]), ()).trust == "sound"
 

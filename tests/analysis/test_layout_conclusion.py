@@ -14,7 +14,7 @@ import pytest
 from experiments import execution, measured, write
 from fakes import make_config
 from layoutrand.cli import run
-from layoutrand.text.quantities import percents, quantity
+from layoutrand.text.quantities import at_most, digits_of, percents, quantity
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = '[project]\nname = "fake"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n[systems.a]\n'
@@ -135,8 +135,9 @@ def test_all_outputs_of_analyse_say_the_same(project, capsys, tmp_path, wanted, 
         assert [float(line["interval_low"]), float(line["interval_high"])] == row["interval"]
     assert float(line["mean"]) == row["mean"]
     if (upper := row["layout_relative_sd_upper"]) and row["conclusion"] != "layout matters" and upper < 1:
-        size.append(f"{percents([upper])[0]} %")
+        size.append(f"{at_most(upper)} %")
     if row["conclusion"] == "layout matters":
-        size.append(", ".join(percents([0.01, *row["layout_relative_sd_interval"]])[1:]))
+        low, high = row["layout_relative_sd_interval"]
+        size.append(", ".join(percents([low, high], digits_of(50 * (high - low)))))
     for name, output in (("terminal", terminal), ("Markdown", markdown.replace("\\", "")), ("page", page)):
         assert [each for each in size if each not in output] == [], name

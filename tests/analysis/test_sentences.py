@@ -73,7 +73,7 @@ def said(**changes):
 def test_a_decided_ratio():
     assert said() == (
         "fib: faster: O3 takes 2.1 % less time than O2 (1.02 x as fast, 95 % interval 1.4 to 2.8 % less, "
-        "30 binaries each); one more binary of each would show 1.7 % more to 5.9 % less (in 95 of 100 cases)"
+        "30 binaries each); one more binary of each would show 2 % more to 6 % less (in 95 of 100 cases)"
     )
 
 
@@ -87,7 +87,7 @@ def test_slower_with_different_counts_and_only_one_direction():
     )
     assert sentence == (
         "fib: slower: O3 takes 20 % more time than O2 (0.83 x as fast, 95 % interval 15 to 25 % more, "
-        "30 and 28 binaries); one more binary of each would show 5.0 to 40.0 % more (in 95 of 100 cases)"
+        "30 and 28 binaries); one more binary of each would show 5 to 40 % more (in 95 of 100 cases)"
     )
 
 
@@ -186,7 +186,7 @@ def test_more_is_better():
     )
     assert sentence == (
         "fib: faster: O3 reaches 5.0 % more rate than O2 (1.05 x as fast, 95 % interval 3.0 to 7.0 % more, "
-        "30 binaries each); one more binary of each would show 10.0 % less to 20.0 % more (in 95 of 100 cases)"
+        "30 binaries each); one more binary of each would show 10 % less to 20 % more (in 95 of 100 cases)"
     )
 
 

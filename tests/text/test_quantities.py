@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutrand.text.quantities import change, changes, ends, quantity, telling
+from layoutrand.text.quantities import at_most, change, changes, ends, quantity, ratio_words, telling
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,25 @@ def test_the_ends_of_an_interval_are_told_alike(low, high, unit, words):
 )
 def test_a_quantity_is_never_written_with_an_exponent_that_thousands_do_without(value, unit, words):
     assert quantity(value, unit) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (0.8191, "82"),
+        (0.000251, "0.026"),
+        (0.00025, "0.025"),
+        (0.00101, "0.11"),
+        (0.1, "10"),
+        (0.0991, "10.0"),
+        (0.0, "0"),
+    ],
+)
+def test_an_upper_bound_has_two_digits_and_is_never_rounded_below_itself(value, said):
+    assert at_most(value) == said
+    assert float(said) >= 100 * value
+
+
+def test_a_ratio_with_a_narrow_interval_is_told_from_1():
+    assert ratio_words(1.0000413, 1.0000312, 1.0000514) == ("1.000041", "[1.000031, 1.000051]")
+    assert ratio_words(0.9312, 0.5794, 1.4968) == ("0.93", "[0.58, 1.50]")

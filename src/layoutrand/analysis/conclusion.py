@@ -26,6 +26,7 @@ from layoutrand.analysis.conclusion_warnings import (
 from layoutrand.analysis.forecasting import forecast_words
 from layoutrand.analysis.reasons import Reason, Step, concerns, reasons, steps
 from layoutrand.analysis.same_program import SameProgram
+from layoutrand.analysis.reasons import STEPS, Reason, Step, concerns, reasons, steps
 from layoutrand.stats import Interval
 from layoutrand.warning import AnyWarning
 
@@ -46,6 +47,9 @@ _OF_STATISTICS: Final[dict[str, Verdict]] = {
     "equivalent": "same",
     "undecided": "cannot tell",
 }
+
+MOST_LAYOUTS: Final = 1_000
+"""More are not told to be executed as the next step."""
 
 FAIL_IF: Final[dict[str, Verdict]] = {
     "slower": "slower",
@@ -198,8 +202,11 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
         return []
     if forecast.n_binaries is None and forecast.fewest is None:
         return [Step("other threshold", "", sentence, has_figures=True)]
-    command = f"layoutrand run --seeds {forecast.n_binaries}" if forecast.n_more and forecast.n_binaries else ""
-    return [Step("more layouts", command, sentence, has_figures=True)]
+    # Thousands are no advice: the sentence of the benchmark has the figure, and other steps may do more.
+    few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= MOST_LAYOUTS else None
+    command = f"layoutrand run --seeds {few}" if few else ""
+    more = [] if few or not forecast.n_more else [STEPS["sooner"]]
+    return [Step("more layouts", command, sentence, has_figures=True), *more]
 
 
 def _of_layouts(analysis: Analysis) -> LayoutVerdict:

@@ -7,7 +7,7 @@ import math
 from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.layout_part import PRACTICALLY_NONE, LayoutPart
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import ends, p_words, percents, quantity
+from layoutrand.text.quantities import at_most, digits_of, ends, p_words, percents, quantity
 
 
 def answer(found: Findings) -> str:
@@ -74,7 +74,7 @@ def _why(found: Findings) -> str:
 
 
 def _most(upper: float | None) -> str:
-    return "" if upper is None else f"{percents([upper])[0]} %"
+    return "" if upper is None else f"{at_most(upper)} %"
 
 
 def _up_to(upper: float) -> str:
@@ -90,7 +90,7 @@ def _size(sd: Interval) -> str:
     if math.isinf(sd.high):
         centre, low = percents([sd.centre, sd.low])
         return f"{centre} % [{low}, without bound]"
-    centre, low, high = percents([sd.centre, sd.low, sd.high])
+    centre, low, high = percents([sd.centre, sd.low, sd.high], digits_of(50 * (sd.high - sd.low)))
     return f"{centre} % [{low}, {high}]"
 
 

@@ -52,6 +52,7 @@ StepKind = Literal[
     "more layouts",
     "more executions",
     "other threshold",
+    "sooner",
     "quiet machine",
     "repeat disturbed",
     "retry failed",
@@ -64,6 +65,9 @@ StepKind = Literal[
 
 MANY: Final = 0.05
 """Share of executions from which on it casts doubt on the numbers that they were disturbed."""
+
+MOST: Final = 0.5
+"""Share of executions from which on to execute again what was disturbed would be disturbed again."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class Meaning:
 
     cause: Cause
     effect: Effect
-    step: StepKind | None = None
+    step: StepKind | Callable[[Any], StepKind] | None = None
     matters: Callable[[Any], bool] = lambda _: True
     """Whether this one, by its figures, is more than a note."""
 
@@ -112,6 +116,12 @@ STEPS: Final[dict[StepKind, Step]] = {
         Step("more executions", "", "execute each binary more often (run.executions = 2 or more)"),
         Step(
             "other threshold", "", "no number of layouts within reach decides it at this threshold; choose a larger one"
+        ),
+        Step(
+            "sooner",
+            "",
+            "so many layouts are hardly within reach: less noise (a quieter machine, more work for each execution, "
+            "simulated counts) or a larger --threshold decides sooner",
         ),
         Step("quiet machine", "layoutrand doctor", "measure on a quieter machine; what disturbs this one is told by"),
         Step("repeat disturbed", "", "set run.disturbance.repeat, and execute again"),
@@ -154,7 +164,10 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     machine.CountsChanged: Meaning("unlike conditions", "doubts", "run again"),
     own.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.DisturbedExecutions: Meaning(
-        "disturbed", "doubts", "repeat disturbed", lambda each: each.row.disturbed > MANY * each.row.executions
+        "disturbed",
+        "doubts",
+        lambda each: "quiet machine" if each.row.disturbed > MOST * each.row.executions else "repeat disturbed",
+        lambda each: each.row.disturbed > MANY * each.row.executions,
     ),
     executions.TooShort: Meaning("too short", "doubts", "more work"),
     executions.MixedSettings: Meaning("unlike conditions", "doubts", "quiet machine"),
@@ -253,7 +266,8 @@ def steps(warnings: Iterable[AnyWarning], first: Sequence[Step] = ()) -> tuple[S
     for each in warnings:
         meaning = _meaning(each)
         if meaning is not None and meaning.step is not None:
-            found.setdefault(meaning.step, STEPS[meaning.step])
+            kind = meaning.step(each) if callable(meaning.step) else meaning.step
+            found.setdefault(kind, STEPS[kind])
     return tuple(found.values())
 
 

@@ -78,7 +78,10 @@ def one_more(analysis: Analysis) -> str:
         return ""
     if one.lowest == one.highest:
         return "the same"
-    return f"{' to '.join(changes(sorted(end / analysis.mean.centre for end in (one.next.low, one.next.high))))} %"
+    low, high = sorted(end / analysis.mean.centre for end in (one.next.low, one.next.high))
+    if one.lowest > 0:  # a time, a count: what is above 0 has no binary below it
+        low = max(low, 0.0)
+    return f"{' to '.join(changes([low, high], digits_of(50 * (high - low))))} %"
 
 
 def _of_findings(analysis: Analysis) -> list[str]:
@@ -153,7 +156,10 @@ def _without_layouts(said: _Words, pair: BenchmarkRatio, threshold: float) -> li
         parts.append(f"{single.n_misleading:,} of {single.n_pairs:,} pairs of one binary each {wrong}")
     if own is not None and math.isfinite(own.ratio.half_width):
         statement = said.statement(own.ratio.centre, percent_digits(own.ratio), measured=True)
-        parts.append(f"of your own two builds {statement} ({said.interval(own.ratio)} by noise alone)")
+        noise = (
+            "both repeat exactly" if own.ratio.low == own.ratio.high else f"{said.interval(own.ratio)} by noise alone"
+        )
+        parts.append(f"of your own two builds {statement} ({noise})")
     if pair.could_miss is not None and pair.n_baseline > 1 and pair.ratio is not None:
         fewest = min(pair.n_baseline, pair.n_candidate)
         parts.append(
@@ -292,7 +298,7 @@ class _Words:
         """As `interval`; ``coarse`` for ends that are single values."""
         fewest = digits_of(50 * abs(high - low))
         if coarse:
-            fewest = 2 if max(abs(low - 1), abs(high - 1)) < 0.01 else 1
+            fewest = min(fewest, 2 if max(abs(low - 1), abs(high - 1)) < 0.01 else 1)
         digits = telling([100 * (low - 1), 100 * (high - 1)], fewest)
         if (low < 1) == (high < 1):
             near, far = (low, high) if abs(low - 1) < abs(high - 1) else (high, low)

@@ -23,6 +23,9 @@ SECONDS: Final[Mapping[str, float]] = {
 MOST_DIGITS: Final = 4
 """After the point, of a change in percent: finer ones are not worth telling."""
 
+_OF_RATIO: Final = MOST_DIGITS + 2
+"""The same of a ratio, of which a percent is a hundredth."""
+
 _THOUSANDS: Final = 3
 """Power of ten from which on a number has separators."""
 
@@ -66,29 +69,29 @@ def percent(value: float | None, digits: int = 2) -> str:
     return "-" if value is None else f"{100 * value:.{digits}f} %"
 
 
-def telling(values: Sequence[float], digits: int = 1) -> int:
-    """How many digits after the point, ``digits`` to `MOST_DIGITS`, tell different values apart, and each from 0."""
+def telling(values: Sequence[float], digits: int = 1, most: int = MOST_DIGITS) -> int:
+    """How many digits after the point, ``digits`` to ``most``, tell different values apart, and each from 0."""
     different = set(values)
-    for count in range(digits, MOST_DIGITS):
+    for count in range(digits, most):
         said = {round(value, count) for value in different}
         if len(said) == len(different) and all(round(value, count) for value in different if value):
             return count
-    return MOST_DIGITS
+    return most
 
 
-def digits_of(half_width: float) -> int:
+def digits_of(half_width: float, most: int = MOST_DIGITS) -> int:
     """Digits after the point that an uncertainty of this size leaves a value: those of its first digit or two.
 
-    Two of what begins with 1 to 3.5, one of what begins with more, as the Particle Data Group rounds; 4 at most, and
-    all of these where there is no uncertainty.
+    Two of what begins with 1 to 3.5, one of what begins with more, as the Particle Data Group rounds; ``most`` at most,
+    and all of these where there is no uncertainty.
     """
     if not math.isfinite(half_width):
         return 0
     if half_width <= 0:
-        return MOST_DIGITS
+        return most
     exponent = math.floor(math.log10(half_width))
     leading = half_width / 10.0**exponent
-    return min(MOST_DIGITS, max(0, (leading < _TWO_DIGITS) - exponent))
+    return min(most, max(0, (leading < _TWO_DIGITS) - exponent))
 
 
 def ratio_words(centre: float, low: float, high: float) -> tuple[str, str]:
@@ -98,7 +101,8 @@ def ratio_words(centre: float, low: float, high: float) -> tuple[str, str]:
     """
     if math.isinf(low) or math.isinf(high):
         return f"{centre:.2f}", NO_BOUNDS
-    digits = telling([low - 1, high - 1], max(2, digits_of((high - low) / 2)))
+    digits = max(2, digits_of((high - low) / 2, _OF_RATIO)) if low < high else MOST_DIGITS
+    digits = telling([low - 1, high - 1], digits, _OF_RATIO)
     return f"{centre:.{digits}f}", f"[{low:.{digits}f}, {high:.{digits}f}]"
 
 
@@ -165,6 +169,15 @@ def p_value(value: float) -> str:
 def p_words(value: float) -> str:
     """``p = 0.012`` or ``p < 0.0001``."""
     return f"p {'' if value < _SMALLEST_P else '= '}{p_value(value)}"
+
+
+def at_most(value: float) -> str:
+    """An upper bound in percent without the sign: two digits of it, rounded up, so that it stays one."""
+    if value <= 0 or not math.isfinite(value):
+        return f"{100 * value:g}"
+    places = 1 - math.floor(math.log10(100 * value))
+    rounded = math.ceil(round(100 * value * 10.0**places, 6)) / 10.0**places
+    return f"{rounded:,.{max(0, places)}f}"
 
 
 def percents(values: Sequence[float], digits: int = 2) -> list[str]:
