@@ -24,9 +24,8 @@ from layoutrand.analysis.conclusion_warnings import (
     WideInterval,
 )
 from layoutrand.analysis.forecasting import forecast_words
-from layoutrand.analysis.reasons import Reason, Step, concerns, reasons, steps
-from layoutrand.analysis.same_program import SameProgram
 from layoutrand.analysis.reasons import STEPS, Reason, Step, concerns, reasons, steps
+from layoutrand.analysis.same_program import SameProgram
 from layoutrand.stats import Interval
 from layoutrand.warning import AnyWarning
 

@@ -138,7 +138,6 @@ def _show_sureness(result: Comparison, page: Display) -> None:
                 "-" if sure is None else p_value(sure.no_difference),
                 "-" if sure is None or sure.n_judged == 1 else p_value(sure.no_difference_holm),
                 "-" if one is None or math.isinf(one.half_width) else _ratio(one)[1],
-                "-" if one is None or math.isinf(one.half_width) else _range(one),
                 "-" if pair.as_built is None else _ratio(pair.as_built.ratio)[0],
                 needed,
             )
@@ -175,11 +174,6 @@ def _show_pairing(result: Comparison, page: Display) -> None:
 
 def _ratio(ratio: Interval) -> tuple[str, str]:
     return ratio_words(ratio.centre, ratio.low, ratio.high)
-
-
-def _range(one: Interval) -> str:
-    """``0.982 to 1.031``, no finer than it is wide."""
-    return ratio_words(one.centre, one.low, one.high)[1].strip("[]").replace(", ", " to ")
 
 
 def _leading(text: str, *, leads: bool) -> str:
