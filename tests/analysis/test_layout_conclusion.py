@@ -43,6 +43,13 @@ SITUATIONS = {
         "cannot tell whether layout matters: one layout alone says nothing of how layouts differ",
     ),
 }
+SITUATIONS["machine, not layout"] = (
+    [
+        (number, layout, value * (1.5 if place % 60 >= 30 else 1.0))
+        for place, (number, layout, value) in enumerate(layouts(0.0, 0.001, 40))
+    ],
+    "machine, not layout: ",
+)
 CONCLUDED = {"all alike": "practically none", "no controls": "cannot tell", "few layouts": "cannot tell"}
 CONCLUDED |= {"one seed": "cannot tell"}
 DISTURBED = {"disturbances": ("busy",), "host_state": {"other_cpu_s": 1.0, "other_cpu": []}}

@@ -66,6 +66,8 @@ def whatever_the_shape(found: Findings, count: int, unit: str) -> list[str]:
 def _why(found: Findings) -> str:
     """What is unlike a bell-shaped sample."""
     shape = found.shape
+    if found.is_machine:
+        return "the machine changed its speed"
     if shape.has_several_peaks:
         return "the layouts fall into groups"
     if shape.outliers:

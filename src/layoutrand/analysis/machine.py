@@ -229,7 +229,7 @@ def of_both(samples: Sequence[Sample], *, by_round: bool) -> list[AnyWarning]:
     state = machine_state(samples)
     changed = state is not None and state.follows_time
     if samples[0].instrument in simulated():
-        unlike = [each for sample in samples for each in _unlike_counts(sample)]
+        unlike = [each for sample in samples for each in _unlike_counts(sample, whose=f" of {sample.system}")]
         return [CountsFollowTime(), *unlike] if changed else unlike
     if state is None or not changed:
         return []
@@ -348,12 +348,12 @@ def _groups_everywhere(sample: Sample, p_value: float) -> list[AnyWarning]:
     return [] if control is None else [GroupsInOneBinary(control, len(sample.controls[control]), p_value)]
 
 
-def _unlike_counts(sample: Sample) -> list[AnyWarning]:
-    """What a simulator counted of one binary, which is to be the same every time."""
+def _unlike_counts(sample: Sample, *, whose: str = "") -> list[AnyWarning]:
+    """What a simulator counted of one binary, which is to be the same every time; ``whose`` it is."""
     found: list[AnyWarning] = []
     of_several = [(str(name), runs) for name, runs in [*sample.controls.items(), *sample.binaries] if len(runs) > 1]
     for name, runs in of_several:
         values = [fmean(iterations) for iterations in runs]
         if min(values) < max(values):
-            found.append(CountsChanged(name, len(values), len(set(values)), min(values), max(values)))
+            found.append(CountsChanged(f"{name}{whose}", len(values), len(set(values)), min(values), max(values)))
     return found

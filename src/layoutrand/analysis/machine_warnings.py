@@ -137,5 +137,6 @@ class CountsChanged(AnyWarning):
         return (
             f"{self.n_executions} simulated executions of {self.binary}, one and the same binary, counted "
             f"{self.n_values} different numbers, {number(self.lowest, 15)} to {number(self.highest, 15)}{size}: what "
-            "is no larger between layouts is not layout; something that the program reads or is loaded with changed"
+            "is no larger between layouts is not layout; the program goes by what changes (the clock, addresses, a "
+            "seed), or something that it reads or is loaded with changed"
         )

@@ -60,6 +60,7 @@ StepKind = Literal[
     "more work",
     "look at the program",
     "run again",
+    "repeatable",
 ]
 
 
@@ -129,6 +130,11 @@ STEPS: Final[dict[StepKind, Step]] = {
         Step("same rounds", "layoutrand run", "execute all systems in the same rounds, on the same nodes"),
         Step("more work", "", "give the benchmark more work for each execution, or measure simulated counts"),
         Step("look at the program", "", "whether the flags reach the compiler; these systems are one program"),
+        Step(
+            "repeatable",
+            "",
+            'have the program do the same each time: a fixed seed, no clock, no addresses (run.aslr = "off")',
+        ),
         Step("run again", "layoutrand run", "execute what is configured now"),
     )
 }
@@ -161,7 +167,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     machine.MachineChanged: Meaning("machine", "notes", "quiet machine"),
     machine.GroupsInOneBinary: Meaning("machine", "doubts", "more executions"),
     machine.CountsFollowTime: Meaning("unlike conditions", "doubts", "run again"),
-    machine.CountsChanged: Meaning("unlike conditions", "doubts", "run again"),
+    machine.CountsChanged: Meaning("unlike conditions", "doubts", "repeatable"),
     own.NoisyStock: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.DisturbedExecutions: Meaning(
         "disturbed",

@@ -90,7 +90,10 @@ def _of_findings(analysis: Analysis) -> list[str]:
         return []
     parts = []
     if found.is_machine:
-        parts.append("whether layout matters cannot be told: the machine switched between levels, which makes as much")
+        parts.append(
+            "machine, not layout: that the machine changed its speed is no small part of what layouts seem to differ "
+            "by, so whether layout matters cannot be told"
+        )
     else:
         parts.append(layout_words.answer(found))
     if found.shape.has_several_peaks:
@@ -99,7 +102,7 @@ def _of_findings(analysis: Analysis) -> list[str]:
             f"the layouts fall into groups (dip test, {p_words(found.shape.dip_p_value)}), "
             "so their mean describes none of them"
         )
-    if found.shape.outliers:
+    if found.shape.outliers and not found.is_machine:
         names = ", ".join(str(each.binary) for each in found.shape.outliers)
         numbered = all(isinstance(each.binary, int) for each in found.shape.outliers)
         kind = ("seed " if len(found.shape.outliers) == 1 else "seeds ") if numbered else ""

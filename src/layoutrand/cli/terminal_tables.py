@@ -14,7 +14,7 @@ from layoutrand.warning import AnyWarning
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport, Control
     from layoutrand.analysis.evidence import Evidence
-    from layoutrand.analysis.findings import Shape
+    from layoutrand.analysis.findings import Findings, Shape
     from layoutrand.analysis.node_table import NodeTable
     from layoutrand.analysis.selection import Selection
     from layoutrand.stats import Interval
@@ -156,7 +156,8 @@ def show_grouped(several: Sequence[tuple[str, AnyWarning]], page: Display) -> No
         groups.setdefault(warning, []).append(name)
     for warning, names in groups.items():
         listed = "; ".join(names) if len(names) <= 3 else f"{names[0]}; {names[1]} and {len(names) - 2} more"
-        page.warn(f"{listed}: {warning}")
+        # What names its benchmark itself need not be told which it is of.
+        page.warn(str(warning) if listed == getattr(warning, "benchmark", None) else f"{listed}: {warning}")
 
 
 def _mean_row(analysis: Analysis) -> tuple[str, ...]:
@@ -227,7 +228,7 @@ def _single_row(analysis: Analysis) -> tuple[str, ...]:
         one_more(analysis) or "-",
         "-" if one is None else _change(one.lowest, one.highest),
         "-" if pairs is None else _change(pairs.minimum, pairs.maximum),
-        "not tested" if shape.limit is None else _outliers(shape),
+        "not tested" if shape.limit is None else _outliers(found),
         "not tested" if peaks is None else _groups(shape, peaks),
     )
 
@@ -238,11 +239,14 @@ def _groups(shape: Shape, peaks: float) -> str:
     return f"{'yes' if shape.has_several_peaks else 'no'} ({p_value(peaks)})"
 
 
-def _outliers(shape: Shape) -> str:
+def _outliers(found: Findings) -> str:
     """How many, then which: ``1 (seed 21)``; names of imported binaries stand as they are."""
+    shape = found.shape
     far = [str(each.binary) for each in shape.outliers]
     if not far:
         return "0"
+    if found.is_machine:
+        return "cannot tell: machine"
     listed = ", ".join(far) if len(far) <= 3 else f"{', '.join(far[:2])} and {len(far) - 2} more"
     kind = ("seed " if len(far) == 1 else "seeds ") if all(isinstance(o.binary, int) for o in shape.outliers) else ""
     return f"{len(far)} ({kind}{listed})"
