@@ -70,7 +70,7 @@ def test_a_machine_that_switches_is_said_to_and_nothing_of_layouts(tmp_path):
         assert "fall into groups" not in words
         assert "layout matters (" not in words
         assert of_layouts(analysis).verdict == "machine, not layout"
-        assert "cannot be told: the machine switched" in words
+        assert ": machine, not layout: that the machine changed its speed" in words
     row = analyse_document(report)["benchmarks"][0]
     assert row["machine"]["instead_of_layout"] is True
     assert [each["level"] for each in row["machine"]["regimes"]] == pytest.approx([0.072, 0.107], rel=0.02)

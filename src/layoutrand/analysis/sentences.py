@@ -65,9 +65,9 @@ def place_of(control: Control, centre: float) -> str:
     shift = control.shift
     if shift is None or not (math.isfinite(shift.high) and shift.low > 0):
         return change(control.mean / centre)
-    place, low, high = changes(
-        [1 / shift.centre, 1 / shift.high, 1 / shift.low], digits_of(50 * (1 / shift.low - 1 / shift.high))
-    )
+    ends = 1 / shift.high, 1 / shift.low
+    digits = 1 if math.isclose(*ends, rel_tol=1e-9) else digits_of(50 * (ends[1] - ends[0]))
+    place, low, high = changes([1 / shift.centre, *ends], digits)
     return f"{place} % [{low}, {high}]"
 
 
