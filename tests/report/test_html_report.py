@@ -523,12 +523,12 @@ def test_small_differences_are_neither_nothing_nor_minus_nothing(tmp_path):
     summary = next(section for section in page.sections if section.anchor == "summary").tables[0]
     fib, flat = (dict(zip(summary.columns, row, strict=True)) for row in summary.rows)
 
-    assert (fib["one more binary"], fib["stock"].partition(" [")[0]) == ("-10 to +10 %", "-0.003 %")
-    assert (flat["one more binary"], flat["stock"].partition(" [")[0]) == ("the same", "0.0 %")
+    assert (fib["one more binary"], fib["stock"].partition(" [")[0]) == ("-10 to +10 %", "0 %")
+    assert (flat["one more binary"], flat["stock"].partition(" [")[0]) == ("the same", "0 %")
     sentence = next(line for line in page.findings if line.startswith("fib"))
     assert "-2.0 to +2.0" not in f"{summary.rows} {page.findings}"  # the range of what was measured promises nothing
     assert "one more binary would show -10 to +10 % of the mean over 3 layouts (in 95 of 100 cases)" in sentence
-    assert "your own build (stock) lies at -0.003 % of the mean, measured" in sentence
+    assert "your own build (stock) lies at 0 % [-5, +5] of the mean, measured" in sentence
 
 
 def test_executions_of_one_layout_are_not_passed_off_as_layouts(tmp_path):

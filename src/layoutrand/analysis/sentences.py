@@ -67,8 +67,9 @@ def place_of(control: Control, centre: float) -> str:
         return change(control.mean / centre)
     ends = 1 / shift.high, 1 / shift.low
     digits = 1 if math.isclose(*ends, rel_tol=1e-9) else digits_of(50 * (ends[1] - ends[0]))
-    place, low, high = changes([1 / shift.centre, *ends], digits)
-    return f"{place} % [{low}, {high}]"
+    low, high = changes(ends, digits)
+    place = round(100 / shift.centre - 100, len(low.partition(".")[2]))  # 0 where its interval bears out no more
+    return f"{place:+.{len(low.partition('.')[2])}f} % [{low}, {high}]" if place else f"0 % [{low}, {high}]"
 
 
 def one_more(analysis: Analysis) -> str:
