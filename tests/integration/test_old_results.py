@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
@@ -104,6 +106,10 @@ def test_a_new_commit_has_no_results_yet(project, tmp_path):
     project("report", "--any-source", "-o", str(tmp_path / "r.html"))
     assert f"commit {first[:12]}" in (tmp_path / "r.html").read_text()
     assert f"commit {first[:12]}" in project("compare", "old", "new", "--any-source", "--markdown").stdout
+    (row, *_) = csv.DictReader(io.StringIO(project("compare", "old", "new", "--any-source", "--csv").stdout))
+    assert all(row[f"{side}_source"].startswith(f"commit {first[:12]} of ") for side in ("baseline", "candidate"))
+    (row, *_) = csv.DictReader(io.StringIO(project("analyse", "--any-source", "--csv").stdout))
+    assert row["source"].startswith(f"commit {first[:12]} of ")
 
     project.run()
     assert project.mean() == 45.0

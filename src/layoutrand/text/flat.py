@@ -48,6 +48,12 @@ def _words(value: Any) -> str:
     return str(value)
 
 
+def _sources(document: Mapping[str, Any]) -> dict[str, str]:
+    """System -> the commit, or the digest of the files, that it was built from, where that is recorded."""
+    evidence = document.get("evidence") or {"systems": []}
+    return {row["system"]: row["source"] for row in evidence["systems"] if row["source"]}
+
+
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """RFC 4180 with line feeds alone; columns in the order of their appearance; empty for what is not known.
 
@@ -74,7 +80,11 @@ def _cell(value: Any) -> str:
 def analysis_rows(document: Mapping[str, Any], *, every: bool) -> list[dict[str, Any]]:
     """Of ``layoutrand/analyse/1``: main metrics, or every metric; without the means of each binary."""
     shown = [row for row in document["benchmarks"] if every or row["primary"]]
-    return [flat(row, ["binaries", *(["nodes"] if row["nodes"] is None else [])]) for row in shown]
+    made = _sources(document)
+    return [
+        {**flat(row, ["binaries", *(["nodes"] if row["nodes"] is None else [])]), "source": made.get(row["system"])}
+        for row in shown
+    ]
 
 
 def comparison_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -82,7 +92,9 @@ def comparison_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for part in document.get("comparisons", [document]):
         names = {"baseline_system": part["baseline"], "candidate_system": part["candidate"]}
-        rows += [{"row": "benchmark", **names, **flat(each)} for each in part["benchmarks"]]
+        made = _sources(part)
+        of = {f"{side}_source": made.get(part[side]) for side in ("baseline", "candidate")}
+        rows += [{"row": "benchmark", **names, **flat(each), **of} for each in part["benchmarks"]]
         if part["suite"] is not None:
-            rows.append({"row": "suite", **names, **flat(part["suite"])})
+            rows.append({"row": "suite", **names, **flat(part["suite"]), **of})
     return rows
