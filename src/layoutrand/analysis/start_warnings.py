@@ -69,8 +69,8 @@ class UnlikeCache(StartFilesWarning):
 
     def __str__(self) -> str:
         return (
-            f"{self._what}, which changes counts by some hundred instructions for each start (`ldconfig` writes it): "
-            "differences as small as that may be its"
+            f"{self._what}, which changes how many instructions each start takes (`ldconfig` writes it): small "
+            "differences may be its"
         )
 
 

@@ -19,7 +19,7 @@ system, benchmark after benchmark, seeds in turn: any drift is confounded with t
 A simulated instrument counts the same to the digit in every execution of one binary, unless something has changed
 meanwhile that the program reads as it starts, or the program has threads.  It therefore executes each binary once
 whatever `repetitions` says.  The controls it executes in the first two rounds and in every `SIMULATED_CONTROLS_EVERY`
-th: over all of the experiment they show whether it repeats, at a seventh more executions than layouts.
+th: over all of the experiment they show whether it repeats; beside 30 layouts that is 7 executions of each control.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 The kernel starts a program through the loader that it names, and that reads `CACHE` and the C library before anything
 of the program is executed.  Another libc is other code under the program.  Another cache has other entries to be
-compared, which is some 0.001 % of instructions: nothing to a clock, and all the difference to a count that otherwise
-is the same to the digit.  Both change by themselves, as when packages are upgraded while a long experiment is going on.
+compared (measured: 52 instructions of 567,043 for 40 more libraries): nothing to a clock, and all the difference to a
+count that otherwise is the same to the digit.  Both change by themselves, as when packages are upgraded while a long
+experiment is going on.
 
-One look takes some 30 µs: contents are read once for each inode, size and time of change.
+One look takes 13 µs for each program: contents are read once for each inode, size and time of change.
 """
 
 from __future__ import annotations
