@@ -184,7 +184,7 @@ def test_a_system_is_executed_twice_in_the_same_rounds(project):
     again = json.loads(project.run("--seeds", "5", "--twice", "--json").stdout)
     assert (again["executed"], again["already"]) == (6, 24)
     assert again["aa"][0]["n_each"] == 5
-    with sqlite3.connect(project.root / ".layoutrand/results.sqlite") as results:
+    with contextlib.closing(sqlite3.connect(project.root / ".layoutrand/results.sqlite")) as results:
         rows = results.execute("SELECT system, layout, round, capture, binary_sha256 FROM executions").fetchall()
     assert len({row[3] for row in rows}) == 1
     seeds = {(row[0], int(row[1])): row for row in rows if row[1] not in ("stock", "identity")}

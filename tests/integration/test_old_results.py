@@ -7,10 +7,10 @@ import io
 import json
 import os
 import shutil
-import subprocess
 
 import pytest
 
+from gitkit import commit, git
 from startkit import layoutrand
 
 CONFIG = """\
@@ -35,7 +35,6 @@ int f1(int), f2(int), f3(int), f4(int), f5(int), f6(int), f7(int), f8(int);
 int main(void) { printf("total %d\\n", f1(1) + f2(1) + f3(1) + f4(1) + f5(1) + f6(1) + f7(1) + f8(1) + MORE); }
 """
 PART = "\n".join(f"int f{k}(int x) {{ return x * {k}; }}" for k in range(1, 9))
-GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
 
 
 class Project:
@@ -56,11 +55,8 @@ class Project:
         (self.source / "part.c").write_text(PART)
 
     def commit(self):
-        subprocess.run([*GIT, "init", "-q"], cwd=self.source, check=True)
-        subprocess.run([*GIT, "add", "."], cwd=self.source, check=True)
-        subprocess.run([*GIT, "commit", "-q", "-m", "m"], cwd=self.source, check=True)
-        done = subprocess.run([*GIT, "rev-parse", "HEAD"], cwd=self.source, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
+        git("init", "-q", cwd=self.source)
+        return commit(self.source)
 
     def __call__(self, *arguments, status=0, directory=None):
         done = layoutrand(*arguments, cwd=directory or self.root, env=self.env)
