@@ -20,6 +20,10 @@ class AnyWarning(ABC):
     def __str__(self) -> str:
         """The sentence, without a full stop."""
 
+    def brief(self) -> str:
+        """What was found, without what it means or helps, for a screen that has one line for it."""
+        return str(self)
+
 
 def sentences_of(warnings: Iterable[AnyWarning]) -> list[str]:
     """Warnings in words, as documents and pages hold them."""

@@ -115,6 +115,11 @@ class NewFiles(AnyWarning):
             "files they are old (`layoutrand build` tells); build.exclude leaves files out for good"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        more = f" and {len(self.names) - 1} more files" if len(self.names) > 1 else ""
+        return f"{self.names[0]}{more} in the source changed since these results were built"
+
 
 @dataclass(frozen=True)
 class NotCompared(AnyWarning):
@@ -137,6 +142,10 @@ class ShownThoughOld(AnyWarning):
     def __str__(self) -> str:
         of = f", of {self.source}," if self.source else ""
         return f"{self.system}: these results{of} are not of what is configured now: {'; '.join(self.parts)}"
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self.system}: these results are not of what is configured now"
 
 
 @dataclass(frozen=True)
@@ -162,6 +171,10 @@ class ExecutedInSequence(AnyWarning):
             "between systems here"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return "executed system after system, so that a drift looks like a difference"
+
 
 @dataclass(frozen=True)
 class NothingExecuted(AnyWarning):
@@ -175,6 +188,10 @@ class NothingExecuted(AnyWarning):
             f"{self.system}, {self.benchmark}: no seed was executed successfully, so there is nothing to analyse; "
             "the failures say why"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self.system}, {self.benchmark}: no seed was executed successfully"
 
 
 @dataclass(frozen=True)
@@ -192,6 +209,10 @@ class FailedExecutions(AnyWarning):
             + ("; `layoutrand run --retry-failed` executes them again" if self.is_ours else "")
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self.count:,} execution{'s' * (self.count > 1)} failed"
+
 
 @dataclass(frozen=True)
 class FailedBuilds(AnyWarning):
@@ -202,6 +223,10 @@ class FailedBuilds(AnyWarning):
     def __str__(self) -> str:
         listed = ", ".join(map(str, self.layouts))
         return f"no binary of {listed}: their build failed, so the sample lacks them"
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"{len(self.layouts):,} layout{'s' * (len(self.layouts) > 1)} could not be built"
 
 
 # What cannot be told of one sample.
@@ -269,6 +294,10 @@ class NoNoise(AnyWarning):
             "from the noise of executions; set run.executions = 2, or execute stock as a control"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return "each binary was executed once and nothing shows the noise of executions"
+
 
 @dataclass(frozen=True)
 class NoisyStock(AnyWarning):
@@ -279,6 +308,10 @@ class NoisyStock(AnyWarning):
             "the executions of stock and identity vary more than the layouts do, by more than chance explains: the "
             "noise was not the same for both, so what layout adds may be more than can be seen here"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "executions of stock and identity vary more than the layouts do"
 
 
 @dataclass(frozen=True)

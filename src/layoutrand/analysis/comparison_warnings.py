@@ -49,6 +49,10 @@ class ExecutedApart(DesignError):
             f"from a difference between the systems; {_TOGETHER}"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return "the two systems were not executed at the same time"
+
 
 @dataclass(frozen=True)
 class AddedAlone(DesignError):
@@ -61,6 +65,10 @@ class AddedAlone(DesignError):
             f"error of design: {self._counts}. What the machine did meanwhile would look like a difference, so only "
             f"the {self.n_rounds} rounds are compared in which both were executed; {_TOGETHER}"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"rounds were added to one system alone; compared by the {self.n_rounds} rounds that both have"
 
 
 @dataclass(frozen=True)
@@ -192,6 +200,10 @@ class RatiosDrifted(AnyWarning):
             f"ratios of successive rounds are alike (correlation {self.correlation:.2f}, p = {self.p_value:.2g}): "
             "something changed for one system and not for the other, and the interval takes it for chance"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "something changed for one system meanwhile and not for the other"
 
 
 @dataclass(frozen=True)

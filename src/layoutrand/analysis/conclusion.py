@@ -97,6 +97,11 @@ def stated(verdict: Verdict) -> str:
     return {value: key for key, value in _OF_STATISTICS.items()}.get(verdict, verdict)
 
 
+def of_statistics(verdict: str) -> Verdict:
+    """The word of a conclusion for a verdict of statistics."""
+    return _OF_STATISTICS[verdict]
+
+
 def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
     """What is concluded from one benchmark of two systems."""
     both = (result.baseline, result.candidate)
@@ -205,7 +210,7 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= MOST_LAYOUTS else None
     command = f"layoutrand run --seeds {few}" if few else ""
     more = [] if few or not forecast.n_more else [STEPS["sooner"]]
-    return [Step("more layouts", command, sentence, has_figures=True), *more]
+    return [Step("more layouts", command, sentence, has_figures=True, n_layouts=forecast.n_binaries), *more]
 
 
 def _of_layouts(analysis: Analysis) -> LayoutVerdict:

@@ -50,6 +50,10 @@ class MedianOpposes(AnyWarning):
             f"{self.median[0]:.4g} to {self.median[1]:.4g}: which system is faster depends on the layout"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return "means and medians say the opposite of each other"
+
 
 @dataclass(frozen=True)
 class MedianDiffers(AnyWarning):
@@ -63,6 +67,10 @@ class MedianDiffers(AnyWarning):
             f"the verdict is on the means over layouts, whose ratio is {self.mean[0]:.4g} to {self.mean[1]:.4g}; by "
             f"the median it would be another one, {self.median[0]:.4g} to {self.median[1]:.4g}"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "by the median the verdict would be another one"
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,13 @@ class MachineSwitched(AnyWarning):
             "(`layoutrand doctor`)"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        total, slower = sum(self.counts), sum(self.counts[1:])
+        within = f", also within one binary ({slower} of {total} executions of {self.binary})"
+        where = within if 0 < slower < total and self.binary != "the layouts" else ""
+        return f"the machine switched between {_listed(self.levels, self.unit)}{where}"
+
 
 @dataclass(frozen=True)
 class MachineDrifted(AnyWarning):
@@ -72,6 +79,10 @@ class MachineDrifted(AnyWarning):
             "binaries, so that drift counts as noise)"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return "the machine drifted: executions made one after the other measured alike"
+
 
 @dataclass(frozen=True)
 class MachineChanged(AnyWarning):
@@ -94,6 +105,12 @@ class MachineChanged(AnyWarning):
             )
         return f"{what}; all systems took turns, so the ratio is not wrong for it, and less certain"
 
+    def brief(self) -> str:
+        """What was found."""
+        if self.levels:
+            return f"the machine switched between {_listed(self.levels, self.unit)}"
+        return "the machine drifted while it measured"
+
 
 @dataclass(frozen=True)
 class GroupsInOneBinary(AnyWarning):
@@ -110,6 +127,10 @@ class GroupsInOneBinary(AnyWarning):
             "to tell them apart"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return f"executions of {self.control}, which is one binary, fall into groups by themselves"
+
 
 @dataclass(frozen=True)
 class CountsFollowTime(AnyWarning):
@@ -120,6 +141,10 @@ class CountsFollowTime(AnyWarning):
             "simulated counts follow the order of execution, which neither layouts nor a simulator can do: something "
             "that the program reads or is loaded with changed meanwhile"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "simulated counts follow the order of execution: something that the program reads changed meanwhile"
 
 
 @dataclass(frozen=True)
@@ -140,3 +165,7 @@ class CountsChanged(AnyWarning):
             "is no larger between layouts is not layout; the program goes by what changes (the clock, addresses, a "
             "seed), or something that it reads or is loaded with changed"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self.binary}, one and the same binary, was counted {self.n_values} different numbers"

@@ -23,6 +23,10 @@ class InseparableNodes(AnyWarning):
             "or fewer nodes"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return "nodes cannot be told from layouts"
+
 
 @dataclass(frozen=True)
 class AloneOnNode(AnyWarning):
@@ -44,6 +48,10 @@ class OneRoundEach(AnyWarning):
             "hardly any node executed more than one round, so what disturbed it in that round cannot be told from the "
             "node; more seeds, or fewer nodes, would"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "hardly any node executed more than one round"
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,10 @@ class UnlikeNodes(AnyWarning):
             "taken out with them, but not what it does to some layouts alone"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return f"nodes differ in {self.setting}"
+
 
 @dataclass(frozen=True)
 class ChangedNodes(AnyWarning):
@@ -83,6 +95,10 @@ class ChangedNodes(AnyWarning):
     def __str__(self) -> str:
         listed = ", ".join(f"{node} ({', '.join(settings)})" for node, settings in self.changed)
         return f"changed while the experiment ran: {listed}; a node is taken for the same throughout"
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"{len(self.changed)} node{'s' * (len(self.changed) > 1)} changed while the experiment ran"
 
 
 @dataclass(frozen=True)

@@ -75,13 +75,14 @@ MOST: Final = 0.5
 class Step:
     """What to do next: its kind, a command or nothing, and a sentence without a full stop.
 
-    ``has_figures`` where it says how many of something would do.
+    ``has_figures`` where it says how many of something would do; ``n_layouts`` is how many layouts, if that is it.
     """
 
     kind: StepKind
     command: str
     sentence: str
     has_figures: bool = False
+    n_layouts: int | None = None
 
     def __str__(self) -> str:
         return f"{self.sentence}: `{self.command}`" if self.command else self.sentence

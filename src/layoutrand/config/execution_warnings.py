@@ -32,6 +32,10 @@ class DisturbedExecutions(MachineWarning):
         repeat = "" if self.is_repeated else "; run.disturbance.repeat executes such executions again"
         return f"{self.row.line()}; {whereabouts([self.row])}{repeat}"
 
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self.row.disturbed:,} of {self.row.executions:,} executions were disturbed"
+
 
 @dataclass(frozen=True)
 class MixedSettings(MachineWarning):
@@ -47,6 +51,10 @@ class MixedSettings(MachineWarning):
             "systems or layouts may come from that"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return f"the {self.setting} was not the same in all executions"
+
 
 @dataclass(frozen=True)
 class MixedCpus(MachineWarning):
@@ -60,6 +68,10 @@ class MixedCpus(MachineWarning):
             f"the executions were made on different CPUs ({listed}), since others were to be had; where cores differ, "
             "a difference between systems or layouts may come from that. run.cpu = N stays on one"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "the executions were made on different CPUs"
 
 
 @dataclass(frozen=True)

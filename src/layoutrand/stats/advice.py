@@ -43,6 +43,10 @@ class Single(StatsWarning):
             f"at least 1 more is needed, and {FEWEST_BINARIES - 1} more for a usable interval"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self._n(1)} cannot show how much {self._units} differ"
+
 
 @dataclass(frozen=True)
 class TooFew(StatsWarning):
@@ -56,6 +60,10 @@ class TooFew(StatsWarning):
             f"{self._n(self.count)}{' within the budget' if self.is_within_budget else ''} hardly support an interval: "
             f"{FEWEST_BINARIES - self.count} more would make {FEWEST_BINARIES}, the fewest that do"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return f"{self._n(self.count)} hardly support an interval"
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,10 @@ class NoVariation(StatsWarning):
             f"check that the metric can vary and that the timer is fine enough, more {self._units} will not cure this"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return f"all {self._units}{self._of} have exactly the same mean"
+
 
 @dataclass(frozen=True)
 class UnboundedRatio(StatsWarning):
@@ -100,6 +112,10 @@ class UnboundedRatio(StatsWarning):
             "the baseline's mean does not differ significantly from zero at this confidence, "
             f"so the ratio has no bounds (Fieller); {cure}"
         )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "the baseline's mean may be 0, so the ratio has no bounds"
 
 
 @dataclass(frozen=True)

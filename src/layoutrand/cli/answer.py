@@ -1,0 +1,300 @@
+"""The first screen of `compare`: the answer, within a screen; `--full` has the tables behind it."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rich.cells import cell_len
+
+from layoutrand.analysis.conclusion import Conclusion, Verdict, all_of, counted, of_pair, of_statistics, of_suite
+from layoutrand.analysis.conclusion_words import verdict_words
+from layoutrand.analysis.sentences import is_speed, percent_digits
+from layoutrand.cli.charts import Axis, Line, signed, width_of
+from layoutrand.text.quantities import NO_BOUNDS
+from layoutrand.warning import AnyWarning
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+    from layoutrand.analysis.evidence import Evidence
+    from layoutrand.stats import Interval
+
+NARROWEST: Final = 60
+WIDEST: Final = 120
+ELSEWHERE: Final = 80
+"""Columns where there is no terminal, such as in a file."""
+
+MOST_ROWS: Final = 8
+"""Benchmarks that are shown one by one; of more those that are the same are counted."""
+
+_MOST_WARNINGS: Final = 3
+_LINES_EACH: Final = 2
+_GAP: Final = 2
+_MOST_STEPS: Final = 3
+WITHIN_REACH: Final = 1_000
+"""So many layouts may be worth naming; more are "too noisy"."""
+
+_SYMBOLS: Final[dict[Verdict, tuple[str, str]]] = {
+    "faster": ("✓", "green"),
+    "slower": ("✗", "red"),
+    "same": ("≈", "blue"),
+    "cannot tell": ("?", "yellow"),
+    "same program": ("=", "blue"),
+}
+
+
+class _Row(NamedTuple):
+    """One benchmark, or all of them; ``pair`` is None for these."""
+
+    name: str
+    concluded: Conclusion
+    ratio: Interval | None
+    of_speed: bool
+    pair: BenchmarkRatio | None
+
+
+def comparison_screen(results: Sequence[Comparison], columns: int | None) -> list[Line]:
+    """The lines of all comparisons, for so many columns; None where there is no terminal."""
+    width = ELSEWHERE if columns is None else min(max(columns, NARROWEST), WIDEST)
+    lines: list[Line] = []
+    for result in results:
+        lines += [*_screen(result, width), []]
+    steps = _steps(results, width)
+    return [*lines, *steps]
+
+
+def _screen(result: Comparison, width: int) -> Iterator[Line]:
+    rows = _rows(result)
+    shown, folded = _shown(rows)
+    yield _header(result, width)
+    yield []
+    yield from _table(shown, result, width)
+    if folded:
+        words = [f"{n} {verdict_words(v, result.threshold, of_speed=True)}" for v, n in counted(folded).items()]
+        yield [(f"    and {', '.join(words)}", "dim")]
+    yield []
+    yield from _forest(shown, result, width)
+    notes = [*_as_built(result, width), *_warnings(rows, result, width)]
+    if notes:
+        yield []
+        yield from notes
+
+
+def _rows(result: Comparison) -> list[_Row]:
+    rows = [_Row(pair.benchmark, of_pair(result, pair), pair.ratio, is_speed(pair), pair) for pair in result.benchmarks]
+    suite, over_all = result.suite, of_suite(result)
+    if suite is not None and over_all is not None and suite.n_benchmarks > 1:
+        name = f"all {suite.n_benchmarks} (geometric mean)"
+        rows.append(_Row(name, over_all, suite.ratio, is_speed(result.benchmarks[0]), None))
+    names = [row.name for row in rows]
+    return [
+        row if row.pair is None or names.count(row.name) == 1 else row._replace(name=f"{row.name} {row.pair.metric}")
+        for row in rows
+    ]
+
+
+def _shown(rows: Sequence[_Row]) -> tuple[list[_Row], list[Conclusion]]:
+    """Those that are told one by one, in their order, and the conclusions of the others."""
+    if len(rows) <= MOST_ROWS:
+        return list(rows), []
+    order = {"slower": 0, "faster": 1, "cannot tell": 2}
+    alone = [row for row in rows if row.pair is not None]
+    chosen = sorted(alone, key=lambda row: (order.get(row.concluded.verdict, 3), -_size(row)))[: MOST_ROWS - 1]
+    kept = [row for row in rows if row.pair is None or row in chosen]
+    return kept, [row.concluded for row in alone if row not in chosen]
+
+
+def _size(row: _Row) -> float:
+    return 0.0 if row.ratio is None or row.ratio.centre <= 0 else abs(math.log(row.ratio.centre))
+
+
+def _header(result: Comparison, width: int) -> Line:
+    """Which systems; how many layouts, where and of which source, as far as there is room."""
+    left = f"{result.candidate} against {result.baseline}"
+    facts = [_counts(result), *_where(result.evidence)]
+    while facts and cell_len(left) + 3 + cell_len(" · ".join(facts)) > width:
+        facts.pop()
+    right = " · ".join(facts)
+    return [(left, "bold"), (" " * max(3, width - cell_len(left) - cell_len(right)) + right if right else "", "dim")]
+
+
+def _counts(result: Comparison) -> str:
+    pairs = result.benchmarks
+    numbers = {number for pair in pairs for number in (pair.n_baseline, pair.n_candidate)}
+    kinds = {kind for pair in pairs for kind in pair.counted}
+    what = {"binaries": "layouts", "executions": "executions"}.get(next(iter(kinds)), "") if len(kinds) == 1 else ""
+    low, high = min(numbers), max(numbers)
+    return f"{low:,} {what or 'binaries or executions'} each" if low == high else f"{low:,} to {high:,} {what}".rstrip()
+
+
+def _where(of: Evidence | None) -> list[str]:
+    if of is None:
+        return []
+    where = f"{len(of.nodes)} nodes" if len(of.nodes) > 1 else of.host or ""
+    sources = list(dict.fromkeys(row.source for row in of.systems if row.source))
+    return [part for part in (where, " / ".join(sources)) if part]
+
+
+def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Line]:
+    cells = [_cells(row, result) for row in rows]
+    widths = [max(cell_len(each[place]) for each in cells) for place in range(4)]
+    indent = min(widths[0], max(12, width - sum(widths[1:]) - 4 - 3 * _GAP))
+    for row, (name, verdict, centre, interval) in zip(rows, cells, strict=True):
+        symbol, style = _SYMBOLS[row.concluded.verdict]
+        line: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", "")]
+        if cell_len(name) > indent:  # the name stands whole, on a line of its own
+            yield [*line, (name, "")]
+            line = [(" " * (4 + indent), "")]
+        else:
+            line += [(_filled(name, indent), "")]
+        gap = (" " * _GAP, "")
+        line += [gap, (_filled(verdict, widths[1]), style), gap, (centre.rjust(widths[2]), "")]
+        line += [gap, (_filled(interval, widths[3]), "dim")]
+        why = _in_a_word(row)
+        if why and width_of(line) + _GAP + cell_len(why) <= width:
+            line += [gap, (why, "yellow")]
+        yield line
+
+
+def _filled(text: str, columns: int) -> str:
+    return text + " " * (columns - cell_len(text))
+
+
+def _cells(row: _Row, result: Comparison) -> tuple[str, str, str, str]:
+    verdict = verdict_words(row.concluded.verdict, result.threshold, of_speed=row.of_speed)
+    if row.ratio is None:
+        return row.name, verdict, "-", "no ratio"
+    digits = percent_digits(row.ratio)
+    centre, low, high = (100 * (end - 1) for end in (row.ratio.centre, row.ratio.low, row.ratio.high))
+    if not math.isfinite(low) or not math.isfinite(high):
+        return row.name, verdict, f"{signed(centre, 1)} %", f"({NO_BOUNDS})"
+    ends = f"({signed(low, digits)} … {signed(high, digits)})" if low < high else "(exactly)"
+    return row.name, verdict, f"{signed(centre, digits)} %", ends
+
+
+def _in_a_word(row: _Row) -> str:
+    """Why there is no verdict, or that it is doubtful."""
+    concluded = row.concluded
+    causes = [each.cause for each in concluded.reasons]
+    if concluded.verdict == "cannot tell":
+        if "machine" in causes or "drift" in causes:
+            return "machine too noisy"
+        first = next((each.cause for each in concluded.reasons if each.effect == "undecides"), "")
+        if first and first != "interval too wide":
+            return first
+        needed = None if row.pair is None or row.pair.forecast is None else row.pair.forecast.n_binaries
+        return f"{needed:,} layouts may tell" if needed and needed <= WITHIN_REACH else "too noisy"
+    if concluded.beside == "cannot tell" and concluded.verdict in {"faster", "slower", "same"}:
+        return "alone, not beside all"
+    return "doubtful" if concluded.trust == "doubtful" else ""
+
+
+def _forest(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Line]:
+    drawn = [row for row in rows if row.ratio is not None and math.isfinite(row.ratio.half_width)]
+    if not drawn:
+        return
+    name_width = min(max(cell_len(row.name) for row in drawn), width // 3)
+    ends = [100 * (end - 1) for row in drawn if row.ratio for end in (row.ratio.low, row.ratio.high)]
+    axis = Axis.of(ends, 100 * result.threshold, width - name_width - 6)
+    yield [(" " * (name_width + 4), ""), (_sides(drawn, result, axis.columns), "dim")]
+    for row in drawn:
+        assert row.ratio is not None
+        low, centre, high = (100 * (end - 1) for end in (row.ratio.low, row.ratio.centre, row.ratio.high))
+        style = _SYMBOLS[row.concluded.verdict][1]
+        name = row.name if cell_len(row.name) <= name_width else row.name[: name_width - 1] + "…"
+        yield [("  ", ""), (_filled(name, name_width), ""), ("  ", ""), *axis.interval(low, centre, high, style)]
+    yield [(" " * (name_width + 4), ""), *axis.scale()]
+
+
+def _sides(rows: Sequence[_Row], result: Comparison, columns: int) -> str:
+    """What lies to the left and to the right."""
+    pairs = [row.pair for row in rows if row.pair is not None]
+    if all(is_speed(pair) and pair.better == "less" for pair in pairs):
+        left, right = "faster", "slower"
+    elif all(pair.better == "more" for pair in pairs):
+        left, right = "slower", "faster"
+    else:
+        left, right = "less", "more"
+    ends = f"◄ {result.candidate} {left}", f"{result.candidate} {right} ►"
+    middle = f"░ ±{100 * result.threshold:g} % ░" if result.threshold else ""
+    rest = columns - sum(map(cell_len, ends))
+    if rest < cell_len(middle) + 2:
+        middle = ""
+    return ends[0] + middle.center(max(rest, 1)) + ends[1]
+
+
+def _as_built(result: Comparison, width: int) -> list[Line]:
+    """What the users' own two builds would have said, where that is something else."""
+    found = []
+    for pair in result.benchmarks:
+        own = pair.as_built
+        concluded = of_pair(result, pair).verdict
+        if own is None or concluded == "same program" or not math.isfinite(own.ratio.half_width):
+            continue
+        would = of_statistics(own.verdict)
+        if would in {concluded, "cannot tell"}:
+            continue
+        size = signed(100 * (own.ratio.centre - 1), min(2, percent_digits(own.ratio)))
+        words = verdict_words(would, result.threshold, of_speed=is_speed(pair))
+        found.append(f"{size} % on {pair.benchmark} ({words})")
+    if not found:
+        return []
+    more = f" and {len(found) - 2} more" if len(found) > 2 else ""
+    text = f"Your own two builds alone would have said {', '.join(found[:2])}{more}."
+    return _wrapped("ⓘ", "cyan", text, width)
+
+
+def _warnings(rows: Sequence[_Row], result: Comparison, width: int) -> list[Line]:
+    """One line for each thing that was found, with the benchmarks that it is about."""
+    about: dict[str, list[str]] = {}
+    for row in rows:
+        for reason in row.concluded.reasons:
+            if reason.cause in {"interval too wide", "beside the others"}:
+                continue
+            for warning in dict.fromkeys(map(_briefly, reason.warnings)):
+                about.setdefault(warning, []).append(row.name)
+    lines: list[Line] = []
+    for text, names in list(about.items())[:_MOST_WARNINGS]:
+        whose = "" if len(names) == len(rows) and len(rows) > 1 else f"{_listed(names)}: "
+        lines += _wrapped("⚠", "yellow", f"{whose}{text}", width)
+    if len(about) > _MOST_WARNINGS:
+        lines.append([(f"    and {len(about) - _MOST_WARNINGS} more: --full", "dim")])
+    failed = len(result.failures) + len(result.build_failures)
+    if failed and not any(each.cause == "failures" for row in rows for each in row.concluded.reasons):
+        lines += _wrapped("⚠", "yellow", f"{failed:,} executions or builds failed", width)
+    return lines
+
+
+def _briefly(warning: AnyWarning) -> str:
+    return warning.brief()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
+
+
+def _wrapped(symbol: str, style: str, text: str, width: int) -> list[Line]:
+    parts = textwrap.wrap(text, width - 4, max_lines=_LINES_EACH, placeholder=" …") or [""]
+    first: Line = [("  ", ""), (symbol, style), (" ", ""), (parts[0], "")]
+    return [first, *([("    ", ""), (part, "")] for part in parts[1:])]
+
+
+def _steps(results: Sequence[Comparison], width: int) -> list[Line]:
+    """Commands where there are some, and where the details are."""
+    steps = dict.fromkeys(step for result in results for each in all_of(result) for step in each.next)
+    within = [step for step in steps if step.n_layouts is None or step.n_layouts <= WITHIN_REACH]
+    said = list(dict.fromkeys(step.command or step.sentence for step in within))[:_MOST_STEPS]
+    details = "Details: --full"
+    if not said:
+        return [[(f"  {details}", "dim")]]
+    text = f"Next: {' · '.join(said)}"
+    if cell_len(text) + cell_len(details) + 7 <= width:
+        room = width - 2 - cell_len(text) - cell_len(details)
+        return [[("  ", ""), (text, "bold"), (" " * room, ""), (details, "dim")]]
+    parts = textwrap.wrap(text, width - 4)
+    return [
+        *([("  " if not k else "    ", ""), (part, "bold")] for k, part in enumerate(parts)),
+        [(f"  {details}", "dim")],
+    ]
