@@ -221,6 +221,16 @@ def machine_finding(
     return MachineFinding(state, alternation, one_binary, tuple(warnings))
 
 
+def in_time(samples: Sequence[Sample]) -> list[float]:
+    """All executions of one metric of one benchmark in order of their start, each over the mean of what it is of."""
+    made = sorted((each for sample in samples for each in _made(sample)), key=lambda e: (e.node, e.started))
+    own: dict[Hashable, list[float]] = {}
+    for each in made:
+        own.setdefault(each.group, []).append(each.value)
+    means = {group: fmean(values) for group, values in own.items()}
+    return [each.value / means[each.group] if means[each.group] else 0.0 for each in made]
+
+
 def of_both(samples: Sequence[Sample], *, by_round: bool) -> list[AnyWarning]:
     """What the machine's state means for the ratio of systems, ``by_round`` if it is that of their rounds.
 

@@ -12,10 +12,8 @@ def place_among(analysis: Analysis, mean: float) -> str:
     Of what is no speed, such as a count of instructions, ``less than ...``.  A layout that measured the same counts
     for neither; where all do it is ``as all 30 layouts``.
     """
-    means = [value for _, value in analysis.binary_means]
+    means, beaten, lost = _counts(analysis, mean)
     more_is_better = analysis.better == "more"
-    above, below = sum(value > mean for value in means), sum(value < mean for value in means)
-    beaten, lost = (below, above) if more_is_better else (above, below)
     of_speed = more_is_better or analysis.unit in SECONDS
     faster, slower = ("faster", "slower") if of_speed else ("less", "more")
     every = f"all {len(means):,} layouts" if len(means) > 1 else "the one layout"
@@ -26,3 +24,20 @@ def place_among(analysis: Analysis, mean: float) -> str:
     if lost == len(means):
         return f"{slower} than {every}"
     return f"{faster} than {beaten:,} of {len(means):,} layouts"
+
+
+def briefly_among(analysis: Analysis, mean: float) -> str:
+    """The same for a column: ``beats all 30``, ``beaten by all 30``, ``beats 22 of 30``."""
+    means, beaten, lost = _counts(analysis, mean)
+    if not beaten and not lost:
+        return f"as all {len(means):,}"
+    if lost == len(means):
+        return f"beaten by all {len(means):,}"
+    return f"beats all {len(means):,}" if beaten == len(means) else f"beats {beaten:,} of {len(means):,}"
+
+
+def _counts(analysis: Analysis, mean: float) -> tuple[list[float], int, int]:
+    """The means of the layouts; how many of them are worse, and how many better."""
+    means = [value for _, value in analysis.binary_means]
+    above, below = sum(value > mean for value in means), sum(value < mean for value in means)
+    return (means, below, above) if analysis.better == "more" else (means, above, below)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,29 +11,28 @@ from rich.cells import cell_len
 from layoutrand.analysis.conclusion import Conclusion, Verdict, all_of, counted, of_pair, of_statistics, of_suite
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.sentences import is_speed, percent_digits
+from layoutrand.cli.answer_parts import (
+    ELSEWHERE,
+    GAP,
+    NARROWEST,
+    WIDEST,
+    WITHIN_REACH,
+    evidence_facts,
+    filled,
+    header,
+    next_lines,
+    warning_lines,
+    wrapped,
+)
 from layoutrand.cli.charts import Axis, Line, signed, width_of
 from layoutrand.text.quantities import NO_BOUNDS
-from layoutrand.warning import AnyWarning
 
 if TYPE_CHECKING:
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
-    from layoutrand.analysis.evidence import Evidence
     from layoutrand.stats import Interval
-
-NARROWEST: Final = 60
-WIDEST: Final = 120
-ELSEWHERE: Final = 80
-"""Columns where there is no terminal, such as in a file."""
 
 MOST_ROWS: Final = 8
 """Benchmarks that are shown one by one; of more those that are the same are counted."""
-
-_MOST_WARNINGS: Final = 3
-_LINES_EACH: Final = 2
-_GAP: Final = 2
-_MOST_STEPS: Final = 3
-WITHIN_REACH: Final = 1_000
-"""So many layouts may be worth naming; more are "too noisy"."""
 
 _SYMBOLS: Final[dict[Verdict, tuple[str, str]]] = {
     "faster": ("✓", "green"),
@@ -61,8 +59,7 @@ def comparison_screen(results: Sequence[Comparison], columns: int | None) -> lis
     lines: list[Line] = []
     for result in results:
         lines += [*_screen(result, width), []]
-    steps = _steps(results, width)
-    return [*lines, *steps]
+    return [*lines, *next_lines([step for result in results for each in all_of(result) for step in each.next], width)]
 
 
 def _screen(result: Comparison, width: int) -> Iterator[Line]:
@@ -76,7 +73,7 @@ def _screen(result: Comparison, width: int) -> Iterator[Line]:
         yield [(f"    and {', '.join(words)}", "dim")]
     yield []
     yield from _forest(shown, result, width)
-    notes = [*_as_built(result, width), *_warnings(rows, result, width)]
+    notes = [*_as_built(result, width), *_problems(rows, result, width)]
     if notes:
         yield []
         yield from notes
@@ -112,12 +109,9 @@ def _size(row: _Row) -> float:
 
 def _header(result: Comparison, width: int) -> Line:
     """Which systems; how many layouts, where and of which source, as far as there is room."""
-    left = f"{result.candidate} against {result.baseline}"
-    facts = [_counts(result), *_where(result.evidence)]
-    while facts and cell_len(left) + 3 + cell_len(" · ".join(facts)) > width:
-        facts.pop()
-    right = " · ".join(facts)
-    return [(left, "bold"), (" " * max(3, width - cell_len(left) - cell_len(right)) + right if right else "", "dim")]
+    return header(
+        f"{result.candidate} against {result.baseline}", [_counts(result), *evidence_facts(result.evidence)], width
+    )
 
 
 def _counts(result: Comparison) -> str:
@@ -129,18 +123,10 @@ def _counts(result: Comparison) -> str:
     return f"{low:,} {what or 'binaries or executions'} each" if low == high else f"{low:,} to {high:,} {what}".rstrip()
 
 
-def _where(of: Evidence | None) -> list[str]:
-    if of is None:
-        return []
-    where = f"{len(of.nodes)} nodes" if len(of.nodes) > 1 else of.host or ""
-    sources = list(dict.fromkeys(row.source for row in of.systems if row.source))
-    return [part for part in (where, " / ".join(sources)) if part]
-
-
 def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Line]:
     cells = [_cells(row, result) for row in rows]
     widths = [max(cell_len(each[place]) for each in cells) for place in range(4)]
-    indent = min(widths[0], max(12, width - sum(widths[1:]) - 4 - 3 * _GAP))
+    indent = min(widths[0], max(12, width - sum(widths[1:]) - 4 - 3 * GAP))
     for row, (name, verdict, centre, interval) in zip(rows, cells, strict=True):
         symbol, style = _SYMBOLS[row.concluded.verdict]
         line: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", "")]
@@ -148,18 +134,14 @@ def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Lin
             yield [*line, (name, "")]
             line = [(" " * (4 + indent), "")]
         else:
-            line += [(_filled(name, indent), "")]
-        gap = (" " * _GAP, "")
-        line += [gap, (_filled(verdict, widths[1]), style), gap, (centre.rjust(widths[2]), "")]
-        line += [gap, (_filled(interval, widths[3]), "dim")]
+            line += [(filled(name, indent), "")]
+        gap = (" " * GAP, "")
+        line += [gap, (filled(verdict, widths[1]), style), gap, (centre.rjust(widths[2]), "")]
+        line += [gap, (filled(interval, widths[3]), "dim")]
         why = _in_a_word(row)
-        if why and width_of(line) + _GAP + cell_len(why) <= width:
+        if why and width_of(line) + GAP + cell_len(why) <= width:
             line += [gap, (why, "yellow")]
         yield line
-
-
-def _filled(text: str, columns: int) -> str:
-    return text + " " * (columns - cell_len(text))
 
 
 def _cells(row: _Row, result: Comparison) -> tuple[str, str, str, str]:
@@ -204,7 +186,7 @@ def _forest(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Li
         low, centre, high = (100 * (end - 1) for end in (row.ratio.low, row.ratio.centre, row.ratio.high))
         style = _SYMBOLS[row.concluded.verdict][1]
         name = row.name if cell_len(row.name) <= name_width else row.name[: name_width - 1] + "…"
-        yield [("  ", ""), (_filled(name, name_width), ""), ("  ", ""), *axis.interval(low, centre, high, style)]
+        yield [("  ", ""), (filled(name, name_width), ""), ("  ", ""), *axis.interval(low, centre, high, style)]
     yield [(" " * (name_width + 4), ""), *axis.scale()]
 
 
@@ -243,58 +225,12 @@ def _as_built(result: Comparison, width: int) -> list[Line]:
         return []
     more = f" and {len(found) - 2} more" if len(found) > 2 else ""
     text = f"Your own two builds alone would have said {', '.join(found[:2])}{more}."
-    return _wrapped("ⓘ", "cyan", text, width)
+    return wrapped("ⓘ", "cyan", text, width)
 
 
-def _warnings(rows: Sequence[_Row], result: Comparison, width: int) -> list[Line]:
-    """One line for each thing that was found, with the benchmarks that it is about."""
-    about: dict[str, list[str]] = {}
-    for row in rows:
-        for reason in row.concluded.reasons:
-            if reason.cause in {"interval too wide", "beside the others"}:
-                continue
-            for warning in dict.fromkeys(map(_briefly, reason.warnings)):
-                about.setdefault(warning, []).append(row.name)
-    lines: list[Line] = []
-    for text, names in list(about.items())[:_MOST_WARNINGS]:
-        whose = "" if len(names) == len(rows) and len(rows) > 1 else f"{_listed(names)}: "
-        lines += _wrapped("⚠", "yellow", f"{whose}{text}", width)
-    if len(about) > _MOST_WARNINGS:
-        lines.append([(f"    and {len(about) - _MOST_WARNINGS} more: --full", "dim")])
+def _problems(rows: Sequence[_Row], result: Comparison, width: int) -> list[Line]:
+    lines = warning_lines([(row.name, row.concluded.reasons) for row in rows], width)
     failed = len(result.failures) + len(result.build_failures)
     if failed and not any(each.cause == "failures" for row in rows for each in row.concluded.reasons):
-        lines += _wrapped("⚠", "yellow", f"{failed:,} executions or builds failed", width)
+        lines += wrapped("⚠", "yellow", f"{failed:,} executions or builds failed, of other benchmarks", width)
     return lines
-
-
-def _briefly(warning: AnyWarning) -> str:
-    return warning.brief()
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
-
-
-def _wrapped(symbol: str, style: str, text: str, width: int) -> list[Line]:
-    parts = textwrap.wrap(text, width - 4, max_lines=_LINES_EACH, placeholder=" …") or [""]
-    first: Line = [("  ", ""), (symbol, style), (" ", ""), (parts[0], "")]
-    return [first, *([("    ", ""), (part, "")] for part in parts[1:])]
-
-
-def _steps(results: Sequence[Comparison], width: int) -> list[Line]:
-    """Commands where there are some, and where the details are."""
-    steps = dict.fromkeys(step for result in results for each in all_of(result) for step in each.next)
-    within = [step for step in steps if step.n_layouts is None or step.n_layouts <= WITHIN_REACH]
-    said = list(dict.fromkeys(step.command or step.sentence for step in within))[:_MOST_STEPS]
-    details = "Details: --full"
-    if not said:
-        return [[(f"  {details}", "dim")]]
-    text = f"Next: {' · '.join(said)}"
-    if cell_len(text) + cell_len(details) + 7 <= width:
-        room = width - 2 - cell_len(text) - cell_len(details)
-        return [[("  ", ""), (text, "bold"), (" " * room, ""), (details, "dim")]]
-    parts = textwrap.wrap(text, width - 4)
-    return [
-        *([("  " if not k else "    ", ""), (part, "bold")] for k, part in enumerate(parts)),
-        [(f"  {details}", "dim")],
-    ]

@@ -1,0 +1,105 @@
+"""What the first screens of `compare` and `analyse` have in common: header, warnings, what to do next."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+
+from layoutrand.analysis.evidence import evidence
+from layoutrand.cli.charts import Line
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.evidence import Evidence
+    from layoutrand.analysis.reasons import Reason, Step
+    from layoutrand.analysis.selection import Selection
+    from layoutrand.warning import AnyWarning
+
+NARROWEST: Final = 60
+WIDEST: Final = 120
+ELSEWHERE: Final = 80
+"""Columns where there is no terminal, such as in a file."""
+
+_MOST_WARNINGS: Final = 3
+_LINES_EACH: Final = 2
+GAP: Final = 2
+_MOST_STEPS: Final = 3
+WITHIN_REACH: Final = 1_000
+"""So many layouts may be worth naming; more are "too noisy"."""
+
+
+def filled(text: str, columns: int) -> str:
+    """Text with blanks to so many columns."""
+    return text + " " * (columns - cell_len(text))
+
+
+def header(left: str, facts: Sequence[str], width: int) -> Line:
+    """A title, and on the right as many facts as there is room for."""
+    kept = list(facts)
+    while kept and cell_len(left) + 3 + cell_len(" · ".join(kept)) > width:
+        kept.pop()
+    right = " · ".join(kept)
+    room = max(3, width - cell_len(left) - cell_len(right))
+    return [(left, "bold"), (" " * room + right if right else "", "dim")]
+
+
+def source_facts(selection: Selection) -> list[str]:
+    """Where a selection was executed, and of which source."""
+    return evidence_facts(evidence(selection))
+
+
+def evidence_facts(of: Evidence | None) -> list[str]:
+    """Where it was executed, and of which source."""
+    if of is None:
+        return []
+    where = f"{len(of.nodes)} nodes" if len(of.nodes) > 1 else of.host or ""
+    sources = dict.fromkeys(row.source for row in of.systems if row.source)
+    return [part for part in (where, " / ".join(sources)) if part]
+
+
+def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> list[Line]:
+    """One line for each thing that was found, with the names of what it is about."""
+    found: dict[str, list[str]] = {}
+    for name, reasons in about:
+        for text in dict.fromkeys(warning.brief() for reason in reasons for warning in _told(reason)):
+            found.setdefault(text, []).append(name)
+    lines: list[Line] = []
+    for text, names in list(found.items())[:_MOST_WARNINGS]:
+        whose = "" if len(names) == len(about) else f"{_listed(names)}: "
+        lines += wrapped("⚠", "yellow", f"{whose}{text}", width)
+    if len(found) > _MOST_WARNINGS:
+        lines.append([(f"    and {len(found) - _MOST_WARNINGS} more: --full", "dim")])
+    return lines
+
+
+def _told(reason: Reason) -> Sequence[AnyWarning]:
+    """What the verdict itself says already is not told again."""
+    return () if reason.cause in {"interval too wide", "beside the others"} else reason.warnings
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
+
+
+def wrapped(symbol: str, style: str, text: str, width: int) -> list[Line]:
+    """A remark of two lines at most."""
+    parts = textwrap.wrap(text, width - 4, max_lines=_LINES_EACH, placeholder=" …") or [""]
+    first: Line = [("  ", ""), (symbol, style), (" ", ""), (parts[0], "")]
+    return [first, *([("    ", ""), (part, "")] for part in parts[1:])]
+
+
+def next_lines(steps: Sequence[Step], width: int) -> list[Line]:
+    """What to do next, commands where there are some, and where the details are."""
+    within = [step for step in dict.fromkeys(steps) if step.n_layouts is None or step.n_layouts <= WITHIN_REACH]
+    said = list(dict.fromkeys(step.command or step.sentence for step in within))[:_MOST_STEPS]
+    details = "Details: --full"
+    if not said:
+        return [[(f"  {details}", "dim")]]
+    text = f"Next: {' · '.join(said)}"
+    room = width - 2 - cell_len(text) - cell_len(details)
+    if room >= 5:
+        return [[("  ", ""), (text, "bold"), (" " * room, ""), (details, "dim")]]
+    lines = [("  " if not k else "    ", part) for k, part in enumerate(textwrap.wrap(text, width - 4))]
+    return [*([(blank, ""), (part, "bold")] for blank, part in lines), [(f"  {details}", "dim")]]

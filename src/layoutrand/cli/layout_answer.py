@@ -1,0 +1,200 @@
+"""The first screen of `analyse`: how much layout matters, within a screen; `--full` has the tables behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rich.cells import cell_len
+
+from layoutrand.analysis.conclusion import LayoutConclusion, of_layouts
+from layoutrand.analysis.machine import in_time
+from layoutrand.analysis.place_among import briefly_among
+from layoutrand.analysis.sentences import one_more
+from layoutrand.cli.answer_parts import (
+    ELSEWHERE,
+    NARROWEST,
+    WIDEST,
+    filled,
+    header,
+    next_lines,
+    source_facts,
+    warning_lines,
+    wrapped,
+)
+from layoutrand.cli.charts import MINUS, Line, histogram, in_order, signed
+from layoutrand.text.quantities import quantity
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.analyse import Analysis, AnalysisReport
+
+MOST_ROWS: Final = 8
+"""Rows that have figures, too; of more there is the table."""
+
+_COLUMNS: Final = ("", "layout", "noise", "one build shows", "your build")
+
+_SYMBOLS: Final[dict[str, tuple[str, str]]] = {
+    "layout matters": ("●", "magenta"),
+    "practically none": ("≈", "blue"),
+    "machine, not layout": ("⚠", "yellow"),
+    "cannot tell": ("?", "yellow"),
+    "one layout": ("=", "blue"),
+}
+
+_QUESTION: Final = "How much does code layout matter?"
+
+
+class _Row(NamedTuple):
+    name: str
+    analysis: Analysis
+    concluded: LayoutConclusion
+
+
+def analysis_screen(report: AnalysisReport, shown: Sequence[Analysis], columns: int | None) -> list[Line]:
+    """The lines for so many columns; None where there is no terminal.  ``shown`` are those that are told."""
+    width = ELSEWHERE if columns is None else min(max(columns, NARROWEST), WIDEST)
+    rows = [
+        _Row(name, each, of_layouts(each, report.warnings)) for name, each in zip(_names(shown), shown, strict=True)
+    ]
+    facts = [_counts(shown), *source_facts(report.selection)]
+    lines: list[Line] = [header(_QUESTION, facts, width), [], *_table(rows), []]
+    if len(rows) <= MOST_ROWS:
+        lines += _figures(rows, report, width)
+    notes = _own_builds(rows, width)
+    notes += warning_lines([(row.name, row.concluded.reasons) for row in rows], width)
+    if notes:
+        lines += [*notes, []]
+    return lines + next_lines([step for row in rows for step in row.concluded.next], width)
+
+
+def _names(shown: Sequence[Analysis]) -> list[str]:
+    """Benchmark, system and metric, as far as they tell rows apart."""
+    parts = [[each.benchmark for each in shown], [each.system for each in shown]]
+    pairs = list(zip(*parts, strict=True))
+    parts = [column for column in parts if len(set(column)) > 1] or parts[:1]
+    if len(set(pairs)) < len(pairs):
+        parts.append([each.metric for each in shown])
+    return [" ".join(row) for row in zip(*parts, strict=True)]
+
+
+def _counts(shown: Sequence[Analysis]) -> str:
+    counts = {each.n_binaries for each in shown}
+    what = "executions" if all(each.one_layout for each in shown) else "layouts"
+    return f"{min(counts):,} {what}" if len(counts) == 1 else f"{min(counts):,} to {max(counts):,} {what}"
+
+
+def _table(rows: Sequence[_Row]) -> Iterator[Line]:
+    cells = [_cells(row) for row in rows]
+    widths = [max(cell_len(each[place]) for each in [*cells, _COLUMNS]) for place in range(len(_COLUMNS))]
+    heads = [filled(name, size) for name, size in zip(_COLUMNS, widths, strict=True)]
+    yield [("    " + "  ".join(heads).rstrip(), "dim")]
+    for row, each in zip(rows, cells, strict=True):
+        symbol, style = _SYMBOLS[row.concluded.verdict]
+        line: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", ""), (filled(each[0], widths[0]), "")]
+        for place in range(1, len(_COLUMNS)):
+            last = place == len(_COLUMNS) - 1
+            text = each[place] if last else filled(each[place], widths[place])
+            line += [("  ", ""), (text, style if place == 1 else "")]
+        yield line
+
+
+def _cells(row: _Row) -> tuple[str, str, str, str, str]:
+    analysis, found = row.analysis, row.analysis.findings
+    layout = noise = "-"
+    if found is not None:
+        part = found.layout
+        noise = "-" if part.noise_sd is None else _plain(part.noise_sd)
+        if row.concluded.verdict == "layout matters" and part.sd is not None:
+            layout = f"±{_rough(part.sd.centre)} %"
+        elif part.upper is not None and row.concluded.verdict in {"practically none", "cannot tell"}:
+            layout = "none" if part.upper == 0 else f"below {_rough(part.upper)} %"
+        elif row.concluded.verdict == "machine, not layout":
+            layout = "cannot tell"
+    one = one_more(analysis).replace("-", MINUS)
+    own = "-" if analysis.stock is None or analysis.one_layout else briefly_among(analysis, analysis.stock.mean)
+    return row.name, layout, noise, one or "-", own
+
+
+def _plain(noise: float) -> str:
+    return "none" if noise == 0 else f"±{_rough(noise)} %"
+
+
+def _rough(share: float) -> str:
+    """A share in percent with two significant digits."""
+    value = 100 * share
+    return f"{value:.{max(0, 1 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
+
+
+def _figures(rows: Sequence[_Row], report: AnalysisReport, width: int) -> list[Line]:
+    """For each metric of a benchmark: how the layouts lie, S for stock; or what the machine did, in order of time."""
+    lines: list[Line] = []
+    groups: dict[tuple[str, str, str], list[_Row]] = {}
+    for row in rows:
+        groups.setdefault((row.analysis.benchmark, row.analysis.instrument, row.analysis.metric), []).append(row)
+    for key, members in groups.items():
+        if any(row.concluded.verdict == "machine, not layout" for row in members):
+            lines += _course(key, report, width)
+        else:
+            lines += _distribution(members, width)
+    return lines
+
+
+def _distribution(rows: Sequence[_Row], width: int) -> list[Line]:
+    several = [row for row in rows if row.concluded.verdict == "layout matters"]
+    if not several:
+        return []
+    first = several[0].analysis
+    values = [mean for row in several for _, mean in row.analysis.binary_means]
+    values += [row.analysis.stock.mean for row in several if row.analysis.stock is not None]
+    low, high = min(values), max(values)
+    names = max(cell_len(row.analysis.system) for row in several)
+    columns = min(40, width - names - 8)
+    title = f"  {first.benchmark}, {first.metric}: {quantity(low, first.unit)} to {quantity(high, first.unit)}"
+    lines: list[Line] = [[(title, ""), ("   S = your own build", "dim")]]
+    for row in several:
+        bars = list(histogram([mean for _, mean in row.analysis.binary_means], low, high, columns))
+        line: Line = [("    ", ""), (filled(row.analysis.system, names), ""), ("  ", "")]
+        stock = row.analysis.stock
+        if stock is None:
+            lines.append([*line, ("".join(bars).rstrip(), "cyan")])
+            continue
+        place = min(columns - 1, int((stock.mean - low) / (high - low) * columns)) if high > low else 0
+        rest = "".join(bars[place + 1 :]).rstrip()
+        lines.append([*line, ("".join(bars[:place]), "cyan"), ("S", "bold"), (rest, "cyan")])
+    return [*lines, []]
+
+
+def _course(key: tuple[str, str, str], report: AnalysisReport, width: int) -> list[Line]:
+    samples = [each for each in report.selection.samples if (each.benchmark, each.instrument, each.metric) == key]
+    values = in_time(samples)
+    title = f"  {key[0]}, {key[2]}, in order of execution"
+    return [
+        [(title, ""), ("   all binaries alike: the machine, not layout", "dim")],
+        [("    ", ""), (in_order(values, min(72, width - 8)), "yellow")],
+        [],
+    ]
+
+
+def _own_builds(rows: Sequence[_Row], width: int) -> list[Line]:
+    """Builds that lie beyond all layouts: what is expected of the next change."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        analysis = row.analysis
+        if analysis.stock is None or analysis.one_layout or row.concluded.verdict != "layout matters":
+            continue
+        means = [mean for _, mean in analysis.binary_means]
+        if min(means) <= analysis.stock.mean <= max(means) or not analysis.stock.mean:
+            continue
+        good = (analysis.stock.mean < min(means)) == (analysis.better == "less")
+        move = signed(100 * (analysis.mean.centre / analysis.stock.mean - 1), 1)
+        found.setdefault("better" if good else "worse", []).append(f"{move} % ({row.name})")
+    lines: list[Line] = []
+    for how, moves in found.items():
+        more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
+        text = (
+            f"your own build is {how} than every layout: when unrelated code changes, expect about "
+            f"{', '.join(moves[:2])}{more}. Why? layoutrand explain"
+        )
+        lines += wrapped("★", "cyan", text, width)
+    return lines
