@@ -12,7 +12,7 @@ import typer
 from layoutrand.cli import import_options, options, output_formats
 from layoutrand.cli.comparing import show_comparisons, show_halves
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection, load_with_second
-from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.cli.terminal_tables import show_analysis, show_selection_problems
 from layoutrand.errors import UsageError
 from layoutrand.text.flat import analysis_rows, comparison_rows, to_csv
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FAIL_IF_MET = 3
 
+Full = Annotated[bool, typer.Option("--full", help="Tables, sentences and warnings in full, not the answer alone.")]
 AllMetrics = Annotated[bool, typer.Option("--all", help="Every metric measured, not only each benchmark's main one.")]
 
 
@@ -39,6 +40,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     capture: Captures = None,
     any_source: AnySource = False,
     directory: options.Directory = Path(),
+    full: Full = False,
     json: options.Json = False,
     csv: output_formats.Csv = False,
     markdown: output_formats.Markdown = False,
@@ -48,6 +50,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.analyse import analyse as analyse_selection
     from layoutrand.analysis.documents import analyse_document
     from layoutrand.analysis.evidence import evidence
+    from layoutrand.cli.layout_answer import analysis_screen
 
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     every = all_metrics or bool(metric)
@@ -65,7 +68,11 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     elif csv:
         sys.stdout.write(to_csv(analysis_rows(analyse_document(report), every=every)))
         _say_evidence(evidence(report.selection), terminal)
-    show_analysis(report, terminal, every=every)
+    if full or json or csv or markdown:
+        show_analysis(report, terminal, every=every)
+    else:
+        shown = [analysis for analysis in report.analyses if every or analysis.is_primary]
+        terminal.screen(analysis_screen(report, shown, terminal_width()))
     _finish(terminal)
     return 0
 
@@ -97,6 +104,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     capture: Captures = None,
     any_source: AnySource = False,
     directory: options.Directory = Path(),
+    full: Full = False,
     json: options.Json = False,
     csv: output_formats.Csv = False,
     markdown: output_formats.Markdown = False,
@@ -109,9 +117,12 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.conclusion import FAIL_IF, meets
     from layoutrand.analysis.documents import comparisons_document, halves_document
     from layoutrand.analysis.evidence import evidence
+    from layoutrand.cli.answer import comparison_screen
     from layoutrand.cli.running import show_aa
 
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
+    # Halves of one system are shown beside their noise floor, and markdown, JSON and CSV have everything.
+    in_full = full or json or csv or markdown or candidates == [base]
     limit = options.share(threshold, "--threshold", may_be_zero=True)
     _check_comparison(base, candidates, fail_if, holm=holm)
     names = list(dict.fromkeys([base, *candidates]))
@@ -131,20 +142,24 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     else:
         results = compare_several(selection, base, candidates, confidence=confidence, threshold=limit, metric=metric)
         document = comparisons_document(results)
-        show_comparisons(results, terminal)
+        if in_full:
+            show_comparisons(results, terminal)
+        else:
+            terminal.screen(comparison_screen(results, terminal_width()))
         if selves := of_second_executions(twice, confidence=confidence, threshold=limit, metric=metric):
             document["aa"] = {"noise_floor": aa_document(selves)}
             terminal.line()
             show_aa(selves, confidence, terminal)
     pairs = [(pair.benchmark, pair.instrument) for each in results for pair in each.benchmarks]
-    if beside := simulated_beside(selection, pairs):
+    if in_full and (beside := simulated_beside(selection, pairs)):
         terminal.line(beside)
     if json:
         terminal.document(document)
     elif csv:
         sys.stdout.write(to_csv(comparison_rows(document)))
         _say_evidence(evidence(selection, set(names)), terminal)
-    show_selection_problems(selection, [warning for each in results for warning in each.warnings], terminal)
+    if in_full:
+        show_selection_problems(selection, [warning for each in results for warning in each.warnings], terminal)
     _finish(terminal)
     return FAIL_IF_MET if fail_if is not None and meets(results, FAIL_IF[fail_if], holm=holm) else 0
 

@@ -31,7 +31,7 @@ _PLAIN: Final = {
     "─": "-",
     "●": "o",
     "◇": "*",
-    "≈": "=",
+    "≈": "~",
     "✓": "+",
     "✗": "x",
     "ⓘ": "i",
@@ -85,7 +85,7 @@ class Axis:
 
     def place(self, value: float) -> int:
         """The column of a value; the first or the last of what lies beyond."""
-        share = (value - self.low) / (self.high - self.low)
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
         return min(self.columns - 1, max(0, math.floor(share * self.columns)))
 
     def interval(self, low: float, centre: float, high: float, style: str) -> Line:

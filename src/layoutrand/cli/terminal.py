@@ -14,7 +14,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from layoutrand.cli.charts import Line, can_draw, plain
 from layoutrand.text.quantities import duration
 
 _PLAIN_INTERVAL_S = 10.0
@@ -85,6 +87,17 @@ class Terminal:
         """A line of results."""
         if not self.json:
             self.out.print(_shown(text))
+
+    def screen(self, lines: Sequence[Line]) -> None:
+        """Lines of spans with styles, for people."""
+        if self.json:
+            return
+        out = self.out
+        for line in lines if can_draw() else map(plain, lines):
+            spans = [(printable(text), style) for text, style in line]
+            text = Text.assemble(*spans, overflow="ignore", no_wrap=True)
+            text.rstrip()
+            out.print(text)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table of results; all columns but the first are right-aligned.
