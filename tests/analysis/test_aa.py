@@ -174,7 +174,7 @@ def test_beside_a_comparison_both_systems_stand_against_themselves(tmp_path, cap
         ("b", "executed twice", 10),
     ]
     assert (document["baseline"], document["candidate"]) == ("a", "b")
-    run(["compare", "a", "b", "--any-source", "-C", str(tmp_path)])
+    run(["compare", "a", "b", "--any-source", "--full", "-C", str(tmp_path)])
     shown = capsys.readouterr()
     assert "A/A: each system against itself" in shown.out
     assert "a: left out 10 executions of its second time" in shown.err

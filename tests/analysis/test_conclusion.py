@@ -74,7 +74,7 @@ def test_all_outputs_and_the_exit_status_say_the_same(project, capsys, tmp_path,
     assert line["reasons"] == "; ".join(each["cause"] for each in row["reasons"])
 
     first = f"b against a: {wanted} (threshold 1 %, 95 % intervals)"
-    terminal = said(capsys, *compare)[1]
+    terminal = said(capsys, *compare, "--full")[1]
     assert terminal.splitlines()[0] == first
     assert f"\nb: {wanted}" in terminal
     markdown = said(capsys, *compare, "--markdown")[1]
@@ -104,7 +104,11 @@ def test_what_casts_doubt_is_said_everywhere_and_takes_no_verdict_away(project, 
     assert run(["report", "-o", str(tmp_path / "r.html")]) == 0
     page = (tmp_path / "r.html").read_text()
     capsys.readouterr()
-    for text in (said(capsys, "compare", "a", "b")[1], said(capsys, "compare", "a", "b", "--markdown")[1], page):
+    for text in (
+        said(capsys, "compare", "a", "b", "--full")[1],
+        said(capsys, "compare", "a", "b", "--markdown")[1],
+        page,
+    ):
         assert doubts in text
         assert step["sentence"] in text
     assert run(["compare", "a", "b", "--fail-if", "faster"]) == 3
@@ -126,7 +130,7 @@ def test_thousands_of_layouts_are_no_advice(project, capsys):
     assert row["to_decide"]["n_binaries"] > 1000
     assert [each["kind"] for each in row["next"]][:2] == ["more layouts", "sooner"]
     assert all(each["command"] is None or "--seeds" not in each["command"] for each in row["next"])
-    text = said(capsys, "compare", "a", "b")[1]
+    text = said(capsys, "compare", "a", "b", "--full")[1]
     assert "binaries each would decide it" in text
     assert "next: so many layouts are hardly within reach" in text
 
@@ -134,7 +138,7 @@ def test_thousands_of_layouts_are_no_advice(project, capsys):
 def test_the_same_binaries_are_no_difference_however_large_it_was_measured(project, capsys):
     """A machine that was slow while one of the systems was executed: 41 % between a program and itself."""
     project(spread(10.0), spread(5.9), {"binary_sha256": "the same", "capture": "one"})
-    status, text = said(capsys, "compare", "a", "b", "--fail-if", "faster")
+    status, text = said(capsys, "compare", "a", "b", "--full", "--fail-if", "faster")
 
     assert status == 0
     assert "same program: the binaries of both are the same to the byte in all 30 layouts" in text

@@ -114,7 +114,7 @@ def test_all_outputs_of_analyse_say_the_same(project, capsys, tmp_path, wanted, 
     assert (status, line["conclusion"], line["trust"]) == (0, verdict, row["trust"])
     assert line["reasons"] == "; ".join(causes)
 
-    status, terminal, warned = said(capsys, "analyse")
+    status, terminal, warned = said(capsys, "analyse", "--full")
     assert status == 0
     status, markdown, _ = said(capsys, "analyse", "--markdown")
     assert status == 0

@@ -87,7 +87,7 @@ def test_times_are_shown_with_a_line_on_the_simulated_counts(project, capsys, co
     from layoutrand.cli.options import load_config
 
     recorded(project, load_config(project), [NATIVE, CACHEGRIND])
-    assert run(command) == 0
+    assert run([*command, "--full"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "imulated" in line]
     assert len(lines) == 1
     assert "recorded of b as well: --metric estimated_cycles shows them" in lines[0]

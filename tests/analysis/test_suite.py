@@ -15,11 +15,10 @@ from fakes import make_config
 from layoutrand import stats
 from layoutrand.analysis import whole_suite
 from layoutrand.analysis.aa import compare_halves
-from layoutrand.analysis.analysis_warnings import SuiteNotPaired
 from layoutrand.analysis.compare import compare, compare_several
 from layoutrand.analysis.documents import comparisons_document, halves_document
 from layoutrand.analysis.sentences import of_ratio, of_suite
-from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
+from layoutrand.analysis.suite_warnings import NoSuiteBootstrap, SuiteNotPaired
 from layoutrand.errors import AnalysisError
 from layoutrand.stats.streams import Stream
 from warningkit import said

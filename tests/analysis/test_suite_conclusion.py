@@ -79,7 +79,7 @@ def test_all_outputs_say_the_same_of_the_suite(tmp_path, monkeypatch, capsys, si
     assert (line["conclusion"], line["trust"], float(line["ratio"])) == (verdict, suite["trust"], suite["ratio"])
     assert line["reasons"] == "; ".join(each["cause"] for each in suite["reasons"])
 
-    _, terminal, warned = said(capsys, "compare", "a", "b")
+    _, terminal, warned = said(capsys, "compare", "a", "b", "--full")
     markdown = said(capsys, "compare", "a", "b", "--markdown")[1].replace("\\", "")
     assert run(["report", "-o", str(tmp_path / "r.html"), "--baseline", "a"]) == 0
     page = html.unescape((tmp_path / "r.html").read_text()).replace("\N{NO-BREAK SPACE}", " ")

@@ -71,7 +71,7 @@ def test_a_prebuilt_system_is_executed_once_a_round_and_is_a_sample_of_one_binar
 
 def test_the_tables_of_one_layout_are_about_executions(project):
     document(project, "run", "--seeds", "3", "--share-machine")
-    done = layoutrand(project, "analyse", "--metric", "t")
+    done = layoutrand(project, "analyse", "--metric", "t", "--full")
     assert done.returncode == 0, done.stderr
     assert "Mean over executions of one layout, " in done.stdout
     assert "Executions of one layout that stand out (all are in the numbers)" in done.stdout
@@ -82,7 +82,7 @@ def test_the_tables_of_one_layout_are_about_executions(project):
 
 def test_compare_says_that_one_binary_each_says_nothing_of_layouts(project):
     document(project, "run", "--seeds", "4", "--share-machine")
-    done = layoutrand(project, "compare", "old", "new")
+    done = layoutrand(project, "compare", "old", "new", "--full")
     assert done.returncode == 0, done.stderr
     sentence = "new takes 33.3333 % less t than old (1.50 x as fast, 95 % interval without width, 4 executions each, round by round)"
     assert sentence in done.stdout

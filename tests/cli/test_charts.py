@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from layoutrand.cli.charts import Axis, can_draw, histogram, in_order, joined, plain, signed, width_of
+from layoutrand.cli.charts import PercentAxis, can_draw, histogram, in_order, joined, plain, signed, width_of
 
 
 def text(line):
@@ -12,7 +12,7 @@ def text(line):
 
 
 def test_an_interval_stands_where_its_ends_are():
-    axis = Axis(-10.0, 10.0, 40, 1.0)
+    axis = PercentAxis(-10.0, 10.0, 40, 1.0)
     drawn = text(axis.interval(-5.0, 0.5, 5.0, "red"))
 
     assert len(drawn) == 40
@@ -23,14 +23,14 @@ def test_an_interval_stands_where_its_ends_are():
 
 
 def test_an_interval_without_end_goes_on():
-    drawn = text(Axis(-10.0, 10.0, 40, 0.0).interval(-math.inf, 0.0, 4.0, ""))
+    drawn = text(PercentAxis(-10.0, 10.0, 40, 0.0).interval(-math.inf, 0.0, 4.0, ""))
     assert drawn.startswith("◄──")
     assert "░" not in drawn
 
 
 @pytest.mark.parametrize("ends", [[], [0.0], [-3.0, 200.0], [1e-9], [math.inf, -2.0]])
 def test_every_end_0_and_the_threshold_have_a_place(ends):
-    axis = Axis.of(ends, 1.0, 30)
+    axis = PercentAxis.of(ends, 1.0, 30)
     for value in (*filter(math.isfinite, ends), -1.0, 0.0, 1.0):
         assert axis.low <= value <= axis.high
         assert 0 <= axis.place(value) < 30

@@ -86,7 +86,7 @@ def test_a_system_compared_with_itself_is_divided_into_halves(layoutrand, table)
 def test_counts_stand_in_the_order_of_the_ratio(layoutrand, tmp_path):
     rows = [f"{system},{k + n},{k}" for system, n in (("A", 5), ("B", 7)) for k in range(n * 10, n * 11)]
     (tmp_path / "t.csv").write_text("system,seed,value\n" + "\n".join(rows) + "\n")
-    done = layoutrand("compare", "A", "B", "--import", "t.csv")
+    done = layoutrand("compare", "A", "B", "--import", "t.csv", "--full")
     assert "\nB / A, 95 % intervals" in done.stdout
     assert "  7 / 5  " in done.stdout
     assert "7 and 5 binaries" in done.stdout
@@ -94,10 +94,10 @@ def test_counts_stand_in_the_order_of_the_ratio(layoutrand, tmp_path):
 
 def test_of_one_binary_no_table_is_empty_and_nothing_is_out_of_reach(layoutrand, tmp_path):
     (tmp_path / "t.csv").write_text("system,seed,value\nA,1,1\nB,1,2\n")
-    done = layoutrand("analyse", "--import", "t.csv")
+    done = layoutrand("analyse", "--import", "t.csv", "--full")
     assert (done.returncode, done.stdout.count("benchmark  system  ")) == (0, 1), done.stdout
     assert "Variation at each level" not in done.stdout
-    done = layoutrand("compare", "A", "B", "--import", "t.csv")
+    done = layoutrand("compare", "A", "B", "--import", "t.csv", "--full")
     assert done.returncode == 0
     assert "without bounds" in done.stdout
     assert "out of reach" not in done.stdout

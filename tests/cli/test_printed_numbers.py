@@ -81,7 +81,7 @@ def test_from_json_lines_to_a_verdict_with_warm_up_left_out_afterwards(layoutran
         ("new", "throughput", "1/s", 3 * 54),
     }
 
-    compared = layoutrand("compare", "old", "new", "--fail-if", "slower")
+    compared = layoutrand("compare", "old", "new", "--full", "--fail-if", "slower")
     assert re.search(r"new reaches \d+(\.\d+)? % more throughput than old", compared.stdout)
     assert "faster" in compared.stdout
     layoutrand("compare", "new", "old", "--fail-if", "slower", status=3)
@@ -94,7 +94,9 @@ def test_results_are_shown_in_a_locale_without_their_characters_too(layoutrand):
     assert re.search(r"serve, old, throughput: [_.~=+*#-]{40} \(iterations look independent from number 6 on; ", shown)
     assert "run sequence: throughput [1/s]" in shown
     assert shown.isascii()
-    assert re.search(r" interval +\? ", layoutrand("analyse", more=plain).stdout)  # plus-minus has no replacement
+    assert re.search(
+        r" interval +\? ", layoutrand("analyse", "--full", more=plain).stdout
+    )  # plus-minus has no replacement
 
 
 def test_another_order_is_found_where_the_file_says_it(layoutrand):

@@ -57,7 +57,7 @@ def printed(capfd, *arguments):
 
 
 def test_the_terminal(project, capfd):
-    out = printed(capfd, "analyse").out
+    out = printed(capfd, "analyse", "--full").out
 
     assert "4 nodes that differ (p < 0.0001)" in out
     assert "node n3 is 1" in out
@@ -66,7 +66,7 @@ def test_the_terminal(project, capfd):
 
 
 def test_a_comparison_on_the_terminal(project, capfd):
-    found = printed(capfd, "compare", "a", "b")
+    found = printed(capfd, "compare", "a", "b", "--full")
     assert "slower than the others" in found.out
     assert "nodes differ in CPU governor" in found.err
 

@@ -103,7 +103,7 @@ def test_fail_if_looks_at_the_verdicts_that_stand_beside_the_others_on_request(t
         rows = json.loads(capsys.readouterr().out)["benchmarks"]
         assert status == (3 if "slower" in {row["verdict"] for row in rows} else 0)
         if status == 3 and "slower" not in {row["verdict_holm"] for row in rows}:
-            assert run([*command, "--holm"]) == 0
+            assert run([*command, "--holm", "--full"]) == 0
             assert " more  cannot tell" in capsys.readouterr().out
             return
     pytest.fail("no step lies between sure alone and sure beside others")
@@ -132,9 +132,9 @@ def test_tables_fit_the_terminal_and_lose_no_cell(imported, capsys, monkeypatch,
     """Sentences may be longer, they are broken by the terminal; rows of a table may not, nor may they end in dots."""
     names = [LONG, "\x1b[31mred", "日本語のベンチマーク", *(f"benchmark {k}" for k in range(15))]
     imported(names, systems=("A", "B", "C"))
-    wide = printed(capsys, *command).out
+    wide = printed(capsys, *command, "--full").out
     monkeypatch.setattr(terminal_module, "terminal_width", lambda: width)
-    narrow = printed(capsys, *command).out
+    narrow = printed(capsys, *command, "--full").out
     table_lines = [line for line in narrow.splitlines() if line.startswith(("benchmark", "  ", "日本"))]
 
     assert len(table_lines) > 30

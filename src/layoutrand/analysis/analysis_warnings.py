@@ -355,55 +355,6 @@ class NoRatio(AnyWarning):
 
 
 @dataclass(frozen=True)
-class MixedMetrics(AnyWarning):
-    """A suite without a common metric."""
-
-    metrics: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"no ratio for the suite: its benchmarks are measured in different metrics ({', '.join(self.metrics)}); "
-            "--metric chooses one"
-        )
-
-
-@dataclass(frozen=True)
-class MixedDirections(AnyWarning):
-    """A suite whose metric is better when more of it is there, and when less is."""
-
-    metric: str
-
-    def __str__(self) -> str:
-        return f"no ratio for the suite: of {self.metric} less is better in some of its benchmarks, more in others"
-
-
-@dataclass(frozen=True)
-class BenchmarksTakenForIndependent(AnyWarning):
-    """A suite without common seeds."""
-
-    def __str__(self) -> str:
-        return (
-            "the suite's interval takes the benchmarks for independent, although one binary serves them all; "
-            "execute all benchmarks of a system with the same seeds to do without that"
-        )
-
-
-@dataclass(frozen=True)
-class SuiteNotPaired(AnyWarning):
-    """Systems that have few seeds in common, among many."""
-
-    common: int
-    of: int
-
-    def __str__(self) -> str:
-        seeds = "seed is" if self.common == 1 else "seeds are"
-        return (
-            f"the suite is not paired by seed: {self.common} {seeds} common to all benchmarks of both systems, of up "
-            f"to {self.of}; `layoutrand run` without --system gives both the same seeds"
-        )
-
-
-@dataclass(frozen=True)
 class PairedWithout(AnyWarning):
     """Seeds that the two systems have from different nodes."""
 

@@ -13,17 +13,27 @@ def simulated_beside(selection: Selection, shown: Iterable[tuple[str, str]]) -> 
 
     ``shown`` are (benchmark, instrument) of the numbers in the tables.  None where there is nothing to be told.
     """
+    names, metrics = _beside(selection, shown)
+    if not names:
+        return None
+    return (
+        f"Simulated counts, which no other work disturbs, are recorded of {', '.join(names)} as well: --metric "
+        f"{metrics[0]} shows them, and so does each of {', '.join(metrics[1:])}."
+    )
+
+
+def metric_beside(selection: Selection, shown: Iterable[tuple[str, str]]) -> str:
+    """The metric by which these are shown; nothing where there are none, as in `simulated_beside`."""
+    return next(iter(_beside(selection, shown)[1]), "")
+
+
+def _beside(selection: Selection, shown: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """The benchmarks, and the metrics that they have as well, the one that sums up first."""
     shown_by: dict[str, set[str]] = {}
     for benchmark, instrument in shown:
         shown_by.setdefault(benchmark, set()).add(instrument)
     real = {benchmark for benchmark, own in shown_by.items() if not own & simulated()}
     counted = [s for s in selection.samples if s.instrument in simulated() and s.benchmark in real and s.binaries]
-    if not counted:
-        return None
-    names = ", ".join(dict.fromkeys(sample.benchmark for sample in counted))
     first = {each.summing_up for each in instruments()}
     metrics = sorted({sample.metric for sample in counted}, key=lambda name: (name not in first, name))
-    return (
-        f"Simulated counts, which no other work disturbs, are recorded of {names} as well: --metric {metrics[0]} shows "
-        f"them, and so does each of {', '.join(metrics[1:])}."
-    )
+    return list(dict.fromkeys(sample.benchmark for sample in counted)), metrics

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 from layoutrand.analysis.analysis_warnings import (
     APART,
+    NoRatio,
+)
+from layoutrand.analysis.sample_pair import SamplePair
+from layoutrand.analysis.suite_warnings import (
     BenchmarksTakenForIndependent,
     MixedDirections,
     MixedMetrics,
-    NoRatio,
+    NoSuiteBootstrap,
     SuiteNotPaired,
 )
-from layoutrand.analysis.sample_pair import SamplePair
-from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.analysis.whole_suite import bootstrap, by_binary, distributions, few_are_common, p_value, paired_suite
 from layoutrand.errors import AnalysisError
 from layoutrand.stats import FiveNumberSummary, Interval, decide, suite_ratio

@@ -17,6 +17,7 @@ from layoutrand.analysis import conclusion_warnings as told
 from layoutrand.analysis import machine_warnings as machine
 from layoutrand.analysis import node_warnings as nodes
 from layoutrand.analysis import start_warnings as starts
+from layoutrand.analysis import suite_warnings as suites
 from layoutrand.config import execution_warnings as executions
 from layoutrand.instruments.known import simulated
 from layoutrand.stats import advice
@@ -76,6 +77,7 @@ class Step:
     """What to do next: its kind, a command or nothing, and a sentence without a full stop.
 
     ``has_figures`` where it says how many of something would do; ``n_layouts`` is how many layouts, if that is it.
+    ``short`` is for a screen that has a few words for each.
     """
 
     kind: StepKind
@@ -83,6 +85,12 @@ class Step:
     sentence: str
     has_figures: bool = False
     n_layouts: int | None = None
+    short: str = ""
+
+    @property
+    def briefly(self) -> str:
+        """The command, or a few words."""
+        return self.command or self.short or self.sentence
 
     def __str__(self) -> str:
         return f"{self.sentence}: `{self.command}`" if self.command else self.sentence
@@ -115,22 +123,41 @@ STEPS: Final[dict[StepKind, Step]] = {
     step.kind: step
     for step in (
         Step("more layouts", "layoutrand run --seeds N", "add layouts; N above those there are"),
-        Step("more executions", "", "execute each binary more often (run.executions = 2 or more)"),
         Step(
-            "other threshold", "", "no number of layouts within reach decides it at this threshold; choose a larger one"
+            "more executions",
+            "",
+            "execute each binary more often (run.executions = 2 or more)",
+            short="run.executions = 2",
+        ),
+        Step(
+            "other threshold",
+            "",
+            "no number of layouts within reach decides it at this threshold; choose a larger one",
+            short="a larger --threshold",
         ),
         Step(
             "sooner",
             "",
             "so many layouts are hardly within reach: less noise (a quieter machine, more work for each execution, "
             "simulated counts) or a larger --threshold decides sooner",
+            short="less noise, or a larger --threshold",
         ),
         Step("quiet machine", "layoutrand doctor", "measure on a quieter machine; what disturbs this one is told by"),
-        Step("repeat disturbed", "", "set run.disturbance.repeat, and execute again"),
+        Step("repeat disturbed", "", "set run.disturbance.repeat, and execute again", short="run.disturbance.repeat"),
         Step("retry failed", "layoutrand run --retry-failed", "execute again what failed"),
         Step("same rounds", "layoutrand run", "execute all systems in the same rounds, on the same nodes"),
-        Step("more work", "", "give the benchmark more work for each execution, or measure simulated counts"),
-        Step("look at the program", "", "whether the flags reach the compiler; these systems are one program"),
+        Step(
+            "more work",
+            "",
+            "give the benchmark more work for each execution, or measure simulated counts",
+            short="more work for each execution",
+        ),
+        Step(
+            "look at the program",
+            "",
+            "whether the flags reach the compiler; these systems are one program",
+            short="do the flags reach the compiler?",
+        ),
         Step(
             "repeatable",
             "",
@@ -193,7 +220,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     own.NothingExecuted: Meaning("failures", "undecides", "retry failed"),
     executions.NothingButWarmup: Meaning("failures", "doubts"),
     own.NoRatio: Meaning("not to be tested", "undecides"),
-    own.BenchmarksTakenForIndependent: Meaning("design", "doubts", "same rounds"),
+    suites.BenchmarksTakenForIndependent: Meaning("design", "doubts", "same rounds"),
     own.NoNoise: Meaning("not to be tested", "undecides", "more executions"),
     own.UntestedLayout: Meaning("not to be tested", "undecides", "more executions"),
 }
@@ -214,9 +241,9 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         own.UnboundedShift,
         own.CountsExecutions,
         own.NoiseOfStock,
-        own.MixedMetrics,
-        own.MixedDirections,
-        own.SuiteNotPaired,
+        suites.MixedMetrics,
+        suites.MixedDirections,
+        suites.SuiteNotPaired,
         own.PairedWithout,
         compared.RoundsApart,
         compared.IncompleteRounds,

@@ -145,7 +145,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         if in_full:
             show_comparisons(results, terminal)
         else:
-            terminal.screen(comparison_screen(results, terminal_width()))
+            terminal.screen(comparison_screen(results, selection, terminal_width()))
         if selves := of_second_executions(twice, confidence=confidence, threshold=limit, metric=metric):
             document["aa"] = {"noise_floor": aa_document(selves)}
             terminal.line()

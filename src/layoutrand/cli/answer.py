@@ -17,18 +17,21 @@ from layoutrand.cli.answer_parts import (
     NARROWEST,
     WIDEST,
     WITHIN_REACH,
-    evidence_facts,
+    failure_lines,
     filled,
     header,
     next_lines,
+    remark_lines,
+    source_facts,
     warning_lines,
     wrapped,
 )
-from layoutrand.cli.charts import Axis, Line, signed, width_of
+from layoutrand.cli.charts import Line, PercentAxis, signed, width_of
 from layoutrand.text.quantities import NO_BOUNDS
 
 if TYPE_CHECKING:
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+    from layoutrand.analysis.selection import Selection
     from layoutrand.stats import Interval
 
 MOST_ROWS: Final = 8
@@ -53,30 +56,38 @@ class _Row(NamedTuple):
     pair: BenchmarkRatio | None
 
 
-def comparison_screen(results: Sequence[Comparison], columns: int | None) -> list[Line]:
+def comparison_screen(results: Sequence[Comparison], selection: Selection, columns: int | None) -> list[Line]:
     """The lines of all comparisons, for so many columns; None where there is no terminal."""
     width = ELSEWHERE if columns is None else min(max(columns, NARROWEST), WIDEST)
+    facts = source_facts(selection)
+    shown = [(pair.benchmark, pair.instrument) for result in results for pair in result.benchmarks]
+    rest = [*failure_lines(selection, width), *remark_lines(selection, shown, width)]
     lines: list[Line] = []
     for result in results:
-        lines += [*_screen(result, width), []]
+        lines += [*_screen(result, facts, width), []]
+        if notes := [*_notes(result, width), *(rest if result is results[-1] else ())]:
+            lines += [*notes, []]
     return [*lines, *next_lines([step for result in results for each in all_of(result) for step in each.next], width)]
 
 
-def _screen(result: Comparison, width: int) -> Iterator[Line]:
-    rows = _rows(result)
-    shown, folded = _shown(rows)
-    yield _header(result, width)
+def _screen(result: Comparison, facts: Sequence[str], width: int) -> Iterator[Line]:
+    """What was compared, the verdicts, and a figure of the intervals."""
+    shown, folded = _shown(_rows(result))
+    yield header(f"{result.candidate} against {result.baseline}", [_counts(result), *facts], width)
     yield []
     yield from _table(shown, result, width)
     if folded:
         words = [f"{n} {verdict_words(v, result.threshold, of_speed=True)}" for v, n in counted(folded).items()]
         yield [(f"    and {', '.join(words)}", "dim")]
-    yield []
-    yield from _forest(shown, result, width)
-    notes = [*_as_built(result, width), *_problems(rows, result, width)]
-    if notes:
+    if figure := list(_forest(shown, result, width)):
         yield []
-        yield from notes
+        yield from figure
+
+
+def _notes(result: Comparison, width: int) -> list[Line]:
+    """What the own builds would have said, and what casts doubt."""
+    about = [(row.name, row.concluded.reasons) for row in _rows(result)]
+    return [*_as_built(result, width), *warning_lines(about, width)]
 
 
 def _rows(result: Comparison) -> list[_Row]:
@@ -105,13 +116,6 @@ def _shown(rows: Sequence[_Row]) -> tuple[list[_Row], list[Conclusion]]:
 
 def _size(row: _Row) -> float:
     return 0.0 if row.ratio is None or row.ratio.centre <= 0 else abs(math.log(row.ratio.centre))
-
-
-def _header(result: Comparison, width: int) -> Line:
-    """Which systems; how many layouts, where and of which source, as far as there is room."""
-    return header(
-        f"{result.candidate} against {result.baseline}", [_counts(result), *evidence_facts(result.evidence)], width
-    )
 
 
 def _counts(result: Comparison) -> str:
@@ -179,7 +183,7 @@ def _forest(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Li
         return
     name_width = min(max(cell_len(row.name) for row in drawn), width // 3)
     ends = [100 * (end - 1) for row in drawn if row.ratio for end in (row.ratio.low, row.ratio.high)]
-    axis = Axis.of(ends, 100 * result.threshold, width - name_width - 6)
+    axis = PercentAxis.of(ends, 100 * result.threshold, width - name_width - 6)
     yield [(" " * (name_width + 4), ""), (_sides(drawn, result, axis.columns), "dim")]
     for row in drawn:
         assert row.ratio is not None
@@ -226,11 +230,3 @@ def _as_built(result: Comparison, width: int) -> list[Line]:
     more = f" and {len(found) - 2} more" if len(found) > 2 else ""
     text = f"Your own two builds alone would have said {', '.join(found[:2])}{more}."
     return wrapped("ⓘ", "cyan", text, width)
-
-
-def _problems(rows: Sequence[_Row], result: Comparison, width: int) -> list[Line]:
-    lines = warning_lines([(row.name, row.concluded.reasons) for row in rows], width)
-    failed = len(result.failures) + len(result.build_failures)
-    if failed and not any(each.cause == "failures" for row in rows for each in row.concluded.reasons):
-        lines += wrapped("⚠", "yellow", f"{failed:,} executions or builds failed, of other benchmarks", width)
-    return lines

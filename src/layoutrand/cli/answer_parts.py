@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from layoutrand.analysis.evidence import evidence
+from layoutrand.analysis.beside import metric_beside
+from layoutrand.analysis.evidence import evidence, left_out_words
 from layoutrand.cli.charts import Line
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.evidence import Evidence
     from layoutrand.analysis.reasons import Reason, Step
     from layoutrand.analysis.selection import Selection
     from layoutrand.warning import AnyWarning
@@ -23,6 +24,7 @@ ELSEWHERE: Final = 80
 """Columns where there is no terminal, such as in a file."""
 
 _MOST_WARNINGS: Final = 3
+_TOLD_ELSEWHERE: Final = frozenset({"interval too wide", "beside the others", "failures"})
 _LINES_EACH: Final = 2
 GAP: Final = 2
 _MOST_STEPS: Final = 3
@@ -47,16 +49,38 @@ def header(left: str, facts: Sequence[str], width: int) -> Line:
 
 def source_facts(selection: Selection) -> list[str]:
     """Where a selection was executed, and of which source."""
-    return evidence_facts(evidence(selection))
-
-
-def evidence_facts(of: Evidence | None) -> list[str]:
-    """Where it was executed, and of which source."""
-    if of is None:
-        return []
+    if selection.sources:
+        files = dict.fromkeys(source.file for source in selection.sources)
+        return [f"imported from {next(iter(files))}" if len(files) == 1 else f"imported from {len(files)} files"]
+    of = evidence(selection)
     where = f"{len(of.nodes)} nodes" if len(of.nodes) > 1 else of.host or ""
     sources = dict.fromkeys(row.source for row in of.systems if row.source)
     return [part for part in (where, " / ".join(sources)) if part]
+
+
+def failure_lines(selection: Selection, width: int) -> list[Line]:
+    """Failures, all told once with the reason that most of them have."""
+    lines: list[Line] = []
+    if selection.failures:
+        reasons = Counter(failure.reason or failure.status for failure in selection.failures).most_common()
+        others = f" and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
+        count = len(selection.failures)
+        text = f"{count:,} execution{'s' * (count > 1)} failed and are not in the numbers: {reasons[0][0]}{others}"
+        lines += wrapped("⚠", "yellow", text, width)
+    if selection.build_failures:
+        count = len(selection.build_failures)
+        lines += wrapped("⚠", "yellow", f"{count:,} layout{'s' * (count > 1)} could not be built", width)
+    return lines
+
+
+def remark_lines(selection: Selection, shown: Iterable[tuple[str, str]], width: int) -> list[Line]:
+    """What is recorded and not in the numbers; ``shown`` are (benchmark, instrument) of these."""
+    lines: list[Line] = []
+    if selection.left_out:
+        lines += wrapped("ⓘ", "cyan", f"left out: {left_out_words(evidence(selection))}", width)
+    if metric := metric_beside(selection, shown):
+        lines += wrapped("ⓘ", "cyan", f"simulated counts are recorded as well: --metric {metric}", width)
+    return lines
 
 
 def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> list[Line]:
@@ -76,7 +100,7 @@ def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> 
 
 def _told(reason: Reason) -> Sequence[AnyWarning]:
     """What the verdict itself says already is not told again."""
-    return () if reason.cause in {"interval too wide", "beside the others"} else reason.warnings
+    return () if reason.cause in _TOLD_ELSEWHERE else reason.warnings
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -93,7 +117,7 @@ def wrapped(symbol: str, style: str, text: str, width: int) -> list[Line]:
 def next_lines(steps: Sequence[Step], width: int) -> list[Line]:
     """What to do next, commands where there are some, and where the details are."""
     within = [step for step in dict.fromkeys(steps) if step.n_layouts is None or step.n_layouts <= WITHIN_REACH]
-    said = list(dict.fromkeys(step.command or step.sentence for step in within))[:_MOST_STEPS]
+    said = list(dict.fromkeys(step.briefly for step in within))[:_MOST_STEPS]
     details = "Details: --full"
     if not said:
         return [[(f"  {details}", "dim")]]

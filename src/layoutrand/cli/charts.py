@@ -67,7 +67,7 @@ def width_of(line: Line) -> int:
 
 
 @dataclass(frozen=True)
-class Axis:
+class PercentAxis:
     """Percent from ``low`` to ``high``, with 0 between them, over so many ``columns``; ``band`` is the threshold."""
 
     low: float
@@ -76,7 +76,7 @@ class Axis:
     band: float
 
     @classmethod
-    def of(cls, ends: Sequence[float], band: float, columns: int) -> Axis:
+    def of(cls, ends: Sequence[float], band: float, columns: int) -> PercentAxis:
         """That holds all finite ends and the threshold on both sides, with some room."""
         finite = [each for each in ends if math.isfinite(each)]
         low, high = min([*finite, -1.6 * band, -1e-6]), max([*finite, 1.6 * band, 1e-6])

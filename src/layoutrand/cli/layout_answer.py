@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,23 +15,32 @@ from layoutrand.analysis.place_among import briefly_among
 from layoutrand.analysis.sentences import one_more
 from layoutrand.cli.answer_parts import (
     ELSEWHERE,
+    GAP,
     NARROWEST,
     WIDEST,
+    failure_lines,
     filled,
     header,
     next_lines,
+    remark_lines,
     source_facts,
     warning_lines,
     wrapped,
 )
-from layoutrand.cli.charts import MINUS, Line, histogram, in_order, signed
+from layoutrand.cli.charts import MINUS, Line, histogram, in_order, signed, width_of
 from layoutrand.text.quantities import quantity
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport
 
 MOST_ROWS: Final = 8
-"""Rows that have figures, too; of more there is the table."""
+"""Benchmarks and systems that are told one by one; the others are counted."""
+
+MOST_LINES: Final = 20
+"""Beyond which there are no more figures."""
+
+_ROOM_FOR_STEPS: Final = 2
+_NARROW_NAME: Final = 12
 
 _COLUMNS: Final = ("", "layout", "noise", "one build shows", "your build")
 
@@ -57,15 +67,36 @@ def analysis_screen(report: AnalysisReport, shown: Sequence[Analysis], columns: 
     rows = [
         _Row(name, each, of_layouts(each, report.warnings)) for name, each in zip(_names(shown), shown, strict=True)
     ]
+    told = rows if len(rows) <= MOST_ROWS else sorted(rows, key=_weight)[:MOST_ROWS]
+    told = [row for row in rows if row in told]
     facts = [_counts(shown), *source_facts(report.selection)]
-    lines: list[Line] = [header(_QUESTION, facts, width), [], *_table(rows), []]
-    if len(rows) <= MOST_ROWS:
-        lines += _figures(rows, report, width)
+    lines: list[Line] = [header(_QUESTION, facts, width), [], *_table(told, width)]
+    if others := [row for row in rows if row not in told]:
+        lines.append([(f"    and {len(others)} more: {_folded(others)}", "dim")])
+    lines.append([])
     notes = _own_builds(rows, width)
     notes += warning_lines([(row.name, row.concluded.reasons) for row in rows], width)
+    notes += failure_lines(report.selection, width)
+    notes += remark_lines(report.selection, [(each.benchmark, each.instrument) for each in shown], width)
+    for figure in _figures(told, report, width):
+        if len(lines) + len(figure) + len(notes) + bool(notes) + _ROOM_FOR_STEPS <= MOST_LINES:
+            lines += figure
     if notes:
         lines += [*notes, []]
     return lines + next_lines([step for row in rows for step in row.concluded.next], width)
+
+
+def _weight(row: _Row) -> tuple[int, float]:
+    """What is told first: what needs a look, then where layout makes most."""
+    found = row.analysis.findings
+    size = 0.0 if found is None or found.layout.sd is None else found.layout.sd.centre
+    return (row.concluded.verdict not in {"machine, not layout", "layout matters"}, -size)
+
+
+def _folded(rows: Sequence[_Row]) -> str:
+    """How many have which answer."""
+    numbers = Counter(row.concluded.verdict for row in rows)
+    return ", ".join(f"{count} {verdict}" for verdict, count in numbers.most_common())
 
 
 def _names(shown: Sequence[Analysis]) -> list[str]:
@@ -84,18 +115,23 @@ def _counts(shown: Sequence[Analysis]) -> str:
     return f"{min(counts):,} {what}" if len(counts) == 1 else f"{min(counts):,} to {max(counts):,} {what}"
 
 
-def _table(rows: Sequence[_Row]) -> Iterator[Line]:
+def _table(rows: Sequence[_Row], width: int) -> Iterator[Line]:
     cells = [_cells(row) for row in rows]
     widths = [max(cell_len(each[place]) for each in [*cells, _COLUMNS]) for place in range(len(_COLUMNS))]
+    widths[0] = min(widths[0], max(_NARROW_NAME, width - sum(widths[1:]) - 4 - GAP * (len(widths) - 1)))
+    gap = " " * GAP
     heads = [filled(name, size) for name, size in zip(_COLUMNS, widths, strict=True)]
-    yield [("    " + "  ".join(heads).rstrip(), "dim")]
+    yield [("    " + gap.join(heads).rstrip(), "dim")]
     for row, each in zip(rows, cells, strict=True):
         symbol, style = _SYMBOLS[row.concluded.verdict]
-        line: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", ""), (filled(each[0], widths[0]), "")]
+        line: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", "")]
+        if cell_len(each[0]) > widths[0]:  # the name stands whole, on a line of its own
+            yield [*line, (each[0], "")]
+            line = [(" " * (4 + widths[0]), "")]
+        else:
+            line.append((filled(each[0], widths[0]), ""))
         for place in range(1, len(_COLUMNS)):
-            last = place == len(_COLUMNS) - 1
-            text = each[place] if last else filled(each[place], widths[place])
-            line += [("  ", ""), (text, style if place == 1 else "")]
+            line += [(gap, ""), (filled(each[place], widths[place]), style if place == 1 else "")]
         yield line
 
 
@@ -126,18 +162,16 @@ def _rough(share: float) -> str:
     return f"{value:.{max(0, 1 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
 
 
-def _figures(rows: Sequence[_Row], report: AnalysisReport, width: int) -> list[Line]:
+def _figures(rows: Sequence[_Row], report: AnalysisReport, width: int) -> Iterator[list[Line]]:
     """For each metric of a benchmark: how the layouts lie, S for stock; or what the machine did, in order of time."""
-    lines: list[Line] = []
     groups: dict[tuple[str, str, str], list[_Row]] = {}
     for row in rows:
         groups.setdefault((row.analysis.benchmark, row.analysis.instrument, row.analysis.metric), []).append(row)
     for key, members in groups.items():
         if any(row.concluded.verdict == "machine, not layout" for row in members):
-            lines += _course(key, report, width)
+            yield _course(key, report, width)
         else:
-            lines += _distribution(members, width)
-    return lines
+            yield _distribution(members, width)
 
 
 def _distribution(rows: Sequence[_Row], width: int) -> list[Line]:
@@ -168,9 +202,9 @@ def _distribution(rows: Sequence[_Row], width: int) -> list[Line]:
 def _course(key: tuple[str, str, str], report: AnalysisReport, width: int) -> list[Line]:
     samples = [each for each in report.selection.samples if (each.benchmark, each.instrument, each.metric) == key]
     values = in_time(samples)
-    title = f"  {key[0]}, {key[2]}, in order of execution"
+    title = [(f"  {key[0]}, {key[2]}, in order of execution", ""), ("   whatever binary: the machine", "dim")]
     return [
-        [(title, ""), ("   all binaries alike: the machine, not layout", "dim")],
+        title if width_of(title) <= width else title[:1],
         [("    ", ""), (in_order(values, min(72, width - 8)), "yellow")],
         [],
     ]

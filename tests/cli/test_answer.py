@@ -1,0 +1,163 @@
+"""The first screens of `compare` and `analyse`: transcripts at 80 and 120 columns, and what holds for every one.
+
+``LAYOUTRAND_ANSWERS=write`` writes the transcripts anew.
+"""
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from experiments import execution, measured, write
+from fakes import make_config
+from layoutrand.cli import analysis, run
+from layoutrand.model import Measurement
+
+KEPT = Path(__file__).parent / "answers"
+HEAD = '[project]\nname = "fake"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n[systems.O2]\n[systems.O3]\n'
+
+
+def table_of(names):
+    return "".join(f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\n' for name in names)
+
+
+def spread(chance, mean, sd=0.01, n=30):
+    """Layouts that differ by so much of the mean, with noise of a tenth of that; stock and identity in every round."""
+    rows = {k: [[mean * (1 + chance.gauss(0, sd) + chance.gauss(0, sd / 10))]] for k in range(1, n + 1)}
+    controls = {name: [[mean * (1 + chance.gauss(0, sd / 10))] for _ in range(n)] for name in ("stock", "identity")}
+    return rows | controls
+
+
+def recorded(root, ratios, *, sd=0.01, n=30, failed=0):
+    """Two systems, and of each benchmark how much the candidate takes of the baseline."""
+    chance = random.Random(11)
+    config = make_config(table_of(ratios), systems=("O2", "O3"))
+    (root / "layoutrand.toml").write_text(HEAD + table_of(ratios))
+    rows = []
+    for name, ratio in ratios.items():
+        for system, factor in (("O2", 1.0), ("O3", ratio)):
+            rows += measured(config, root, system, name, spread(chance, 10.0 * factor, sd, n))
+    rows += [
+        execution(config, root, "O3", next(iter(ratios)), 900 + k, status="crashed", reason="signal 11 (SIGSEGV)")
+        for k in range(failed)
+    ]
+    write(config, root, rows)
+
+
+def alternating(root):
+    """A machine that goes from 72 to 107 ms and back while both systems take turns."""
+    chance = random.Random(5)
+    config = make_config(table_of(["compile"]), systems=("O2", "O3"))
+    (root / "layoutrand.toml").write_text(HEAD + table_of(["compile"]))
+    rows = []
+    for seed in range(1, 31):
+        own = [(system, layout) for system in ("O2", "O3") for layout in (seed, "stock", "identity")]
+        chance.shuffle(own)
+        for system, layout in own:
+            value = (0.107 if len(rows) % 60 in range(25, 50) else 0.072) * chance.gauss(1, 0.02)
+            rows.append(
+                execution(
+                    config,
+                    root,
+                    system,
+                    "compile",
+                    layout,
+                    round=seed,
+                    started_at=1e9 + len(rows),
+                    measurements=(Measurement("wall_s", "s", 0, value, warmup=False),),
+                )
+            )
+    write(config, root, rows)
+
+
+SITUATIONS = {
+    "clear": lambda root: recorded(root, {"parse": 0.88, "emit": 1.05, "sort": 1.0}, sd=0.004),
+    "cannot tell": lambda root: recorded(root, {"parse": 1.012}, sd=0.04, n=6),
+    "many": lambda root: recorded(root, {f"benchmark-{k:02}": 1 + 0.02 * (k % 4 == 0) for k in range(20)}, sd=0.003),
+    "failures": lambda root: recorded(root, {"parse": 0.97, "a-benchmark-with-a-name-that-is-long": 1.0}, failed=7),
+    "machine": alternating,
+}
+COMMANDS = {"compare": ["compare", "O2", "O3"], "analyse": ["analyse"]}
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory):
+    """Each situation is recorded once."""
+    made = {}
+
+    def of(situation):
+        if situation not in made:
+            made[situation] = tmp_path_factory.mktemp("answer")
+            SITUATIONS[situation](made[situation])
+        return made[situation]
+
+    return of
+
+
+@pytest.fixture
+def screen(projects, monkeypatch, capsys):
+    def shown(situation, command, width):
+        monkeypatch.chdir(projects(situation))
+        monkeypatch.setattr(analysis, "terminal_width", lambda: width)
+        assert run(COMMANDS[command]) == 0
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        return captured.out
+
+    return shown
+
+
+@pytest.fixture
+def rows(projects, monkeypatch, capsys):
+    def of(situation, command):
+        monkeypatch.chdir(projects(situation))
+        assert run([*COMMANDS[command], "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["benchmarks"]
+
+    return of
+
+
+def kept_or_written(name, text):
+    """The transcript that is kept; with ``LAYOUTRAND_ANSWERS=write`` it is written."""
+    path = KEPT / f"{name.replace(' ', '-')}.txt"
+    if os.environ.get("LAYOUTRAND_ANSWERS") == "write":
+        path.write_text(text)
+    return path.read_text()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_transcripts(screen, situation, command):
+    for width in (80, 120):
+        text = screen(situation, command, width)
+        lines = text.splitlines()
+        assert text == kept_or_written(f"{situation}-{command}-{width}", text)
+        assert max(map(cell_len, lines)) <= width
+        assert len(lines) <= (20 if situation != "many" else 28)
+        assert not any(line != line.rstrip() for line in lines)
+        assert "Details: --full" in lines[-1]
+
+
+@pytest.mark.parametrize("situation", ["clear", "machine"])
+def test_every_benchmark_has_the_verdict_that_the_document_has(screen, rows, situation):
+    text = screen(situation, "compare", 80)
+    found = rows(situation, "compare")
+    for row in found:
+        (line,) = [line for line in text.splitlines() if line[4:].startswith(row["benchmark"]) and "(" in line]
+        assert row["conclusion"] in line
+    wanted = {"clear": {"faster", "slower", "same"}, "machine": {"cannot tell"}}
+    assert {row["conclusion"] for row in found} == wanted[situation]
+
+
+def test_a_screen_without_colours_or_characters_says_the_same(screen, monkeypatch):
+    text = screen("clear", "compare", 80)
+    monkeypatch.setattr("layoutrand.cli.terminal.can_draw", lambda: False)
+    plain = screen("clear", "compare", 80)
+
+    assert plain.isascii()
+    assert "\x1b" not in text
+    for word in ("faster", "slower", "same within 1 %", "Details: --full"):
+        assert (word in plain, word in text) == (True, True)
