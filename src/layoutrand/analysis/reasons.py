@@ -127,7 +127,7 @@ STEPS: Final[dict[StepKind, Step]] = {
             "more executions",
             "",
             "execute each binary more often (run.executions = 2 or more)",
-            short="run.executions = 2",
+            short="execute each binary twice",
         ),
         Step(
             "other threshold",
