@@ -78,12 +78,17 @@ class ClusterError(HostError):
 
 
 class BuildError(LayoutrandError):
-    """A build, capture or link failed; ``log`` is where the whole output is."""
+    """A build, capture or link failed; ``log`` is where the whole output is.
 
-    def __init__(self, message: str, *, log: Path | None = None) -> None:
-        """Join the ``message`` and, where there is one, the place of the ``log``."""
+    ``cause`` is what went wrong without what differs from one build to the next (system, layout, log), so that what
+    failed for one reason is told once.
+    """
+
+    def __init__(self, message: str, *, log: Path | None = None, cause: str = "") -> None:
+        """Join the ``message`` and, where there is one, the place of the ``log``; the message may be the cause."""
         self.message = message
         self.log = log
+        self.cause = cause or message
         super().__init__(with_log(message, log))
 
 

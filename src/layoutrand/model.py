@@ -106,13 +106,14 @@ class Binary:
 
 @dataclass(frozen=True)
 class BuildFailure:
-    """A layout that was asked for and has no binary."""
+    """A layout that was asked for and has no binary; those with one ``cause`` are told together."""
 
     system: str
     artefact: str
     layout: LayoutName
     error: str
     log: Path | None
+    cause: str = field(default="", compare=False)  # of a failure that was recorded earlier it is not known any more
 
 
 @dataclass(frozen=True)

@@ -76,17 +76,17 @@ def test_a_c_program_needs_no_cxx_compiler(simple: Workshop, path_without_tools:
 
 
 def test_the_build_fails(simple: Workshop) -> None:
-    """The end of the log is shown, the whole is named, and stock and instrumented build are told apart."""
+    """The first error is shown, the whole log is named, and stock and instrumented build are told apart."""
     simple.write(u__c="".join(f"int u{k}(int x) {{ return missing_{k}; }}\n" for k in range(40)))
     result = simple.build(BUILD, seeds=[1])
     for layout, variant in (("stock", "stock"), (1, "capture"), ("identity", "capture")):
         failure = failure_of(result, layout)
-        assert f"system 'sys': the {variant} build exited with status 1; the end of its output:" in failure.error
-        assert "missing_39" in failure.error
+        assert f"system 'sys': the {variant} build exited with status 1; it says:\n    u.c:1:" in failure.error
+        assert "missing_0" in failure.error
         assert "missing_2’" not in failure.error
         assert failure.log is not None
         assert f"Full log: {failure.log}" in failure.error
-        assert "missing_0" in failure.log.read_text()
+        assert "missing_39" in failure.log.read_text()
         assert f"layoutrand: $ {BUILD}" in failure.log.read_text()
 
 
@@ -94,7 +94,7 @@ def test_only_the_instrumented_build_fails(simple: Workshop) -> None:
     """A build that cannot bear function sections still gives its stock binary."""
     result = simple.build("$CC -c *.c && ! objdump -h u.o | grep -q '[.]text[.]u' && $CC -o prog main.o u.o", seeds=[1])
     assert {binary.layout for binary in result.binaries} == {"stock"}
-    assert "the capture build exited with status 1" in only_error(result)
+    assert "the capture build exited with status 1; the end of its output:" in only_error(result)
 
 
 def test_the_build_does_not_end(simple: Workshop) -> None:

@@ -32,7 +32,7 @@ SEARCHES = {
     ("host/facts.py", " hypervisor"): "the kernel's, in /proc/cpuinfo",
     ("host/host_problems.py", "intel"): "the name of a driver of the kernel",
     ("host/tuning.py", "performance"): "the name of a governor of the kernel",
-    ("instruments/program_output.py", "; the last line of its "): "the results have one text for both parts",
+    ("instruments/program_output.py", " says: "): "the results have one text for both parts",
     ("interop/spec.py", "Full Results Table"): "runcpu's heading",
     ("interop/table.py", "value"): "a column's name",
     ("results/experiments.py", "full"): "SQLite's word",

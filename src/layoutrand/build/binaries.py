@@ -63,7 +63,8 @@ def store_linked(  # noqa: PLR0913 - the parts of one entry
 
 def as_failure(system: str, artefact: str, layout: LayoutName, error: LayoutrandError) -> BuildFailure:
     """The record of an error that left a layout without a binary."""
-    return BuildFailure(system, artefact, layout, str(error), error.log if isinstance(error, BuildError) else None)
+    log, cause = (error.log, error.cause) if isinstance(error, BuildError) else (None, str(error))
+    return BuildFailure(system, artefact, layout, str(error), log, cause)
 
 
 def store_stock(cache: Cache, system: str, artefact: str, key: str, data: bytes) -> Binary:

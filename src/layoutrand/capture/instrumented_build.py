@@ -33,11 +33,13 @@ from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, ta
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
 from layoutrand.text.build_output import lacks_c_library
+from layoutrand.text.telling_line import of_build
 from layoutrand.warning import sentences_of
 
 _MOST_GUESSES = 20
 _LITTLE = 1 << 20  # bytes
 _LINES = 5000
+_LAST_LINES = 20
 
 
 class SuiteTools(Protocol):
@@ -148,11 +150,7 @@ def built(
             order.tools.check(recipe.system, tree, log, status)
         if status != 0:
             _check_c_library(order, runner, log)
-            raise BuildFailed(
-                f"system {recipe.system!r}: the {what} build exited with status {status}; the end of its "
-                f"output:\n{_indent(tail(log, 20))}{_full_disk_hint(cache.root)}",
-                log=log,
-            )
+            raise _failed(f"system {recipe.system!r}: the {what} build", status, log, space)
         build_s = time.perf_counter() - begin
         if order.origin.in_place is not None and _changed(order):
             say(
@@ -289,6 +287,22 @@ def _finish(
         n_links=n_links,
         links=tuple(links),
     )
+
+
+def _failed(what: str, status: int, log: Path, space: Workspace) -> BuildFailed:
+    """The error with what the build said about it, in names that are the same in every build."""
+    output = tail(log, _LINES)
+    for directory in (space.tree, space.wrappers):
+        output = output.replace(f"{directory}/", "")
+    output = re.sub(rf"{re.escape(str(space.temporary))}/cc\w+", "cc*", output)
+    said = of_build(output)
+    told = f"it says:\n{_indent(said)}" if said else f"the end of its output:\n{_indent(_end(output))}"
+    cause = f"exited with status {status}; {told}{_full_disk_hint(space.base)}"
+    return BuildFailed(f"{what} {cause}", log=log, cause=f"the build {cause}")
+
+
+def _end(output: str) -> str:
+    return "\n".join(output.splitlines()[-_LAST_LINES:])
 
 
 def _full_disk_hint(folder: Path) -> str:

@@ -13,7 +13,7 @@ import typer
 
 from layoutrand.cli import explaining, options
 from layoutrand.cli.terminal import Display, Terminal
-from layoutrand.errors import LayoutrandError
+from layoutrand.errors import LayoutrandError, with_log
 
 if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
@@ -144,13 +144,24 @@ def _verified(result: SystemBuild) -> str:
 
 
 def show_failures(failures: Sequence[BuildFailure], page: Display) -> None:
-    """Failures, those with one cause together."""
-    causes: dict[tuple[str, str, str], list[str]] = {}
+    """Failures: each cause once, with all systems and layouts that it concerns, and the log of the first."""
+    causes: dict[str, list[BuildFailure]] = {}
     for failure in failures:
-        causes.setdefault((failure.system, failure.artefact, failure.error), []).append(str(failure.layout))
-    for (system, artefact, error), layouts in causes.items():
-        named = ", ".join(layouts[:8]) + (f" and {len(layouts) - 8} more" if len(layouts) > 8 else "")
-        page.fail(f"system {system}, {artefact}, layout {named}: {error}")
+        causes.setdefault(failure.cause or failure.error, []).append(failure)
+    several = len({failure.artefact for failure in failures}) > 1
+    for cause, members in causes.items():
+        page.fail(with_log(f"{_concerned(members, artefacts=several)}: {cause}", members[0].log))
+
+
+def _concerned(members: Sequence[BuildFailure], *, artefacts: bool) -> str:
+    """``old, new (stock, identity, seeds 1..4)``."""
+    from layoutrand.config.seeds import format_seeds
+
+    names = dict.fromkeys(each.layout for each in members if not isinstance(each.layout, int))
+    seeds = sorted({each.layout for each in members if isinstance(each.layout, int)})
+    numbers = [f"seed{'s' * (len(seeds) > 1)} {format_seeds(seeds)}"] if seeds else []
+    what = dict.fromkeys(f"{each.system} {each.artefact}" if artefacts else each.system for each in members)
+    return f"{', '.join(what)} ({', '.join([*names, *numbers])})"
 
 
 def relink_record(record: Path, order: Path) -> int:

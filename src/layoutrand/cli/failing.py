@@ -1,11 +1,11 @@
-"""Failed executions on a `Display`: a few of each kind as they happen, and in the end how many more, of which seeds.
+"""Failed executions on a `Display`: the first of each cause as it happens, and in the end how many more, and of what.
 
-A program that is wrong is wrong in every layout: the tenth line that says so hides what else went wrong.
+A program that is wrong is wrong in every layout: the second line that says so hides what else went wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from layoutrand.instruments.program_output import without_last_words
@@ -14,25 +14,23 @@ if TYPE_CHECKING:
     from layoutrand.cli.terminal import Display
     from layoutrand.model import Execution, LayoutName
 
-MOST_OF_A_KIND: Final = 3
-"""Lines about failures of one system and benchmark with one reason."""
-
 MOST_LINES: Final = 30
-"""Lines about single failures, and about kinds, where the reasons differ from one failure to the next."""
+"""Lines about single failures, and about causes, where the reasons differ from one failure to the next."""
 
-_Kind = tuple[str, str, str]
-_Place = tuple["LayoutName", str, int, int]
+_MOST_NAMES: Final = 3
+
+_Place = tuple[str, str, "LayoutName", str, int, int]
 
 
 class Failures:
     """What one call says of failed executions; all of them are in its JSON document and in the results."""
 
     def __init__(self) -> None:
-        self._said: dict[_Kind, list[_Place]] = {}
+        self._said: dict[str, _Place] = {}
         self._held_back = False
 
     def happened(self, execution: Execution, page: Display) -> None:
-        """One more failed; it is told, unless others like it were."""
+        """One more failed; it is told, unless one of its cause was."""
         if self._tell(execution, page):
             return
         if not self._held_back:
@@ -40,50 +38,58 @@ class Failures:
             page.fail("further failures like these are counted at the end")
 
     def conclude(self, failures: Sequence[Execution], page: Display) -> None:
-        """All that failed: the first of each kind that were not told yet, then how many more, and their layouts."""
-        kinds: dict[_Kind, list[Execution]] = {}
+        """All that failed: the first of each cause that was not told yet, then how many more, and of what."""
+        causes: dict[str, list[Execution]] = {}
         for execution in failures:
             self._tell(execution, page)
-            kinds.setdefault(_kind(execution), []).append(execution)
+            causes.setdefault(_cause(execution), []).append(execution)
         left = {
-            kind: more
-            for kind, members in kinds.items()
-            if (more := [each for each in members if _place(each) not in self._said.get(kind, [])])
+            cause: more
+            for cause, members in causes.items()
+            if (more := [each for each in members if _place(each) != self._said.get(cause)])
         }
-        for kind, members in list(left.items())[:MOST_LINES]:
-            page.fail(_several(members, more=kind in self._said))
+        for cause, members in list(left.items())[:MOST_LINES]:
+            page.fail(_several(members, more=cause in self._said))
         untold = list(left.values())[MOST_LINES:]
         if untold:
             page.fail(f"{sum(map(len, untold))} more executions, for {len(untold)} other reasons; --json lists all")
 
     def _tell(self, execution: Execution, page: Display) -> bool:
         """Say it, unless enough was said; whether it has been said."""
-        own = self._said.get(_kind(execution), [])
-        if _place(execution) in own:
-            return True
-        if len(own) >= MOST_OF_A_KIND or sum(map(len, self._said.values())) >= MOST_LINES:
-            return False
-        self._said.setdefault(_kind(execution), []).append(_place(execution))
+        told = self._said.get(_cause(execution))
+        if told is not None or len(self._said) >= MOST_LINES:
+            return told == _place(execution)
+        self._said[_cause(execution)] = _place(execution)
         page.fail(_sentence(execution))
         return True
 
 
-def _kind(execution: Execution) -> _Kind:
-    return execution.system, execution.benchmark, without_last_words(execution.reason)
+def _cause(execution: Execution) -> str:
+    return without_last_words(execution.reason)
 
 
 def _place(execution: Execution) -> _Place:
-    """What tells it from others of its kind, but for attempts: of these the last one alone is told at the end."""
-    return execution.layout, execution.instrument, execution.round, execution.repetition
+    """What tells it from others of its cause, but for attempts: of these the last one alone is told at the end."""
+    where = execution.system, execution.benchmark, execution.layout, execution.instrument
+    return (*where, execution.round, execution.repetition)
 
 
 def _several(members: Sequence[Execution], *, more: bool) -> str:
-    """Failures of one kind in a line; ``more`` where others of it were told one by one."""
+    """Failures of one cause in a line; ``more`` where one of it was told by itself."""
     first = members[0]
-    if len(members) == 1 and not more:
+    if len(members) == 1:
         return _sentence(first)
-    start = f"system {first.system}, benchmark {first.benchmark}: {len(members)} {'more' if more else 'executions'}"
-    return f"{start}: {_layouts(members)}: {without_last_words(first.reason) if more else first.reason}"
+    systems = _names("system", (each.system for each in members))
+    benchmarks = _names("benchmark", (each.benchmark for each in members))
+    start = f"{systems}, {benchmarks}, {_layouts(members)}: {len(members)} {'more' if more else 'executions'}"
+    return f"{start}: {_cause(first) if more else first.reason}"
+
+
+def _names(what: str, names: Iterable[str]) -> str:
+    known = list(dict.fromkeys(names))
+    if len(known) == 1:
+        return f"{what} {known[0]}"
+    return f"{what}s {', '.join(known)}" if len(known) <= _MOST_NAMES else f"{len(known)} {what}s"
 
 
 def _layouts(members: Sequence[Execution]) -> str:

@@ -145,13 +145,13 @@ def _show_ending(
         terminal.document(
             document if selves is None else {**document, "aa": aa_document(selves), "aa_seeds": format_seeds(seeds)}
         )
-    show_run(summary, terminal, told)
-    if selves is not None:
-        show_aa(selves, confidence, terminal, seeds=seeds)
+    building.show_failures(summary.build_failures, terminal)
     for result in results:
         for note in result.notes:
             terminal.warn(str(note))
-    building.show_failures(summary.build_failures, terminal)
+    show_run(summary, terminal, told)
+    if selves is not None:
+        show_aa(selves, confidence, terminal, seeds=seeds)
 
 
 def _more_seeds(

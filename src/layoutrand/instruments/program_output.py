@@ -8,9 +8,11 @@ from typing import Final
 
 from layoutrand.errors import NoMeasurement
 from layoutrand.text.foreign_fields import excerpt
+from layoutrand.text.telling_line import of_program
 
-_LAST_LINE: Final = 200
-_SAID: Final = "; the last line of its "
+_LONGEST: Final = 200
+_SAYS: Final = " says: "
+_WHO: Final = ("; its standard error", "; its output")
 
 
 def first_difference(expected: bytes, actual: bytes) -> str | None:
@@ -64,25 +66,24 @@ def read_iterations(output: bytes, regex: str, *, key: str = "metric.regex") -> 
 
 
 def with_last_words(reason: str, messages: bytes, *, merged: bool) -> str:
-    """Why an execution failed, with the last line of its ``messages`` that is not empty.
+    """Why an execution failed, with the line of its ``messages`` that says most about it, often the last.
 
     These are its standard error, or all its output if ``merged``.  The line is cut, and what is not printable in it is
     escaped.  One that the reason has already is not repeated.
     """
-    line = _last_line(messages)
+    line = _cut(of_program(messages.decode("utf-8", "backslashreplace")))
     if not line or line in reason:
         return reason
-    return f"{reason}{_SAID}{'output' if merged else 'standard error'}: {line}"
+    return f"{reason}{_WHO[merged]}{_SAYS}{line}"
 
 
 def without_last_words(reason: str) -> str:
     """The reason alone: lines that programs wrote may have numbers in them that differ from one to the next."""
-    return reason.partition(_SAID)[0]
+    for who in _WHO:
+        reason = reason.partition(f"{who}{_SAYS}")[0]
+    return reason
 
 
-def _last_line(data: bytes) -> str:
-    end = data.rstrip()
-    line = end[end.rfind(b"\n") + 1 :].strip()
-    shown = line[: 4 * _LAST_LINE + 4].decode("utf-8", "backslashreplace")  # a character has 4 bytes at most
-    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
-    return f"{escaped[:_LAST_LINE]}..." if len(escaped) > _LAST_LINE else escaped
+def _cut(line: str) -> str:
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line[: _LONGEST + 1])
+    return f"{escaped[:_LONGEST]}..." if len(escaped) > _LONGEST else escaped

@@ -27,6 +27,7 @@ from layoutrand.objects import elf
 from layoutrand.objects.kinds import FAMILIES, family
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 from layoutrand.platform.process import Completed, Runner
+from layoutrand.text.telling_line import of_build, of_program
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,8 @@ def link_layout(
     if done.returncode != 0:
         log = scratch / "link.log"
         log.write_text(done.text())
-        last = done.text().strip().splitlines()[-1:] or ["it said nothing"]
-        raise LinkFailed(f"{ld.path} exited with status {done.returncode}: {last[0]}", log=log)
+        said = of_build(done.text()) or of_program(done.text()) or "it said nothing"
+        raise LinkFailed(f"{ld.path} exited with status {done.returncode}: {said}", log=log)
     return elf.read(output.read_bytes(), name=str(output)), seconds, output
 
 

@@ -1,0 +1,76 @@
+"""The line of a program's or a build's output that says what went wrong, which often is not the last one."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_CONTEXT: Final = 4
+"""Lines below an error of a build that show where it is."""
+
+_CAUSED: Final = re.compile(r"^\s*Caused by: ")
+_FRAME: Final = re.compile(r"^\s+at \S.*\)$|^\s*\.\.\. \d+ (?:more|common frames omitted)$")
+_SANITIZER: Final = re.compile(r"^SUMMARY: \w*Sanitizer: ")
+_PANIC: Final = re.compile(r"^(?:thread .* panicked at |panic: |fatal error: )")
+_REMARK: Final = re.compile(r"^note: |^\s*$")
+
+_ERROR: Final = re.compile(
+    r"\b(?:fatal )?error(?:\[\w+\])?: |^CMake Error\b|\bERROR: "
+    r"|\bundefined reference to |\bundefined symbol: |\bmultiple definition of |\bduplicate symbol: |\bcannot find -l"
+)
+_MISSING: Final = re.compile(
+    r": command not found$|: not found$|: No such file or directory\b|: Permission denied$|\bNo rule to make target\b"
+    r"|^\w*(?:Error|Exception)\b(?:: |$)|^\s*Caused by: "
+)
+"""What is the cause if a build ends with it, and may mean nothing before."""
+
+_OUTER: Final = re.compile(
+    r"^\S*make(?:\[\d+\])?: \*\*\* (?:\[|Waiting)|^ninja: |^collect2: |\blinker command failed\b"
+    r"|^cc1\w*: all warnings being "
+)
+"""What stands around errors and names none."""
+
+
+def of_program(output: str) -> str:
+    """The line in which a program says why it ended; "" where it said nothing.
+
+    The last ``Caused by:`` of a Java stack trace, or else what stands above its frames; the message of a panic of Rust
+    or Go; the summary of a sanitizer; of all others the last line that is not empty.
+    """
+    lines = [line.rstrip() for line in output.split("\n") if line.strip()]
+    for pattern in (_SANITIZER, _CAUSED):
+        if found := [line for line in lines if pattern.search(line)]:
+            return found[-1].strip()
+    for place, line in enumerate(lines):
+        if _PANIC.search(line):
+            below = lines[place + 1 : place + 2]
+            return f"{line} {below[0].strip()}" if line.endswith(":") and below else line
+    while lines and (_FRAME.search(lines[-1]) or _REMARK.search(lines[-1])):
+        lines.pop()
+    return lines[-1].strip() if lines else ""
+
+
+def of_build(output: str) -> str:
+    """The first error of a build's output, with the lines that belong to it; "" where none is recognised.
+
+    What programs of a parallel build print afterwards is about other files, or says only that something failed.
+    """
+    lines = [line.rstrip() for line in output.split("\n")]
+    numbered = [(place, line) for place, line in enumerate(lines) if not _OUTER.search(line)]
+    for pattern, which in ((_ERROR, 0), (_MISSING, -1)):
+        if found := [place for place, line in numbered if pattern.search(line)]:
+            place = found[which]
+            return "\n".join([lines[place], *_belonging(lines[place + 1 : place + 1 + _CONTEXT])])
+    return ""
+
+
+def _belonging(below: list[str]) -> list[str]:
+    """The lines right below an error that are indented: source and caret, or what CMake says."""
+    kept: list[str] = []
+    for line in below:
+        if line and not line.startswith((" ", "\t")):
+            break
+        kept.append(line)
+    while kept and not kept[-1]:
+        kept.pop()
+    return kept

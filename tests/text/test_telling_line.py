@@ -1,0 +1,108 @@
+"""The line of an output that says what went wrong; outputs as programs and tools print them."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutrand.text.telling_line import of_build, of_program
+
+JAVA = """\
+Exception in thread "main" java.lang.IllegalStateException: cannot begin
+\tat Main.begin(Main.java:12)
+Caused by: java.io.IOException: outer
+\tat Main.read(Main.java:30)
+\t... 1 more
+Caused by: java.io.FileNotFoundException: words.txt (No such file or directory)
+\tat java.base/java.io.FileInputStream.open0(Native Method)
+\t... 2 more
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("", ""),
+        ("a\n\nlast words\n\n", "last words"),
+        (JAVA, "Caused by: java.io.FileNotFoundException: words.txt (No such file or directory)"),
+        (
+            'Exception in thread "main" java.lang.ArithmeticException: / by zero\n\tat Main.main(Main.java:3)\n',
+            'Exception in thread "main" java.lang.ArithmeticException: / by zero',
+        ),
+        ("Traceback (most recent call last):\n  File \"x.py\", line 1\nKeyError: 'a'\n", "KeyError: 'a'"),
+        (
+            "thread 'main' panicked at src/main.rs:4:5:\nno such file\nnote: run with `RUST_BACKTRACE=1` ...\n",
+            "thread 'main' panicked at src/main.rs:4:5: no such file",
+        ),
+        (
+            "panic: no words\n\ngoroutine 1 [running]:\nmain.main()\n\t/x/main.go:5 +0x1d\nexit status 2\n",
+            "panic: no words",
+        ),
+        (
+            "==9==ERROR: AddressSanitizer: heap-use-after-free on 0x1\n    #0 0x2 in f a.c:3\n"
+            "SUMMARY: AddressSanitizer: heap-use-after-free a.c:3 in f\n==9==ABORTING\n",
+            "SUMMARY: AddressSanitizer: heap-use-after-free a.c:3 in f",
+        ),
+    ],
+)
+def test_a_program(output, line):
+    assert of_program(output) == line
+
+
+GCC = """\
+gcc -O2 -c -o a.o a.c
+gcc -O2 -c -o b.o b.c
+b.c: In function ‘f’:
+b.c:1:23: error: ‘y’ undeclared (first use in this function)
+    1 | int f(int x) { return y + x; }
+      |                       ^
+b.c:1:23: note: each undeclared identifier is reported only once for each function it appears in
+make: *** [<builtin>: b.o] Error 1
+make: *** Waiting for unfinished jobs....
+"""
+LINK = """\
+gcc -o prog a.o b.o
+/usr/bin/ld: a.o: in function `main':
+a.c:(.text+0x5): undefined reference to `f'
+collect2: error: ld returned 1 exit status
+make: *** [Makefile:2: prog] Error 1
+"""
+CMAKE = """\
+-- Detecting C compile features - done
+CMake Error at CMakeLists.txt:3 (find_package):
+  Could not find a package configuration file provided by "Foo" with any of
+  the following names:
+
+    FooConfig.cmake
+
+-- Configuring incomplete, errors occurred!
+"""
+RUST = """\
+   Compiling words v0.1.0 (/x)
+error[E0425]: cannot find value `y` in this scope
+ --> src/main.rs:2:20
+  |
+2 |     println!("{}", y);
+error: could not compile `words` (bin "words") due to 1 previous error
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "first", "n_lines"),
+    [
+        (GCC, "b.c:1:23: error: ‘y’ undeclared (first use in this function)", 3),
+        (LINK, "a.c:(.text+0x5): undefined reference to `f'", 1),
+        (CMAKE, "CMake Error at CMakeLists.txt:3 (find_package):", 5),
+        (RUST, "error[E0425]: cannot find value `y` in this scope", 3),
+        ("bash: line 1: nmake: command not found\n", "bash: line 1: nmake: command not found", 1),
+        (
+            "ls: cannot access 'z': No such file or directory\nmake: *** No rule to make target 'x', needed by 'y'.\n",
+            "make: *** No rule to make target 'x', needed by 'y'.",
+            1,
+        ),
+        ("running 3 checks\nall is well, but not here\n", "", 0),
+    ],
+)
+def test_a_build(output, first, n_lines):
+    said = of_build(output).splitlines()
+    assert said[:1] == ([first] if first else [])
+    assert len(said) == n_lines
