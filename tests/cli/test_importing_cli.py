@@ -101,3 +101,25 @@ def test_of_one_binary_no_table_is_empty_and_nothing_is_out_of_reach(layoutrand,
     assert "without bounds" in done.stdout
     assert "out of reach" not in done.stdout
     assert "at least 1 more is needed" in done.stderr
+
+
+def test_two_systems_need_no_names(layoutrand, table):
+    done = layoutrand("compare", "--import", "t.csv")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("B against A ")
+
+
+@pytest.mark.parametrize(
+    ("systems", "named", "message"),
+    [
+        ("AAA", (), "A is the only system, and there is nothing to compare it with: `layoutrand analyse`"),
+        ("ABC", (), "which systems? There are A, B, C; for example `layoutrand compare A B`"),
+        ("ABC", ("B",), "which systems? There are A, B, C; for example `layoutrand compare B A`"),
+    ],
+)
+def test_which_systems_are_compared_is_asked_where_it_is_not_clear(layoutrand, tmp_path, systems, named, message):
+    rows = "".join(f"{system},{seed},1.{seed}\n" for seed, system in enumerate(systems * 2))
+    (tmp_path / "t.csv").write_text(f"system,seed,value\n{rows}")
+    done = layoutrand("compare", *named, "--import", "t.csv")
+    assert done.returncode == 2
+    assert message in done.stderr

@@ -78,14 +78,17 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
 
 
 def compare(  # noqa: PLR0913 - one parameter for each option
-    base: Annotated[str, typer.Argument(metavar="BASE", help="The system divided by.")],
-    candidates: Annotated[
-        list[str],
+    base: Annotated[
+        str | None,
+        typer.Argument(metavar="BASE", help="The system divided by; where there are two, the first of them."),
+    ] = None,
+    others: Annotated[
+        list[str] | None,
         typer.Argument(
             metavar="CANDIDATE",
             help="The systems judged, each against BASE. BASE itself: what would be said of two that do not differ.",
         ),
-    ],
+    ] = None,
     benchmark: Benchmarks = None,
     metric: Annotated[str | None, typer.Option(help="Compare this metric; default: each benchmark's main one.")] = None,
     threshold: Annotated[str, typer.Option(help="Differences within this count as equivalent.")] = "1%",
@@ -121,20 +124,24 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.cli.running import show_aa
 
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
-    # Halves of one system are shown beside their noise floor, and markdown, JSON and CSV have everything.
-    in_full = full or json or csv or markdown or candidates == [base]
     limit = options.share(threshold, "--threshold", may_be_zero=True)
-    _check_comparison(base, candidates, fail_if, holm=holm)
-    names = list(dict.fromkeys([base, *candidates]))
+    names = [*([] if base is None else [base]), *(others or [])]
+    _check_comparison(names, fail_if, holm=holm)
     foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
     if imports:
-        selection = twice = foreign.select(names, benchmark or [], host, directory)
+        wanted = list(dict.fromkeys(names)) if len(names) > 1 else []
+        selection = twice = foreign.select(wanted, benchmark or [], host, directory)
+        names = _compared(names, list(dict.fromkeys(sample.system for sample in selection.samples)))
     else:
         foreign.check_unused()
         config = options.load_config(directory)
         options.choose_systems(config, names)
+        names = _compared(names, list(config.systems))
         which = Which(host, capture or [], any_source)
-        selection, twice = load_with_second(config, directory, names, benchmark or [], which)
+        selection, twice = load_with_second(config, directory, list(dict.fromkeys(names)), benchmark or [], which)
+    base, *candidates = names
+    # Halves of one system are shown beside their noise floor, and markdown, JSON and CSV have everything.
+    in_full = full or json or csv or markdown or candidates == [base]
     if candidates == [base]:
         halves = compare_halves(twice, base, confidence=confidence, threshold=limit, metric=metric)
         results, document = [halves.comparison], halves_document(halves)
@@ -164,13 +171,34 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     return FAIL_IF_MET if fail_if is not None and meets(results, FAIL_IF[fail_if], holm=holm) else 0
 
 
-def _check_comparison(base: str, candidates: Sequence[str], fail_if: str | None, *, holm: bool) -> None:
+def _compared(names: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The baseline and its candidates: those named, or the two that there are.  Raises `UsageError`."""
+    from layoutrand.config.config import choose
+
+    choose("system", list(names), list(known))
+    if len(names) >= 2 or (not names and len(known) == 2):
+        return list(names or known)
+    if len(known) < 2:
+        (only,) = known or names
+        raise UsageError(
+            f"{only} is the only system, and there is nothing to compare it with: `layoutrand analyse` says how much "
+            f"layout matters to it, `layoutrand compare {only} {only}` what would be said of two that do not differ"
+        )
+    example = [names[0], next(name for name in known if name != names[0])] if names else known[:2]
+    raise UsageError(
+        f"which systems? There are {', '.join(known)}; for example `layoutrand compare {' '.join(example)}`: "
+        "the second against the first"
+    )
+
+
+def _check_comparison(names: Sequence[str], fail_if: str | None, *, holm: bool) -> None:
     from layoutrand.analysis.conclusion import FAIL_IF
 
     if fail_if is not None and fail_if not in FAIL_IF:
         raise UsageError(f"--fail-if {fail_if}: choose slower, faster or undecided")
     if holm and fail_if is None:
         raise UsageError("--holm is about --fail-if; the tables and documents have both verdicts")
+    base, candidates = (names[0], names[1:]) if names else ("", [])
     if len(set(candidates)) < len(candidates):
         raise UsageError("a candidate is named twice")
     if base in candidates and len(candidates) > 1:
