@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import pty
 import re
@@ -16,13 +17,14 @@ import pytest
 from fakes import captures, make_config, shell_binaries
 from layoutrand.cli import progress as progress_module
 from layoutrand.cli import terminal as terminal_module
-from layoutrand.cli.progress import show_progress, standing_lines
+from layoutrand.cli.progress import ratio_lines, show_progress, standing_lines
 from layoutrand.cli.terminal import Terminal, time_left
 from layoutrand.execute.execute import execute
-from layoutrand.execute.live import Standing
+from layoutrand.execute.live import RatioStanding, Standing
 from layoutrand.execute.measure import measure
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 from layoutrand.results.file import open_for_writing, results_path
+from layoutrand.stats import Interval
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a",))
 TERMINAL = Terminal(json=False, quiet=False)
@@ -95,7 +97,7 @@ def test_a_terminal_shows_bar_time_left_and_means(tmp_path, monkeypatch):
         run(tmp_path)
     assert "1/6" in terminal.text and "6/6" in terminal.text
     assert "s left" in terminal.text
-    assert "b, a: 1" in terminal.text and " ms ± " in terminal.text and "(3 binaries)" in terminal.text
+    assert re.search(r"b, a: [\d.]+ m?s ± ", terminal.text) and "(3 binaries)" in terminal.text
 
 
 def test_nothing_is_written_and_no_thread_runs_while_an_execution_is_in_flight(tmp_path, monkeypatch):
@@ -137,7 +139,8 @@ def test_elsewhere_a_plain_line_at_most_every_ten_seconds(tmp_path, capsys, monk
 def test_a_plain_line_says_how_far_how_long_and_what_is_known_worst(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(progress_module, "_LINE_S", 0.0)
     run(tmp_path)
-    lines = capsys.readouterr().err.splitlines()
+    first, *lines = capsys.readouterr().err.splitlines()
+    assert first == "6 executions"
     assert len(lines) == 5  # the last execution says nothing: the result does
     assert "left" not in lines[0], "one short execution tells nothing of the time between"
     assert re.match(r"executions: 5 of 6, (about \d+ s|less than 1 s) left; ", lines[-1])
@@ -192,3 +195,25 @@ def test_a_time_left_is_told_as_soon_as_it_is_known(capsys, monkeypatch):
 @pytest.mark.parametrize(("seconds", "text"), [(None, ""), (0.3, "less than 1 s left"), (61, "about 1 min 1 s left")])
 def test_no_time_left_is_never_about_0_s(seconds, text):
     assert time_left(seconds) == text
+
+
+def test_a_verdict_is_shown_once_it_is_settled_and_else_how_it_stands():
+    def standing(benchmark, low, high, better="less"):
+        middle = (low + high) / 2
+        ratio = Interval(centre=middle, low=low, high=high, confidence=0.95, method="anytime", warnings=())
+        return RatioStanding(benchmark, "O2", "O3", ratio, better, 9)
+
+    ratios = [
+        standing("parse", 0.86, 0.90),
+        standing("rate", 0.86, 0.90, "more"),
+        standing("emit", 0.998, 1.004),
+        standing("sort", 0.97, 1.04),
+        standing("new", 0.0, math.inf),
+    ]
+    assert ratio_lines(ratios) == [
+        "parse: O3 against O2 faster after 9 rounds: −12.0 % (−14.0 … −10.0)",
+        "rate: O3 against O2 slower after 9 rounds: −12.0 % (−14.0 … −10.0)",
+        "emit: O3 against O2 same after 9 rounds: +0.10 % (−0.20 … +0.40)",
+        "sort: O3 against O2 open after 9 rounds: +0.5 % (−3.0 … +4.0)",
+    ]
+    assert progress_module._settled(ratios) == "; settled: 3 of 5 (1 faster, 1 slower, 1 same)"

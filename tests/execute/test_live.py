@@ -10,6 +10,7 @@ from experiments import execution
 from fakes import make_config
 from layoutrand.config.schedule import Slot
 from layoutrand.execute.live import Live
+from layoutrand.execute.run_progress import cost
 from layoutrand.model import Measurement
 
 CONFIG = make_config(
@@ -99,3 +100,24 @@ def test_a_mean_of_zero_has_no_relative_width(tmp_path):
     zero = [done(tmp_path, "a", "x", 0.0, layout=k) for k in (1, 2, 3)]
     (standing,) = Live(BENCHMARKS, zero, []).standings(confidence=0.95)
     assert standing.relative_half_width is None
+
+
+def test_systems_stand_against_the_first_by_rounds_that_both_are_done_in(tmp_path):
+    values = {"b": [8.0, 8.1, 7.9, 8.2, 8.0, 7.8], "a": [10.0, 10.1, 9.9, 10.2, 10.0, 9.9, 50.0]}
+    recorded = [done(tmp_path, s, "x", v, layout=k) for s, row in values.items() for k, v in enumerate(row, 1)]
+    (ratio,) = Live(BENCHMARKS, recorded, [], ["a", "b"]).ratios(confidence=0.95)
+    assert (ratio.benchmark, ratio.baseline, ratio.candidate, ratio.n_rounds) == ("x", "a", "b", 6)
+    assert ratio.ratio.low < ratio.ratio.centre < ratio.ratio.high < 0.99
+    assert ratio.ratio.centre == pytest.approx(
+        math.prod(v / w for v, w in zip(*values.values(), strict=False)) ** (1 / 6)
+    )
+    assert Live(BENCHMARKS, recorded, [], ["a"]).ratios(confidence=0.95) == []
+
+
+def test_what_is_about_to_be_executed_is_said_with_its_time_where_that_is_known(tmp_path):
+    known = [done(tmp_path, "a", "x", 2.0)]
+    assert (
+        cost(Live(BENCHMARKS, known, slots("a", "x", 40)), 40, 1)
+        == "40 executions (1 are recorded already), about 1 min 20 s"
+    )
+    assert cost(Live(BENCHMARKS, [], slots("a", "x", 1000)), 1000, 0) == "1,000 executions"

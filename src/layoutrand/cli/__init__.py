@@ -62,7 +62,7 @@ _COMMANDS: Final = {
     "cache": _Command("showing", "cache_app"),
     "staging": _Command("sharing", "staging_app"),
     "bundle": _Command("sharing", "bundle_app"),
-    "demo": _Command("doctor_command", "demo"),
+    "demo": _Command("demo_command", "demo"),
     "relink-record": _Command("building", "relink_record", is_hidden=True),
     "relink-helper": _Command("building", "relink_helper", is_hidden=True),
 }

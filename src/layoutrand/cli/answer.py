@@ -152,12 +152,17 @@ def _cells(row: _Row, result: Comparison) -> tuple[str, str, str, str]:
     verdict = verdict_words(row.concluded.verdict, result.threshold, of_speed=row.of_speed)
     if row.ratio is None:
         return row.name, verdict, "-", "no ratio"
-    digits = percent_digits(row.ratio)
-    centre, low, high = (100 * (end - 1) for end in (row.ratio.centre, row.ratio.low, row.ratio.high))
+    return (row.name, verdict, *percent_words(row.ratio))
+
+
+def percent_words(ratio: Interval) -> tuple[str, str]:
+    """How far a ratio lies from 1, ``-12.05 %``, and its interval, ``(-12.31 … -11.80)``, with signs of one width."""
+    digits = percent_digits(ratio)
+    centre, low, high = (100 * (end - 1) for end in (ratio.centre, ratio.low, ratio.high))
     if not math.isfinite(low) or not math.isfinite(high):
-        return row.name, verdict, f"{signed(centre, 1)} %", f"({NO_BOUNDS})"
+        return f"{signed(centre, 1)} %", f"({NO_BOUNDS})"
     ends = f"({signed(low, digits)} … {signed(high, digits)})" if low < high else "(exactly)"
-    return row.name, verdict, f"{signed(centre, digits)} %", ends
+    return f"{signed(centre, digits)} %", ends
 
 
 def _in_a_word(row: _Row) -> str:

@@ -6,8 +6,10 @@ comes after that execution ended and before the next is started.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -18,7 +20,7 @@ from layoutrand.cli.terminal import Terminal, time_left
 from layoutrand.text.quantities import percent, quantity
 
 if TYPE_CHECKING:
-    from layoutrand.execute.live import Standing
+    from layoutrand.execute.live import RatioStanding, Standing
     from layoutrand.execute.run_progress import RunProgress
 
 _DRAW_S: Final = 0.25
@@ -27,6 +29,9 @@ _DRAW_S: Final = 0.25
 _LINE_S: Final = 10.0
 _AROUND: Final = 4
 """Lines of the terminal that are not for benchmarks: the bar, the heading, what is left out, the prompt."""
+
+_THRESHOLD: Final = 0.01
+"""What `compare` takes for the same, unless it is told otherwise."""
 
 Advance = Callable[["RunProgress"], None]
 
@@ -67,7 +72,9 @@ def _drawn(terminal: Terminal, confidence: float) -> Iterator[Advance]:
             if now - last < _DRAW_S and progress.done < progress.total:
                 return
             bar.update(task, completed=progress.done, total=progress.total, left=_left(progress))
-            rows = standing_lines(progress.live.standings(confidence=confidence), console.height - _AROUND)
+            ratios = ratio_lines(progress.live.ratios(confidence=confidence))[: max(0, console.height // 2 - _AROUND)]
+            room = console.height - _AROUND - len(ratios)
+            rows = [*ratios, *standing_lines(progress.live.standings(confidence=confidence), room)]
             screen.update(Group(bar, *(escape(row) for row in rows)), refresh=True)
             last = time.monotonic()
 
@@ -85,9 +92,44 @@ def _plain(confidence: float) -> Advance:
         last = now
         standings = progress.live.standings(confidence=confidence)
         widest = f"; widest: {_standing(_by_width(standings)[0])}" if standings else ""
-        sys.stderr.write(f"executions: {progress.done} of {progress.total}{_comma(_left(progress))}{widest}\n")
+        settled = _settled(progress.live.ratios(confidence=confidence))
+        far = f"executions: {progress.done} of {progress.total}{_comma(_left(progress))}"
+        sys.stderr.write(f"{far}{settled}{widest}\n")
 
     return advance
+
+
+def ratio_lines(ratios: Sequence[RatioStanding]) -> list[str]:
+    """One line for each benchmark that has a ratio with bounds: its verdict, once it is settled, or how it stands."""
+    from layoutrand.cli.answer import percent_words
+
+    lines = []
+    for each in ratios:
+        if not math.isfinite(each.ratio.half_width):
+            continue
+        verdict = _verdict(each)
+        centre, ends = percent_words(each.ratio)
+        how = f"{verdict} after {each.n_rounds} rounds" if verdict else f"open after {each.n_rounds} rounds"
+        lines.append(f"{each.benchmark}: {each.candidate} against {each.baseline} {how}: {centre} {ends}")
+    return lines
+
+
+def _verdict(standing: RatioStanding) -> str:
+    """What no further look takes back but with the probability that the interval states; "" as long as it is open."""
+    from layoutrand.analysis.conclusion import of_statistics
+    from layoutrand.stats import decide
+
+    verdict = of_statistics(decide(standing.ratio, _THRESHOLD, better=standing.better))
+    return "" if verdict == "cannot tell" else verdict
+
+
+def _settled(ratios: Sequence[RatioStanding]) -> str:
+    """``; settled: 2 of 5 (1 faster, 1 same)``."""
+    if not ratios:
+        return ""
+    counts = Counter(verdict for each in ratios if (verdict := _verdict(each)))
+    which = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    return f"; settled: {sum(counts.values())} of {len(ratios)}{f' ({which})' if which else ''}"
 
 
 def standing_lines(standings: Sequence[Standing], most: int) -> list[str]:

@@ -150,6 +150,9 @@ def _show_ending(
         for note in result.notes:
             terminal.warn(str(note))
     show_run(summary, terminal, told)
+    if summary.total and not _failed(summary) and selves is None:
+        compared = sum(result.capture is not None or bool(result.binaries) for result in results) > 1
+        terminal.say(f"Next: layoutrand {'compare' if compared else 'analyse'}")
     if selves is not None:
         show_aa(selves, confidence, terminal, seeds=seeds)
 

@@ -5,18 +5,24 @@ Nothing here has an effect or decides anything; it is asked between executions, 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
 from layoutrand.config.config import Benchmark
+from layoutrand.config.metric import Better
 from layoutrand.config.schedule import Slot
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.model import Execution
-from layoutrand.stats import mean_interval
+from layoutrand.stats import Interval, mean_interval, running_interval
 from layoutrand.text.quantities import finite
+
+_FEWEST_ROUNDS: Final = 2
+_BEYOND: Final = 700.0
+"""The logarithm beyond which a ratio is no number any more."""
 
 _LONG_S: Final = 1.0
 """From where on the time between executions is small beside them, so that it need not be known."""
@@ -39,6 +45,21 @@ class Standing:
     n_binaries: int
 
 
+@dataclass(frozen=True)
+class RatioStanding:
+    """Candidate over baseline in a benchmark's main metric, by rounds that both are done in.
+
+    ``ratio`` is geometric, and its interval holds at every moment of a run together, so that it may be watched.
+    """
+
+    benchmark: str
+    baseline: str
+    candidate: str
+    ratio: Interval
+    better: Better
+    n_rounds: int
+
+
 class Live:
     """The state of a run after each execution.
 
@@ -47,9 +68,18 @@ class Live:
     """
 
     def __init__(
-        self, benchmarks: Mapping[str, Benchmark], recorded: Iterable[Execution], pending: Sequence[Slot]
+        self,
+        benchmarks: Mapping[str, Benchmark],
+        recorded: Iterable[Execution],
+        pending: Sequence[Slot],
+        systems: Sequence[str] = (),
     ) -> None:
-        """Begin with what is ``recorded`` of this schedule, and the slots still to be executed."""
+        """Begin with what is ``recorded`` of this schedule, and the slots still to be executed.
+
+        The others of ``systems`` are compared with the first.
+        """
+        self._systems = list(systems)
+        self._better = {name: b.metric.better_of(primary_metric(b)[1]) for name, b in benchmarks.items()}
         self._main = {name: primary_metric(benchmark) for name, benchmark in benchmarks.items()}
         self._waiting = Counter((slot.system, slot.benchmark, slot.instrument) for slot in pending)
         self._count: Counter[_Kind] = Counter()
@@ -95,6 +125,21 @@ class Live:
             interval = mean_interval([fmean(v) for v in binaries.values()], confidence=confidence)
             known = finite(interval.half_width / abs(interval.centre)) if interval.centre else None
             found.append(Standing(system, benchmark, interval.centre, self._units[benchmark], known, len(binaries)))
+        return found
+
+    def ratios(self, *, confidence: float) -> list[RatioStanding]:
+        """How each system stands against the first, benchmark by benchmark; nothing before two rounds of both."""
+        found = []
+        for benchmark, better in self._better.items():
+            for candidate in self._systems[1:]:
+                old, new = (self._values.get((each, benchmark), {}) for each in (self._systems[0], candidate))
+                means = [(fmean(old[seed]), fmean(new[seed])) for seed in old if seed in new]
+                if len(means) < _FEWEST_ROUNDS or not all(one > 0 and other > 0 for one, other in means):
+                    continue
+                logs = running_interval([math.log(other / one) for one, other in means], confidence=confidence)
+                low, high = (math.exp(end) if end < _BEYOND else math.inf for end in (logs.low, logs.high))
+                ratio = replace(logs, centre=math.exp(logs.centre), low=low, high=high)
+                found.append(RatioStanding(benchmark, self._systems[0], candidate, ratio, better, len(means)))
         return found
 
     def _keep(self, execution: Execution) -> None:

@@ -127,6 +127,12 @@ class RunPlan:
     libraries: tuple[str, ...]
     hostname: str
 
+    @property
+    def systems(self) -> list[str]:
+        """Those that are executed, in the order of the configuration; the others are compared with the first."""
+        executed = {slot.system for slot in self.slots}
+        return [name for name in self.request.config.systems if name in executed]
+
     def binary(self, slot: Slot) -> Binary:
         """The binary that the slot's ``{artefact}`` is."""
         benchmark = self.benchmarks[slot.benchmark]

@@ -17,6 +17,7 @@ from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import is_elapsed, simulated
 from layoutrand.model import BuildFailure, Execution, Experiment, SlotKey
 from layoutrand.results.experiments import Records
+from layoutrand.text.quantities import duration
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,14 @@ class RunProgress:
     total: int
     execution: Execution
     live: Live
+
+
+def cost(live: Live, n_pending: int, n_known: int) -> str:
+    """What is about to be executed, and how long that takes where earlier executions tell."""
+    known = f" ({n_known:,} are recorded already)" if n_known else ""
+    seconds = live.remaining_s()
+    time = "" if seconds is None else f", about {duration(max(1, round(seconds)))}"
+    return f"{n_pending:,} executions{known}{time}"
 
 
 @dataclass(frozen=True)

@@ -115,9 +115,6 @@ class Instrument(Starter):
     summing_up: ClassVar[str] = ""
     """The metric that sums up its others, where there is one."""
 
-    shown_first: ClassVar[tuple[str, ...]] = ()
-    """The metrics that say most to somebody who sees it for the first time."""
-
     missed: ClassVar[str] = ""
     """What a machine without its program cannot do, where that is worth a note of ``layoutrand doctor``."""
 

@@ -26,6 +26,7 @@ LCP: Li, Chen and Peng, Precise Computer Performance Comparisons Via Statistical
 
 from __future__ import annotations
 
+from layoutrand.stats.anytime import running_interval
 from layoutrand.stats.benchmark_suite import suite_ratio
 from layoutrand.stats.blocks import BlockEffects, block_effects
 from layoutrand.stats.comparison import hpt_test, mann_whitney_test, suite_t_test, welch_test
@@ -156,6 +157,7 @@ __all__ = [
     "ratio_test",
     "reordered",
     "rounds_spread_test",
+    "running_interval",
     "screen_features",
     "serial_test",
     "simulate",

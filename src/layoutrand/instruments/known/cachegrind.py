@@ -109,7 +109,6 @@ class _Cachegrind(Instrument):
     settings = "metric.cachegrind"
     described = " ".join(OPTIONS)
     summing_up = ESTIMATED_CYCLES
-    shown_first = ("instructions", "i1_misses", "branch_mispredictions", ESTIMATED_CYCLES)
     missed = "no metric = { cachegrind = true }"
 
     def is_asked(self, metric: Metric) -> bool:

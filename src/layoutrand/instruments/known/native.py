@@ -19,7 +19,6 @@ class _Native(Instrument):
     reads_output = True
     counts = False
     elapsed = WALL_METRIC
-    shown_first = (WALL_METRIC,)
 
     def is_asked(self, metric: Metric) -> bool:
         """See `Instrument`."""
