@@ -272,9 +272,14 @@ def test_the_command_writes_what_is_asked_for(tmp_path, monkeypatch, capsys):
 def test_names_of_files_are_plain_and_differ(tmp_path):
     page = page_of(recorded(tmp_path, **FEW))
     names = ("../../etc/passwd", "a b", "a/b", "A B", "", "編集", "x" * 300)
-    sections = [dataclasses.replace(page.sections[2], title=name) for name in names]
+    cards = [dataclasses.replace(page.cards[0], name=name) for name in names]
 
-    found = [file.name for file in figure_files(dataclasses.replace(page, sections=sections), ["svg", "tex"], Look())]
+    found = [
+        file.name
+        for file in figure_files(
+            dataclasses.replace(page, cards=cards, forests=[], sections=[]), ["svg", "tex"], Look()
+        )
+    ]
 
     assert len({name.casefold() for name in found}) == len(found) == len(names) * 10
     assert all(re.fullmatch(r"[A-Za-z0-9-]{1,100}\.(svg|tex)", name) for name in found)
@@ -282,7 +287,7 @@ def test_names_of_files_are_plain_and_differ(tmp_path):
 
 
 def test_a_page_without_figures_is_an_error(tmp_path):
-    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sections=[])
+    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sections=[], cards=[], forests=[])
     with pytest.raises(AnalysisError, match="there is nothing to draw"):
         figure_files(page, ["svg"], Look())
 

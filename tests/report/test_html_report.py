@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import hashlib
 import random
 import re
 from html.parser import HTMLParser
@@ -73,7 +75,15 @@ def html_of(selection, **options):
 
 
 def figures_in(text):
-    return [ET.fromstring(part) for part in re.findall(r"<svg.*?</svg>", text, re.DOTALL)]
+    return [ET.fromstring(part) for part in re.findall(r'<svg [^>]*class="figure".*?</svg>', text, re.DOTALL)]
+
+
+def cards_of(page):
+    return {card.name: card for card in page.cards}
+
+
+def sha256_of(text):
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def test_the_page_is_whole_and_needs_nothing_else(tmp_path):
@@ -81,7 +91,8 @@ def test_the_page_is_whole_and_needs_nothing_else(tmp_path):
 
     reader = Reader(text)
 
-    assert {"script", "link", "img", "iframe", "object"} & set(reader.tags) == set()
+    assert {"link", "img", "iframe", "object"} & set(reader.tags) == set()
+    assert reader.tags.count("script") == 1
     assert not [value for name, value in reader.attributes if name in {"src", "srcset", "onload", "style"}]
     assert all(value.startswith("#") for name, value in reader.attributes if name == "href")
     assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)
@@ -89,12 +100,35 @@ def test_the_page_is_whole_and_needs_nothing_else(tmp_path):
     assert {value[1:] for name, value in reader.attributes if name == "href"} <= set(reader.ids)
 
 
+def test_the_one_script_is_small_and_the_only_one_that_is_allowed(tmp_path):
+    text = html_of(recorded(tmp_path))
+
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+
+    assert len(script) < 6000
+    (policy,) = [value for name, value in Reader(text).attributes if name == "content" and "default-src" in value]
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{sha256_of(script)}'"
+    assert not re.search(r"\b(eval|Function|innerHTML|fetch|import)\b", script)
+
+
+def test_without_the_script_there_is_nothing_that_only_it_could_do(tmp_path):
+    page = page_of(recorded(tmp_path))
+    text = render(page, script=False)
+
+    reader = Reader(text)
+
+    assert {"script", "form", "button", "input", "select"} & set(reader.tags) == set()
+    assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in reader.attributes
+    with_it = Reader(render(page)).text
+    assert [word for word in reader.text.split() if word not in with_it.split()] == []
+
+
 def test_every_figure_is_an_image_with_a_title_and_a_description(tmp_path):
     text = html_of(recorded(tmp_path, executions=2))
 
     found = figures_in(text)
 
-    assert len(found) == 1 + 2 * 5
+    assert len(found) == 2 * 5
     for figure in found:
         assert figure.get("role") == "img"
         assert figure.findtext("s:title", namespaces=SVG)
@@ -123,7 +157,7 @@ def test_numbers_are_those_of_the_analysis(tmp_path):
 def test_as_many_marks_as_binaries_and_executions(tmp_path):
     text = html_of(recorded(tmp_path, systems=("a",), names=("fib",), n=7, executions=3, stock=False))
 
-    strip, _, _, order, _ = [
+    strip, order, *_ = [
         [p.get("d") for p in f.findall("s:path", SVG) if p.get("class") == "dot s0"] for f in figures_in(text)
     ]
 
@@ -168,7 +202,7 @@ def test_hostile_names_are_shown_and_nothing_else(tmp_path):
     text = html_of(renamed, baseline="a" + HOSTILE, known=known)
 
     reader = Reader(text)
-    assert "script" not in reader.tags
+    assert reader.tags.count("script") == 1
     assert "<script>alert('1')</script> \"a\" & b </title>" in reader.text
     assert not re.search("[\0-\x09\x0b-\x1f\x7f]", text)
     assert len(figures_in(text)) == len(figures_in(html_of(selection)))
@@ -183,8 +217,12 @@ def test_one_binary_says_that_layouts_cannot_be_seen(tmp_path):
 def test_one_system_has_no_ratios_but_findings(tmp_path):
     selection = recorded(tmp_path, systems=("a",))
     page = page_of(selection)
-    assert [section.title for section in page.sections][:3] == ["All benchmarks", "fib", "sort"]
-    assert any("fib, a, wall_s: " in each and "one more binary would show" in each for each in page.findings)
+    assert [section.title for section in page.sections][:2] == ["All benchmarks", "What the numbers rest on"]
+    assert sorted(cards_of(page)) == ["fib", "sort"]
+    (banner,), (forest,) = page.banners, page.forests
+    assert banner.question == "How much does code layout matter?"
+    assert sorted(row.name for row in forest.rows) == ["fib", "sort"]
+    assert any("one more binary would show" in each for each in cards_of(page)["fib"].sentences)
 
 
 def test_constant_values_are_drawn(tmp_path):
@@ -423,11 +461,18 @@ def test_verdicts_of_many_benchmarks_are_counted_named_and_adjusted(tmp_path):
 
     page = page_of(selection)
 
-    first, _, named = page.findings[:3]
+    (banner,), (forest,) = page.banners, page.forests
     slower = [pair for pair in result.benchmarks if of_pair(result, pair).verdict == "slower"]
     assert len(slower) >= 2
-    assert first.startswith(f"b against a: {len(slower)} slower, ")
-    assert all(f"{pair.benchmark} {100 * (pair.ratio.centre - 1):+.1f} %" in named for pair in slower)
+    assert banner.question == "b against a"
+    assert ("slower", f"✗ {len(slower)} slower") in [(chip.key, chip.words) for chip in banner.chips]
+    largest_first = sorted(result.benchmarks, key=lambda pair: -pair.ratio.centre)
+    assert [row.name for row in forest.rows] == [*(pair.benchmark for pair in largest_first), "geometric mean of 10"]
+    assert [card.name for card in page.cards] == [pair.benchmark for pair in largest_first]
+    keys = {row.name: row.chip.key for row in forest.rows}
+    assert {pair.benchmark for pair in slower} == {
+        name for name, key in keys.items() if key == "slower" and name in keys
+    } - {"geometric mean of 10"}
     table = page.sections[0].tables[0]
     adjusted = {
         pair.benchmark: verdict_words(of_pair(result, pair).beside, 0.01, of_speed=True) for pair in result.benchmarks
@@ -525,8 +570,8 @@ def test_small_differences_are_neither_nothing_nor_minus_nothing(tmp_path):
 
     assert (fib["one more binary"], fib["stock"].partition(" [")[0]) == ("-10 to +10 %", "0 %")
     assert (flat["one more binary"], flat["stock"].partition(" [")[0]) == ("the same", "0 %")
-    sentence = next(line for line in page.findings if line.startswith("fib"))
-    assert "-2.0 to +2.0" not in f"{summary.rows} {page.findings}"  # the range of what was measured promises nothing
+    sentence = next(line for line in cards_of(page)["fib"].sentences if line.startswith("fib"))
+    assert "-2.0 to +2.0" not in f"{summary.rows} {sentence}"  # the range of what was measured promises nothing
     assert "one more binary would show -10 to +10 % of the mean over 3 layouts (in 95 of 100 cases)" in sentence
     assert "your own build (stock) lies at 0 % [-5, +5] of the mean, measured" in sentence
 
@@ -544,17 +589,16 @@ def test_executions_of_one_layout_are_not_passed_off_as_layouts(tmp_path):
     page = page_of(selected(config, tmp_path), baseline="old")
     summary = next(section for section in page.sections if section.anchor == "summary").tables[0]
     row = dict(zip(summary.columns, summary.rows[0], strict=True))
-    (section,) = [section for section in page.sections if section.title == "fib"]
+    card = cards_of(page)["fib"]
 
     assert (row["binaries"], row["executions"], row["one more binary"], row["sd"]) == ("1", "3", "-", "-")
     assert row["for ± 1 %"] == "-"
-    (ratios,) = [section for section in page.sections if section.anchor == "overview"]
-    assert ratios.figures[0].caption.startswith(
+    assert page.forests[0].figure.caption.startswith(
         "Means over layouts, or over executions where a system has one layout alone,"
     )
-    assert [figure.heading for figure in section.figures] == ["Binaries", "Order of execution"]
-    assert section.figures[0].caption.startswith("Each mark is one execution: there is one layout alone.")
-    assert "There is one binary of each system here: how layouts differ cannot be seen." in section.paragraphs
+    assert [figure.heading for figure in (*card.figures, *card.more)] == ["Binaries", "Order of execution"]
+    assert card.figures[0].caption.startswith("Each mark is one execution: there is one layout alone.")
+    assert "There is one binary of each system here: how layouts differ cannot be seen." in card.notes
     assert dict(page.facts)["Seeds"] == "rounds 0..2 of one layout (3)"
     (evidence,) = [section for section in page.sections if section.anchor == "evidence"]
     assert [row[1] for row in evidence.tables[0].rows] == ["one layout, rounds 0..2"] * 2

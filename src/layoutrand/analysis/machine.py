@@ -231,6 +231,26 @@ def in_time(samples: Sequence[Sample]) -> list[float]:
     return [each.value / means[each.group] if means[each.group] else 0.0 for each in made]
 
 
+@dataclass(frozen=True)
+class TimedExecution:
+    """One execution of a sample: of which system and binary or control, number ``number`` of it, begun when and how.
+
+    ``value`` is the mean of its iterations, ``started`` in seconds since the epoch.
+    """
+
+    system: str
+    name: BinaryName
+    number: int
+    started: float
+    value: float
+
+
+def in_order_of_start(samples: Sequence[Sample]) -> list[TimedExecution]:
+    """All executions of one metric of one benchmark in the order of their starts, whatever the node."""
+    made = [each for sample in samples for each in _made(sample)]
+    return [TimedExecution(*each.key, each.started, each.value) for each in sorted(made, key=lambda e: e.started)]
+
+
 def of_both(samples: Sequence[Sample], *, by_round: bool) -> list[AnyWarning]:
     """What the machine's state means for the ratio of systems, ``by_round`` if it is that of their rounds.
 

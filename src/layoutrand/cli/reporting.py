@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from layoutrand.analysis.selection import Selection
     from layoutrand.model import Context
-    from layoutrand.text.document import Page
+    from layoutrand.report.page_parts import Page
 
 _NAME = "report.html"
 
@@ -65,6 +65,9 @@ def report(  # noqa: PLR0913 - one parameter for each option
     host: Host = None,
     capture: Captures = None,
     any_source: AnySource = False,
+    no_script: Annotated[
+        bool, typer.Option("--no-script", help="A page in which nothing is executed, as for mail; all can be read.")
+    ] = False,
     directory: options.Directory = Path(),
     quiet: options.Quiet = False,
 ) -> int:
@@ -79,7 +82,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
         _Question(system or [], benchmark or [], baseline, metric, threshold, confidence, which, directory, foreign)
     )
     target = output or (Path(_NAME) if imports else directory / ".layoutrand" / _NAME)
-    write_text(target, render(page))
+    write_text(target, render(page, script=not no_script))
     terminal.say(f"wrote {target}")
     if not imports:
         options.warn_of_source(options.load_config(directory), directory, target, terminal)

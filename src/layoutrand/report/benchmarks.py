@@ -1,9 +1,10 @@
-"""The figures of one benchmark in the report: where binaries lie and what varies, and those of `report_course`."""
+"""One benchmark in the report: where binaries lie, what varies, and the figures of `report/course.py`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.findings import Outlier
 from layoutrand.analysis.selection import Selection
 from layoutrand.analysis.variation import NAMES, what_varies
-from layoutrand.report import plot, row_figures
+from layoutrand.report import plot, row_figures, tracks
 from layoutrand.report.course import convergence, dependence, run_order
+from layoutrand.report.mark_data import MarkData
 from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
 from layoutrand.stats import Interval
 from layoutrand.text.document import Figure, Table
@@ -20,24 +22,46 @@ from layoutrand.text.quantities import percent, quantity
 from layoutrand.warning import AnyWarning
 
 
+@dataclass(frozen=True)
+class BenchmarkFigures:
+    """The figures of a benchmark: those shown first, further ones, and sentences that say why some are not there."""
+
+    first: Sequence[Figure]
+    more: Sequence[Figure]
+    notes: Sequence[str]
+
+
 def of_benchmark(
-    members: Sequence[SuiteMember], selection: Selection, confidence: float
-) -> tuple[list[Figure], list[str]]:
-    """The figures, and sentences that say why some are not there."""
+    members: Sequence[SuiteMember], selection: Selection, confidence: float, anchor: str
+) -> BenchmarkFigures:
+    """All figures; their anchors begin with ``anchor``."""
     axis = axis_of(members)
-    figures = [_strip(members, axis)]
+    more = []
     notes = []
     if any(member.analysis.n_binaries > 1 for member in members):
-        figures.append(_ecdf(members, axis))
-        figures += _levels(members, confidence)
+        more = [_ecdf(members, axis), *_levels(members, confidence)]
     else:
         notes.append("There is one binary of each system here: how layouts differ cannot be seen.")
     drawn, reason = run_order(members, selection, axis)
-    figures += drawn
     notes += [reason] if reason else []
-    figures += convergence(members, confidence)
-    figures += [figure for number, member in enumerate(members) for figure in dependence(member, number)]
-    return figures, notes
+    more += convergence(members, confidence)
+    more += [figure for number, member in enumerate(members) for figure in dependence(member, number)]
+    first = [replace(_strip(members, axis), anchor=f"{anchor}-binaries")]
+    first += [replace(figure, anchor=f"{anchor}-order") for figure in drawn]
+    return BenchmarkFigures(first, more, notes)
+
+
+def shares(members: Sequence[SuiteMember]) -> list[tuple[str, str, str]]:
+    """(system, bar, words): what part of the variance each cause has, in one bar for each system."""
+    drawn = []
+    for member in members:
+        parts = [part for part in what_varies(member.analysis) if part.share is not None]
+        if not parts:
+            continue
+        words = ", ".join(f"{NAMES[part.part]} {100 * (part.share or 0.0):.0f} %" for part in parts)
+        bar = tracks.stacked([(part.share or 0.0, f"p-{part.part.replace(' ', '-')}") for part in parts])
+        drawn.append((member.analysis.system, bar, words))
+    return drawn
 
 
 def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
@@ -56,6 +80,7 @@ def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
                 interval=(low, centre, high) if analysis.n_binaries > 1 else None,
                 flags=[(control.mean / axis.factor, letter) for letter, control in controls if control is not None],
                 ringed=[far.mean / axis.factor for far in _far(analysis)],
+                told=_told(member, axis),
             )
         )
     cells = [
@@ -85,6 +110,19 @@ def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
     if far:
         caption += " In a diamond: far from the others by a robust rule; it is in the numbers all the same."
     return Figure("Binaries", row_figures.draw(chart), caption, _binaries(f"{benchmark}: binaries", cells, far))
+
+
+def _told(member: SuiteMember, axis: Axis) -> MarkData:
+    """Seed, mean and time of the first execution of each binary."""
+    names = [name for name, _ in member.analysis.binary_means]
+    starts = [member.sample.started.get(name, ()) for name in names]
+    return MarkData(
+        member.analysis.system,
+        axis.unit,
+        [str(name) for name in names],
+        [mean / axis.factor for _, mean in member.analysis.binary_means],
+        [start[0] for start in starts] if all(starts) else (),
+    )
 
 
 def _what_marks_are(members: Sequence[SuiteMember]) -> str:
@@ -118,9 +156,11 @@ def _ecdf(members: Sequence[SuiteMember], axis: Axis) -> Figure:
     for number, member in enumerate(members):
         if member.sample.one_layout:
             continue
-        means = sorted(mean / axis.factor for _, mean in member.analysis.binary_means)
+        sorted_means = sorted(member.analysis.binary_means, key=lambda pair: pair[1])
+        means = [mean / axis.factor for _, mean in sorted_means]
+        told = MarkData(member.analysis.system, axis.unit, [str(name) for name, _ in sorted_means])
         points = [(means[0], 0.0), *((mean, (k + 1) / len(means)) for k, mean in enumerate(means))]
-        series.append(plot.Series(member.analysis.system, number, "steps", points))
+        series.append(plot.Series(member.analysis.system, number, "steps", points, told))
     stocks = [
         plot.VerticalLine(m.analysis.stock.mean / axis.factor, k)
         for k, m in enumerate(members)

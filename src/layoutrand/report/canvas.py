@@ -84,17 +84,25 @@ def colour(series: int) -> str:
     return f"s{series % N_COLOURS}"
 
 
-def marks(points: Sequence[tuple[float, float]], series: int) -> str:
-    """All marks of one series at these pixels, as one path."""
+def marks(points: Sequence[tuple[float, float]], series: int, told: str = "", *, style: str = "") -> str:
+    """All marks of one series at these pixels, as one path; ``told`` are its further attributes (`mark_data`).
+
+    ``style`` is the class of another colour than that of the series.
+    """
     kind, shape = _MARKS[series % len(_MARKS)]
     path = "".join(f"M{x:.1f} {y:.1f}{shape}" for x, y in points)
-    return f'<path class="{kind} {colour(series)}" d="{path}"/>' if path else ""
+    return f'<path class="{kind} {style or colour(series)}"{told} d="{path}"/>' if path else ""
 
 
 def rings(points: Sequence[tuple[float, float]]) -> str:
     """A diamond around each mark that something is to be said of."""
     path = "".join(f"M{x:.1f} {y:.1f}m0-7l7 7l-7 7l-7-7z" for x, y in points)
     return f'<path class="axis" d="{path}"/>' if path else ""
+
+
+def diamond(x: float, y: float) -> str:
+    """A hollow diamond: something to compare with."""
+    return f'<path class="hollow" d="M{x:.1f} {y:.1f}m0-5.5l5.5 5.5l-5.5 5.5l-5.5-5.5z"/>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, style: str = "axis") -> str:
@@ -107,9 +115,9 @@ def box(x: float, y: float, width: float, height: float, style: str) -> str:
     return f'<rect class="{style}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"/>'
 
 
-def polyline(points: Sequence[tuple[float, float]], style: str) -> str:
-    """Connected lines."""
-    return f'<polyline class="{style}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
+def polyline(points: Sequence[tuple[float, float]], style: str, told: str = "") -> str:
+    """Connected lines; ``told`` as for `marks`."""
+    return f'<polyline class="{style}"{told} points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
 
 
 def text(

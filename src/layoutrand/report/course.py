@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
 from layoutrand.analysis.analyse import Analysis
+from layoutrand.analysis.machine import TimedExecution, in_order_of_start
 from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
-from layoutrand.model import Execution
+from layoutrand.model import IDENTITY, STOCK
 from layoutrand.report import plot
+from layoutrand.report.mark_data import MarkData
 from layoutrand.report.members import Axis, SuiteMember, remarks_of
 from layoutrand.stats import autocorrelation, mean_interval
 from layoutrand.text.document import Figure, Table
@@ -32,22 +36,14 @@ def run_order(members: Sequence[SuiteMember], selection: Selection, axis: Axis) 
     if selection.sources:
         return [], "The imported files do not say in which order the executions were made: it is not plotted."
     systems = {member.analysis.system: number for number, member in enumerate(members)}
-    chosen = [
-        execution
-        for execution in selection.executions
-        if (execution.benchmark, execution.instrument, execution.status) == (first.benchmark, first.instrument, "ok")
-        and execution.system in systems
-    ]
-    values = [(e.system, _value(e, first.metric)) for e in sorted(chosen, key=lambda e: (e.started_at, e.order))]
-    points = [(system, k, value / axis.factor) for k, (system, value) in enumerate(values, 1) if value is not None]
+    made = in_order_of_start([member.sample for member in members])
+    points = [(each.system, k, each.value / axis.factor) for k, each in enumerate(made, 1)]
     if not points:
         return [], "No execution is recorded from which an order could be plotted."
     # Each system is thinned by itself: one in two of an alternating order would be one system alone.
     every = math.ceil(len(points) / _MOST_PLOTTED) or 1
-    series = [
-        plot.Series(system, number, "points", [(float(k), v) for s, k, v in points if s == system][::every])
-        for system, number in systems.items()
-    ]
+    series = [_in_order(system, number, made, axis, every) for system, number in systems.items()]
+    regimes = _Regimes.of(members, made)
     chart = plot.Plot(
         title=f"{first.benchmark}: order of execution",
         description=f"{len(points)} executions of {len(systems)} system(s) in the order in which they were made.",
@@ -55,11 +51,57 @@ def run_order(members: Sequence[SuiteMember], selection: Selection, axis: Axis) 
         counts_x=True,
         y_label=axis.label,
         series=series,
+        bands=regimes.bands,
     )
     thinned = f" One in {every} of the {len(points)} executions is shown, of each system." if every > 1 else ""
-    controls = " Stock and identity are included." if any(not isinstance(e.layout, int) for e in chosen) else ""
-    caption = f"A slope or a step that all systems share is drift of the machine.{controls}{thinned}"
+    controls = " Stock and identity are included." if any(e.name in (STOCK, IDENTITY) for e in made) else ""
+    drift = "A slope or a step that all systems share is drift of the machine."
+    caption = f"{regimes.words or drift}{controls}{thinned}"
     return [Figure("Order of execution", plot.draw(chart), caption, _by_part(first, list(systems), points, axis))], ""
+
+
+def _in_order(system: str, number: int, made: Sequence[TimedExecution], axis: Axis, every: int) -> plot.Series:
+    own = [(k, each) for k, each in enumerate(made, 1) if each.system == system][::every]
+    told = MarkData(
+        system,
+        axis.unit,
+        [str(each.name) for _, each in own],
+        [each.value / axis.factor for _, each in own],
+        [each.started for _, each in own],
+    )
+    return plot.Series(system, number, "points", [(float(k), each.value / axis.factor) for k, each in own], told)
+
+
+@dataclass(frozen=True)
+class _Regimes:
+    """Where the machine was at which of its levels, and what to say of them; nothing where it had one."""
+
+    bands: Sequence[plot.VerticalBand] = ()
+    words: str = ""
+
+    @classmethod
+    def of(cls, members: Sequence[SuiteMember], made: Sequence[TimedExecution]) -> _Regimes:
+        """From the findings of the members, which all hold the state of the machine that they share."""
+        found = [m.analysis.findings.machine for m in members if m.analysis.findings is not None]
+        machine = next((each for each in found if each is not None and each.alternation is not None), None)
+        if machine is None or machine.state is None or machine.alternation is None:
+            return cls()
+        labels = dict(machine.state.labels)
+        levels = [labels.get((each.system, each.name, each.number)) for each in made]
+        bands = []
+        for level, group in itertools.groupby(enumerate(levels, 1), key=lambda pair: pair[1]):
+            places = [place for place, _ in group]
+            if level:
+                bands.append(plot.VerticalBand(places[0] - 0.5, places[-1] + 0.5, level))
+        unit = members[0].analysis.unit
+        lowest, *higher = [quantity(value, unit) for value in machine.alternation.levels]
+        where = f" on {machine.state.node}" if machine.state.node else ""
+        words = (
+            f"The machine switched{where} between levels, {machine.alternation.n_changes} times: one binary "
+            f"({machine.alternation.binary}) takes {lowest} at the lowest, shaded is where it was higher "
+            f"({', '.join(higher)})."
+        )
+        return cls(bands, words)
 
 
 def _by_part(first: Analysis, systems: Sequence[str], points: Sequence[tuple[str, int, float]], axis: Axis) -> Table:
@@ -72,11 +114,6 @@ def _by_part(first: Analysis, systems: Sequence[str], points: Sequence[tuple[str
         shown = [quantity(fmean(v) * axis.factor, first.unit) if v else "-" for v in means]
         cells.append((f"{start + 1} to {end}", *shown))
     return Table(f"{first.benchmark}: means in the order of execution", ("executions", *systems), cells)
-
-
-def _value(execution: Execution, metric: str) -> float | None:
-    values = [m.value for m in execution.measurements if m.metric == metric and not m.warmup]
-    return fmean(values) if values else None
 
 
 def convergence(members: Sequence[SuiteMember], confidence: float) -> list[Figure]:

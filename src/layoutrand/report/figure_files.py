@@ -9,7 +9,8 @@ from typing import Final
 
 from layoutrand.errors import AnalysisError
 from layoutrand.report import pdf, style
-from layoutrand.text.document import Page, Table
+from layoutrand.report.page_parts import Page
+from layoutrand.text.document import Figure, Table
 from layoutrand.text.latex import tabular
 
 FORMATS: Final = ("svg", "pdf", "png", "tex")
@@ -42,19 +43,25 @@ def figure_files(page: Page, formats: Sequence[str], look: Look) -> list[FigureF
     files: list[FigureFile] = []
     drawn: set[str] = set()
     tables: set[str] = set()
-    for section in page.sections:
-        for figure in section.figures:
-            stem = _stem(f"{section.title} {figure.heading}", drawn)
-            files += [FigureFile(f"{stem}.{kind}", data) for kind, data in _drawn(figure.svg, formats, look)]
-            if figure.table is not None and "tex" in formats:
-                name = _stem(f"{section.title} {figure.heading}", tables)
-                files.append(FigureFile(f"{name}.tex", _encoded(figure.table)))
-        for table in section.tables:
-            if "tex" in formats and not table.is_text:
-                files.append(FigureFile(f"{_stem(table.caption, tables)}.tex", _encoded(table)))
+    for title, figure in figures_of(page):
+        stem = _stem(f"{title} {figure.heading}".strip(), drawn)
+        files += [FigureFile(f"{stem}.{kind}", data) for kind, data in _drawn(figure.svg, formats, look)]
+        if figure.table is not None and "tex" in formats:
+            name = _stem(f"{title} {figure.heading}", tables)
+            files.append(FigureFile(f"{name}.tex", _encoded(figure.table)))
+    for table in [table for section in page.sections for table in section.tables]:
+        if "tex" in formats and not table.is_text:
+            files.append(FigureFile(f"{_stem(table.caption, tables)}.tex", _encoded(table)))
     if not files:
         raise AnalysisError("there is nothing to draw: no seed was executed successfully")
     return files
+
+
+def figures_of(page: Page) -> list[tuple[str, Figure]]:
+    """Every figure of the report, with what it is about: the ratios first, then each benchmark, then the rest."""
+    found = [("Ratios", forest.figure) for forest in page.forests if forest.figure is not None]
+    found += [(card.name, figure) for card in page.cards for figure in (*card.figures, *card.more)]
+    return [*found, *((section.title, figure) for section in page.sections for figure in section.figures)]
 
 
 def _drawn(svg: str, formats: Sequence[str], look: Look) -> Iterator[tuple[str, bytes]]:

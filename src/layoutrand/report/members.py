@@ -24,10 +24,11 @@ class SuiteMember:
 
 @dataclass(frozen=True)
 class Axis:
-    """What values are divided by to be shown, and the label of their axis."""
+    """What values are divided by to be shown, the label of their axis, and their unit then."""
 
     factor: float
     label: str
+    unit: str = ""
 
 
 def axis_of(members: Sequence[SuiteMember]) -> Axis:
@@ -38,7 +39,7 @@ def axis_of(members: Sequence[SuiteMember]) -> Axis:
     factor, name = next((choice for choice in choices if largest >= choice[0]), choices[-1])
     if unit not in _UNITS:
         name = " ".join(part for part in (name, "" if unit == "1" else unit) if part)
-    return Axis(factor, f"{metric} [{name}]" if name else metric)
+    return Axis(factor, f"{metric} [{name}]" if name else metric, name)
 
 
 def remarks_of(warnings: Sequence[AnyWarning]) -> str:

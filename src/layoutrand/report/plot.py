@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from layoutrand.report import canvas
 from layoutrand.report.canvas import WIDTH, Scale
+from layoutrand.report.mark_data import MarkData, attributes
 
 _TOP, _UP, _RIGHT = 10, 190, 10
 _TITLE = 20
@@ -27,6 +28,16 @@ class Series:
     number: int
     kind: Literal["points", "line", "steps", "bars", "dashed", "trace"]
     points: Sequence[Point]
+    told: MarkData | None = None
+    """What is told of the points; of "steps" without the first, which begins the line."""
+
+
+class VerticalBand(NamedTuple):
+    """A shade behind the points from ``low`` to ``high``, the darker the higher its ``level`` (from 1)."""
+
+    low: float
+    high: float
+    level: int
 
 
 class VerticalLine(NamedTuple):
@@ -41,7 +52,7 @@ class VerticalLine(NamedTuple):
 class Plot:
     """One plot; ``horizontals`` are dashed lines.
 
-    ``counts_x`` says that x counts something: only whole numbers are written below.
+    ``counts_x`` says that x counts something: only whole numbers are written below.  ``bands`` are shaded.
     """
 
     title: str
@@ -53,6 +64,7 @@ class Plot:
     verticals: Sequence[VerticalLine] = ()
     from_zero: bool = False
     counts_x: bool = False
+    bands: Sequence[VerticalBand] = ()
 
 
 def draw(plot: Plot) -> str:
@@ -83,6 +95,9 @@ def parts(plot: Plot) -> tuple[list[str], float]:
     x = Scale(*canvas.span(places), left, WIDTH - left - _RIGHT)
     y = Scale(low, high, bottom, -_UP)
     drawn = [canvas.text(2, _TOP + 3, plot.y_label, style="quiet")]
+    for band in plot.bands:
+        width = x(band.high) - x(band.low)
+        drawn += [canvas.box(x(band.low), bottom - _UP, width, _UP, "regime")] * band.level
     for place, label in labels:
         drawn += [canvas.line(left, y(place), WIDTH - _RIGHT, y(place), "grid")]
         drawn += [canvas.text(left - 5, y(place) + 4, label, anchor="end")]
@@ -123,8 +138,9 @@ def _series(series: Series, x: Scale, y: Scale) -> list[str]:
         bars = [canvas.line(x(a), y(0.0), x(a), y(b), f"bar {style}") for a, b in series.points]
         return [*bars, canvas.marks([(x(a), y(b)) for a, b in series.points], series.number)]
     places = [(x(a), y(b)) for a, b in series.points]
+    told = "" if series.told is None else attributes(series.told)
     if series.kind == "points":
-        return [canvas.marks(places, series.number)]
+        return [canvas.marks(places, series.number, told)]
     if series.kind == "trace":
         return [canvas.polyline(places, f"curve {style}")]
     if series.kind == "dashed":
@@ -134,4 +150,7 @@ def _series(series: Series, x: Scale, y: Scale) -> list[str]:
     steps = [place for (xa, ya), (xb, _) in itertools.pairwise(places) for place in ((xa, ya), (xb, ya))]
     # Marks on at most eight steps tell the lines apart without their colours.
     every = max(1, len(places) // 8)
-    return [canvas.polyline([*steps, *places[-1:]], f"curve {style}"), canvas.marks(places[::every], series.number)]
+    return [
+        canvas.polyline([*steps, *places[-1:]], f"curve {style}", told),
+        canvas.marks(places[::every], series.number),
+    ]

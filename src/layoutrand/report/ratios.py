@@ -1,11 +1,9 @@
-"""The report's overview: the baseline against every other system, as forest plots, tables and findings."""
+"""The baseline against every other system: the tables of ratios, and the forest as a figure for papers."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from layoutrand.analysis import sentences
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison, adjusted, compare
@@ -15,11 +13,8 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
 from layoutrand.report import row_figures
 from layoutrand.stats import Interval
-from layoutrand.text.document import Chapter, Figure, Table, cut
-from layoutrand.text.quantities import NO_BOUNDS, change, p_value, quantity, ratio_words
-
-_MOST_IN_FINDINGS: Final = 8
-_LONGEST_NAME: Final = 40
+from layoutrand.text.document import Chapter, Figure, Table
+from layoutrand.text.quantities import NO_BOUNDS, p_value, quantity, ratio_words
 
 
 def compare_all(
@@ -42,51 +37,15 @@ def compare_all(
     return [replace(e, benchmarks=adjusted(e.benchmarks, confidence, family=family)) for e in done], missing
 
 
-def findings(comparisons: Sequence[Comparison]) -> list[str]:
-    """What the comparisons say: of few benchmarks each, of many those with a verdict, and the suite."""
-    lines: list[str] = []
-    few = sum(len(result.benchmarks) for result in comparisons) <= _MOST_IN_FINDINGS
-    for result in comparisons:
-        lines.append(f"{sentences.of_comparison(result)}.")
-        if suite := sentences.of_suite(result):
-            lines.append(f"{result.candidate} against {result.baseline}, {suite}.")
-        lines += [] if few else _named_by_verdict(result)
-    if few:
-        said = [sentences.of_ratio(result, pair) for result in comparisons for pair in result.benchmarks]
-        lines += [f"{sentence}." for sentence in said]
-    return lines
-
-
-def _named_by_verdict(result: Comparison) -> list[str]:
-    """The benchmarks that differ, by verdict, the largest difference first."""
-    lines = []
-    differing: tuple[Verdict, ...] = ("slower", "faster")
-    for verdict in differing:
-        chosen = [pair for pair in result.benchmarks if of_pair(result, pair).verdict == verdict]
-        chosen.sort(key=_difference, reverse=True)
-        if chosen:
-            said = {verdict_words(verdict, result.threshold, of_speed=sentences.is_speed(pair)) for pair in chosen}
-            lines.append(f"{' or '.join(sorted(said))}: {', '.join(map(_named, chosen))}.")
-    return lines
-
-
-def _difference(pair: BenchmarkRatio) -> float:
-    return abs(math.log(pair.ratio.centre)) if pair.ratio is not None and pair.ratio.centre > 0 else math.inf
-
-
-def _named(pair: BenchmarkRatio) -> str:
-    size = "" if pair.ratio is None else f" {change(pair.ratio.centre)}"
-    return f"{cut(pair.benchmark, _LONGEST_NAME)}{size}"
-
-
 def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Chapter:
-    """Forest plots with their numbers, and which benchmarks only one system has."""
+    """The numbers of the forests, and which benchmarks only one system has."""
     only = [
         f"Only {system} has results of {', '.join(names)}: not compared."
         for result in comparisons
         for system, names in ((result.baseline, result.only_baseline), (result.candidate, result.only_candidate))
         if names
     ]
+    suites = [(each, sentences.of_suite(each)) for each in comparisons]
     judged = max((p.sureness.n_judged for result in comparisons for p in result.benchmarks if p.sureness), default=0)
     text = (
         f'{judged} verdicts are given at once, so some may be wrong by chance: "beside the others" is the verdict '
@@ -97,13 +56,13 @@ def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Chapt
         "overview",
         "Ratios",
         [text] if judged > 1 else [],
-        [*missing, *only],
-        figures=[_forest(each) for each in comparisons],
+        [*missing, *only, *(f"{each.candidate} against {each.baseline}, {said}." for each, said in suites if said)],
         tables=tables,
     )
 
 
-def _forest(result: Comparison) -> Figure:
+def forest_figure(result: Comparison) -> Figure:
+    """The forest of a comparison as a figure for papers, in the colours of the verdicts."""
     drawn = [_row(result, pair) for pair in result.benchmarks if pair.ratio is not None]
     suite = result.suite
     if suite is not None and suite.n_benchmarks > 1:
@@ -130,13 +89,18 @@ def _forest(result: Comparison) -> Figure:
         f"Means over {of}, with {100 * result.confidence:g} % intervals. Shaded: within the threshold of "
         f"{100 * result.threshold:g} %, where two systems count as equivalent."
     )
+    if any(row.hollow is not None for row in drawn):
+        caption += " Hollow diamond: what the two default builds alone show."
     return Figure(name, row_figures.draw(chart), caption)
 
 
 def _row(result: Comparison, pair: BenchmarkRatio) -> row_figures.FigureRow:
     assert pair.ratio is not None
     bounds = (pair.ratio.low, pair.ratio.centre, pair.ratio.high)
-    return row_figures.FigureRow(pair.benchmark, _short(pair.ratio, _verdict(result, pair)), 0, interval=bounds)
+    colour = f"v-{of_pair(result, pair).verdict.replace(' ', '-')}"
+    own = None if pair.as_built is None else pair.as_built.ratio.centre
+    said = _short(pair.ratio, _verdict(result, pair))
+    return row_figures.FigureRow(pair.benchmark, said, 0, interval=bounds, colour=colour, hollow=own)
 
 
 def _verdict(result: Comparison, pair: BenchmarkRatio) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from layoutrand.report import canvas
 from layoutrand.report.canvas import WIDTH, Scale
+from layoutrand.report.mark_data import MarkData, attributes
 
 _LEFT, _RIGHT, _ROW, _ROW_WITH_POINTS = 8, 8, 40, 60
 _LETTER = 10.0
@@ -19,7 +20,8 @@ class FigureRow:
 
     ``points`` are single values, ``bar`` a bar from the left edge, ``interval`` (low, centre, high) with bounds that
     may be infinite, ``flags`` (value, letter) vertical marks such as stock.  Bars begin at 0.  Points that are among
-    ``ringed`` are.
+    ``ringed`` are.  ``told`` is what is told of the points; ``colour`` a class instead of the colour of the series,
+    ``hollow`` a value that is a hollow diamond.
     """
 
     name: str
@@ -31,6 +33,14 @@ class FigureRow:
     flags: Sequence[tuple[float, str]] = ()
     strong: bool = False
     ringed: Sequence[float] = ()
+    told: MarkData | None = None
+    colour: str = ""
+    hollow: float | None = None
+
+    @property
+    def style(self) -> str:
+        """The class of its colour."""
+        return self.colour or canvas.colour(self.series)
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,7 @@ def _span(chart: RowChart) -> tuple[float, float]:
         values += row.points
         values += row.interval or ()
         values += [value for value, _ in row.flags]
+        values += [] if row.hollow is None else [row.hollow]
         values += [] if row.bar is None else [0.0, row.bar]
     if any(row.bar is not None for row in chart.rows):
         high = canvas.span([*values, 0.0])[1]
@@ -93,14 +104,16 @@ def _row(row: FigureRow, top: float, scale: Scale) -> list[str]:
         parts.append(canvas.box(_LEFT, middle - 5, scale(row.bar) - _LEFT, 10, f"fill {canvas.colour(row.series)}"))
     if row.points:
         placed = _spread(row.points, scale, middle)
-        parts.append(canvas.marks(placed, row.series))
+        parts.append(canvas.marks(placed, row.series, "" if row.told is None else attributes(row.told)))
         ringed = set(row.ringed)
-        parts.append(canvas.rings([p for p, value in zip(placed, sorted(row.points), strict=True) if value in ringed]))
+        parts.append(canvas.rings([p for p, value in zip(placed, row.points, strict=True) if value in ringed]))
     parts += [canvas.line(scale(value), middle - 8, scale(value), middle + 14, "flag") for value, _ in row.flags]
     for x, letter in _apart([(scale(value), letter) for value, letter in row.flags]):
         parts.append(canvas.text(x, middle + 24, letter, anchor="middle", style="small"))
     if row.interval is not None:
         parts += _interval(row, middle, scale)
+    if row.hollow is not None:
+        parts.append(canvas.diamond(scale(row.hollow), middle))
     return parts
 
 
@@ -121,7 +134,7 @@ def _apart(letters: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
 def _interval(row: FigureRow, middle: float, scale: Scale) -> list[str]:
     assert row.interval is not None
     low, centre, high = row.interval
-    over = "axis" if row.bar is not None or row.points else f"whisker {canvas.colour(row.series)}"
+    over = "axis" if row.bar is not None or row.points else f"whisker {row.style}"
     height = middle if not row.points else middle + 11
     parts = [canvas.line(scale(low), height, scale(high), height, over)]
     for bound, side in ((low, 1), (high, -1)):
@@ -134,7 +147,7 @@ def _interval(row: FigureRow, middle: float, scale: Scale) -> list[str]:
         parts.append(
             canvas.line(scale(centre), height - 4, scale(centre), height + 4, "axis thick")
             if row.points
-            else canvas.marks([(scale(centre), height)], row.series)
+            else canvas.marks([(scale(centre), height)], row.series, style=row.style)
         )
     return parts
 
@@ -142,4 +155,5 @@ def _interval(row: FigureRow, middle: float, scale: Scale) -> list[str]:
 def _spread(values: Sequence[float], scale: Scale, middle: float) -> list[tuple[float, float]]:
     """Values side by side in a fixed pattern of heights, so that equal ones do not hide each other."""
     heights = (0.0, -5.0, 4.0, -2.5, 2.0, -6.5, 5.5)
-    return [(scale(value), middle + heights[k % len(heights)]) for k, value in enumerate(sorted(values))]
+    ranks = {place: k for k, place in enumerate(sorted(range(len(values)), key=lambda place: values[place]))}
+    return [(scale(value), middle + heights[ranks[place] % len(heights)]) for place, value in enumerate(values)]

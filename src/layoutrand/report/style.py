@@ -26,6 +26,12 @@ LIGHT: Final[Mapping[str, str]] = {
     "s2": "#00845f",
     "s3": "#a8508a",
     "s4": "#444444",
+    "regime": "#e0b050",
+    "better": "#00704f",
+    "worse": "#b54000",
+    "alike": "#0068a3",
+    "open": "#7a5c00",
+    "large": "#8a3d72",
 }
 DARK: Final[Mapping[str, str]] = {
     "ink": "#ececec",
@@ -37,7 +43,34 @@ DARK: Final[Mapping[str, str]] = {
     "s2": "#2cc296",
     "s3": "#cc79a7",
     "s4": "#d8d8d8",
+    "regime": "#8a6a20",
+    "better": "#2cc296",
+    "worse": "#f08a3c",
+    "alike": "#56b4e9",
+    "open": "#e0c050",
+    "large": "#d98cb8",
 }
+
+VERDICTS: Final[Mapping[str, str]] = {
+    "v-faster": "better",
+    "v-slower": "worse",
+    "v-same": "alike",
+    "v-cannot-tell": "open",
+    "v-same-program": "quiet",
+    "v-layout-matters": "large",
+    "v-practically-none": "alike",
+    "v-machine-not-layout": "open",
+    "v-one-layout": "quiet",
+}
+"""Class of a verdict -> its colour."""
+
+PARTS: Final[Mapping[str, str]] = {
+    "p-layout": "large",
+    "p-execution": "quiet",
+    "p-iteration": "rule",
+    "p-layout-and-execution": "open",
+}
+"""Class of a part of the variance -> its colour, which is that of no system."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +110,11 @@ RULES: Final = (
     _of("dashes", stroke_dasharray="4 3"),
     _of("flag", stroke="@ink", stroke_width="1.4", stroke_dasharray="2 2"),
     *(_of(f"s{number}", stroke=f"@s{number}") for number in range(5)),
+    *(_of(name, stroke=f"@{colour}") for name, colour in VERDICTS.items()),
+    *(_of(name, fill=f"@{colour}") for name, colour in PARTS.items()),
+    _of("large", stroke_width="9"),
+    _of("hollow", stroke="@ink", stroke_width="1.3"),
+    _of("regime", fill="@regime", stroke="none", opacity=".35"),
     _of("fill", stroke="none", opacity=".6"),
     _of("square", stroke="none"),
     *(_of(kind, f"s{number}", fill=f"@s{number}") for kind in ("fill", "square") for number in range(5)),
@@ -114,6 +152,8 @@ def standalone(svg: str, width_mm: float) -> str:
     for element in root.iter():
         name = element.tag.removeprefix(f"{{{_SVG}}}")
         classes = set(element.attrib.pop("class", "").split())
+        for key in [key for key in element.attrib if key.startswith("data-")]:
+            del element.attrib[key]  # of use on a page alone
         for rule in RULES if element is not root else ():
             if rule.fits(name, classes):
                 element.attrib.update({key: _coloured(value) for key, value in rule.properties.items()})

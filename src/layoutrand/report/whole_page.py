@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from layoutrand.analysis import layout_words, node_words, sentences
@@ -13,12 +13,12 @@ from layoutrand.analysis.conclusion import all_of, of_layouts
 from layoutrand.analysis.forecasting import range_words
 from layoutrand.analysis.selection import Selection
 from layoutrand.model import Context
-from layoutrand.report import benchmarks, evidence_section, machine_section, ratios
+from layoutrand.report import benchmarks, evidence_section, forest, machine_section, ratios, trust
 from layoutrand.report.members import SuiteMember
-from layoutrand.text.document import Chapter, Page, Table
+from layoutrand.report.page_parts import BenchmarkCard, Page
+from layoutrand.text.document import Chapter, Table
 from layoutrand.text.quantities import percent, quantity
 
-_MOST_IN_FINDINGS = 8
 _MOST_STEPS = 3
 
 
@@ -48,18 +48,41 @@ def report(
     sections += [_summary(found)] if found.analyses else []
     tables = [found.nodes, *(each.nodes for each in comparisons)]
     sections += [node_words.section(table) for table in tables if table is not None][:1]
-    sections += _benchmarks(primary, found, comparisons)
     sections += evidence_section.problems(selection, problems)
     sections += machine_section.environment(selection, contexts, asked)
     project = selection.experiment.project or "imported results"
+    links = {name: f"benchmark-{number}" for number, name in enumerate(_names(found), 1)}
+    banners = [forest.banner(each) for each in comparisons]
+    forests = [forest.of_comparison(each, number, links) for number, each in enumerate(comparisons, 1)]
+    if found.analyses and not comparisons:
+        banners = [forest.layout_banner(found)]
+        forests = [each for each in [forest.of_all_layouts(found, links)] if each is not None]
     return Page(
         title=f"{project}: performance over layouts",
         subtitle=evidence_section.subtitle(selection),
-        findings=_findings(comparisons, found),
+        banners=banners,
+        lights=trust.lights(selection, found, comparisons, links),
+        findings=[*(missing if not comparisons else ()), *_findings(comparisons, found)],
+        forests=forests,
         alerts=evidence_section.alerts(selection, problems),
         facts=evidence_section.head(selection, contexts, confidence, threshold),
+        cards=_cards(primary, found, comparisons, links),
         sections=sections,
+        unfolded=frozenset({"failures"} if selection.failures or selection.build_failures else ()),
+        sources=_sources(selection),
     )
+
+
+def _names(found: AnalysisReport) -> list[str]:
+    return list(dict.fromkeys(analysis.benchmark for analysis in found.analyses))
+
+
+def _sources(selection: Selection) -> str:
+    """``commit 19c4d91a2b3c``, or what each system was built from where that differs."""
+    made = {system: words for system, words in selection.made.items() if words}
+    if len(set(made.values())) == 1:
+        return next(iter(made.values()))
+    return "; ".join(f"{system}: {words}" for system, words in made.items())
 
 
 def _left_out(selection: Selection, primary: Selection, metric: str | None) -> list[str]:
@@ -72,19 +95,13 @@ def _left_out(selection: Selection, primary: Selection, metric: str | None) -> l
 
 
 def _findings(comparisons: Sequence[Comparison], found: AnalysisReport) -> list[str]:
-    lines = ratios.findings(comparisons)
-    said = [sentences.of_analysis(analysis, found.warnings) for analysis in found.analyses]
-    if not comparisons and len(said) <= _MOST_IN_FINDINGS:  # otherwise they stand with the benchmarks
-        lines += [f"{sentence}." for sentence in said]
-    if found.analyses and not lines:
-        n = len({analysis.system for analysis in found.analyses})
-        of = "one system" if n == 1 else f"{n} systems that could not be compared"
-        return [f"{len(said)} samples of {of}; what was found stands with each benchmark."]
+    """What there is to do next, beside what the banners say; that there is nothing to say, and why."""
+    if not found.analyses and not comparisons:
+        return ["No seed was executed successfully, so nothing can be said about layouts; the failures say why."]
     compared = [each for result in comparisons for each in all_of(result)]
     alone = [of_layouts(analysis, found.warnings) for analysis in found.analyses]
     steps = dict.fromkeys([*sentences.next_steps(compared), *sentences.next_steps(alone)])
-    lines += [f"Next: {step}." for step in list(steps)[:_MOST_STEPS]]
-    return lines or ["No seed was executed successfully, so nothing can be said about layouts; the failures say why."]
+    return [f"Next: {step}." for step in list(steps)[:_MOST_STEPS]]
 
 
 def _summary(found: AnalysisReport) -> Chapter:
@@ -142,10 +159,14 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
     )
 
 
-def _benchmarks(selection: Selection, found: AnalysisReport, comparisons: Sequence[Comparison]) -> list[Chapter]:
-    sections: list[Chapter] = []
+def _cards(
+    selection: Selection, found: AnalysisReport, comparisons: Sequence[Comparison], links: Mapping[str, str]
+) -> list[BenchmarkCard]:
+    """One for each benchmark, those with the largest effect first, as in the forest."""
     samples = {(s.system, s.benchmark, s.instrument, s.metric): s for s in selection.samples}
-    for number, name in enumerate(dict.fromkeys(analysis.benchmark for analysis in found.analyses), 1):
+    chips = forest.chips_by_benchmark(comparisons, found)
+    cards = []
+    for name, anchor in links.items():
         members = [
             SuiteMember(analysis, samples[analysis.system, name, analysis.instrument, analysis.metric])
             for analysis in found.analyses
@@ -158,7 +179,20 @@ def _benchmarks(selection: Selection, found: AnalysisReport, comparisons: Sequen
             if pair.benchmark == name
         ]
         said += [sentences.of_analysis(member.analysis, found.warnings) for member in members]
-        figures, notes = benchmarks.of_benchmark(members, selection, found.confidence)
-        ending = [f"{sentence}." for sentence in said]
-        sections.append(Chapter(f"benchmark-{number}", name, paragraphs=notes, sentences=ending, figures=figures))
-    return sections
+        drawn = benchmarks.of_benchmark(members, selection, found.confidence, anchor)
+        own = chips.get(name, [])
+        several = len(own) > 1
+        cards.append(
+            BenchmarkCard(
+                anchor,
+                name,
+                max((effect for _, _, effect in own), default=forest.LAST),
+                [replace(chip, words=f"{of}: {chip.words}") if several else chip for of, chip, _ in own],
+                [f"{sentence}." for sentence in said],
+                drawn.first,
+                drawn.more,
+                drawn.notes,
+                benchmarks.shares(members),
+            )
+        )
+    return sorted(cards, key=lambda card: -card.order)

@@ -1,4 +1,4 @@
-"""What a document is made of before it is HTML, LaTeX or Markdown: sections, tables, figures, one-line words."""
+"""What a document is made of before it is HTML, LaTeX or Markdown: chapters, tables, figures, one-line words."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """An SVG, what it shows in words, and its numbers where there are some."""
+    """An SVG, what it shows in words, and its numbers where there are some; ``anchor`` is what links lead to."""
 
     heading: str
     svg: str
     caption: str
     table: Table | None = None
+    anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,6 @@ class Chapter:
     commands: Sequence[str] = ()
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
-
-
-@dataclass(frozen=True)
-class Page:
-    """The whole report."""
-
-    title: str
-    subtitle: str
-    findings: Sequence[str]
-    alerts: Sequence[str]
-    facts: Sequence[tuple[str, str]]
-    sections: Sequence[Chapter]
 
 
 def plain(words: str) -> str:

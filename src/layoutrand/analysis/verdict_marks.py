@@ -1,0 +1,65 @@
+"""Verdicts in brief, for screens and pages: a symbol, the change in percent with its ends, why in a few words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from layoutrand.analysis.compare import BenchmarkRatio
+from layoutrand.analysis.conclusion import Conclusion
+from layoutrand.analysis.sentences import percent_digits
+from layoutrand.stats import Interval
+from layoutrand.text.quantities import NO_BOUNDS
+
+MINUS: Final = "\N{MINUS SIGN}"
+
+SYMBOLS: Final[Mapping[str, str]] = {
+    "faster": "✓",
+    "slower": "✗",
+    "same": "≈",
+    "cannot tell": "?",
+    "same program": "=",
+    "layout matters": "●",
+    "practically none": "≈",
+    "machine, not layout": "⚠",
+    "one layout": "=",
+}
+"""Of verdicts on two systems, and on the layouts of one."""
+
+WITHIN_REACH: Final = 1_000
+"""So many layouts may be worth naming; more are "too noisy"."""
+
+
+def signed(value: float, digits: int) -> str:
+    """``+1.2`` or ``0.0``: with a sign but for what rounds to nothing, and a true minus."""
+    text = f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
+    return text.replace("-", MINUS)
+
+
+def change_words(ratio: Interval | None) -> tuple[str, str]:
+    """``+0.76 %`` and ``(+0.60 … +0.92)``; a dash where there is no ratio."""
+    if ratio is None:
+        return "-", "no ratio"
+    digits = percent_digits(ratio)
+    centre, low, high = (100 * (end - 1) for end in (ratio.centre, ratio.low, ratio.high))
+    if not math.isfinite(low) or not math.isfinite(high):
+        return f"{signed(centre, 1)} %", f"({NO_BOUNDS})"
+    ends = f"({signed(low, digits)} … {signed(high, digits)})" if low < high else "(exactly)"
+    return f"{signed(centre, digits)} %", ends
+
+
+def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:
+    """Why there is no verdict, or that it is doubtful; ``pair`` is None for a suite."""
+    causes = [each.cause for each in concluded.reasons]
+    if concluded.verdict == "cannot tell":
+        if "machine" in causes or "drift" in causes:
+            return "machine too noisy"
+        first = next((each.cause for each in concluded.reasons if each.effect == "undecides"), "")
+        if first and first != "interval too wide":
+            return first
+        needed = None if pair is None or pair.forecast is None else pair.forecast.n_binaries
+        return f"{needed:,} layouts may tell" if needed and needed <= WITHIN_REACH else "too noisy"
+    if concluded.beside == "cannot tell" and concluded.verdict in {"faster", "slower", "same"}:
+        return "alone, not beside all"
+    return "doubtful" if concluded.trust == "doubtful" else ""

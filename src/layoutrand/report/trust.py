@@ -1,0 +1,151 @@
+"""The trust lights of the report: machine quiet, outputs right, layouts enough, no drift.
+
+They say what the reasons of all conclusions say (`analysis/reasons.py`), sorted by what a reader would look at.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from layoutrand.analysis.analyse import AnalysisReport
+from layoutrand.analysis.compare import Comparison
+from layoutrand.analysis.conclusion import of_layouts, of_pair
+from layoutrand.analysis.reasons import Cause, Reason
+from layoutrand.analysis.selection import Selection
+from layoutrand.instruments.known import simulated
+from layoutrand.report.page_parts import LightState, TrustLight
+
+_MACHINE: Final[frozenset[Cause]] = frozenset({"machine", "disturbed", "unlike conditions", "false alarm", "nodes"})
+_DRIFT: Final[frozenset[Cause]] = frozenset({"drift"})
+_ENOUGH: Final[frozenset[Cause]] = frozenset(
+    {
+        "too few layouts",
+        "interval too wide",
+        "without bounds",
+        "beside the others",
+        "shape of the layouts",
+        "too short",
+        "not to be tested",
+    }
+)
+_OUTPUTS: Final[frozenset[Cause]] = frozenset({"failures"})
+_TOLD: Final[frozenset[Cause]] = frozenset({"same binaries"})
+"""What is no matter of trust: the verdict says it."""
+
+_MOST_NAMED: Final = 3
+_LONGEST: Final = 160
+
+Found = Sequence[tuple[str, Reason]]
+
+
+def lights(
+    selection: Selection, found: AnalysisReport, comparisons: Sequence[Comparison], cards: Mapping[str, str]
+) -> list[TrustLight]:
+    """Four lights, and a fifth where unlike things were compared; ``cards`` are the anchors of benchmarks' cards."""
+    reasons = list(_reasons(found, comparisons))
+    is_simulated = bool(found.analyses) and simulated().issuperset(each.instrument for each in found.analyses)
+    first = next(iter(cards.values()), "")
+    made = [
+        _of_machine(selection, found, reasons, _link(reasons, _MACHINE, cards, "order", first), simulated=is_simulated),
+        _of_outputs(selection, reasons),
+        _of_layouts(reasons, _link(reasons, _ENOUGH, cards, "binaries", first), len(cards)),
+        _of_drift(found, reasons, _link(reasons, _DRIFT, cards, "order", first), simulated=is_simulated),
+    ]
+    known = _MACHINE | _DRIFT | _ENOUGH | _OUTPUTS | _TOLD
+    if others := [(name, each) for name, each in reasons if each.cause not in known]:
+        made.append(TrustLight("like compared with like", "doubtful", _said(others), "warnings"))
+    return made
+
+
+def _reasons(found: AnalysisReport, comparisons: Sequence[Comparison]) -> Iterator[tuple[str, Reason]]:
+    """Benchmark and reason, of all conclusions, without what is only noted."""
+    for result in comparisons:
+        for pair in result.benchmarks:
+            for reason in of_pair(result, pair).reasons:
+                if reason.effect != "notes" or reason.cause == "machine":
+                    yield pair.benchmark, reason
+    for analysis in found.analyses:
+        for reason in of_layouts(analysis, found.warnings).reasons:
+            if reason.effect != "notes" and (not comparisons or reason.cause in _MACHINE | _DRIFT | _OUTPUTS):
+                yield analysis.benchmark, reason
+
+
+def _of_machine(
+    selection: Selection, found: AnalysisReport, reasons: Found, link: str, *, simulated: bool
+) -> TrustLight:
+    name = "machine quiet"
+    if simulated:
+        return TrustLight(name, "good", "the processor is simulated, so no machine disturbs the counts", link)
+    if selection.sources:
+        return TrustLight(name, "unknown", "imported files do not tell", "warnings")
+    about = _of(reasons, _MACHINE)
+    if about:
+        return TrustLight(name, "doubtful", _said(about), link)
+    rows = found.disturbed
+    disturbed, executed = sum(row.disturbed for row in rows), sum(row.executions for row in rows)
+    few = f"{disturbed:,} of {executed:,} executions were disturbed" if disturbed else "no execution was disturbed"
+    return TrustLight(name, "good", few, link)
+
+
+def _of_outputs(selection: Selection, reasons: Found) -> TrustLight:
+    name = "outputs right"
+    if selection.sources and not selection.failures:
+        return TrustLight(name, "unknown", "imported files do not tell", "failures")
+    executed, failed = len(selection.executions), len(selection.failures)
+    unbuilt = len(selection.build_failures)
+    if failed or unbuilt:
+        parts = [f"{failed:,} of {executed:,} executions failed"] if failed else []
+        if unbuilt:
+            parts.append(f"{unbuilt:,} binaries were not built" if unbuilt > 1 else "1 binary was not built")
+        said = f"{' and '.join(parts)}; not in the numbers"
+        return TrustLight(name, "bad" if failed else "doubtful", said, "failures")
+    if about := _of(reasons, _OUTPUTS):
+        return TrustLight(name, "doubtful", _said(about), "failures")
+    return TrustLight(name, "good", f"{executed:,} executions, none of which failed", "failures")
+
+
+def _of_layouts(reasons: Found, link: str, count: int) -> TrustLight:
+    about = _of(reasons, _ENOUGH)
+    if not about:
+        return TrustLight("layouts enough", "good", "as many as the verdicts need", link)
+    n_open = len({name for name, each in about if each.effect == "undecides"})
+    state: LightState = "bad" if n_open and n_open == count else "doubtful"
+    told = [pair for pair in about if pair[1].effect == "undecides" or not n_open]
+    said = f"cannot tell on {n_open} of {count}; " if n_open and count > 1 else ""
+    return TrustLight("layouts enough", state, f"{said}{_said(told, named=count > 1)}", link)
+
+
+def _of_drift(found: AnalysisReport, reasons: Found, link: str, *, simulated: bool) -> TrustLight:
+    name = "no drift"
+    if about := _of(reasons, _DRIFT):
+        return TrustLight(name, "doubtful", _said(about), link)
+    if simulated:
+        return TrustLight(name, "good", "counts of a simulated processor do not drift", link)
+    if found.selection.sources:
+        return TrustLight(name, "unknown", "imported files do not tell in which order was executed", "warnings")
+    judged = [each.findings.machine for each in found.analyses if each.findings is not None]
+    if not any(each is not None and each.state is not None for each in judged):
+        return TrustLight(name, "unknown", "too few executions to tell", link)
+    return TrustLight(name, "good", "executions do not follow the time at which they were made", link)
+
+
+def _of(reasons: Found, causes: Collection[Cause]) -> list[tuple[str, Reason]]:
+    return [(name, each) for name, each in reasons if each.cause in causes]
+
+
+def _said(about: Found, *, named: bool = True) -> str:
+    """What was found, by the first that was, and on which benchmarks."""
+    text = about[0][1].warnings[0].brief()
+    names = list(dict.fromkeys(name for name, _ in about))
+    more = f" and {len(names) - _MOST_NAMED + 1} more" if len(names) > _MOST_NAMED else ""
+    shown = ", ".join(names if not more else names[: _MOST_NAMED - 1])
+    words = f"{shown}{more}: {text}" if named and not text.startswith(f"{shown}{more}") else text
+    return textwrap.shorten(words, _LONGEST, placeholder=" …")
+
+
+def _link(reasons: Found, causes: Collection[Cause], cards: Mapping[str, str], part: str, first: str) -> str:
+    """The anchor of the figure that shows it: of the first benchmark that it is about, else of the first of all."""
+    about = next((cards[name] for name, each in reasons if each.cause in causes and name in cards), first)
+    return f"{about}-{part}" if about else "warnings"
