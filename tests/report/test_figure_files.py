@@ -67,8 +67,10 @@ def test_each_figure_is_there_in_each_format_and_each_table_as_latex(tmp_path):
     kinds = {kind: {n.removesuffix(f".{kind}") for n in found if n.endswith(f".{kind}")} for kind in FORMATS}
     assert kinds["svg"] == kinds["pdf"] == kinds["png"]
     figures = "Binaries", "Distribution-over-layouts", "What-varies", "Order-of-execution", "Convergence"
-    assert kinds["svg"] == {"Ratios-b-a"} | {f"fib-{name}" for name in figures}
-    assert kinds["tex"] == {"Ratios-b-a", "Means-over-layouts"} | {f"fib-{name}" for name in figures}
+    assert kinds["svg"] == {"Panel", "Ratios-b-a"} | {f"fib-{name}" for name in figures}
+    assert kinds["tex"] == {"captions", "Ratios-b-a", "Means-over-layouts"} | {f"fib-{name}" for name in figures}
+    told = found["captions.txt"].decode()
+    assert all(told.count(f"{stem}\n") == 1 for stem in kinds["svg"])
     assert all(found.values())
 
 
@@ -297,7 +299,7 @@ def checked(text, columns):
     code = [line for line in text.splitlines() if not line.startswith("%")]
     (first,) = re.findall(r"\\begin\{tabular\}\{([lr]+)\}", text)
     assert len(first) == columns
-    assert code[0].startswith(r"\begin{tabular}")
+    assert code[0].startswith(r"\begin{tabular}{l")
     assert code[-1] == r"\end{tabular}"
     rules = re.compile(r" *\\(top|mid|bottom)rule")
     assert [line.strip() for line in code if rules.fullmatch(line)] == [r"\toprule", r"\midrule", r"\bottomrule"]
@@ -315,7 +317,8 @@ def checked(text, columns):
         assert depth == 0
         commands = re.findall(r"\\([A-Za-z]+|.)", bare)
         known = {"textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar", "char"}
-        assert set(commands) <= known | {"textmu", "pm", "times", "surd", "ldots", "cdot"}
+        known |= {"textmu", "pm", "times", "surd", "ldots", "cdot", "num", "qty", "unit", "percent"}
+        assert set(commands) <= known | {"second", "milli", "micro", "nano", "byte", "kibi", "mebi"}
     return body
 
 
@@ -348,8 +351,56 @@ def test_numbers_and_names_are_typeset_as_a_person_would(words, expected):
     assert escape(words) == expected
 
 
+@pytest.mark.parametrize(
+    ("cells", "specification", "unit", "shown"),
+    [
+        (["1,234", "-", "7"], "S[table-format=4]", "", ["1234", "{--}", "7"]),
+        (["3.12 ms", "12.5 ms"], "S[table-format=2.2]", r" [\unit{\milli\second}]", ["3.12", "12.5"]),
+        (["+2.1 %", "-0.25 %"], "S[table-format=-1.2, retain-explicit-plus]", r" [\unit{\percent}]", ["+2.1", "-0.25"]),
+        (["1", "stock"], "S[table-format=1]", "", ["1", "{stock}"]),
+        (["3 ms", "2 s"], "r", "", [r"\qty{3}{\milli\second}", r"\qty{2}{\second}"]),
+        (["0.98 [0.97, 1.2]"], "r", "", [r"\num{0.98} [\num{0.97}, \num{1.2}]"]),
+        (["± 2.4 %"], "r", "", [r"$\pm$ \qty{2.4}{\percent}"]),
+        (["main-2"], "r", "", ["main-2"]),
+    ],
+)
+def test_numbers_line_up_and_have_their_units(cells, specification, unit, shown):
+    text = tabular(Table("c", ("name", "value"), [("x", cell) for cell in cells]))
+    assert f"\\begin{{tabular}}{{l{specification}}}" in text
+    assert f"name & {'{value' + unit + '}' if specification != 'r' else 'value'} \\\\" in text
+    assert [line.strip() for line in text.splitlines() if line.startswith("  x & ")] == [
+        f"x & {cell} \\\\" for cell in shown
+    ]
+
+
+def test_captions_stand_alone_and_have_the_source(tmp_path):
+    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sources="commit 19c4d91a2b3c")
+    found = {file.name: file.data.decode() for file in figure_files(page, ["tex", "svg"], Look())}
+
+    latex = found["captions.tex"]
+    assert latex.count(r"\begin{figure}") + latex.count(r"\begin{figure*}") == sum(n.endswith(".svg") for n in found)
+    assert latex.count(r"\begin{table}") == sum(n.endswith(".tex") for n in found) - 1
+    assert latex.count("commit 19c4d91a2b3c") == latex.count(r"\caption{")
+    assert r"\includegraphics[width=88mm]{fib-Binaries}" in latex
+    assert r"\input{Means-over-layouts}" in latex
+    assert "LaTeX reads PDF and PNG, which were not asked for" in latex
+    assert "fib: order of execution. A slope or a step" in found["captions.txt"]
+
+
+def test_the_panel_holds_the_ratios_and_each_benchmark(tmp_path):
+    page = page_of(recorded(tmp_path, names=[f"bench-{k}" for k in range(9)], n=3))
+    found = {file.name: file.data for file in figure_files(page, ["svg", "pdf"], Look())}
+
+    one, two = (ET.fromstring(found[f"Panel-{k}.svg"]) for k in (1, 2))
+    assert (one.get("width"), two.get("width")) == ("180mm", "180mm")
+    words = [text.text for text in one.iter("{http://www.w3.org/2000/svg}text")]
+    assert next(word for word in words if word.startswith("(")) == "(a) b against a"
+    assert sum(bool(re.match(r"\([a-h]\) ", word)) for word in words) == 8
+    assert "(b) bench-" in text_of(found["Panel-1.pdf"])
+
+
 def test_what_a_table_needs_stands_above_it():
-    text = tabular(Table("Ratios", ("name", "value"), [("a", "3 µs"), ("編集", "1")] + [("b", "2")] * 50))
+    text = tabular(Table("Ratios", ("name", "value"), [("a", "3 µs to 4"), ("編集", "1")] + [("b", "2")] * 50))
     head = [line for line in text.splitlines() if line.startswith("%")]
     assert head == [
         "% Ratios",

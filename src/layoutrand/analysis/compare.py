@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from layoutrand.analysis.analyse import choose_metrics, measurements, missing
 from layoutrand.analysis.compared_suite import SuiteRatio, compared_suite
 from layoutrand.analysis.default_builds import AsBuilt, SinglePairs, as_built, new_pair, single_pairs
+from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.analysis.evidence import Evidence, evidence
 from layoutrand.analysis.forecasting import to_decide
 from layoutrand.analysis.machine import of_both
@@ -128,6 +129,7 @@ class Comparison:
     sources: tuple[Source, ...] = ()
     evidence: Evidence | None = None
     nodes: NodeTable | None = None
+    names: DisplayNames = field(default_factory=DisplayNames)
 
 
 def compare(
@@ -167,6 +169,7 @@ def compare(
         warnings=(*selection.warnings_for(instruments), *suite_warnings, *(nodes.warnings if nodes else ())),
         disturbed=selection.disturbed(instruments, {baseline, candidate}),
         sources=selection.sources,
+        names=selection.names,
         evidence=evidence(selection, {baseline, candidate}),
         nodes=nodes,
     )

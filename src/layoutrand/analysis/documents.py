@@ -15,6 +15,7 @@ from layoutrand.analysis.compared_suite import SuiteRatio
 from layoutrand.analysis.comparison_document import comparison_json, interval_json
 from layoutrand.analysis.conclusion import Conclusion, of_layouts, of_pair, of_suite, stated
 from layoutrand.analysis.conclusion_words import conclusion_json, layout_conclusion_json
+from layoutrand.analysis.display_names import labels_json
 from layoutrand.analysis.evidence import evidence, evidence_json
 from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.forecasting import forecast_json
@@ -98,6 +99,7 @@ def analyse_document(report: AnalysisReport) -> dict[str, Any]:
     return {
         "schema": "layoutrand/analyse/1",
         "source": source_json(report.selection.sources),
+        "labels": labels_json(report.selection.names),
         "evidence": evidence_json(evidence(report.selection)),
         "confidence": report.confidence,
         "nodes": node_table_json(report.nodes),
@@ -117,6 +119,7 @@ def compare_document(comparison: Comparison) -> dict[str, Any]:
         "baseline": comparison.baseline,
         "candidate": comparison.candidate,
         "source": source_json(comparison.sources),
+        "labels": labels_json(comparison.names),
         "evidence": None if comparison.evidence is None else evidence_json(comparison.evidence),
         "confidence": comparison.confidence,
         "threshold": comparison.threshold,
@@ -155,6 +158,7 @@ def comparisons_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
         "baseline": first.baseline,
         "candidates": [each.candidate for each in comparisons],
         "source": source_json(first.sources),
+        "labels": labels_json(first.names),
         "confidence": first.confidence,
         "threshold": first.threshold,
         "comparisons": [compare_document(each) for each in comparisons],

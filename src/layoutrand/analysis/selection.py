@@ -21,6 +21,7 @@ from layoutrand.analysis.analysis_warnings import (
     RebuiltBinaries,
 )
 from layoutrand.analysis.beside_files import Programs, programs
+from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.analysis.present_captures import Recorded, WantedCaptures, choose_captures, made_from, source_of
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.unlike_starts import without_other_starts
@@ -82,6 +83,7 @@ class Selection:
     ``sources`` are the files it was imported from; empty for what layoutrand executed itself.  ``nodes`` are
     those of a cluster that it was executed on; empty where it was executed here.  ``programs`` says what tells the
     systems' programs apart beside their files, ``made`` of which commit or files each system was built, in words.
+    ``names`` are the labels of systems and benchmarks (`analysis/display_names.py`).
     """
 
     experiment: Experiment
@@ -94,6 +96,7 @@ class Selection:
     nodes: tuple[Node, ...] = ()
     programs: Programs = field(default_factory=Programs)
     made: Mapping[str, str] = field(default_factory=dict)
+    names: DisplayNames = field(default_factory=DisplayNames)
 
     @property
     def at_random(self) -> bool:
@@ -169,6 +172,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         nodes=tuple(node for each in merged for node in store.nodes(each)),
         programs=programs(config, benchmarks),
         made={system: source_of(made, capture) for system, capture in captures.items()},
+        names=DisplayNames.of(config),
     )
 
 

@@ -48,6 +48,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """Variance at each level, layout against execution noise, and where stock lies among the layouts."""
     from layoutrand.analysis.analyse import analyse as analyse_selection
+    from layoutrand.analysis.display_names import displayed
     from layoutrand.analysis.documents import analyse_document
     from layoutrand.analysis.evidence import evidence
     from layoutrand.cli.layout_answer import analysis_screen
@@ -62,6 +63,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
         config = options.load_config(directory)
         chosen = options.match_systems(config, system) if system else []
         selection = load_selection(config, directory, chosen, benchmark or [], Which(host, capture or [], any_source))
+    selection = selection if json or csv else displayed(selection)  # what programs read keeps the names
     report = analyse_selection(selection, confidence=confidence, metrics=metric or [])
     if json:
         terminal.document(analyse_document(report))
@@ -118,6 +120,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.beside import simulated_beside
     from layoutrand.analysis.compare import compare_several
     from layoutrand.analysis.conclusion import FAIL_IF, meets
+    from layoutrand.analysis.display_names import displayed
     from layoutrand.analysis.documents import comparisons_document, halves_document
     from layoutrand.analysis.evidence import evidence
     from layoutrand.cli.answer import comparison_screen
@@ -139,6 +142,9 @@ def compare(  # noqa: PLR0913 - one parameter for each option
         names = _compared(names, list(config.systems))
         which = Which(host, capture or [], any_source)
         selection, twice = load_with_second(config, directory, list(dict.fromkeys(names)), benchmark or [], which)
+    if not (json or csv):  # what programs read keeps the names
+        names = [selection.names.system(name) for name in names]
+        selection, twice = displayed(selection), displayed(twice)
     base, *candidates = names
     # Halves of one system are shown beside their noise floor, and markdown, JSON and CSV have everything.
     in_full = full or json or csv or markdown or candidates == [base]

@@ -44,6 +44,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Repetition counts from a pilot: optimal counts per level, binaries for a wanted precision, and what it costs."""
+    from layoutrand.analysis.display_names import displayed
     from layoutrand.analysis.plan import HALF_WIDTHS, make_plans, plan_document, unplanned
     from layoutrand.cache.store import Cache, default_root, link_seconds
 
@@ -52,6 +53,7 @@ def plan(  # noqa: PLR0913 - one parameter for each option
     config = options.load_config(directory)
     systems = options.match_systems(config, system) if system else []
     selection = load_selection(config, directory, systems, benchmark or [], Which(host, capture or [], any_source))
+    selection = selection if json else displayed(selection)
     plans = make_plans(
         selection,
         link_seconds(Cache(default_root())),

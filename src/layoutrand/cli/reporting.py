@@ -170,6 +170,7 @@ def _formats(given: Sequence[str] | None) -> list[str]:
 
 def _page(question: _Question) -> Page:
     """The results in question as a page; raises what reading and analysing them does."""
+    from layoutrand.analysis.display_names import displayed
     from layoutrand.config.config import choose
     from layoutrand.report.whole_page import report as make_report
 
@@ -187,8 +188,14 @@ def _page(question: _Question) -> Page:
         selection = load_selection(config, directory, chosen, question.benchmarks, question.which)
         contexts = _contexts(directory, selection)
     base = choose("system", [question.baseline], systems)[0] if question.baseline is not None else systems[0]
+    shown = displayed(selection)
     return make_report(
-        selection, contexts, base, confidence=question.confidence, threshold=limit, metric=question.metric
+        shown,
+        contexts,
+        shown.names.system(base),
+        confidence=question.confidence,
+        threshold=limit,
+        metric=question.metric,
     )
 
 

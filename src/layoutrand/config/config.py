@@ -90,6 +90,16 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Limit = Annotated[int | None, BeforeValidator(size_in_bytes)]
 
 
+def _one_line(label: str) -> str:
+    if not label.isprintable() or label != label.strip():
+        raise ValueError("must be one line of text, without blanks at its ends")
+    return label
+
+
+Label = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(_one_line)] | None
+"""What people read instead of a name."""
+
+
 class _Table(BaseModel):  # here and no import, so that the linter sees that defaults are pydantic's to copy
     model_config = STRICT
 
@@ -182,6 +192,7 @@ class FlagSet(_Table):
 class System(FlagSet):
     """``[systems.NAME]``: one side of a comparison."""
 
+    label: Label = None
     toolchain: str = "gcc"
     rev: Revision | None = None
     prebuilt: Annotated[str | None, Field(min_length=1)] = None
@@ -189,7 +200,7 @@ class System(FlagSet):
 
     @model_validator(mode="after")
     def _built_or_not(self) -> Self:
-        if self.prebuilt is not None and (idle := sorted(self.model_fields_set - {"prebuilt", "args"})):
+        if self.prebuilt is not None and (idle := sorted(self.model_fields_set - {"prebuilt", "args", "label"})):
             raise ValueError(f"is prebuilt, so nothing is built with {', '.join(idle)}")
         return self
 
@@ -198,6 +209,7 @@ class Benchmark(_Table):
     """``[[benchmarks]]``: a command to execute, and how its answer is checked."""
 
     name: Name
+    label: Label = None
     command: Annotated[list[str], Field(min_length=1)]
     artefact: str | None = None
     stdin: str | None = None

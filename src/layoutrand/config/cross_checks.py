@@ -21,6 +21,7 @@ def across(table: Mapping[str, Any]) -> Iterator[str]:
     build = table_at(table, "build")
     yield from _incomplete(table)
     yield from _of_a_jdk(table)
+    yield from _labels(table)
     if "repo" in build:
         if build.get("source", ".") != ".":
             yield "build: give either source or repo, not both"
@@ -47,6 +48,26 @@ def across(table: Mapping[str, Any]) -> Iterator[str]:
     )
     if isinstance(image, dict) and known and isinstance(placed := image.get("artefact"), str) and placed not in known:
         yield f"build.image.artefact: {placed!r} is not in build.artefacts{suggest(placed, known)}"
+
+
+def _labels(table: Mapping[str, Any]) -> Iterator[str]:
+    """Labels that would make two things look like one."""
+    benchmarks = table.get("benchmarks")
+    listed = [each for each in benchmarks if isinstance(each, dict)] if isinstance(benchmarks, list) else []
+    kinds: list[tuple[str, list[tuple[str, Any]]]] = [
+        ("systems", list(table_at(table, "systems").items())),
+        ("benchmarks", [(str(each.get("name")), each) for each in listed]),
+    ]
+    for kind, members in kinds:
+        shown: dict[str, str] = {}
+        for name, member in members:
+            label = member.get("label", name) if isinstance(member, dict) else name
+            if isinstance(label, str) and label in shown and label != name:
+                yield f"{kind}.{name}.label: {label!r} is what {shown[label]} is shown as"
+            elif isinstance(label, str) and label in shown and shown[label] != name:
+                yield f"{kind}.{shown[label]}.label: {label!r} is the name of another"
+            if isinstance(label, str):
+                shown[label] = name
 
 
 def _unused(systems: Mapping[str, Any], benchmarks: list[Any], *, image: bool) -> Iterator[str]:

@@ -10,11 +10,14 @@ from typing import Final
 from layoutrand.errors import AnalysisError
 from layoutrand.report import pdf, style
 from layoutrand.report.page_parts import Page
+from layoutrand.report.paper import CaptionedFile, caption_of, captions_latex, captions_text, origin, panels
 from layoutrand.text.document import Figure, Table
 from layoutrand.text.latex import tabular
 
 FORMATS: Final = ("svg", "pdf", "png", "tex")
 _LONGEST: Final = 80
+_GUTTER_MM: Final = 4.0
+"""Between the columns of a page."""
 
 
 @dataclass(frozen=True)
@@ -37,24 +40,35 @@ class FigureFile:
 def figure_files(page: Page, formats: Sequence[str], look: Look) -> list[FigureFile]:
     """Every figure of the report in each of ``formats``, and every table of numbers where "tex" is one of them.
 
-    Raises `AnalysisError` where there is nothing to draw, `ToolNotFound` and `FeatureUnsupported` as `pdf` does: before
-    anything is written.
+    The first are panels of several figures, the last captions of all.  Raises `AnalysisError` where there is nothing to
+    draw, `ToolNotFound` and `FeatureUnsupported` as `pdf` does: before anything is written.
     """
     files: list[FigureFile] = []
-    drawn: set[str] = set()
-    tables: set[str] = set()
-    for title, figure in figures_of(page):
-        stem = _stem(f"{title} {figure.heading}".strip(), drawn)
-        files += [FigureFile(f"{stem}.{kind}", data) for kind, data in _drawn(figure.svg, formats, look)]
+    told: list[CaptionedFile] = []
+    taken = {"captions"}
+    tables = {"captions"}
+    widths: dict[str, float] = {}
+    several = [("", figure, columns) for figure, columns in panels(page)]
+    for title, figure, columns in [*several, *((title, figure, 1) for title, figure in figures_of(page))]:
+        stem = _stem(f"{title} {figure.heading}".strip(), taken)
+        widths[stem] = columns * look.width_mm + (columns - 1) * _GUTTER_MM
+        files += [FigureFile(f"{stem}.{kind}", data) for kind, data in _drawn(figure.svg, formats, look, widths[stem])]
+        told.append(CaptionedFile(stem, caption_of(page, title, figure)))
         if figure.table is not None and "tex" in formats:
-            name = _stem(f"{title} {figure.heading}", tables)
-            files.append(FigureFile(f"{name}.tex", _encoded(figure.table)))
-    for table in [table for section in page.sections for table in section.tables]:
-        if "tex" in formats and not table.is_text:
-            files.append(FigureFile(f"{_stem(table.caption, tables)}.tex", _encoded(table)))
+            tables.add(stem.casefold())
+            files.append(FigureFile(f"{stem}.tex", _encoded(figure.table)))
+            told.append(CaptionedFile(stem, f"{figure.table.caption}. {origin(page)}", is_table=True))
+    for table in [table for section in page.sections for table in section.tables if not table.is_text]:
+        if "tex" in formats:
+            stem = _stem(table.caption, tables)
+            files.append(FigureFile(f"{stem}.tex", _encoded(table)))
+            told.append(CaptionedFile(stem, f"{table.caption}. {origin(page)}", is_table=True))
     if not files:
         raise AnalysisError("there is nothing to draw: no seed was executed successfully")
-    return files
+    if "tex" in formats:
+        drawn = "pdf" in formats or "png" in formats
+        files.append(FigureFile("captions.tex", _utf8(captions_latex(told, widths, drawn=drawn))))
+    return [*files, FigureFile("captions.txt", _utf8(captions_text(told)))]
 
 
 def figures_of(page: Page) -> list[tuple[str, Figure]]:
@@ -64,8 +78,8 @@ def figures_of(page: Page) -> list[tuple[str, Figure]]:
     return [*found, *((section.title, figure) for section in page.sections for figure in section.figures)]
 
 
-def _drawn(svg: str, formats: Sequence[str], look: Look) -> Iterator[tuple[str, bytes]]:
-    drawing = style.standalone(svg, look.width_mm)
+def _drawn(svg: str, formats: Sequence[str], look: Look, width_mm: float) -> Iterator[tuple[str, bytes]]:
+    drawing = style.standalone(svg, width_mm)
     if "svg" in formats:
         yield "svg", drawing.encode()
     if "pdf" in formats or "png" in formats:
@@ -77,7 +91,11 @@ def _drawn(svg: str, formats: Sequence[str], look: Look) -> Iterator[tuple[str, 
 
 
 def _encoded(table: Table) -> bytes:
-    return tabular(table).encode("utf-8", "replace")
+    return _utf8(tabular(table))
+
+
+def _utf8(words: str) -> bytes:
+    return words.encode("utf-8", "replace")
 
 
 def _stem(words: str, taken: set[str]) -> str:

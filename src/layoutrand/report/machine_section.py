@@ -43,12 +43,15 @@ def environment(selection: Selection, contexts: Sequence[Context], asked: Asked)
         ]
     tables = [_hosts(selection, contexts)]
     config = contexts[-1].config if contexts else {}
-    systems = [(name, *_system(settings)) for name, settings in config.get("systems", {}).items()]
+    names = selection.names
+    systems = [(names.with_name(name), *_system(settings)) for name, settings in config.get("systems", {}).items()]
     tables.append(Table("Systems", ("system", "toolchain", "flags"), systems, is_text=True))
-    prebuilt = {name for name, settings in config.get("systems", {}).items() if settings.get("prebuilt")}
+    prebuilt = {names.system(name) for name, each in config.get("systems", {}).items() if each.get("prebuilt")}
     made, unknown = _tools(selection, contexts, prebuilt)
     tables.append(made)
-    commands = [(b["name"], shlex.join(b["command"])) for b in config.get("benchmarks", ())]
+    commands = [
+        (names.benchmark_with_name(each["name"]), shlex.join(each["command"])) for each in config.get("benchmarks", ())
+    ]
     tables.append(Table("Benchmarks", ("benchmark", "command"), commands, is_text=True))
     tools = _merged([context.instruments for context in contexts])
     tables.append(Table("Instruments", ("instrument", "how"), tools, is_text=True))
@@ -110,7 +113,7 @@ def _again(selection: Selection, contexts: Sequence[Context], asked: Asked) -> C
         "The program itself is built by the first command, with: " + ("; ".join(builds) or "commands not recorded")
     )
     seed_option = ["--seeds", format_seeds(seeds)] if seeds else []
-    options = ["--baseline", asked.baseline, "--threshold", f"{100 * asked.threshold:g}%"]
+    options = ["--baseline", selection.names.name_of(asked.baseline), "--threshold", f"{100 * asked.threshold:g}%"]
     options += ["--confidence", f"{asked.confidence:g}", *(["--metric", asked.metric] if asked.metric else [])]
     lines = [
         ["layoutrand", "build", *seed_option],

@@ -1,7 +1,8 @@
 """Figures as PDF and PNG, by the libraries of the extra ``layoutrand[figures]``: reportlab draws, PDFium rasterises.
 
 Only what our own figures consist of is understood: paths of straight lines, polylines, rectangles and text, with
-presentation attributes.  Fonts are embedded, so a figure looks the same everywhere, and equal figures are equal bytes.
+presentation attributes, and groups that are shifted.  Fonts are embedded, so a figure looks the same everywhere, and
+equal figures are equal bytes.
 """
 
 from __future__ import annotations
@@ -134,6 +135,13 @@ def _draw(canvas: Any, element: ET.Element, font: Fonts, size: float) -> None:
     if kind in {"title", "desc"}:
         return
     canvas.saveState()
+    if kind == "g":
+        across, down = (float(part) for part in re.findall(r"-?[\d.]+", values["transform"]))
+        canvas.translate(across, down)
+        for inner in element:
+            _draw(canvas, inner, font, size)
+        canvas.restoreState()
+        return
     filled, stroked = _paint(canvas, values)
     if kind == "text":
         _text(canvas, element, font, float(values.get("font-size", f"{size}px").removesuffix("px")))

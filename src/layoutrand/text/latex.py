@@ -3,9 +3,11 @@ r"""Tables as LaTeX for papers, in the style of booktabs: one ``tabular`` each, 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.text.document import Table, plain
+from layoutrand.text.latex_numbers import NumberColumn, number_column, quantity_words
 
 _SPECIAL: Final = {
     "\\": r"\textbackslash{}",
@@ -35,22 +37,53 @@ _ROWS_OF_A_PAGE: Final = 45
 
 
 def tabular(table: Table) -> str:
-    """The table; what it is, and what it needs beside booktabs, stands in comments above it."""
-    rows = [[escape(cell) for cell in row] for row in table.rows]
+    """The table; what it is, and what it needs beside booktabs, stands in comments above it.
+
+    Columns of numbers line up at the point, and other numbers have their units, by siunitx.
+    """
+    columns = [[row[place] for row in table.rows] for place in range(len(table.columns))]
+    made = [_column(cells, is_text=table.is_text or not place) for place, cells in enumerate(columns)]
+    heads = [_head(name, column) for name, (column, _) in zip(table.columns, made, strict=True)]
+    rows = list(zip(*(cells for _, cells in made), strict=True))
     shown = plain("".join("".join(row) for row in [table.columns, *table.rows]))
     others = "".join(dict.fromkeys(c for c in shown if c not in _SPECIAL and not _TYPESET.match(c)))
-    lines = [f"% {plain(table.caption)}", r"% Needs \usepackage{booktabs}."]
-    if "\N{MICRO SIGN}" in shown:
+    uses_numbers = any(command in cell for row in rows for cell in row for command in (r"\qty", r"\num"))
+    uses_numbers = uses_numbers or any(column is not None for column, _ in made)
+    packages = (
+        r"\usepackage{booktabs} and \usepackage{siunitx} (version 3)" if uses_numbers else r"\usepackage{booktabs}"
+    )
+    lines = [f"% {plain(table.caption)}", f"% Needs {packages}."]
+    if any(r"\textmu" in cell for row in rows for cell in row):
         lines.append(r"% LaTeX before 2020 needs \usepackage{textcomp}, too.")
     if others:
         lines.append(f"% Has {' '.join(others)}, which take xelatex or lualatex and a font that has them.")
     if len(rows) > _ROWS_OF_A_PAGE:
         lines.append(f"% {len(rows)} rows: longer than a page.")
-    alignment = "l" * len(table.columns) if table.is_text else "l" + "r" * (len(table.columns) - 1)
+    plainly = "l" if table.is_text else "r"
+    alignment = "".join(
+        column.specification if column else (plainly if place else "l") for place, (column, _) in enumerate(made)
+    )
     lines += [f"\\begin{{tabular}}{{{alignment}}}", r"  \toprule"]
-    lines += [f"  {' & '.join(escape(name) for name in table.columns)} \\\\", r"  \midrule"]
+    lines += [f"  {' & '.join(heads)} \\\\", r"  \midrule"]
     lines += [f"  {' & '.join(row)} \\\\" for row in rows]
     return "\n".join([*lines, r"  \bottomrule", r"\end{tabular}", ""])
+
+
+def _column(cells: Sequence[str], *, is_text: bool) -> tuple[NumberColumn | None, Sequence[str]]:
+    """A column of numbers and its cells; of other columns the cells alone."""
+    escaped = {cell: escape(cell) for cell in cells}
+    if is_text:
+        return None, [escaped[cell] for cell in cells]
+    column = number_column(cells, escaped)
+    if column is not None:
+        return column, column.cells
+    return None, [quantity_words(cell) or escaped[cell] for cell in cells]
+
+
+def _head(name: str, column: NumberColumn | None) -> str:
+    if column is None:
+        return escape(name)
+    return f"{{{escape(name)}{f' [{chr(92)}unit{{{column.unit}}}]' if column.unit else ''}}}"
 
 
 def escape(words: str) -> str:

@@ -1,0 +1,120 @@
+"""Names for people: the labels that layoutrand.toml gives systems and benchmarks, in all that is not read by programs.
+
+A selection is given its labels before it is analysed, so that tables, sentences, warnings and figures all have them.
+Documents keep the names, by which commands and scripts know everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from layoutrand.analysis.analysis_warnings import ExecutedAgain
+from layoutrand.config.config import Config
+from layoutrand.config.twice import first_of, is_second, second_of
+from layoutrand.warning import AnyWarning
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.selection import Selection
+
+
+@dataclass(frozen=True)
+class DisplayNames:
+    """Name -> label, of what has one."""
+
+    systems: Mapping[str, str] = field(default_factory=dict)
+    benchmarks: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: Config) -> DisplayNames:
+        """What a configuration says; a system that is executed twice has its label twice."""
+        systems = {}
+        for name, system in config.systems.items():
+            if system.label is not None:
+                systems[name] = second_of(system.label) if is_second(name) else system.label
+        return cls(systems, {each.name: each.label for each in config.benchmarks if each.label is not None})
+
+    def system(self, name: str) -> str:
+        """The label of a system, or its name."""
+        return self.systems.get(name, name)
+
+    def benchmark(self, name: str) -> str:
+        """The label of a benchmark, or its name."""
+        return self.benchmarks.get(name, name)
+
+    def name_of(self, system: str) -> str:
+        """The name of a system, by its label or itself: what commands take."""
+        return next((name for name, label in self.systems.items() if label == system), system)
+
+    def with_name(self, system: str) -> str:
+        """``Optimised (O3)``: a system's label with its name, or the name alone."""
+        label = self.system(system)
+        return system if label == system else f"{label} ({first_of(system)})"
+
+    def benchmark_with_name(self, benchmark: str) -> str:
+        """The same of a benchmark."""
+        label = self.benchmark(benchmark)
+        return benchmark if label == benchmark else f"{label} ({benchmark})"
+
+
+def labels_json(names: DisplayNames) -> dict[str, dict[str, str]]:
+    """The value of the key ``labels`` of documents: name -> label of what has one."""
+    return {"systems": dict(names.systems), "benchmarks": dict(names.benchmarks)}
+
+
+def displayed(selection: Selection) -> Selection:
+    """The same selection under the names that people read; itself where there are no labels."""
+    names = selection.names
+    if not names.systems and not names.benchmarks:
+        return selection
+    return replace(
+        selection,
+        samples=tuple(_renamed(each, names) for each in selection.samples),
+        executions=tuple(_renamed(each, names) for each in selection.executions),
+        failures=tuple(_renamed(each, names) for each in selection.failures),
+        build_failures=tuple(_renamed(each, names) for each in selection.build_failures),
+        warnings=tuple(_reworded(each, names) for each in selection.warnings),
+        programs=replace(
+            selection.programs,
+            arguments={names.system(name): words for name, words in selection.programs.arguments.items()},
+            told_by_file=frozenset(map(names.benchmark, selection.programs.told_by_file)),
+        ),
+        made={names.system(name): words for name, words in selection.made.items()},
+    )
+
+
+def _renamed(value: Any, names: DisplayNames) -> Any:
+    """A frozen value whose fields name systems and benchmarks, with the labels in their places."""
+    ways: Mapping[str, Callable[[str], str]] = {
+        "system": names.system,
+        "systems": names.system,
+        "of": names.system,
+        "benchmark": names.benchmark,
+    }
+    changed = {}
+    for each in fields(value):
+        old = getattr(value, each.name)
+        if each.name in ways:
+            changed[each.name] = _mapped(old, ways[each.name])
+        elif each.name == "row" and is_dataclass(old):
+            changed[each.name] = _renamed(old, names)
+    return replace(value, **changed)
+
+
+def _mapped(value: Any, label: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return label(value)
+    if isinstance(value, Mapping):
+        return {label(name): each for name, each in value.items()}
+    if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
+        return tuple(map(label, value))
+    return value
+
+
+def _reworded(warning: AnyWarning, names: DisplayNames) -> AnyWarning:
+    """A warning that names what people read; one that tells a command keeps what that takes."""
+    if isinstance(warning, ExecutedAgain):
+        return warning
+    renamed: AnyWarning = _renamed(warning, names)
+    return renamed
