@@ -251,13 +251,13 @@ def test_the_command_writes_what_is_asked_for(tmp_path, monkeypatch, capsys):
     base = ["figures", "--import", "in.csv"]
 
     assert layoutrand(base) == 0
-    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".tex"}
-    assert "files into figures: 5 svg, 6 tex" in capsys.readouterr().err
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".tex", ".txt"}
+    assert "files into figures: 6 svg, 7 tex and captions.txt" in capsys.readouterr().err
 
     assert (
         layoutrand([*base, "--format", "pdf", "--format", "png,pdf", "--width", "40", "--dpi", "100", "-o", "o"]) == 0
     )
-    assert {path.suffix for path in (tmp_path / "o").iterdir()} == {".pdf", ".png"}
+    assert {path.suffix for path in (tmp_path / "o").iterdir()} == {".pdf", ".png", ".txt"}
     assert Image.open(io.BytesIO((tmp_path / "o/Ratios-y-x.png").read_bytes())).width == pytest.approx(
         40 / 25.4 * 100, abs=1
     )
@@ -283,8 +283,8 @@ def test_names_of_files_are_plain_and_differ(tmp_path):
         )
     ]
 
-    assert len({name.casefold() for name in found}) == len(found) == len(names) * 10
-    assert all(re.fullmatch(r"[A-Za-z0-9-]{1,100}\.(svg|tex)", name) for name in found)
+    assert len({name.casefold() for name in found}) == len(found) == len(names) * 10 + 3
+    assert all(re.fullmatch(r"[A-Za-z0-9-]{1,100}\.(svg|tex|txt)", name) for name in found)
     assert "etc-passwd-Binaries.svg" in found
 
 
@@ -297,8 +297,8 @@ def test_a_page_without_figures_is_an_error(tmp_path):
 def checked(text, columns):
     """Rows of a tabular, after a look at its syntax: environments, braces, dollars, and as many cells as columns."""
     code = [line for line in text.splitlines() if not line.startswith("%")]
-    (first,) = re.findall(r"\\begin\{tabular\}\{([lr]+)\}", text)
-    assert len(first) == columns
+    (first,) = re.findall(r"\\begin\{tabular\}\{((?:[lr]|S\[[^]]*\])+)\}", text)
+    assert len(re.findall(r"[lr](?![^\[]*\])|S\[", first)) == columns
     assert code[0].startswith(r"\begin{tabular}{l")
     assert code[-1] == r"\end{tabular}"
     rules = re.compile(r" *\\(top|mid|bottom)rule")

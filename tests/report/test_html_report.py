@@ -598,7 +598,7 @@ def test_executions_of_one_layout_are_not_passed_off_as_layouts(tmp_path):
     )
     assert [figure.heading for figure in (*card.figures, *card.more)] == ["Binaries", "Order of execution"]
     assert card.figures[0].caption.startswith("Each mark is one execution: there is one layout alone.")
-    assert "There is one binary of each system here: how layouts differ cannot be seen." in card.notes
+    assert "There is one binary of each system here: how layouts differ cannot be seen." in card.absent
     assert dict(page.facts)["Seeds"] == "rounds 0..2 of one layout (3)"
     (evidence,) = [section for section in page.sections if section.anchor == "evidence"]
     assert [row[1] for row in evidence.tables[0].rows] == ["one layout, rounds 0..2"] * 2

@@ -136,7 +136,7 @@ def figures(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """The figures of the report as SVG, PDF or PNG, and its tables as LaTeX: one file each, for papers."""
     from layoutrand.platform.foreign import write_bytes
-    from layoutrand.report.figure_files import Look, figure_files
+    from layoutrand.report.figure_files import CAPTIONS, Look, figure_files
 
     terminal = options.terminal(json=False, quiet=quiet)
     wanted = _formats(formats)
@@ -154,7 +154,7 @@ def figures(  # noqa: PLR0913 - one parameter for each option
     for file in files:
         write_bytes(target / file.name, file.data)
     counts = ", ".join(f"{sum(file.name.endswith(f'.{kind}') for file in files)} {kind}" for kind in wanted)
-    terminal.say(f"wrote {len(files)} files into {target}: {counts}")
+    terminal.say(f"wrote {len(files)} files into {target}: {counts} and {CAPTIONS}")
     if not imports:
         options.warn_of_source(options.load_config(directory), directory, target, terminal)
     return 0

@@ -28,7 +28,7 @@ class BenchmarkFigures:
 
     first: Sequence[Figure]
     more: Sequence[Figure]
-    notes: Sequence[str]
+    absent: Sequence[str]
 
 
 def of_benchmark(
@@ -37,18 +37,18 @@ def of_benchmark(
     """All figures; their anchors begin with ``anchor``."""
     axis = axis_of(members)
     more = []
-    notes = []
+    absent = []
     if any(member.analysis.n_binaries > 1 for member in members):
         more = [_ecdf(members, axis), *_levels(members, confidence)]
     else:
-        notes.append("There is one binary of each system here: how layouts differ cannot be seen.")
+        absent.append("There is one binary of each system here: how layouts differ cannot be seen.")
     drawn, reason = run_order(members, selection, axis)
-    notes += [reason] if reason else []
+    absent += [reason] if reason else []
     more += convergence(members, confidence)
     more += [figure for number, member in enumerate(members) for figure in dependence(member, number)]
     first = [replace(_strip(members, axis), anchor=f"{anchor}-binaries")]
     first += [replace(figure, anchor=f"{anchor}-order") for figure in drawn]
-    return BenchmarkFigures(first, more, notes)
+    return BenchmarkFigures(first, more, absent)
 
 
 def shares(members: Sequence[SuiteMember]) -> list[tuple[str, str, str]]:

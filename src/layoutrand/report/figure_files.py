@@ -15,6 +15,7 @@ from layoutrand.text.document import Figure, Table
 from layoutrand.text.latex import tabular
 
 FORMATS: Final = ("svg", "pdf", "png", "tex")
+CAPTIONS: Final = "captions.txt"
 _LONGEST: Final = 80
 _GUTTER_MM: Final = 4.0
 """Between the columns of a page."""
@@ -68,7 +69,7 @@ def figure_files(page: Page, formats: Sequence[str], look: Look) -> list[FigureF
     if "tex" in formats:
         drawn = "pdf" in formats or "png" in formats
         files.append(FigureFile("captions.tex", _utf8(captions_latex(told, widths, drawn=drawn))))
-    return [*files, FigureFile("captions.txt", _utf8(captions_text(told)))]
+    return [*files, FigureFile(CAPTIONS, _utf8(captions_text(told)))]
 
 
 def figures_of(page: Page) -> list[tuple[str, Figure]]:

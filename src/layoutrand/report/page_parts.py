@@ -73,7 +73,8 @@ class Forest:
 class BenchmarkCard:
     """One benchmark: verdicts, sentences, the figures that are shown and those that are folded away.
 
-    ``shares`` are (system, bar as SVG, words): what varies, as one bar for each system.
+    ``absent`` says why figures are not there; ``shares`` are (system, bar as SVG, words): what varies, as one bar for
+    each system.
     """
 
     anchor: str
@@ -83,7 +84,7 @@ class BenchmarkCard:
     sentences: Sequence[str]
     figures: Sequence[Figure]
     more: Sequence[Figure] = ()
-    notes: Sequence[str] = ()
+    absent: Sequence[str] = ()
     shares: Sequence[tuple[str, str, str]] = ()
 
 

@@ -191,7 +191,7 @@ def _cards(
                 [f"{sentence}." for sentence in said],
                 drawn.first,
                 drawn.more,
-                drawn.notes,
+                drawn.absent,
                 benchmarks.shares(members),
             )
         )
