@@ -82,7 +82,10 @@ def build_with_progress(
     config, directory, systems = part.config, part.directory, part.systems
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
-    with terminal.progress("binaries") as update, linking_cluster(config, directory, terminal.say) as nodes:
+    with (
+        terminal.progress("binaries") as update,
+        linking_cluster(config, directory, terminal.say) as nodes,
+    ):
         progress = BuildProgress(terminal.say, _counter(update, total))
         setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=part.jobs)
         setup = replace(setup, nodes=nodes)

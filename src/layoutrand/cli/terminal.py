@@ -132,7 +132,10 @@ class Terminal:
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Callable[[int, int], None]]:
-        """A bar with ETA on a terminal, a line every ten seconds elsewhere; takes how many are done, of how many."""
+        """A bar with the time since it began on a terminal, a line every ten seconds elsewhere.
+
+        Takes how many are done, of how many.  A thread keeps it moving, so nothing may be measured meanwhile.
+        """
         if self.quiet:
             yield lambda _done, _total: None
         elif sys.stderr.isatty():
@@ -143,16 +146,15 @@ class Terminal:
 
     @contextmanager
     def _bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich import progress as bars
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        # Drawn only between executions: a refresh thread would disturb what is being measured.
-        with Progress(*columns, console=self.err, transient=True, auto_refresh=False) as bar:
+        counts = bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn()
+        columns = bars.SpinnerColumn(), bars.TextColumn("{task.description}"), *counts
+        with bars.Progress(*columns, console=self.err, transient=True) as bar:
             task = bar.add_task(escape(label), total=None)
 
             def update(done: int, total: int) -> None:
                 bar.update(task, completed=done, total=total)
-                bar.refresh()
 
             yield update
 
