@@ -8,7 +8,7 @@ classes and fields, never into sentences (`tests/project/test_warnings.py`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 
@@ -19,6 +19,11 @@ class AnyWarning(ABC):
     @abstractmethod
     def __str__(self) -> str:
         """The sentence, without a full stop."""
+
+    @property
+    def kind(self) -> Hashable:
+        """What it has in common with those that may be told by one of them and a count."""
+        return type(self)
 
     def brief(self) -> str:
         """What was found, without what it means or helps, for a screen that has one line for it."""

@@ -8,7 +8,8 @@ import pytest
 
 from experiments import execution
 from fakes import make_config
-from layoutrand.cli.failing import MOST_LINES, Failures
+from layoutrand.cli.failing import MOST_LINES, Failures, warn_folded
+from layoutrand.config.execution_warnings import TooShort
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a", "c"))
 WRONG = "its output is not the reference output"
@@ -22,6 +23,8 @@ class Lines:
 
     def fail(self, text):
         self.said.append(text)
+
+    warn = fail
 
 
 @pytest.fixture
@@ -91,3 +94,13 @@ def test_many_different_reasons_end_too(failed):
     assert len(page.said) == MOST_LINES + 1
     assert page.said[0] == "system a, benchmark b, seed 31: at 0x1f; output in log-31"
     assert page.said[-1] == "40 more executions, for 40 other reasons; --json lists all"
+
+
+def test_warnings_of_one_kind_are_told_once_where_they_are_many():
+    few = [TooShort(f"b{k}", 0.002) for k in range(3)]
+    page = Lines()
+    warn_folded([*few, *few], page)
+    assert page.said == [str(each) for each in few]
+    page = Lines()
+    warn_folded([TooShort(f"b{k}", 0.002) for k in range(12)], page)
+    assert page.said == [f"{few[0]} (and 11 more like this; --json lists all)"]

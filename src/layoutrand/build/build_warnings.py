@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -86,6 +87,11 @@ class RecordedWarning(AnyWarning):
 
     def __str__(self) -> str:
         return f"{self.system}: {self.artefact}: {self.recorded}"
+
+    @property
+    def kind(self) -> Hashable:
+        """What was recorded: its class alone has nothing in common."""
+        return type(self), self.recorded
 
 
 @dataclass(frozen=True)

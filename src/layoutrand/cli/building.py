@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from layoutrand.cli import explaining, options
+from layoutrand.cli.failing import warn_folded
 from layoutrand.cli.terminal import Display, Terminal
 from layoutrand.errors import LayoutrandError, with_log
 
@@ -129,10 +130,8 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
         )
     columns = ("system", "placeable sections", "binaries", "made now", "cached", "verified", "failed", "build once")
     page.table("Binaries", columns, rows)
-    for result in results:
-        for note in result.notes:
-            page.warn(str(note))
-        show_failures(result.failures, page)
+    warn_folded((note for result in results for note in result.notes), page)
+    show_failures([failure for result in results for failure in result.failures], page)
 
 
 def _verified(result: SystemBuild) -> str:

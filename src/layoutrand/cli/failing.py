@@ -5,7 +5,7 @@ A program that is wrong is wrong in every layout: the second line that says so h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from layoutrand.instruments.program_output import without_last_words
@@ -13,11 +13,13 @@ from layoutrand.instruments.program_output import without_last_words
 if TYPE_CHECKING:
     from layoutrand.cli.terminal import Display
     from layoutrand.model import Execution, LayoutName
+    from layoutrand.warning import AnyWarning
 
 MOST_LINES: Final = 30
 """Lines about single failures, and about causes, where the reasons differ from one failure to the next."""
 
 _MOST_NAMES: Final = 3
+"""Names in a row, and warnings of one kind, that are told each."""
 
 _Place = tuple[str, str, "LayoutName", str, int, int]
 
@@ -62,6 +64,19 @@ class Failures:
         self._said[_cause(execution)] = _place(execution)
         page.fail(_sentence(execution))
         return True
+
+
+def warn_folded(warnings: Iterable[AnyWarning], page: Display) -> None:
+    """Each kind of warning once, with how many more there are of it; documents have all."""
+    kinds: dict[Hashable, list[AnyWarning]] = {}
+    for warning in dict.fromkeys(warnings):
+        kinds.setdefault(warning.kind, []).append(warning)
+    for members in kinds.values():
+        if len(members) <= _MOST_NAMES:
+            for each in members:
+                page.warn(str(each))
+        else:
+            page.warn(f"{members[0]} (and {len(members) - 1} more like this; --json lists all)")
 
 
 def _cause(execution: Execution) -> str:

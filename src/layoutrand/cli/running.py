@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import building, options
-from layoutrand.cli.failing import Failures
+from layoutrand.cli.failing import Failures, warn_folded
 from layoutrand.cli.notifying import Notify, notifying
 from layoutrand.cli.options import ProjectPart
 from layoutrand.cli.selecting import Benchmarks, Which, load_selection, load_with_second
@@ -146,9 +146,7 @@ def _show_ending(
             document if selves is None else {**document, "aa": aa_document(selves), "aa_seeds": format_seeds(seeds)}
         )
     building.show_failures(summary.build_failures, terminal)
-    for result in results:
-        for note in result.notes:
-            terminal.warn(str(note))
+    warn_folded((note for result in results for note in result.notes), terminal)
     show_run(summary, terminal, told)
     if summary.total and not _failed(summary) and selves is None:
         compared = sum(result.capture is not None or bool(result.binaries) for result in results) > 1
@@ -341,8 +339,7 @@ def show_run(summary: Summary, page: Display, told: Failures | None = None) -> N
         page.line(f"{summary.repeated} more were made because executions were disturbed; all are recorded")
     for line in (*(row.line() for row in summary.disturbed), *explanations(summary.disturbed)):
         page.warn(line)
-    for short in summary.too_short:
-        page.warn(str(short))
+    warn_folded(summary.too_short, page)
     for refusal in summary.refusals:
         page.fail(refusal)
     if not summary.total:
