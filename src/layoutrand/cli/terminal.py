@@ -150,7 +150,7 @@ class Terminal:
 
         counts = bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn()
         columns = bars.SpinnerColumn(), bars.TextColumn("{task.description}"), *counts
-        with bars.Progress(*columns, console=self.err, transient=True) as bar:
+        with bars.Progress(*columns, console=self.err, transient=True, refresh_per_second=4) as bar:
             task = bar.add_task(escape(label), total=None)
 
             def update(done: int, total: int) -> None:
