@@ -27,7 +27,61 @@ ratio
 The packages are stages of the work, and each imports only from those before it: ``errors``; ``model`` and ``stats``;
 ``platform``, ``text``, ``objects``, ``layout``, ``engines``, ``config``, ``instruments``, ``linkers``, ``host``,
 ``cache``; ``link``, ``capture``, ``results``, ``suites``, ``jvm``, ``build``, ``execute``; ``analysis``; ``report``,
-``interop`` and ``explain``; ``cluster``; ``cli``.  ARCHITECTURE.md says what is where.
+``interop`` and ``explain``; ``cluster``; ``cli``; ``library``.  ARCHITECTURE.md says what is where.
+
+For programs and notebooks there is what ``__all__`` names, stable as docs/library.md says: `load` gives results of a
+project, `load_files` those of other harnesses.  Nothing is imported before it is asked for.
 """
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from layoutrand.errors import LayoutrandError
+    from layoutrand.library.analysed_layouts import AnalysedLayouts, LayoutsOfSystem
+    from layoutrand.library.compared_systems import BenchmarkVerdict, ComparedSystems, SuiteVerdict
+    from layoutrand.library.loaded_results import Results, load, load_files
+    from layoutrand.library.sample_rows import FailureRow, SampleRow
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "AnalysedLayouts",
+    "BenchmarkVerdict",
+    "ComparedSystems",
+    "FailureRow",
+    "LayoutrandError",
+    "LayoutsOfSystem",
+    "Results",
+    "SampleRow",
+    "SuiteVerdict",
+    "__version__",
+    "load",
+    "load_files",
+]
+
+_PLACES = {
+    "AnalysedLayouts": "library.analysed_layouts",
+    "BenchmarkVerdict": "library.compared_systems",
+    "ComparedSystems": "library.compared_systems",
+    "FailureRow": "library.sample_rows",
+    "LayoutrandError": "errors",
+    "LayoutsOfSystem": "library.analysed_layouts",
+    "Results": "library.loaded_results",
+    "SampleRow": "library.sample_rows",
+    "SuiteVerdict": "library.compared_systems",
+    "load": "library.loaded_results",
+    "load_files": "library.loaded_results",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What programs get, imported when it is asked for: the command line starts without."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

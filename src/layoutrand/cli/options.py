@@ -80,6 +80,14 @@ def share(text: str, option: str, *, may_be_zero: bool = False) -> float:
 
 def load_config(directory: Path) -> Config:
     """The project's configuration; raises `UsageError` where there is none, with what to do."""
+    config, remarks = read_config(directory)
+    for sentence in remarks:
+        terminal(json=False, quiet=False).warn(sentence)
+    return config
+
+
+def read_config(directory: Path) -> tuple[Config, list[str]]:
+    """The same, with what to warn of in place of warnings."""
     from layoutrand.config.config import parse
     from layoutrand.instruments.asked_for import check_asked
 
@@ -97,12 +105,10 @@ def load_config(directory: Path) -> Config:
     if config.suite is None:
         from layoutrand.cluster.inputs import missing_in_directory
 
-        for sentence in missing_in_directory(config, directory):
-            terminal(json=False, quiet=False).warn(f"{path}: {sentence}")
-        return config
+        return config, [f"{path}: {sentence}" for sentence in missing_in_directory(config, directory)]
     from layoutrand.suites.expand import expanded
 
-    return expanded(config, directory)
+    return expanded(config, directory), []
 
 
 def warn_of_source(config: Config, directory: Path, target: Path, terminal: Terminal) -> None:

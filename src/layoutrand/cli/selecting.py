@@ -14,9 +14,10 @@ import typer
 from layoutrand.errors import CacheError, HostError, UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.analysis.selection import Selection
+    from layoutrand.analysis.selection import Question, Selection
     from layoutrand.build.made_from import PresentSystem
     from layoutrand.config.config import Config
+    from layoutrand.results.experiments import ResultsStore
 
 Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
 Host = Annotated[str | None, typer.Option(help="Analyse the results of this machine; default: this one.")]
@@ -56,16 +57,31 @@ def load_with_second(
     config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], which: Which
 ) -> tuple[Selection, Selection]:
     """The same, and again with what `run --twice` executed a second time, which are systems of their own."""
-    from layoutrand.analysis.present_captures import WantedCaptures
-    from layoutrand.analysis.second_executions import with_second_executions
-    from layoutrand.analysis.selection import Question, select
-    from layoutrand.results.file import open_for_reading, results_path
+    from layoutrand.results.file import open_for_reading
+
+    with open_for_reading(existing_results(directory)) as store:
+        return select_with_second(store, question_of(config, directory, systems, benchmarks, which))
+
+
+def existing_results(directory: Path) -> Path:
+    """The project's results file; raises `UsageError` where there is none."""
+    from layoutrand.results.file import results_path
 
     path = results_path(directory)
     if not path.exists():
         raise UsageError(f"there are no results in {path}; `layoutrand run` makes them")
+    return path
+
+
+def question_of(
+    config: Config, directory: Path, systems: Sequence[str], benchmarks: Sequence[str], which: Which
+) -> Question:
+    """What is asked of the results; what systems would be made from now is looked at when it is answered."""
+    from layoutrand.analysis.present_captures import WantedCaptures
+    from layoutrand.analysis.selection import Question
+
     look = None if which.is_settled else partial(_look, config, directory)
-    question = Question(
+    return Question(
         config=config,
         project=directory,
         systems=systems,
@@ -74,9 +90,15 @@ def load_with_second(
         host=which.host,
         wanted=WantedCaptures(which.captures, which.any_source, look),
     )
-    with open_for_reading(path) as store:
-        found = select(question, store)
-        return found, with_second_executions(found, question, store)
+
+
+def select_with_second(store: ResultsStore, question: Question) -> tuple[Selection, Selection]:
+    """The selection that answers, and again with what was executed a second time."""
+    from layoutrand.analysis.second_executions import with_second_executions
+    from layoutrand.analysis.selection import select
+
+    found = select(question, store)
+    return found, with_second_executions(found, question, store)
 
 
 def _look(config: Config, directory: Path, systems: Collection[str]) -> Mapping[str, PresentSystem]:

@@ -84,6 +84,13 @@ class ResultsStore:
         """Close the file; what was recorded is already on the disk."""
         self._connection.close()
 
+    def copy_to(self, other: sqlite3.Connection) -> None:
+        """Copy everything, as it is at one moment, to another connection."""
+        try:
+            self._connection.backup(other)
+        except sqlite3.Error as error:
+            raise trouble(self._path, error) from error
+
     def begin(self, experiment: Experiment, context: Context) -> tuple[int, int]:
         """The ids of the experiment and the context, recorded first where they are new."""
         fields = tuple(vars(experiment).values())

@@ -52,6 +52,19 @@ def open_for_reading(path: Path) -> ResultsStore:
     return _open(path, f"file:{quote(os.fsencode(path))}?{'mode=ro' if writable else 'immutable=1'}", writing=False)
 
 
+def copied(path: Path) -> ResultsStore:
+    """What the results file holds now, in memory: later executions are not in it; raises `ResultsError`.
+
+    Any thread may read it, one at a time.
+    """
+    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    with contextlib.ExitStack() as on_error, open_for_reading(path) as store:
+        on_error.callback(memory.close)
+        store.copy_to(memory)
+        on_error.pop_all()
+    return ResultsStore(path, memory)
+
+
 def check_usable(path: Path) -> None:
     """Raise `ResultsError` where there is a results file that cannot be used, before hours go into more for it."""
     if path.exists():
