@@ -13,6 +13,8 @@
       BuildError *               exit status 1: carries the system, the log and what to do next
         BuildFailed                the user's build commands failed
         CaptureFailed              the build worked, but a link of it cannot be captured
+          NothingLinked              no program was linked, or past the wrappers
+          ChangedAfterLink           an artefact is not the file that its link made
         LinkFailed                 the linker failed on one layout
         LayoutNotApplied           a binary does not have the layout asked for
         CodeChanged                a binary differs from identity in more than layout
@@ -31,6 +33,7 @@ its traceback.  A failed execution is not an error of this tree but a row of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -53,8 +56,12 @@ class ConfigError(UsageError):
         """Keep the file's ``path`` and all its ``problems``."""
         self.path = path
         self.problems = problems
+        super().__init__(self.listed(problems))
+
+    def listed(self, problems: Sequence[str]) -> str:
+        """The whole message, with its problems in these words."""
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        super().__init__(f"{path}: {count}\n" + "\n".join(f"  - {problem}" for problem in problems))
+        return f"{self.path}: {count}\n" + "\n".join(f"  - {problem}" for problem in problems)
 
 
 class UnreadableResults(UsageError):
@@ -108,6 +115,14 @@ class BuildFailed(BuildError):
 
 class CaptureFailed(BuildError):
     """The build worked, but a link of it could not be captured or replayed."""
+
+
+class NothingLinked(CaptureFailed):
+    """The build worked, but no link of it was seen."""
+
+
+class ChangedAfterLink(CaptureFailed):
+    """The build worked on an artefact after its link, so that a link alone does not give it."""
 
 
 class LinkFailed(BuildError):

@@ -300,19 +300,56 @@ def test_no_configuration_names_init(tmp_path, env):
     assert "layoutrand init" in done.stderr
 
 
-def test_init_writes_a_valid_commented_file_and_never_overwrites(tmp_path, env):
-    """init recognises a makefile with its program, and refuses to replace an existing file."""
-    (tmp_path / "Makefile").write_text("PROG = frob\nfrob: frob.c\n\t$(CC) -o $@ $<\n")
+def test_init_makes_the_build_once_and_writes_what_builds_and_never_overwrites(project, env):
+    """init finds the program that a makefile links, keeps the build, and refuses to replace an existing file."""
+    (project / "layoutrand.toml").unlink()
+    source = project / "src"
+    (source / "Makefile").write_text("toy: main.c a.c b.c\n\t$(CC) -o $@ $^\n")
 
-    first = layoutrand("init", cwd=tmp_path, env=env)
-    text = (tmp_path / "layoutrand.toml").read_text()
-    second = layoutrand("init", cwd=tmp_path, env=env)
+    first = layoutrand("init", "-q", "--", "make", "--", "./toy", "5", cwd=source, env=env)
+    text = (source / "layoutrand.toml").read_text()
+    second = layoutrand("init", cwd=source, env=env)
+    built = layoutrand("build", "--seeds", "2", "--system", "O2", "--no-controls", "--json", cwd=source, env=env)
 
-    assert first.returncode == 0
-    assert 'artefacts = ["frob"]' in text
-    assert second.returncode == 2
-    assert "--force" in second.stderr
-    assert (tmp_path / "layoutrand.toml").read_text() == text
+    assert first.returncode == 0, first.stderr
+    assert "layoutrand run · layoutrand compare O2 O3" in first.stdout
+    assert tomllib.loads(text)["build"]["artefacts"] == ["toy"]
+    assert tomllib.loads(text)["benchmarks"][0]["command"] == ["{artefact}", "5"]
+    assert json.loads((source / ".layoutrand" / "schema.json").read_text())["title"] == "layoutrand.toml"
+    assert (second.returncode, "--force" in second.stderr) == (2, True)
+    assert (source / "layoutrand.toml").read_text() == text
+    assert built.returncode == 0, built.stderr
+    assert "instrumented build" not in built.stderr, "the build of init is the capture"
+
+
+def test_try_answers_without_a_file_and_goes_on_from_there(project, env):
+    """One command from a source to an answer; the next finds all of it, and --write keeps it."""
+    (project / "layoutrand.toml").unlink()
+    command = ["try", "--seeds", "3", "--no-simulate", "--", "cc -o toy src/*.c", "--", "./toy", "5"]
+
+    first = layoutrand(*command, cwd=project, env=env)
+    again = layoutrand(*command, cwd=project, env=env)
+    kept = layoutrand("try", "--write", cwd=project, env=env)
+    analysed = layoutrand("analyse", "--json", cwd=project, env=env)
+
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.startswith("How much does code layout matter?")
+    assert "layoutrand try --write" in first.stderr
+    assert again.returncode == 0, again.stderr
+    assert "build" not in again.stderr, "nothing is built twice"
+    assert kept.returncode == 0, kept.stderr
+    assert [row["n_binaries"] for row in json.loads(analysed.stdout)["benchmarks"] if row["primary"]] == [3]
+
+
+def test_try_says_what_was_linked_and_what_is_missing(project, env):
+    """A program that was not linked, and half a command."""
+    wrong = layoutrand("try", "--", "cc -o toy src/*.c", "--", "./other", cwd=project, env=env)
+    half = layoutrand("try", "--", "make", cwd=project, env=env)
+    nothing = layoutrand("try", "--", "true", "--", "./toy", cwd=project, env=env)
+
+    assert (wrong.returncode, "the build linked no ./other; it linked: toy." in wrong.stderr) == (1, True)
+    assert (half.returncode, "layoutrand try -- make -- ./prog" in half.stderr) == (2, True)
+    assert (nothing.returncode, "linked no program and no shared library" in nothing.stderr) == (1, True)
 
 
 def test_doctor_reports_toolchains_as_json(tmp_path, env):

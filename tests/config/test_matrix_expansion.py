@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.capture.init import init
+from layoutrand.build.first_build import Learned
+from layoutrand.build.new_project import FirstBenchmark, NewProject, systems_to_compare
+from layoutrand.build.program_choice import Chosen
+from layoutrand.capture.recognise import Way
 from layoutrand.config.config import as_dict, parse
 from layoutrand.config.matrix import expand, matching
 from layoutrand.errors import ConfigError, UsageError
@@ -269,11 +272,12 @@ def test_a_pattern_that_matches_nothing(pattern):
     assert str(caught.value) == f"no system matches {pattern!r}; there are gcc-O2, gcc-O3, clang-O2, special"
 
 
-def test_the_example_that_init_writes_is_valid(tmp_path):
+def test_the_example_that_init_writes_is_valid():
     """The commented matrix of a new layoutrand.toml, without its marks, is six systems of a repository."""
-    (tmp_path / "Makefile").write_text("prog: prog.o\n")
-    path, _found = init(tmp_path, force=False)
-    text = path.read_text().replace('source = "."', 'repo = "."')
+    learned = Learned("gcc", Way(("make",)), (), Chosen(("prog",), "/usr/bin/ld", 0, ()), ["function-order"])
+    systems = systems_to_compare("gcc", is_rust=False)
+    text = NewProject("p", "a makefile", learned, systems, FirstBenchmark("prog", ("{artefact}",))).text()
+    text = text.replace('source = "."', 'repo = "."')
     first = text.index("# [matrix]")
     last = text.index("[[benchmarks]]")
     example = "\n".join(line.removeprefix("# ") for line in text[first:last].splitlines())

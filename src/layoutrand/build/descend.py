@@ -12,7 +12,7 @@ from layoutrand.build import apply, descent
 from layoutrand.build.apply import LinkOutcome, Proof
 from layoutrand.cache.capture_record import CapturedLink
 from layoutrand.capture.instrumented_build import artefact_of, other_names
-from layoutrand.errors import CaptureFailed, LayoutNotApplied
+from layoutrand.errors import LayoutNotApplied, NothingLinked
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code
 from layoutrand.linkers import linkline
@@ -50,7 +50,8 @@ def descend(build: FinishedBuild, artefact: str) -> Descendant:
 
     Raises `CaptureFailed` or `LayoutNotApplied` if there is no such link, or if that link was not laid out.
     """
-    data = artefact_of(build.tree, artefact, build.log, whatever=True)
+    outputs = [outcome.output for outcome in build.outcomes]
+    data = artefact_of(build.tree, artefact, build.log, outputs, whatever=True)
     paths = {linkline.absolute(artefact, str(build.tree)), os.path.realpath(build.tree / artefact)}
     newest = build.outcomes[::-1]
     laid_out = [outcome for outcome in newest if outcome.proof is not None]
@@ -60,7 +61,7 @@ def descend(build: FinishedBuild, artefact: str) -> Descendant:
         outcome, claim = min(proved, key=lambda p: (descent.STRONGEST_FIRST.index(p[1]), p[0].output not in paths))
         return Descendant(artefact, data, outcome, claim)
     if not build.outcomes:
-        raise CaptureFailed(
+        raise NothingLinked(
             "no link of this build went through layoutrand's wrappers. Either the source tree holds an earlier build, "
             "so that nothing was linked (make clean); or the build calls its compiler or linker by an absolute path or "
             "changes PATH (let it use $CC, $CXX and $LD, or plain gcc, g++ and ld)",

@@ -78,6 +78,11 @@ def latest_build_name(project: str, system: str, variant: str, mode: str) -> str
     return f"latest-{_digest([project, system, variant, mode])[:40]}"
 
 
+def learned_name(build: str, wish: Any) -> str:
+    """Under which what a first build taught is remembered: of that key, for somebody who asked for ``wish``."""
+    return f"learned-{_digest([build, wish])[:40]}"
+
+
 def exec_key(tree: str, system: str, layout: LayoutName) -> str:
     """Of the workspace of `layoutrand exec`: one for each tree, system and layout."""
     return _digest([tree, system, layout])

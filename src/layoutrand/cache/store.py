@@ -3,6 +3,7 @@
 ::
 
     keys/<build key>.json            which capture (or stock build) an input combination gave
+    keys/learned-*.json              what a first build linked, and what was chosen of it (`layoutrand init`, `try`)
     keys/latest-*.json, source-*     what each system was built from last, and the files of its source, for people
     repos/                           mirrors of repositories
     nodes/<node>/<inputs>/           inputs of projects whose executions are made here for a cluster

@@ -19,11 +19,19 @@ from layoutrand.capture import source
 from layoutrand.capture.collect import BuildPlace, IngestSetup
 from layoutrand.capture.ingest import ingest
 from layoutrand.capture.libraries import unlisted_libraries
+from layoutrand.capture.linked_files import left_in, several
 from layoutrand.capture.origin import Origin, Say
 from layoutrand.capture.records import LinkRecord, read_records
 from layoutrand.capture.workspace import Workspace, build_environment, workspace, write_wrappers
 from layoutrand.config.build_recipe import Recipe
-from layoutrand.errors import BuildError, BuildFailed, CaptureFailed, LayoutrandError
+from layoutrand.errors import (
+    BuildError,
+    BuildFailed,
+    CaptureFailed,
+    ChangedAfterLink,
+    LayoutrandError,
+    NothingLinked,
+)
 from layoutrand.linkers import linkline
 from layoutrand.linkers.compiling import what_stops
 from layoutrand.linkers.toolbox import Toolbox
@@ -71,6 +79,16 @@ class BuildOrder:
     tools: SuiteTools | None = None
 
 
+@dataclass(frozen=True)
+class InstrumentedBuild:
+    """A workspace in which the instrumented build has succeeded, its tree, its log, and the seconds that it took."""
+
+    space: Workspace
+    tree: Path
+    log: Path
+    build_s: float
+
+
 def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox, tools: SuiteTools | None = None) -> BuildOrder:
     """The order with its key."""
     facts = recipe.key_facts(origin.facts, toolbox.facts(), os.environ)
@@ -79,24 +97,34 @@ def make_order(recipe: Recipe, origin: Origin, toolbox: Toolbox, tools: SuiteToo
 
 def capture(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, say: Say) -> Capture:
     """Do the instrumented build, capture every artefact's link, prove each, and put the capture into the cache."""
-    with built(order, cache, runner, jobs=jobs, say=say) as (space, tree, log, build_s):
-        records = read_records(space.records)
-        place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
-        links = []
-        with cache.scratch("capture") as scratch:
-            for number, artefact in enumerate(order.recipe.build.artefacts):
-                say(f"{order.recipe.system}: capturing the link of {artefact}")
-                data = artefact_of(tree, artefact, log)
-                base = scratch / str(number)
-                setup = IngestSetup(artefact, data, place, base, order.toolbox, runner, order.recipe.factors)
-                link = _first_that_replays(records, setup, f"system {order.recipe.system!r}: ", log)
-                absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
-                links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
-            learned = suite_facts(order, tree, say)
-            result = _finish(order, links, build_s, len(records), learned)
-            with cache_errors("write", scratch):
-                write_atomically(scratch / "build.log", log.read_bytes())
-            cache.commit_capture(scratch, result)
+    with built(order, cache, runner, jobs=jobs, say=say) as made:
+        return keep(order, InstrumentedBuild(*made), cache, runner, say)
+
+
+def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runner, say: Say) -> Capture:
+    """Capture every artefact's link of a build that has just been made, prove each, and put it into the cache.
+
+    Raises `CaptureFailed` for an artefact that was not linked, or whose link cannot be captured.
+    """
+    space, tree, log = made.space, made.tree, made.log
+    records = read_records(space.records)
+    outputs = [record.output() for record in records]
+    place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
+    links = []
+    with cache.scratch("capture") as scratch:
+        for number, artefact in enumerate(order.recipe.build.artefacts):
+            say(f"{order.recipe.system}: capturing the link of {artefact}")
+            data = artefact_of(tree, artefact, log, outputs)
+            base = scratch / str(number)
+            setup = IngestSetup(artefact, data, place, base, order.toolbox, runner, order.recipe.factors)
+            link = _first_that_replays(records, setup, f"system {order.recipe.system!r}: ", log)
+            absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
+            links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
+        learned = suite_facts(order, tree, say)
+        result = _finish(order, links, made.build_s, len(records), learned)
+        with cache_errors("write", scratch):
+            write_atomically(scratch / "build.log", log.read_bytes())
+        cache.commit_capture(scratch, result)
     known = {"capture": result.id, "build_s": result.build_s, "n_links": result.n_links}
     cache.remember(order.key, {**known, **({"learned": learned} if learned else {})})
     return result
@@ -106,8 +134,9 @@ def build_stock(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, s
     """Do the user's own build, without section flags; the artefacts by name."""
     build = order.recipe.build
     whatever = build.mode == "rebuild"
-    with built(order, cache, runner, jobs=jobs, say=say) as (_space, tree, log, _build_s):
-        return {artefact: artefact_of(tree, artefact, log, whatever=whatever) for artefact in build.artefacts}
+    with built(order, cache, runner, jobs=jobs, say=say) as (space, tree, log, _build_s):
+        outputs = [record.output() for record in read_records(space.records)]
+        return {artefact: artefact_of(tree, artefact, log, outputs, whatever=whatever) for artefact in build.artefacts}
 
 
 @contextmanager
@@ -181,11 +210,16 @@ def _changed(order: BuildOrder) -> bool:
     return bool(source.digest(order.origin.in_place, order.recipe.build.exclude) != order.origin.facts["digest"])
 
 
-def artefact_of(tree: Path, artefact: str, log: Path, *, whatever: bool = False) -> bytes:
-    """The artefact that the build left; raises `CaptureFailed` if there is none, or no ELF file unless ``whatever``."""
+def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *, whatever: bool = False) -> bytes:
+    """The artefact that the build left; raises `CaptureFailed` if there is none, or no ELF file unless ``whatever``.
+
+    ``outputs`` are what links of the build wrote: the message names those that are there.
+    """
     path = tree / artefact
     if not path.is_file():
-        raise CaptureFailed(f"the build succeeded, but made no {artefact}; is build.artefacts right?", log=log)
+        there = left_in(outputs, tree)
+        linked = f" It linked: {several(there)}" if there else ""
+        raise CaptureFailed(f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log)
     data = path.read_bytes()
     if not elf.is_elf(data) and not whatever:
         if data[:2] == b"#!":
@@ -230,7 +264,7 @@ def _guessed(records: Sequence[LinkRecord], built: bytes) -> list[LinkRecord]:
 def _first_that_replays(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str, log: Path) -> CapturedLink:
     """Capture the link whose replay gives the artefact; if none does, the likeliest one's error stands."""
     if not records:
-        raise CaptureFailed(
+        raise NothingLinked(
             f"{prefix}no link of this build went through layoutrand's wrappers. Either the source tree holds an "
             "earlier build, so that nothing was linked (make clean); or the build calls its compiler or linker by an "
             "absolute path or changes PATH (let it use $CC, $CXX and $LD, or plain gcc, g++ and ld)",
@@ -249,7 +283,8 @@ def _first_that_replays(records: Sequence[LinkRecord], setup: IngestSetup, prefi
         except LayoutrandError:
             remove_tree(setup.base)
     if first is not None:
-        raise CaptureFailed(prefix + first.message, log=log) from first
+        kind = ChangedAfterLink if isinstance(first, ChangedAfterLink) else CaptureFailed
+        raise kind(prefix + first.message, log=log) from first
     seen = sorted({linkline.inside(record.output(), setup.place.tree) or record.output() for record in records})
     raise CaptureFailed(
         f"{prefix}{setup.artefact} was never linked through layoutrand's wrappers; these were: "

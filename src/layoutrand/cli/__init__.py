@@ -12,13 +12,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Final
 
 import typer
 import typer.main
 
 from layoutrand.cli.help_text import as_written
-from layoutrand.errors import LayoutrandError
+from layoutrand.errors import ConfigError, LayoutrandError
 
 INTERRUPTED = 130
 
@@ -43,7 +44,8 @@ class _Command:
 
 
 _COMMANDS: Final = {
-    "init": _Command("project", "init"),
+    "try": _Command("trying", "try_", takes_all=True),
+    "init": _Command("project", "init", takes_all=True),
     "doctor": _Command("doctor_command", "doctor"),
     "build": _Command("building", "build"),
     "exec": _Command("wrapping", "exec_", takes_all=True),
@@ -98,7 +100,7 @@ def run(arguments: Sequence[str]) -> int:
         command = as_written(typer.main.get_command(make_app(asked)))
         status = command(list(arguments), prog_name="layoutrand", standalone_mode=False)
     except LayoutrandError as error:
-        sys.stderr.write(f"layoutrand: {error}\n")
+        sys.stderr.write(f"layoutrand: {_told(error)}\n")
         return error.exit_status
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
@@ -111,6 +113,20 @@ def run(arguments: Sequence[str]) -> int:
     if status == INTERRUPTED:  # typer turns KeyboardInterrupt into this status, or into either exception above
         sys.stderr.write("layoutrand: interrupted; everything finished is kept, the same command goes on from here\n")
     return status if isinstance(status, int) else 0
+
+
+def _told(error: LayoutrandError) -> str:
+    """The message, where it is about a file with the lines that it is about."""
+    if not isinstance(error, ConfigError):
+        return str(error)
+    from layoutrand.config.lines import line_of, lines_of
+
+    try:
+        lines = lines_of(Path(error.path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):  # a file that ships with layoutrand, or is gone by now
+        return str(error)
+    places = [(line_of(problem, lines), problem) for problem in error.problems]
+    return error.listed([problem if line is None else f"line {line}: {problem}" for line, problem in places])
 
 
 def _interrupt(_number: int, _frame: object) -> None:

@@ -76,11 +76,14 @@ def build_with_progress(
     from layoutrand.build.build import build as build_systems
     from layoutrand.build.build import build_earlier
     from layoutrand.build.build_setup import BuildProgress, BuildSetup
+    from layoutrand.build.references import check_references
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cluster.open import linking_cluster
     from layoutrand.platform.process import SubprocessRunner
 
     config, directory, systems = part.config, part.directory, part.systems
+    if not captures:
+        check_references(config, systems, directory)
     fixed = sum(name in config.in_one_layout() for name in systems)
     total = ((len(systems) - fixed) * len(layouts) + fixed) * len(config.build.artefacts)
     with (

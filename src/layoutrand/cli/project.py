@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from layoutrand import __version__
-from layoutrand.cli import options
+from layoutrand.cli import learning, options
+
+if TYPE_CHECKING:
+    from layoutrand.build.new_project import NewProject
 
 
 def _show_version(wanted: bool) -> None:
@@ -19,23 +22,76 @@ def _show_version(wanted: bool) -> None:
 
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("-V", "--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Build a program in many layouts, run each binary once, and learn how much layout matters."""
 
 
 def init(
-    directory: options.Directory = Path(),
-    force: Annotated[bool, typer.Option(help="Replace an existing layoutrand.toml.")] = False,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- BUILD COMMAND [-- PROGRAM ARGS]]",
+            help="How it is built, where that is not to be found out; and what to execute.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing layoutrand.toml.")] = False,
+    toolchain: learning.Toolchain = None,
+    stdin: learning.Stdin = None,
+    directory: learning.Source = Path(),
+    jobs: options.Jobs = 0,
     quiet: options.Quiet = False,
 ) -> int:
-    """Write a commented layoutrand.toml for the build found here."""
-    from layoutrand.capture.init import init as write_config
+    """Make the build found here once, and write a commented layoutrand.toml that repeats it.
 
-    path, found = write_config(directory, force=force)
-    options.terminal(json=False, quiet=quiet).say(
-        f"{path} written for {found.what}, artefact {', '.join(found.artefacts)}. Check artefacts and benchmarks, "
-        "then: layoutrand build"
-    )
+    Example: layoutrand init
+
+    Example: layoutrand init -- make -C src -- ./prog input.txt
+
+    It knows make, configure scripts and autotools, CMake, Meson and Cargo. The build happens in a copy of the source,
+    with wrappers that record what is linked; its result is kept for `layoutrand run`.
+    """
+    from layoutrand.build.new_project import refuse_existing, write_project
+
+    terminal = options.terminal(json=False, quiet=quiet)
+    refuse_existing(directory, force=force)
+    question = learning.FirstQuestion(directory, learning.FirstWords.of(words or []), toolchain, jobs, terminal)
+    project = _learned(question, stdin)
+    path = write_project(directory, project.text(), force=force)
+    _tell(path, project, question, terminal)
     return 0
+
+
+def _learned(question: learning.FirstQuestion, stdin: str | None) -> NewProject:
+    """The project that a first build shows."""
+    from layoutrand.build.new_project import FirstBenchmark, NewProject, benchmark_of, systems_to_compare
+    from layoutrand.capture.recognise import safe_name
+
+    found = question.recognised()
+    systems = systems_to_compare(question.toolchain or "gcc", is_rust=found.is_rust)
+    first = next(iter(systems))
+    learned = question.learn(found, first, systems[first])
+    artefact = learned.chosen.artefacts[0]
+    words = question.words.program or (artefact,)
+    benchmark: FirstBenchmark | None = None
+    if learned.chosen.is_program:
+        benchmark = benchmark_of(words, learned.chosen.place, Path.cwd(), question.directory, stdin)
+    return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
+
+
+def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, terminal: options.Terminal) -> None:
+    """What was written, and what to do now."""
+    learned = project.learned
+    where = "" if question.directory == Path() else f" -C {question.directory}"
+    what = ", ".join(learned.chosen.artefacts)
+    terminal.line(f"{path} written: {project.what} links {what} with toolchain {learned.toolchain}")
+    if others := learned.chosen.others:
+        terminal.line(f"  not laid out{learning.beside(others).removeprefix('; linked besides')}")
+    if project.benchmark is None:
+        terminal.line("  a library alone: add a benchmark, a program that uses it, to the file")
+        return
+    if not question.words.program:
+        terminal.line(f"  to be executed: {what.split(', ', maxsplit=1)[0]} without arguments; add them in the file")
+    names = " ".join(project.systems)
+    terminal.line(f"Next: layoutrand run{where} · layoutrand compare {names}{where}")

@@ -18,6 +18,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     ValidationError,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -35,7 +36,7 @@ from layoutrand.config.metric import Metric
 from layoutrand.config.problems import explain, key_path, suggest
 from layoutrand.config.schedule import Order
 from layoutrand.config.spec_settings import SpecSuite
-from layoutrand.config.topology import CpuWish, checked_wish
+from layoutrand.config.topology import WISH_SCHEMA, CpuWish, checked_wish
 from layoutrand.config.warmup_choices import ChosenWarmup, wrong_choices
 from layoutrand.engines.engine import Remote
 from layoutrand.errors import ConfigError, UsageError
@@ -87,7 +88,11 @@ Flags = Annotated[str, AfterValidator(_splittable)]
 Revision = Annotated[str, Field(min_length=1), AfterValidator(_no_option)]
 Variables = Annotated[dict[str, str], AfterValidator(_usable_names)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Limit = Annotated[int | None, BeforeValidator(size_in_bytes)]
+Limit = Annotated[
+    int | None,
+    BeforeValidator(size_in_bytes),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "examples": ["2GiB", "500 MB"]}]}),
+]
 
 
 def _one_line(label: str) -> str:
@@ -260,7 +265,7 @@ class Run(_Table):
     schedule_seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
     randomise: list[Literal["env-size", "stack-offset"]] = []
     aslr: Literal["on", "off"] = "on"
-    cpu: Annotated[CpuWish, BeforeValidator(checked_wish)] = "any"
+    cpu: Annotated[CpuWish, BeforeValidator(checked_wish), WithJsonSchema(WISH_SCHEMA)] = "any"
     priority: Annotated[int, Field(ge=-20, le=19)] | None = None
     controls: list[Literal["stock", "identity"]] = ["stock", "identity"]
     disturbance: Disturbance = Disturbance()
@@ -301,7 +306,7 @@ class Config(_Table):
         return frozenset(name for name, system in self.systems.items() if system.prebuilt is not None)
 
 
-class _File(Config):
+class ConfigFile(Config):
     """What may stand in the file; in a checked configuration the systems of ``[matrix]`` have taken its place."""
 
     matrix: dict[str, Any] = {}
@@ -320,7 +325,7 @@ def parse(text: str, *, path: str) -> Config:
     try:
         config = Config.model_validate(expanded)
     except ValidationError as error:
-        raise ConfigError(path, [*explain(error, _File, {"cluster": tables()}), *problems]) from error
+        raise ConfigError(path, [*explain(error, ConfigFile, {"cluster": tables()}), *problems]) from error
     if problems:
         raise ConfigError(path, problems)
     return config

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from layoutrand.config.metric import Warmup
-from layoutrand.text.strict_table import Name, StrictTable
+from layoutrand.text.strict_table import NAME_PATTERN, Name, StrictTable
 
 ALL: Final = "all"
 
@@ -51,6 +51,11 @@ def _listed(value: Any) -> Any:
     return [ALL] if value == ALL else value
 
 
+_LIST_SCHEMA: Final[dict[str, Any]] = {
+    "anyOf": [{"const": ALL}, {"type": "array", "items": {"type": "string", "pattern": NAME_PATTERN}, "minItems": 1}]
+}
+
+
 class DacapoSuite(StrictTable):
     """A DaCapo jar, or a harness that takes the same options and prints alike.
 
@@ -61,7 +66,7 @@ class DacapoSuite(StrictTable):
 
     kind: Literal["dacapo"]
     jar: Annotated[str, Field(min_length=1)]
-    benchmarks: Annotated[list[Name], Field(min_length=1), BeforeValidator(_listed)]
+    benchmarks: Annotated[list[Name], Field(min_length=1), BeforeValidator(_listed), WithJsonSchema(_LIST_SCHEMA)]
     version: Annotated[str, Field(min_length=1)] | None = None
     size: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")] = "default"
     iterations: Annotated[int, Field(ge=1)] | None = None

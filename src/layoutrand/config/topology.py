@@ -15,6 +15,12 @@ from layoutrand.errors import UsageError
 CpuWish = Literal["any", "auto"] | list[int]
 """``run.cpu``: nothing, a core chosen by topology, or these CPUs."""
 
+_NUMBER: Final = {"type": "integer", "minimum": 0}
+WISH_SCHEMA: Final[dict[str, Any]] = {
+    "anyOf": [{"enum": ["any", "auto"]}, _NUMBER, {"type": "array", "items": _NUMBER, "minItems": 1}]
+}
+"""What may stand there, as a JSON Schema: `checked_wish` takes more than the type says."""
+
 SAME_TYPE: Final = 0.9
 """Cores whose speeds are within a tenth of the fastest count as of its type: favoured cores of one kind differ by some
 per cent, while efficiency cores are slower by a quarter and more."""

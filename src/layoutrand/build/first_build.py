@@ -1,0 +1,261 @@
+"""A first build, of which nothing is known but its command: what it links, and with which linker.
+
+The build is the one that captures, made before its artefacts are known: it is kept, and the next build of the system
+finds it in the cache.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from layoutrand.build.build import find_order
+from layoutrand.build.build_setup import BuildProgress, BuildSetup
+from layoutrand.build.earlier_builds import remember_build
+from layoutrand.build.program_choice import Chooser, Chosen
+from layoutrand.cache.keys import learned_name
+from layoutrand.cache.store import Cache
+from layoutrand.capture.instrumented_build import BuildOrder, InstrumentedBuild, built, keep, make_order
+from layoutrand.capture.linked_files import LinkedFile, is_elf_file, linked_files, several
+from layoutrand.capture.origin import Say
+from layoutrand.capture.recognise import Recognised, Way, safe_name
+from layoutrand.capture.records import read_records
+from layoutrand.config.config import Build, Config, Factor, LayoutPolicy, Project, System
+from layoutrand.errors import BuildError, BuildFailed, ChangedAfterLink, NothingLinked
+from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.trials import is_of_a_trial
+from layoutrand.platform.process import Runner
+
+_FIRST: Final = ("gcc", "clang")
+"""Toolchains whose wrappers a build is tried with."""
+
+_VERSION: Final = 1  # of what is remembered; another version's is as good as none
+
+
+@dataclass(frozen=True)
+class FirstSystem:
+    """The system to build first: its name, its flags and variables, and the toolchain where somebody chose one."""
+
+    name: str
+    options: System
+    toolchain: str | None = None
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a first build taught: toolchain, commands, what is not copied, what was chosen, what can be randomised.
+
+    ``mode`` is "rebuild" where the build works on the program after its link.
+    """
+
+    toolchain: str
+    way: Way
+    exclude: tuple[str, ...]
+    chosen: Chosen
+    factors: Sequence[Factor]
+    mode: Literal["relink", "rebuild"] = "relink"
+
+
+@dataclass(frozen=True)
+class FirstBuild:
+    """Making the build of a directory, to learn what it links; ``jobs`` processes at once, ``say`` tells of it."""
+
+    project: Path
+    found: Recognised
+    system: FirstSystem
+    choose: Chooser
+    cache: Cache
+    runner: Runner
+    jobs: int
+    say: Say
+
+    def learn(self) -> Learned:
+        """Build until something is linked, and capture what was chosen; what was learned before is used again.
+
+        Raises `BuildFailed` for a build that fails, `NothingLinked` for one that links nothing, and `CaptureFailed`
+        where what was asked for was not linked, or cannot be captured; all say what was linked instead.
+        """
+        name = ""
+        nothing: list[_Nothing] = []
+        for toolchain in self._toolchains():
+            for number, way in enumerate(self.found.ways):
+                order = find_order(self._setup(toolchain, way, ()), self.system.name, "capture")
+                if not name:
+                    name = learned_name(order.key, self.choose.wish())
+                    if (known := self._remembered(name)) is not None:
+                        return known
+                made = self._attempt(toolchain, way, order)
+                if isinstance(made, Learned):
+                    self._remember(name, made, number)
+                    return made
+                nothing.append(made)
+                if made.is_past_us:  # another way would not be seen either
+                    break
+        raise next((each for each in nothing if each.is_past_us), nothing[0]).error()
+
+    def _toolchains(self) -> list[str]:
+        """With which to try; clang's wrappers are for a build that calls clang by its name."""
+        if self.system.toolchain is not None:
+            return [self.system.toolchain]
+        usable = [name for name in _FIRST if not toolboxes.missing(toolboxes.load(name, self.project))]
+        return usable or [_FIRST[0]]  # whose absence is then told
+
+    def _setup(self, toolchain: str, way: Way, artefacts: Sequence[str]) -> BuildSetup:
+        build = Build(
+            commands=list(way.commands),
+            **({"artefacts": list(artefacts)} if artefacts else {}),
+            exclude=list(self.found.exclude),
+            env=dict(way.env),
+        )
+        config = Config(
+            project=Project(name=safe_name(self.project)),
+            build=build,
+            layout=LayoutPolicy(factors=factors_for(toolchain, self.project)),
+            systems={self.system.name: self.system.options.model_copy(update={"toolchain": toolchain})},
+        )
+        progress = BuildProgress(self.say, lambda: None)
+        return BuildSetup.of(config, self.project, self.cache, self.runner, progress, jobs=self.jobs)
+
+    @contextmanager
+    def _made(self, order: BuildOrder) -> Iterator[InstrumentedBuild]:
+        try:
+            with built(order, self.cache, self.runner, jobs=self.jobs, say=self.say) as made:
+                yield InstrumentedBuild(*made)
+        except BuildFailed as error:
+            if not self.found.exclude:
+                raise
+            raise BuildFailed(
+                f"{error.message}\nThe copy was made without {', '.join(self.found.exclude)}, where CMake or "
+                "Meson built before, with this directory's name in it: give the command that configures, too",
+                log=error.log,
+            ) from error
+
+    def _attempt(self, toolchain: str, way: Way, order: BuildOrder) -> Learned | _Nothing:
+        """One build; again with the toolchain of the linker that it turns out to use."""
+        with self._made(order) as made:
+            linked = linked_files(read_records(made.space.records), made.tree)
+            if not linked:
+                return _nothing(made)
+            first = next(self.choose.choices(made.tree, linked))
+            right = self._toolchain_of(toolchain, first.linker)
+            if right == toolchain:
+                return self._kept(right, way, order, made, linked)
+        self.say(f"the build links with {os.path.basename(first.linker)}, so it is made again for toolchain {right}")
+        order = find_order(self._setup(right, way, ()), self.system.name, "capture")
+        with self._made(order) as made:
+            linked = linked_files(read_records(made.space.records), made.tree)
+            return self._kept(right, way, order, made, linked) if linked else _nothing(made)
+
+    def _toolchain_of(self, toolchain: str, used: str) -> str:
+        """The toolchain with the same compiler whose linker the build has used; the same where there is none."""
+        if self.system.toolchain is not None:
+            return toolchain
+        for name in (toolchain, *(name for name in toolboxes.shipped() if name.startswith(f"{toolchain}-"))):
+            candidate = toolboxes.load(name, self.project)
+            if candidate.compile.flags or toolboxes.missing(candidate):
+                continue  # link-time optimisation is for the build to choose
+            if os.path.realpath(toolboxes.find(candidate, self.runner).tools["ld"].path) == os.path.realpath(used):
+                return name
+        return toolchain
+
+    def _kept(
+        self, toolchain: str, way: Way, order: BuildOrder, made: InstrumentedBuild, linked: Sequence[LinkedFile]
+    ) -> Learned:
+        """Capture the first choice that can be; the first error where none can."""
+        first: BuildError | None = None
+        for chosen in self.choose.choices(made.tree, linked):
+            learned = Learned(toolchain, way, self.found.exclude, chosen, factors_for(toolchain, self.project))
+            setup = self._setup(toolchain, way, chosen.artefacts)
+            recipe = replace(order.recipe, build=setup.config.build)
+            mine = make_order(recipe, order.origin, order.toolbox, order.tools)
+            try:
+                with self.cache.lock(f"capture-{mine.key[:32]}"):
+                    keep(mine, made, self.cache, self.runner, self.say)
+                remember_build(setup, mine)
+            except ChangedAfterLink:
+                return replace(learned, mode="rebuild")
+            except BuildError as error:
+                first = first or error
+                continue
+            return learned
+        assert first is not None  # there was something to choose
+        raise first
+
+    def _remembered(self, name: str) -> Learned | None:
+        """What an earlier call learned of the same source and command."""
+        found = self.cache.recall(name)
+        if found is None or found.get("version") != _VERSION or found["way"] >= len(self.found.ways):
+            return None
+        chosen = Chosen(
+            tuple(found["artefacts"]), found["linker"], found["place"], tuple(found["others"]), found["is_program"]
+        )
+        way = self.found.ways[found["way"]]
+        return Learned(found["toolchain"], way, self.found.exclude, chosen, found["factors"], found["mode"])
+
+    def _remember(self, name: str, learned: Learned, way: int) -> None:
+        chosen = learned.chosen
+        self.cache.remember(
+            name,
+            {
+                "version": _VERSION,
+                "toolchain": learned.toolchain,
+                "way": way,
+                "artefacts": list(chosen.artefacts),
+                "linker": chosen.linker,
+                "place": chosen.place,
+                "others": list(chosen.others),
+                "is_program": chosen.is_program,
+                "factors": list(learned.factors),
+                "mode": learned.mode,
+            },
+        )
+
+
+@dataclass(frozen=True)
+class _Nothing:
+    """A build that succeeded without a link that was seen; ``is_past_us`` where there is a new program all the same."""
+
+    new: tuple[str, ...]
+    log: Path
+
+    @property
+    def is_past_us(self) -> bool:
+        return bool(self.new)
+
+    def error(self) -> NothingLinked:
+        if self.new:
+            return NothingLinked(
+                f"the build made {several(self.new)}, but no link of it went through layoutrand's wrappers: it calls "
+                "its compiler or linker by an absolute path, changes PATH, or has a linker of its own. Let it use "
+                "$CC, $CXX and $LD, or plain gcc, g++, clang and ld",
+                log=self.log,
+            )
+        return NothingLinked(
+            "the build succeeded, but linked no program and no shared library. If an earlier build is in the tree, "
+            "clean it (make clean); if the command builds a part only, or only static libraries, give the one that "
+            "links the program",
+            log=self.log,
+        )
+
+
+def _nothing(made: InstrumentedBuild) -> _Nothing:
+    """What was made past the wrappers while the build lasted."""
+    begun = made.space.wrappers.stat().st_mtime_ns
+    new = []
+    for folder, _, names in os.walk(made.tree):
+        for path in (Path(folder, name) for name in names if not name.endswith((".o", ".a"))):
+            if is_elf_file(path) and path.lstat().st_mtime_ns >= begun:
+                inside = str(path.relative_to(made.tree))
+                if not is_of_a_trial(str(path), str(made.tree)):
+                    new.append(inside)
+    return _Nothing(tuple(sorted(new)), made.log)
+
+
+def factors_for(toolchain: str, project: Path) -> list[Factor]:
+    """What is randomised with a toolchain by default: the functions, or what its linker can do in place of that."""
+    able = toolboxes.load(toolchain, project).link.factors
+    return ["function-order"] if "function-order" in able else able[-1:]

@@ -1,0 +1,153 @@
+"""A new project's layoutrand.toml, of what was given and what a first build taught (`layoutrand init` and `try`)."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from layoutrand.build.first_build import Learned
+from layoutrand.capture.recognise import safe_name
+from layoutrand.config.command import placeholders_in
+from layoutrand.config.config import System, parse
+from layoutrand.errors import UsageError
+from layoutrand.platform.disk import cache_errors, write_atomically
+from layoutrand.text.render import render
+
+SCHEMA_PLACE = ".layoutrand/schema.json"
+"""Where a project has the JSON Schema of its layoutrand.toml, for editors."""
+
+
+@dataclass(frozen=True)
+class FirstBenchmark:
+    """What to execute: words as in benchmarks.command, a file for standard input, whether to count by simulation."""
+
+    name: str
+    command: tuple[str, ...]
+    stdin: str | None = None
+    simulated: bool = False
+
+
+@dataclass(frozen=True)
+class NewProject:
+    """All of a new layoutrand.toml: what it is for in words, what was learned, systems by name, the benchmark."""
+
+    name: str
+    what: str
+    learned: Learned
+    systems: Mapping[str, System]
+    benchmark: FirstBenchmark | None = None
+    remarks: tuple[str, ...] = field(default_factory=tuple)
+
+    def simulated(self, wanted: bool) -> NewProject:
+        """The same with counts by simulation, or without."""
+        assert self.benchmark is not None
+        return replace(self, benchmark=replace(self.benchmark, simulated=wanted))
+
+    def text(self) -> str:
+        """The commented file, which is valid."""
+        chosen = self.learned.chosen
+        text = render(
+            "layoutrand.toml.j2",
+            schema=SCHEMA_PLACE,
+            found=self.what,
+            name=self.name,
+            build=self.learned,
+            others=chosen.others,
+            systems=[
+                (name, {key: value for key, value in system.model_dump(exclude_defaults=True).items() if value})
+                for name, system in self.systems.items()
+            ],
+            benchmark=self.benchmark,
+        )
+        parse(text, path="layoutrand.toml")
+        return text
+
+
+def systems_to_compare(toolchain: str, *, is_rust: bool) -> dict[str, System]:
+    """The two systems that a new project begins with: -O2 and -O3, in the words of its compiler."""
+    if is_rust:
+        return {
+            f"O{level}": System(toolchain=toolchain, env={"CARGO_PROFILE_RELEASE_OPT_LEVEL": level}) for level in "23"
+        }
+    return {f"O{level}": System(toolchain=toolchain, cflags=f"-O{level}") for level in "23"}
+
+
+def benchmark_of(words: Sequence[str], place: int, folder: Path, project: Path, stdin: str | None) -> FirstBenchmark:
+    """The benchmark that a command is, whose word at ``place`` is the program; typed in ``folder`` of the project.
+
+    Executions have fresh working directories, so files of the project are named by their path in it.  Raises
+    `UsageError` for a file that is not there.
+    """
+    command = []
+    for number, word in enumerate(words):
+        command.append("{artefact}" if number == place else _with_place(word, folder, project))
+    if stdin is not None:
+        if not (folder / stdin).is_file():
+            raise UsageError(f"--stdin {stdin}: there is no such file in {folder.absolute()}")
+        stdin = os.path.relpath((folder / stdin).resolve(), project.resolve())
+    return FirstBenchmark(safe_name(Path(posixpath.basename(words[place]))), tuple(command), stdin)
+
+
+def _with_place(word: str, folder: Path, project: Path) -> str:
+    """The word, with the file in it as executions find it; braces that would be placeholders are doubled."""
+    option, equals, name = word.partition("=") if word.startswith("-") and "=" in word else ("", "", word)
+    there = folder / name
+    # A directory's name may be a word like any other ("test"), so that it takes a slash to mean the directory.
+    if name and not os.path.isabs(name) and (os.path.isfile(there) or ("/" in name and os.path.isdir(there))):
+        inside = os.path.relpath(os.path.abspath(there), os.path.abspath(project))
+        return f"{_literally(option)}{equals}{{project}}/{_literally(inside)}"
+    return _literally(word)
+
+
+def _literally(word: str) -> str:
+    for name in dict.fromkeys(placeholders_in(word)):
+        word = word.replace(f"{{{name}}}", f"{{{{{name}}}}}")
+    return word
+
+
+def write_project(directory: Path, text: str, *, force: bool) -> Path:
+    """Write layoutrand.toml, and the schema beside; raises `UsageError` if there is one already, unless forced."""
+    path = directory / "layoutrand.toml"
+    refuse_existing(directory, force=force)
+    write_schema(directory)
+    with cache_errors("write", path):
+        write_atomically(path, text.encode())
+    return path
+
+
+def refuse_existing(directory: Path, *, force: bool) -> None:
+    """Raise `UsageError` where a new project cannot be written: there is one, or no such directory."""
+    path = directory / "layoutrand.toml"
+    if not directory.is_dir():
+        raise UsageError(f"{directory} is not a directory")
+    if path.exists() and not force:
+        raise UsageError(f"{path} is there already; --force replaces it")
+
+
+def write_schema(directory: Path) -> None:
+    """Put the JSON Schema where the first line of layoutrand.toml says that it is."""
+    from importlib.resources import files
+
+    path = directory / SCHEMA_PLACE
+    data = (files("layoutrand") / "schemas" / "layoutrand.schema.json").read_bytes()
+    with cache_errors("write", path):
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, data)
+
+
+def described(learned: Learned) -> dict[str, Any]:
+    """What was learned, as JSON values."""
+    chosen = learned.chosen
+    return {
+        "toolchain": learned.toolchain,
+        "commands": list(learned.way.commands),
+        "env": dict(learned.way.env),
+        "artefacts": list(chosen.artefacts),
+        "others": list(chosen.others),
+        "linker": chosen.linker,
+        "mode": learned.mode,
+    }

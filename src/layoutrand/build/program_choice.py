@@ -1,0 +1,149 @@
+"""Which of the files that a build linked is the program to lay out: the one that a command names, or the likeliest."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from layoutrand.capture.linked_files import LinkedFile, is_elf_file, several
+from layoutrand.errors import CaptureFailed
+from layoutrand.platform.disk import readable
+
+_ASIDE: Final = frozenset(
+    {"test", "tests", "testing", "t", "example", "examples", "demo", "demos", "doc", "docs", "fuzz"}
+)
+"""Directories of programs that are not what a project is for."""
+
+_BUILD_SCRIPTS: Final = ("build-script-", "build_script_")
+"""What Cargo links to execute during the build."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A program with the libraries of its build that it needs: ``artefacts``, the program first, and its ``linker``.
+
+    ``place`` is the word of the command that names it, 0 where there is no command; ``others`` are the programs that
+    were linked besides. Where nothing but libraries was linked, the first artefact is one.
+    """
+
+    artefacts: tuple[str, ...]
+    linker: str
+    place: int
+    others: tuple[str, ...]
+    is_program: bool = True
+
+
+class Chooser(Protocol):
+    """Chooses among the files that a build linked."""
+
+    def wish(self) -> Any:
+        """What decides the choice, as a JSON value."""
+
+    def choices(self, tree: Path, linked: Sequence[LinkedFile]) -> Iterator[Chosen]:
+        """What to lay out, the likeliest first; raises `CaptureFailed` where nothing that was linked will do."""
+
+
+@dataclass(frozen=True)
+class Likeliest:
+    """Chooses without a command: by names that the project goes by, then by where programs lie, then by size.
+
+    Where only libraries were linked, the largest of these.
+    """
+
+    hints: tuple[str, ...]
+
+    def wish(self) -> Any:
+        """See `Chooser.wish`."""
+        return {"hints": list(self.hints)}
+
+    def choices(self, tree: Path, linked: Sequence[LinkedFile]) -> Iterator[Chosen]:  # noqa: ARG002 - of the protocol
+        """See `Chooser.choices`."""
+        real = [file for file in linked if not posixpath.basename(file.path).startswith(_BUILD_SCRIPTS)] or list(linked)
+        programs = [file for file in real if file.is_program]
+        for file in sorted(programs or real, key=self._rank):
+            yield _chosen(file, programs, 0)
+
+    def _rank(self, file: LinkedFile) -> tuple[int, bool, int]:
+        """Names that the project goes by first, in the order of the hints."""
+        name = posixpath.basename(file.path)
+        place = next((n for n, hint in enumerate(self.hints) if name == posixpath.basename(hint)), len(self.hints))
+        return place, not _ASIDE.isdisjoint(posixpath.dirname(file.path).split("/")), -file.size
+
+
+@dataclass(frozen=True)
+class Named:
+    """Chooses what a command names: ``words`` as they would be typed in ``folder``, a path relative to the source."""
+
+    words: tuple[str, ...]
+    folder: str = ""
+
+    def wish(self) -> Any:
+        """See `Chooser.wish`."""
+        return {"words": list(self.words), "folder": self.folder}
+
+    def choices(self, tree: Path, linked: Sequence[LinkedFile]) -> Iterator[Chosen]:
+        """See `Chooser.choices`: by its path, else by its name, else as a later word of the command."""
+        programs = [file for file in linked if file.is_program]
+        file = self._at(0, tree, linked) or self._called(programs)
+        place = 0
+        while file is None and place + 1 < len(self.words):
+            place += 1
+            file = self._at(place, tree, linked)
+        if file is None:
+            raise CaptureFailed(
+                f"the build linked no {self.words[0]}{self._script(tree)}; it linked: "
+                f"{several([file.path for file in [*programs, *(each for each in linked if not each.is_program)]])}. "
+                "Name one of these, by its path from here, as the program or among its words"
+            )
+        yield _chosen(file, programs, place)
+
+    def _at(self, place: int, tree: Path, linked: Sequence[LinkedFile]) -> LinkedFile | None:
+        """The linked file at the path that the word is, or what the build made of one there, as a copy."""
+        word = self.words[place]
+        path = posixpath.normpath(posixpath.join(self.folder, word))
+        if path.startswith("../") or posixpath.isabs(path):
+            return None
+        behind = posixpath.join(posixpath.dirname(path), ".libs", posixpath.basename(path))  # libtool's script
+        for wanted in (path, behind):
+            found = next((file for file in linked if file.path == wanted), None)
+            if found is not None:
+                return found
+        real = os.path.relpath(os.path.realpath(tree / path), os.path.realpath(tree))
+        if not is_elf_file(tree / path) or real.startswith("../"):
+            return None
+        origin = next((file for file in linked if file.path == real), None) or self._copied(path, linked)
+        return None if origin is None else LinkedFile(path, origin.is_program, origin.linker, origin.size, origin.needs)
+
+    def _copied(self, path: str, linked: Sequence[LinkedFile]) -> LinkedFile | None:
+        """The linked file that a file may be a copy of: of its name, else any; which it is, the capture proves."""
+        name = posixpath.basename(path)
+        programs = sorted(linked, key=lambda file: (posixpath.basename(file.path) != name, not file.is_program))
+        return programs[0] if programs else None
+
+    def _called(self, programs: Sequence[LinkedFile]) -> LinkedFile | None:
+        """The only program of the first word's name, wherever it lies."""
+        name = posixpath.basename(self.words[0])
+        found = [file for file in programs if posixpath.basename(file.path) == name]
+        if len(found) > 1:
+            raise CaptureFailed(
+                f"the build linked several programs called {name}: {several([file.path for file in found])}. Name one "
+                "of them by its path from here"
+            )
+        return found[0] if found else None
+
+    def _script(self, tree: Path) -> str:
+        """That it is a script, where it is one."""
+        path = tree / posixpath.join(self.folder, self.words[0])
+        try:
+            return ", which is a script" if path.is_file() and path.read_bytes()[:2] == b"#!" else ""
+        except OSError as error:
+            return f" ({readable(str(error.strerror))})"
+
+
+def _chosen(file: LinkedFile, programs: Sequence[LinkedFile], place: int) -> Chosen:
+    others = tuple(each.path for each in programs if each.path != file.path)
+    return Chosen((file.path, *file.needs), file.linker, place, others, file.is_program)

@@ -1,0 +1,120 @@
+"""What a build linked: the programs and shared libraries of its recorded links, as the build left them."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from layoutrand.capture.records import LinkRecord
+from layoutrand.errors import FeatureUnsupported
+from layoutrand.linkers import linkline
+from layoutrand.linkers.trials import is_of_a_trial
+from layoutrand.objects import dynamic, elf
+from layoutrand.objects.dynamic import Dynamic
+
+_MOST_NAMED: Final = 12
+_ENOUGH_TO_TELL: Final = 4
+
+
+@dataclass(frozen=True)
+class LinkedFile:
+    """A program or library that a recorded link made: its path in the tree, its linker, its bytes.
+
+    ``needs`` are the paths of libraries of the same build that it loads, each by the name that it asks for.
+    """
+
+    path: str
+    is_program: bool
+    linker: str
+    size: int
+    needs: tuple[str, ...] = ()
+
+
+def linked_files(records: Sequence[LinkRecord], tree: Path) -> list[LinkedFile]:
+    """What recorded links made and the build left in its tree, in the order of the links; a file that is there once."""
+    linkers: dict[str, str] = {}
+    for record in records:
+        path = _where(record.output(), tree)
+        if path is not None and not is_of_a_trial(record.output(), str(tree)):
+            linkers.pop(path, None)  # what was linked again counts as it was linked last
+            linkers[path] = record.linker
+    parts: dict[str, tuple[bool, int, Dynamic]] = {}
+    for path in linkers:
+        data = (tree / path).read_bytes()
+        with_kind = _is_program(data, path)
+        if with_kind is not None:
+            parts[path] = (with_kind, len(data), dynamic.read(data))
+    libraries = {path: found for path, (is_program, _, found) in parts.items() if not is_program}
+    return [
+        LinkedFile(path, is_program, linkers[path], size, tuple(_needs(found, libraries, tree)))
+        for path, (is_program, size, found) in parts.items()
+    ]
+
+
+def left_in(outputs: Sequence[str], tree: Path) -> list[str]:
+    """Paths in the tree of those outputs of links that are there, trials of configure steps left out."""
+    there = [_where(output, tree) for output in outputs if not is_of_a_trial(output, str(tree))]
+    return list(dict.fromkeys(path for path in there if path is not None and is_elf_file(tree / path)))
+
+
+def several(paths: Sequence[str]) -> str:
+    """The paths in a sentence, the first of them where they are many."""
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(paths[:_MOST_NAMED]) + more
+
+
+def is_elf_file(path: Path) -> bool:
+    """Whether there is a regular file that begins as an ELF file does."""
+    try:
+        with path.open("rb") as file:
+            return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and elf.is_elf(file.read(_ENOUGH_TO_TELL))
+    except OSError:
+        return False
+
+
+def _where(output: str, tree: Path) -> str | None:
+    """The path in the tree by which the build's user knows an output; None for what is gone or elsewhere.
+
+    Cargo links below ``deps``, and gives the file its name by a hard link in a directory above.
+    """
+    inside = linkline.inside(output, str(tree))
+    try:
+        info = os.lstat(output)
+    except OSError:
+        return None
+    if inside is None or not stat.S_ISREG(info.st_mode):
+        return None
+    if info.st_nlink > 1:
+        folder = posixpath.dirname(inside)
+        while folder:
+            folder = posixpath.dirname(folder)
+            for entry in os.scandir(tree / folder):
+                if entry.is_file(follow_symlinks=False) and entry.inode() == info.st_ino:
+                    return posixpath.join(folder, entry.name)
+    return inside
+
+
+def _is_program(data: bytes, path: str) -> bool | None:
+    """Whether it is started and not loaded; None for what is neither, such as an object file."""
+    try:
+        found = elf.read(data, name=path)
+        if found.kind == "ET_EXEC":
+            return True
+        if found.kind != "ET_DYN":
+            return None
+        if ".interp" in found.section_names and ".so" not in posixpath.basename(path):
+            return True
+    except FeatureUnsupported:  # of another machine, or 32 bits
+        return None
+    return not dynamic.read(data).soname and ".so" not in posixpath.basename(path)
+
+
+def _needs(of: Dynamic, libraries: Mapping[str, Dynamic], tree: Path) -> Iterator[str]:
+    for _name, path in dynamic.unlisted(of, [], libraries):
+        if (tree / path).exists():  # by the name that is asked for, which may be a symbolic link
+            yield path

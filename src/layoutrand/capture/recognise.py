@@ -1,0 +1,257 @@
+"""Which build system a directory has, by its files: the commands that build it, and what a copy must not hold."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from layoutrand.capture.linked_files import is_elf_file
+from layoutrand.config.toolchain import version_number
+from layoutrand.errors import ToolNotFound, UsageError
+from layoutrand.platform.packages import install
+from layoutrand.platform.process import Runner
+
+MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
+_DEEPEST: Final = 4
+"""Directories below the source in which traces of earlier builds are looked for."""
+
+_LLD_SINCE: Final = (1, 90)
+"""The first version of rustc that links with a linker of its own."""
+
+_OTHERS: Final[Mapping[str, tuple[str, str]]] = {
+    "go.mod": ("Go", "its linker is its own, and takes no order of functions"),
+    "package.json": ("JavaScript", "nothing is linked: its code is placed by the engine while it runs"),
+    "pyproject.toml": ("Python", "nothing is linked: what has a layout is the interpreter"),
+    "setup.py": ("Python", "nothing is linked: what has a layout is the interpreter"),
+    "pom.xml": ("Java", "the code is placed by the JVM while it runs; README says how a JDK itself is laid out"),
+    "build.gradle": ("Java", "the code is placed by the JVM while it runs; README says how a JDK itself is laid out"),
+    "build.gradle.kts": (
+        "Java",
+        "the code is placed by the JVM while it runs; README says how a JDK itself is laid out",
+    ),
+    "WORKSPACE": ("Bazel", "it hides compiler and linker in sandboxes, where they cannot be replaced by default"),
+    "MODULE.bazel": ("Bazel", "it hides compiler and linker in sandboxes, where they cannot be replaced by default"),
+    "Package.swift": ("Swift", "it calls a compiler and a linker of its own"),
+    "build.zig": ("Zig", "its linker is its own, and takes no order of functions"),
+    "dune-project": ("OCaml", "its compiler puts the functions of a module into one section"),
+    "stack.yaml": ("Haskell", "its compiler puts the functions of a module into one section"),
+}
+"""What is recognised by a file and cannot be built here as it is: what it is, and why."""
+
+HOW_TO_GIVE: Final = (
+    "if a command builds a program of C, C++, Fortran or Rust all the same, give it: layoutrand init -- COMMAND, or "
+    "with the program to execute: layoutrand try -- COMMAND -- PROGRAM ARGS"
+)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to make a build: its commands, as in build.commands, and variables for them."""
+
+    commands: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A build system: its name, ways to build in the order in which they are tried, and what is not to be copied.
+
+    ``hints`` are names of programs that its files mention; ``is_rust`` where the compiler is rustc.
+    """
+
+    what: str
+    ways: tuple[Way, ...]
+    exclude: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    is_rust: bool = False
+
+
+def recognise(directory: Path, runner: Runner) -> Recognised:
+    """The build system of a directory, the first that fits in the order in which people set them up.
+
+    Raises `UsageError` for a directory with none that can be used, and `ToolNotFound` where its program is missing;
+    both say what to do.
+    """
+    for look in (_configure, _cmake, _meson, _cargo, _autoreconf, _makefile, _sources):
+        found = look(directory, runner)
+        if found is not None:
+            return replace(found, exclude=(*found.exclude, *build_trees(directory)))
+    there = [entry for entry in os.listdir(directory) if not entry.startswith(".")]
+    if not there:
+        raise UsageError(
+            f"{directory.absolute()} is empty: there is nothing to build. Go to the directory of your program, or name "
+            "it with -C; `layoutrand demo` shows all of it on a built-in example"
+        )
+    for name, (what, why) in _OTHERS.items():
+        if (directory / name).exists():
+            raise UsageError(f"{directory.absolute()} is a {what} project ({name}): {why}; {HOW_TO_GIVE}")
+    raise UsageError(
+        f"{directory.absolute()} has no build that layoutrand knows: no configure, CMakeLists.txt, meson.build, "
+        f"Cargo.toml, makefile or C source; {HOW_TO_GIVE}"
+    )
+
+
+def given(line: Sequence[str], directory: Path, runner: Runner) -> Recognised:
+    """The build that a command makes, given by its words; a single word with blanks is a line of shell."""
+    command = line[0] if len(line) == 1 else shlex.join(line)
+    words = shlex.split(command) if len(line) == 1 else list(line)
+    env = _rust_variables(runner) if "cargo" in re.split(r"[\s;&|]+", command) else {}
+    ways = [Way((command,), env)]
+    if words and os.path.basename(words[0]) in {"make", "gmake"} and not {"&&", ";", "|", "||"} & set(words):
+        again = Way((shlex.join([words[0], "-B", *words[1:]]),), env)
+        ways = [again] if has_objects(directory) else [*ways, again]
+    return Recognised(command, tuple(ways), tuple(build_trees(directory)), is_rust=bool(env) or words[:1] == ["cargo"])
+
+
+def build_trees(directory: Path) -> Iterator[str]:
+    """Directories in which CMake or Meson have built: they name the source by its absolute path, so no copy works."""
+    for folder, below, names in os.walk(directory):
+        name = os.path.relpath(folder, directory)
+        if name != "." and ("CMakeCache.txt" in names or "meson-private" in below):
+            yield name
+            below.clear()
+        elif name.count(os.sep) + 1 >= _DEEPEST:
+            below.clear()
+        else:
+            below[:] = sorted(each for each in below if not each.startswith("."))
+
+
+def has_objects(directory: Path) -> bool:
+    """Whether an earlier build left object files, which a make would link instead of compiling anew."""
+    excluded = set(build_trees(directory))
+    for folder, below, names in os.walk(directory):
+        name = os.path.relpath(folder, directory)
+        if name in excluded or name.count(os.sep) + 1 >= _DEEPEST:
+            below.clear()
+        if name not in excluded and any(each.endswith(".o") and is_elf_file(Path(folder, each)) for each in names):
+            return True
+    return False
+
+
+def safe_name(path: Path) -> str:
+    """The last part of a path with what the name of a project or benchmark may not contain replaced."""
+    name = re.sub(r"[^A-Za-z0-9._+-]+", "-", path.absolute().name).strip("-._+")
+    return name or "project"
+
+
+def _configure(directory: Path, _runner: Runner) -> Recognised | None:
+    if not (directory / "configure").is_file():
+        return None
+    _require("make", "a configure script")
+    start = "./configure" if os.access(directory / "configure", os.X_OK) else "sh ./configure"
+    return Recognised("a configure script", _make_ways(directory, start, cleans=True), hints=_variables(directory))
+
+
+def _autoreconf(directory: Path, _runner: Runner) -> Recognised | None:
+    inputs = [name for name in ("configure.ac", "configure.in") if (directory / name).is_file()]
+    if not inputs or not any((directory / name).is_file() for name in ("Makefile.am", "Makefile.in")):
+        return None
+    if (directory / "autogen.sh").is_file():
+        first = "NOCONFIGURE=1 sh ./autogen.sh"
+    else:
+        _require("autoreconf", inputs[0])
+        first = "autoreconf --install"
+    _require("make", inputs[0])
+    ways = tuple(Way((first, *way.commands)) for way in _make_ways(directory, "./configure", cleans=True))
+    return Recognised("autotools", ways, hints=_variables(directory))
+
+
+def _cmake(directory: Path, _runner: Runner) -> Recognised | None:
+    if not (directory / "CMakeLists.txt").is_file():
+        return None
+    _require("cmake", "CMakeLists.txt")
+    build = _build_directory(directory)
+    text = (directory / "CMakeLists.txt").read_text("utf-8", "replace")
+    targets = re.findall(r"^[^#\n]*\badd_executable\s*\(\s*([A-Za-z0-9_.+-]+)", text, re.MULTILINE)
+    commands = (f"cmake -S . -B {build} -DCMAKE_BUILD_TYPE=Release", f"cmake --build {build} -j {{jobs}}")
+    return Recognised("CMake", (Way(commands),), hints=tuple(targets))
+
+
+def _meson(directory: Path, _runner: Runner) -> Recognised | None:
+    if not (directory / "meson.build").is_file():
+        return None
+    for program in ("meson", "ninja"):
+        _require(program, "meson.build")
+    build = _build_directory(directory)
+    text = (directory / "meson.build").read_text("utf-8", "replace")
+    targets = re.findall(r"^[^#\n]*\bexecutable\s*\(\s*'([^']+)'", text, re.MULTILINE)
+    commands = (f"meson setup {build} --buildtype=release", f"ninja -C {build} -j {{jobs}}")
+    return Recognised("Meson", (Way(commands),), hints=tuple(targets))
+
+
+def _cargo(directory: Path, runner: Runner) -> Recognised | None:
+    if not (directory / "Cargo.toml").is_file():
+        return None
+    _require("cargo", "Cargo.toml")
+    text = (directory / "Cargo.toml").read_text("utf-8", "replace")
+    names = re.findall(r"^name\s*=\s*\"([^\"]+)\"", text, re.MULTILINE)
+    way = Way(("cargo build --release -j {jobs}",), _rust_variables(runner))
+    return Recognised("Cargo", (way,), hints=tuple(names), is_rust=True)
+
+
+def _makefile(directory: Path, _runner: Runner) -> Recognised | None:
+    if not any((directory / name).is_file() for name in MAKEFILES):
+        return None
+    _require("make", "a makefile")
+    return Recognised("a makefile", _make_ways(directory, "", cleans=False), hints=_variables(directory))
+
+
+def _sources(directory: Path, _runner: Runner) -> Recognised | None:
+    """A program without a makefile: all its sources in one directory."""
+    name = safe_name(directory)
+    for compiler, patterns in (("gcc", ("*.c",)), ("g++", ("*.cc", "*.cpp", "*.cxx"))):
+        there = [pattern for pattern in patterns if any(directory.glob(pattern))]
+        if there:
+            line = f"{compiler} -o {shlex.quote(name)} {' '.join(there)} -lm"
+            return Recognised("source files without a makefile", (Way((line,)),), hints=(name,))
+    return None
+
+
+def _make_ways(directory: Path, before: str, *, cleans: bool) -> tuple[Way, ...]:
+    """With make: as it is; where an earlier build left its objects, after `make clean`, or else with all made anew."""
+    first = (before,) if before else ()
+    makefiles = [directory / name for name in (*MAKEFILES, "Makefile.in") if (directory / name).is_file()]
+    has_clean = cleans or any(
+        re.search(r"^clean\s*:", path.read_text("utf-8", "replace"), re.MULTILINE) for path in makefiles
+    )
+    plain = Way((*first, "make -j{jobs}"))
+    anew = Way((*first, "make clean", "make -j{jobs}")) if has_clean else Way((*first, "make -B -j{jobs}"))
+    return (anew,) if has_objects(directory) else (plain, anew)
+
+
+def _build_directory(directory: Path) -> str:
+    """Where to build: `build`, unless the source has such a directory of its own."""
+    there = directory / "build"
+    return "build" if not there.exists() or "build" in set(build_trees(directory)) else "layoutrand-build"
+
+
+def _variables(directory: Path) -> tuple[str, ...]:
+    """The programs that a makefile names in one of the usual variables."""
+    found: list[str] = []
+    for name in ("Makefile.am", *MAKEFILES):
+        path = directory / name
+        if path.is_file():
+            text = path.read_text("utf-8", "replace")
+            pattern = r"^(?:bin_PROGRAMS|PROGRAM|PROG|TARGET|BIN)\s*[:+?]?=\s*([A-Za-z0-9_./+-]+)"
+            found += re.findall(pattern, text, re.MULTILINE)
+    return tuple(found)
+
+
+def _rust_variables(runner: Runner) -> dict[str, str]:
+    """What makes rustc link with the system's linker, which is given the order; older ones do so by themselves."""
+    if shutil.which("rustc") is None:
+        return {}
+    said = runner.run(["rustc", "--version"], cwd=Path("/"), env=dict(os.environ)).stdout.decode("utf-8", "replace")
+    return {"RUSTFLAGS": "-Clinker-features=-lld"} if version_number(said)[:2] >= _LLD_SINCE else {}
+
+
+def _require(program: str, why: str) -> None:
+    """Raise `ToolNotFound` with the command that installs it."""
+    if shutil.which(program) is None:
+        raise ToolNotFound(f"there is {why} here, and no {program} to build it with: {install([program])}")

@@ -1,0 +1,116 @@
+"""What `layoutrand init` and `layoutrand try` have in common: a build command, a program, and a first build of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from layoutrand.cli import options
+from layoutrand.cli.terminal import Terminal
+from layoutrand.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutrand.build.first_build import Learned
+    from layoutrand.capture.recognise import Recognised
+    from layoutrand.config.config import System
+
+Source = Annotated[
+    Path, typer.Option("-C", "--directory", metavar="DIR", help="The directory of the source; default: this one.")
+]
+Toolchain = Annotated[
+    str | None,
+    typer.Option("--toolchain", metavar="NAME", help="Compiler and linker; default: those that the build calls."),
+]
+Stdin = Annotated[
+    str | None, typer.Option("--stdin", metavar="FILE", help="What the program reads from its standard input.")
+]
+SEPARATOR = "--"
+
+
+@dataclass(frozen=True)
+class FirstWords:
+    """The words behind the options: a build command, and a program with its arguments; either may be empty."""
+
+    build: tuple[str, ...]
+    program: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> FirstWords:
+        """Split at ``--``; one that stands before everything is not counted."""
+        line = list(words)
+        if line[:1] == [SEPARATOR]:
+            line = line[1:]
+        if SEPARATOR not in line:
+            return cls(tuple(line), ())
+        place = line.index(SEPARATOR)
+        return cls(tuple(line[:place]), tuple(line[place + 1 :]))
+
+
+@dataclass(frozen=True)
+class FirstQuestion:
+    """What a first build is to find out: of the source in ``directory``, with these words, as the user chose."""
+
+    directory: Path
+    words: FirstWords
+    toolchain: str | None
+    jobs: int
+    terminal: Terminal
+
+    def folder(self) -> str:
+        """Where words were typed, relative to the source; "" for the source itself or a place beside it."""
+        inside = os.path.relpath(Path.cwd().resolve(), self.directory.resolve())
+        return "" if inside == "." or inside.startswith("..") else inside
+
+    def recognised(self) -> Recognised:
+        """The build that was given, or that the directory's files are of."""
+        from layoutrand.capture.recognise import given, recognise
+        from layoutrand.platform.process import SubprocessRunner
+
+        if not self.directory.is_dir():
+            raise UsageError(f"-C {self.directory}: no such directory")
+        if self.words.build:
+            return given(self.words.build, self.directory, SubprocessRunner())
+        return recognise(self.directory, SubprocessRunner())
+
+    def learn(self, found: Recognised, system: str, settings: System) -> Learned:
+        """Make the build once; says what it found."""
+        from layoutrand.build.first_build import FirstBuild, FirstSystem
+        from layoutrand.build.program_choice import Likeliest, Named
+        from layoutrand.cache.store import Cache, default_root
+        from layoutrand.capture.recognise import safe_name
+        from layoutrand.platform.process import SubprocessRunner
+
+        chooser = (
+            Named(self.words.program, self.folder())
+            if self.words.program
+            else Likeliest((*found.hints, safe_name(self.directory)))
+        )
+        first = FirstBuild(
+            project=self.directory,
+            found=found,
+            system=FirstSystem(system, settings, self.toolchain),
+            choose=chooser,
+            cache=Cache(default_root()),
+            runner=SubprocessRunner(),
+            jobs=options.count_jobs(self.jobs),
+            say=self.terminal.say,
+        )
+        learned = first.learn()
+        if learned.mode == "rebuild":
+            self.terminal.warn(
+                f"the build changes {learned.chosen.artefacts[0]} after its link (strip, objcopy, ...), so each layout "
+                "is a whole build (build.mode)"
+            )
+        return learned
+
+
+def beside(others: Sequence[str]) -> str:
+    """That other programs were linked, too; "" where there are none."""
+    from layoutrand.capture.linked_files import several
+
+    return f"; linked besides: {several(others)}" if others else ""

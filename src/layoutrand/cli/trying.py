@@ -1,0 +1,228 @@
+"""`layoutrand try`: from a build command and a program to an answer, without a file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from layoutrand.cli import learning, options
+from layoutrand.cli.terminal import Terminal, terminal_width
+from layoutrand.errors import UsageError
+from layoutrand.text.quantities import duration
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.selection import Selection
+    from layoutrand.build.new_project import NewProject
+    from layoutrand.config.config import Config
+
+SYSTEM: Final = "default"
+"""The one system: the flags are the build's own."""
+
+LAST: Final = ".layoutrand/try.toml"
+"""Where a directory has the configuration of its last `try`."""
+
+MOST_SIMULATED_S: Final = 90.0
+"""How long simulated executions may take altogether to be made unasked."""
+
+
+def try_(  # noqa: PLR0913 - one parameter for each option
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- BUILD COMMAND -- PROGRAM ARGS", help="How it is built, and what to execute."),
+    ] = None,
+    seeds: options.Seeds = "30",
+    write: Annotated[
+        bool, typer.Option("--write", help="Write layoutrand.toml; without a command, that of the last try.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Let --write replace an existing layoutrand.toml.")] = False,
+    stdin: learning.Stdin = None,
+    simulate: Annotated[
+        bool | None,
+        typer.Option(
+            "--simulate/--no-simulate",
+            help="Count on a simulated processor, too, where valgrind is there; default: if it takes little time.",
+        ),
+    ] = None,
+    toolchain: learning.Toolchain = None,
+    directory: learning.Source = Path(),
+    jobs: options.Jobs = 0,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """How much does code layout matter for this program? An answer without any file.
+
+    Example: layoutrand try -- make -- ./prog input.txt
+
+    Example: layoutrand try --seeds 50 -- 'cmake -B build && cmake --build build' -- build/prog
+
+    The command builds in a copy of the source; the program is found among what it links, linked in many layouts and
+    executed in each. A second try goes on from the first.
+    """
+    from layoutrand.build.new_project import refuse_existing, write_project
+    from layoutrand.config.seeds import parse_seeds
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    if write:
+        refuse_existing(directory, force=force)
+    line = learning.FirstWords.of(words or [])
+    if write and not line.build:
+        path = write_project(directory, _last(directory), force=force)
+        terminal.line(f"{path} written, of the last try. Next: layoutrand run, layoutrand analyse")
+        return 0
+    numbers = parse_seeds(seeds)
+    attempt = _Try(learning.FirstQuestion(directory, _checked(line), toolchain, jobs, terminal), numbers, simulate)
+    _warn_of_redirection(stdin, terminal)
+    status = attempt.answer(stdin)
+    if write:
+        path = write_project(directory, _last(directory), force=force)
+        terminal.line(f"{path} written. Next: layoutrand run, layoutrand analyse")
+    elif not (directory / options.CONFIG_NAME).exists():
+        where = "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
+        terminal.say(f"To keep this as {options.CONFIG_NAME}: layoutrand try --write{where}")
+    return status
+
+
+def _checked(line: learning.FirstWords) -> learning.FirstWords:
+    """The words, where both commands are among them."""
+    if not line.build or not line.program:
+        example = f"layoutrand try -- {shlex.join(line.build) or 'make'} -- ./prog arguments"
+        raise UsageError(f"give the command that builds and the program to execute, each behind --, as in: {example}")
+    return line
+
+
+def _last(directory: Path) -> str:
+    """The configuration of the last try here; raises `UsageError` where there was none."""
+    try:
+        return (directory / LAST).read_text("utf-8")
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"nothing was tried in {directory.absolute()} so far: layoutrand try --write -- make -- ./prog arguments"
+        ) from error
+
+
+def _warn_of_redirection(stdin: str | None, terminal: Terminal) -> None:
+    """A file that is redirected to layoutrand itself would be read by nobody."""
+    if stdin is not None:
+        return
+    info = os.fstat(0)
+    if stat.S_ISREG(info.st_mode) and info.st_size:
+        terminal.warn("what is redirected to layoutrand is not passed on: name the file with --stdin FILE")
+
+
+@dataclass(frozen=True)
+class _Try:
+    """One call: what is to be found out, in which layouts, and whether to simulate (None: if it takes little time)."""
+
+    question: learning.FirstQuestion
+    seeds: Sequence[int]
+    simulate: bool | None
+
+    def answer(self, stdin: str | None) -> int:
+        """Learn, execute one round, decide what that allows, execute the rest, and say what it means."""
+        from layoutrand.analysis.analyse import analyse
+        from layoutrand.analysis.documents import analyse_document
+        from layoutrand.cli.layout_answer import analysis_screen
+        from layoutrand.instruments.known import instruments
+
+        terminal = self.question.terminal
+        project = self._project(stdin)
+        if not self._execute(project, self.seeds[:1]):
+            terminal.line("The program has to succeed in its own build first; what it printed is in the log above.")
+            return 1
+        project = project.simulated(self._may_simulate(project))
+        is_well = self._execute(project, self.seeds)
+        config = self._configured(project)
+        report = analyse(self._selection(config), confidence=0.95, metrics=[])
+        sums = {each.summing_up for each in instruments() if each.summing_up}
+        shown = [each for each in report.analyses if each.is_primary or each.metric in sums]
+        if terminal.json:
+            terminal.document(analyse_document(report))
+        terminal.screen(analysis_screen(report, shown, terminal_width()))
+        return 0 if is_well else 1
+
+    def _project(self, stdin: str | None) -> NewProject:
+        """What a first build shows; says what is laid out and executed."""
+        from layoutrand.build.new_project import NewProject, benchmark_of
+        from layoutrand.capture.recognise import safe_name
+        from layoutrand.config.config import System
+
+        question, words = self.question, self.question.words.program
+        found = question.recognised()
+        learned = question.learn(found, SYSTEM, System())
+        place = learned.chosen.place
+        benchmark = benchmark_of(words, place, Path.cwd(), question.directory, stdin)
+        question.terminal.say(
+            f"{', '.join(learned.chosen.artefacts)}: linked by {os.path.basename(learned.chosen.linker)}, toolchain "
+            f"{learned.toolchain}{learning.beside(learned.chosen.others)}"
+        )
+        systems = {SYSTEM: System(toolchain=learned.toolchain)}
+        return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
+
+    def _configured(self, project: NewProject) -> Config:
+        """The configuration, left where `--write` finds it."""
+        from layoutrand.config.config import parse
+        from layoutrand.platform.disk import cache_errors, write_atomically
+
+        text = project.text()
+        path = self.question.directory / LAST
+        with cache_errors("write", path):
+            path.parent.mkdir(exist_ok=True)
+            write_atomically(path, text.encode())
+        return parse(text, path=str(path))
+
+    def _execute(self, project: NewProject, seeds: Sequence[int]) -> bool:
+        """Build and execute these; whether all went well."""
+        from layoutrand.cli import building, failing, running
+        from layoutrand.execute.run_plan import RunChoices
+
+        config, terminal = self._configured(project), self.question.terminal
+        jobs = options.count_jobs(self.question.jobs)
+        part = options.ProjectPart(config, self.question.directory, [SYSTEM], jobs=jobs)
+        told = failing.Failures()
+        choices = RunChoices(seeds=seeds, retry_failed=seeds == self.seeds[:1])
+        summary, results = running.build_and_execute(part, choices, terminal, told=told)
+        told.conclude(summary.failures, terminal)
+        building.show_failures(summary.build_failures, terminal)
+        if seeds == self.seeds:
+            for note in [note for result in results for note in result.notes]:
+                terminal.warn(str(note))
+        return not (summary.failures or summary.build_failures)
+
+    def _selection(self, config: Config) -> Selection:
+        from layoutrand.cli.selecting import Which, load_selection
+
+        return load_selection(config, self.question.directory, [], [], Which(is_settled=True))
+
+    def _may_simulate(self, project: NewProject) -> bool:
+        """Whether counts by simulation are made, too; says so where they are not for want of time or a program."""
+        from layoutrand.build.demo import absent_simulators
+        from layoutrand.instruments.known import instruments
+
+        if self.simulate is False:
+            return False
+        terminal = self.question.terminal
+        simulators = [each for each in instruments() if each.simulated and each.program]
+        absent = absent_simulators()
+        if len(absent) == len(simulators):
+            if self.simulate:
+                raise UsageError(f"--simulate: there is no {absent[0].program}: {absent[0].how_to_install()}")
+            terminal.say(f"times alone: there is no {absent[0].program} to count with ({absent[0].how_to_install()})")
+            return False
+        seconds = [execution.wall_s for execution in self._selection(self._configured(project)).executions]
+        each = min(seconds, default=0.0)
+        count = len(self.seeds) + 2
+        slowest = max((simulator.slowdown for simulator in simulators), default=1)
+        if self.simulate is None and each * slowest * count > MOST_SIMULATED_S:
+            terminal.say(
+                f"times alone: to count on a simulated processor would take about "
+                f"{duration(round(each * slowest * count))} more (--simulate does it)"
+            )
+            return False
+        return True

@@ -1,0 +1,72 @@
+"""Which linked file is the program."""
+
+import pytest
+
+from layoutrand.build.program_choice import Likeliest, Named
+from layoutrand.capture.linked_files import LinkedFile
+from layoutrand.errors import CaptureFailed
+
+LD = "/usr/bin/ld"
+
+
+def program(path, size=10, needs=()):
+    return LinkedFile(path, True, LD, size, needs)
+
+
+def library(path, size=10):
+    return LinkedFile(path, False, LD, size)
+
+
+def first(chooser, tree, linked):
+    return next(chooser.choices(tree, linked))
+
+
+def test_the_likeliest_goes_by_name_then_place_then_size(tmp_path):
+    linked = [program("tests/large", 99), program("b", 5), program("bin/a", 4), library("libx.so", 100)]
+
+    assert first(Likeliest(("a",)), tmp_path, linked).artefacts == ("bin/a",)
+    assert first(Likeliest(()), tmp_path, linked).artefacts == ("b",)
+    assert first(Likeliest(()), tmp_path, linked).others == ("tests/large", "bin/a")
+    assert not first(Likeliest(()), tmp_path, linked[3:]).is_program
+
+
+def test_scripts_of_a_cargo_build_are_no_programs(tmp_path):
+    linked = [program("target/release/build/x/build-script-build", 99), program("target/release/x", 5)]
+
+    assert first(Likeliest(()), tmp_path, linked).artefacts == ("target/release/x",)
+
+
+@pytest.mark.parametrize(
+    ("words", "folder", "artefact", "place"),
+    [
+        (["./bin/a", "x"], "", "bin/a", 0),
+        (["./a"], "bin", "bin/a", 0),
+        (["../bin/a"], "doc", "bin/a", 0),
+        (["a"], "", "bin/a", 0),
+        (["python3", "run.py", "bin/a"], "", "bin/a", 2),
+        (["./tool"], "", ".libs/tool", 0),
+    ],
+)
+def test_a_command_names_its_program(tmp_path, words, folder, artefact, place):
+    linked = [program("bin/a", needs=("lib/libx.so.1",)), program(".libs/tool"), library("lib/libx.so.1")]
+
+    chosen = first(Named(tuple(words), folder), tmp_path, linked)
+
+    assert (chosen.artefacts[0], chosen.place) == (artefact, place)
+    assert chosen.artefacts[1:] == (("lib/libx.so.1",) if artefact == "bin/a" else ())
+
+
+def test_a_copy_of_a_program_is_one(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "renamed").write_bytes(b"\x7fELF" + bytes(60))
+
+    assert first(Named(("out/renamed",)), tmp_path, [program("a")]).artefacts == ("out/renamed",)
+
+
+def test_what_was_not_linked_is_told_with_what_was(tmp_path):
+    (tmp_path / "run").write_text("#!/bin/sh\n")
+
+    with pytest.raises(CaptureFailed, match=r"linked no \./run, which is a script; it linked: a, libx\.so\."):
+        first(Named(("./run",)), tmp_path, [program("a"), library("libx.so")])
+    with pytest.raises(CaptureFailed, match=r"several programs called a: x/a, y/a\."):
+        first(Named(("a",)), tmp_path, [program("x/a"), program("y/a")])
