@@ -8,6 +8,7 @@
 #   make slow      all that takes long, `fresh` and `versions` included (some hours)
 #   make fresh     both commands in bare systems of other releases ($(RELEASES)), as an ordinary user; needs root
 #   make versions  the tests with the oldest and with the newest versions of the libraries ($(VERSIONS))
+#   make schema    make the JSON Schema of layoutrand.toml anew, of the models that check it
 #   make lock      choose anew the versions in .ci/constraints.txt and .ci/constraints-lowest.txt
 #   make perf      measure and print the figures of the README
 #   make hotspot-check  fetch, build and lay out HotSpot in $(HOTSPOT), and try every JVM (an hour and a half)
@@ -21,7 +22,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test merge coverage slow fresh versions lock perf matrix packages rates hotspot-check lint clean needs
+.PHONY: help demo test merge coverage slow fresh versions schema lock perf matrix packages rates hotspot-check lint clean needs
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
   if "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$p"; break; fi; done)
@@ -104,6 +105,10 @@ fresh:
 VERSIONS ?= lowest newest
 versions: | needs
 	@set -e; for which in $(VERSIONS); do tests/tools/versions.sh "$(PYTHON)" "$$which" $(PYTEST); done
+
+schema: .venv/demo.stamp
+	@.venv/bin/python -c 'from layoutrand.config import schema; print(schema.text(), end="")' \
+	  > src/layoutrand/schemas/layoutrand.schema.json
 
 lock: | .venv/bin/python
 	@$(PIP) install uv

@@ -14,7 +14,7 @@
         BuildFailed                the user's build commands failed
         CaptureFailed              the build worked, but a link of it cannot be captured
           NothingLinked              no program was linked, or past the wrappers
-          ChangedAfterLink           an artefact is not the file that its link made
+          WorkedOnAfterLink          an artefact is not the file that its link made
         LinkFailed                 the linker failed on one layout
         LayoutNotApplied           a binary does not have the layout asked for
         CodeChanged                a binary differs from identity in more than layout
@@ -121,7 +121,7 @@ class NothingLinked(CaptureFailed):
     """The build worked, but no link of it was seen."""
 
 
-class ChangedAfterLink(CaptureFailed):
+class WorkedOnAfterLink(CaptureFailed):
     """The build worked on an artefact after its link, so that a link alone does not give it."""
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from layoutrand.build.program_choice import Likeliest, Named
+from layoutrand.build.program_choice import Likeliest, NamedByWords
 from layoutrand.capture.linked_files import LinkedFile
 from layoutrand.errors import CaptureFailed
 
@@ -50,7 +50,7 @@ def test_scripts_of_a_cargo_build_are_no_programs(tmp_path):
 def test_a_command_names_its_program(tmp_path, words, folder, artefact, place):
     linked = [program("bin/a", needs=("lib/libx.so.1",)), program(".libs/tool"), library("lib/libx.so.1")]
 
-    chosen = first(Named(tuple(words), folder), tmp_path, linked)
+    chosen = first(NamedByWords(tuple(words), folder), tmp_path, linked)
 
     assert (chosen.artefacts[0], chosen.place) == (artefact, place)
     assert chosen.artefacts[1:] == (("lib/libx.so.1",) if artefact == "bin/a" else ())
@@ -60,13 +60,13 @@ def test_a_copy_of_a_program_is_one(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "renamed").write_bytes(b"\x7fELF" + bytes(60))
 
-    assert first(Named(("out/renamed",)), tmp_path, [program("a")]).artefacts == ("out/renamed",)
+    assert first(NamedByWords(("out/renamed",)), tmp_path, [program("a")]).artefacts == ("out/renamed",)
 
 
 def test_what_was_not_linked_is_told_with_what_was(tmp_path):
     (tmp_path / "run").write_text("#!/bin/sh\n")
 
     with pytest.raises(CaptureFailed, match=r"linked no \./run, which is a script; it linked: a, libx\.so\."):
-        first(Named(("./run",)), tmp_path, [program("a"), library("libx.so")])
+        first(NamedByWords(("./run",)), tmp_path, [program("a"), library("libx.so")])
     with pytest.raises(CaptureFailed, match=r"several programs called a: x/a, y/a\."):
-        first(Named(("a",)), tmp_path, [program("x/a"), program("y/a")])
+        first(NamedByWords(("a",)), tmp_path, [program("x/a"), program("y/a")])

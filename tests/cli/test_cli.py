@@ -312,7 +312,7 @@ def test_init_makes_the_build_once_and_writes_what_builds_and_never_overwrites(p
     built = layoutrand("build", "--seeds", "2", "--system", "O2", "--no-controls", "--json", cwd=source, env=env)
 
     assert first.returncode == 0, first.stderr
-    assert "layoutrand run · layoutrand compare O2 O3" in first.stdout
+    assert "Next: layoutrand run · layoutrand compare" in first.stdout
     assert tomllib.loads(text)["build"]["artefacts"] == ["toy"]
     assert tomllib.loads(text)["benchmarks"][0]["command"] == ["{artefact}", "5"]
     assert json.loads((source / ".layoutrand" / "schema.json").read_text())["title"] == "layoutrand.toml"
@@ -334,7 +334,7 @@ def test_try_answers_without_a_file_and_goes_on_from_there(project, env):
 
     assert first.returncode == 0, first.stderr
     assert first.stdout.startswith("How much does code layout matter?")
-    assert "layoutrand try --write" in first.stderr
+    assert "layoutrand try --write" in first.stdout
     assert again.returncode == 0, again.stderr
     assert "build" not in again.stderr, "nothing is built twice"
     assert kept.returncode == 0, kept.stderr

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from layoutrand.build.first_build import Learned
 from layoutrand.build.new_project import FirstBenchmark, NewProject, systems_to_compare
-from layoutrand.build.program_choice import Chosen
+from layoutrand.build.program_choice import ChosenProgram
 from layoutrand.capture.recognise import Way
 from layoutrand.config.config import as_dict, parse
 from layoutrand.config.matrix import expand, matching
@@ -274,7 +274,7 @@ def test_a_pattern_that_matches_nothing(pattern):
 
 def test_the_example_that_init_writes_is_valid():
     """The commented matrix of a new layoutrand.toml, without its marks, is six systems of a repository."""
-    learned = Learned("gcc", Way(("make",)), (), Chosen(("prog",), "/usr/bin/ld", 0, ()), ["function-order"])
+    learned = Learned("gcc", Way(("make",)), (), ChosenProgram(("prog",), "/usr/bin/ld", 0, ()), ["function-order"])
     systems = systems_to_compare("gcc", is_rust=False)
     text = NewProject("p", "a makefile", learned, systems, FirstBenchmark("prog", ("{artefact}",))).text()
     text = text.replace('source = "."', 'repo = "."')

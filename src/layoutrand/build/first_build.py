@@ -16,7 +16,7 @@ from typing import Final, Literal
 from layoutrand.build.build import find_order
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.build.earlier_builds import remember_build
-from layoutrand.build.program_choice import Chooser, Chosen
+from layoutrand.build.program_choice import Chooser, ChosenProgram
 from layoutrand.cache.keys import learned_name
 from layoutrand.cache.store import Cache
 from layoutrand.capture.instrumented_build import BuildOrder, InstrumentedBuild, built, keep, make_order
@@ -25,7 +25,7 @@ from layoutrand.capture.origin import Say
 from layoutrand.capture.recognise import Recognised, Way, safe_name
 from layoutrand.capture.records import read_records
 from layoutrand.config.config import Build, Config, Factor, LayoutPolicy, Project, System
-from layoutrand.errors import BuildError, BuildFailed, ChangedAfterLink, NothingLinked
+from layoutrand.errors import BuildError, BuildFailed, NothingLinked, WorkedOnAfterLink
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.platform.process import Runner
@@ -55,7 +55,7 @@ class Learned:
     toolchain: str
     way: Way
     exclude: tuple[str, ...]
-    chosen: Chosen
+    chosen: ChosenProgram
     factors: Sequence[Factor]
     mode: Literal["relink", "rebuild"] = "relink"
 
@@ -105,12 +105,10 @@ class FirstBuild:
         return usable or [_FIRST[0]]  # whose absence is then told
 
     def _setup(self, toolchain: str, way: Way, artefacts: Sequence[str]) -> BuildSetup:
-        build = Build(
-            commands=list(way.commands),
-            **({"artefacts": list(artefacts)} if artefacts else {}),
-            exclude=list(self.found.exclude),
-            env=dict(way.env),
-        )
+        # A file must name artefacts; here they may not be known yet.
+        build = Build(commands=list(way.commands), exclude=list(self.found.exclude), env=dict(way.env))
+        if artefacts:
+            build = build.model_copy(update={"artefacts": list(artefacts)})
         config = Config(
             project=Project(name=safe_name(self.project)),
             build=build,
@@ -132,6 +130,7 @@ class FirstBuild:
                 f"{error.message}\nThe copy was made without {', '.join(self.found.exclude)}, where CMake or "
                 "Meson built before, with this directory's name in it: give the command that configures, too",
                 log=error.log,
+                cause=error.cause,
             ) from error
 
     def _attempt(self, toolchain: str, way: Way, order: BuildOrder) -> Learned | _Nothing:
@@ -176,7 +175,7 @@ class FirstBuild:
                 with self.cache.lock(f"capture-{mine.key[:32]}"):
                     keep(mine, made, self.cache, self.runner, self.say)
                 remember_build(setup, mine)
-            except ChangedAfterLink:
+            except WorkedOnAfterLink:
                 return replace(learned, mode="rebuild")
             except BuildError as error:
                 first = first or error
@@ -190,7 +189,7 @@ class FirstBuild:
         found = self.cache.recall(name)
         if found is None or found.get("version") != _VERSION or found["way"] >= len(self.found.ways):
             return None
-        chosen = Chosen(
+        chosen = ChosenProgram(
             tuple(found["artefacts"]), found["linker"], found["place"], tuple(found["others"]), found["is_program"]
         )
         way = self.found.ways[found["way"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ class NewProject:
     learned: Learned
     systems: Mapping[str, System]
     benchmark: FirstBenchmark | None = None
-    remarks: tuple[str, ...] = field(default_factory=tuple)
 
     def simulated(self, wanted: bool) -> NewProject:
         """The same with counts by simulation, or without."""

@@ -23,7 +23,7 @@ _BUILD_SCRIPTS: Final = ("build-script-", "build_script_")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenProgram:
     """A program with the libraries of its build that it needs: ``artefacts``, the program first, and its ``linker``.
 
     ``place`` is the word of the command that names it, 0 where there is no command; ``others`` are the programs that
@@ -43,7 +43,7 @@ class Chooser(Protocol):
     def wish(self) -> Any:
         """What decides the choice, as a JSON value."""
 
-    def choices(self, tree: Path, linked: Sequence[LinkedFile]) -> Iterator[Chosen]:
+    def choices(self, tree: Path, linked: Sequence[LinkedFile]) -> Iterator[ChosenProgram]:
         """What to lay out, the likeliest first; raises `CaptureFailed` where nothing that was linked will do."""
 
 
@@ -60,7 +60,7 @@ class Likeliest:
         """See `Chooser.wish`."""
         return {"hints": list(self.hints)}
 
-    def choices(self, tree: Path, linked: Sequence[LinkedFile]) -> Iterator[Chosen]:  # noqa: ARG002 - of the protocol
+    def choices(self, tree: Path, linked: Sequence[LinkedFile]) -> Iterator[ChosenProgram]:  # noqa: ARG002 - of the protocol
         """See `Chooser.choices`."""
         real = [file for file in linked if not posixpath.basename(file.path).startswith(_BUILD_SCRIPTS)] or list(linked)
         programs = [file for file in real if file.is_program]
@@ -75,7 +75,7 @@ class Likeliest:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedByWords:
     """Chooses what a command names: ``words`` as they would be typed in ``folder``, a path relative to the source."""
 
     words: tuple[str, ...]
@@ -85,7 +85,7 @@ class Named:
         """See `Chooser.wish`."""
         return {"words": list(self.words), "folder": self.folder}
 
-    def choices(self, tree: Path, linked: Sequence[LinkedFile]) -> Iterator[Chosen]:
+    def choices(self, tree: Path, linked: Sequence[LinkedFile]) -> Iterator[ChosenProgram]:
         """See `Chooser.choices`: by its path, else by its name, else as a later word of the command."""
         programs = [file for file in linked if file.is_program]
         file = self._at(0, tree, linked) or self._called(programs)
@@ -144,6 +144,6 @@ class Named:
             return f" ({readable(str(error.strerror))})"
 
 
-def _chosen(file: LinkedFile, programs: Sequence[LinkedFile], place: int) -> Chosen:
+def _chosen(file: LinkedFile, programs: Sequence[LinkedFile], place: int) -> ChosenProgram:
     others = tuple(each.path for each in programs if each.path != file.path)
-    return Chosen((file.path, *file.needs), file.linker, place, others, file.is_program)
+    return ChosenProgram((file.path, *file.needs), file.linker, place, others, file.is_program)

@@ -38,7 +38,7 @@ from layoutrand.capture.collect import (
 from layoutrand.capture.foresight import foreseen, foretold, mapped
 from layoutrand.capture.identity import NOT_LOADED_CODE, first_difference, prove_identity, refuse_spread
 from layoutrand.capture.records import LinkRecord
-from layoutrand.errors import BuildError, CaptureFailed, ChangedAfterLink, FeatureUnsupported
+from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, WorkedOnAfterLink
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.link import codecheck, lto
 from layoutrand.link.code import Code
@@ -256,7 +256,7 @@ def _prove_replay(setup: IngestSetup, link: CapturedLink, draft: Draft) -> None:
             )
         return
     if replayed != setup.built:
-        raise ChangedAfterLink(
+        raise WorkedOnAfterLink(
             f"{link.artefact}: replaying its link gives another file than the build left "
             f"({len(replayed)} and {len(setup.built)} bytes). Something changed the file after the link (strip, "
             "objcopy, chrpath, signing?): leave that step out of build.commands, name the file as it was linked, or "

@@ -28,9 +28,9 @@ from layoutrand.errors import (
     BuildError,
     BuildFailed,
     CaptureFailed,
-    ChangedAfterLink,
     LayoutrandError,
     NothingLinked,
+    WorkedOnAfterLink,
 )
 from layoutrand.linkers import linkline
 from layoutrand.linkers.compiling import what_stops
@@ -283,8 +283,8 @@ def _first_that_replays(records: Sequence[LinkRecord], setup: IngestSetup, prefi
         except LayoutrandError:
             remove_tree(setup.base)
     if first is not None:
-        kind = ChangedAfterLink if isinstance(first, ChangedAfterLink) else CaptureFailed
-        raise kind(prefix + first.message, log=log) from first
+        kind = WorkedOnAfterLink if isinstance(first, WorkedOnAfterLink) else CaptureFailed
+        raise kind(prefix + first.message, log=log, cause=first.cause) from first
     seen = sorted({linkline.inside(record.output(), setup.place.tree) or record.output() for record in records})
     raise CaptureFailed(
         f"{prefix}{setup.artefact} was never linked through layoutrand's wrappers; these were: "

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,7 +19,8 @@ from typing import Final
 import typer
 import typer.main
 
-from layoutrand.cli.help_text import as_written
+from layoutrand.cli import appearance
+from layoutrand.cli.help_text import dressed
 from layoutrand.errors import ConfigError, LayoutrandError
 
 INTERRUPTED = 130
@@ -65,10 +67,14 @@ _COMMANDS: Final = {
     "staging": _Command("sharing", "staging_app"),
     "bundle": _Command("sharing", "bundle_app"),
     "demo": _Command("demo_command", "demo"),
+    "help": _Command("helping", "help_"),
     "relink-record": _Command("building", "relink_record", is_hidden=True),
     "relink-helper": _Command("building", "relink_helper", is_hidden=True),
 }
-"""All commands, in the order in which help lists them."""
+"""All commands."""
+
+_IN_FULL: Final = frozenset({"analyse", "analyze", "compare"})
+"""Commands whose --full is what -v asks for."""
 
 
 def make_app(only: str | None = None) -> typer.Typer:
@@ -96,10 +102,13 @@ def run(arguments: Sequence[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # in a locale without "±" it is shown as "?": better than no results
         sys.stdout.reconfigure(errors="replace")
     try:
-        asked = next((word for word in arguments[:1] if word in _COMMANDS), None)
-        command = as_written(typer.main.get_command(make_app(asked)))
-        status = command(list(arguments), prog_name="layoutrand", standalone_mode=False)
+        words = _looks(arguments)
+        asked = next((word for word in words[:1] if word in _COMMANDS), None)
+        command = dressed(typer.main.get_command(make_app(asked)), is_short="-h" in words)
+        status = command(words, prog_name="layoutrand", standalone_mode=False)
     except LayoutrandError as error:
+        if appearance.appearance().is_verbose:
+            traceback.print_exc()
         sys.stderr.write(f"layoutrand: {_told(error)}\n")
         return error.exit_status
     except (KeyboardInterrupt, typer.Abort):
@@ -113,6 +122,20 @@ def run(arguments: Sequence[str]) -> int:
     if status == INTERRUPTED:  # typer turns KeyboardInterrupt into this status, or into either exception above
         sys.stderr.write("layoutrand: interrupted; everything finished is kept, the same command goes on from here\n")
     return status if isinstance(status, int) else 0
+
+
+def _looks(arguments: Sequence[str]) -> list[str]:
+    """Have output look as asked for; the arguments without what asks for it."""
+    whole = frozenset(name for name, command in _COMMANDS.items() if command.takes_all)
+    words, look = appearance.taken_out(arguments, whole)
+    appearance.choose(look)
+    if look.is_verbose:
+        from layoutrand.platform.process import SubprocessRunner
+
+        SubprocessRunner.listener = staticmethod(appearance.show_log)
+        if words[:1] and words[0] in _IN_FULL and "--full" not in words:
+            words.insert(1, "--full")
+    return words
 
 
 def _told(error: LayoutrandError) -> str:

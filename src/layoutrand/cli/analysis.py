@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from layoutrand.cli import import_options, options, output_formats
+from layoutrand.cli import completing, import_options, options, output_formats
 from layoutrand.cli.comparing import show_comparisons, show_halves
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection, load_with_second
 from layoutrand.cli.terminal import Terminal, terminal_width
@@ -82,12 +82,17 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
 def compare(  # noqa: PLR0913 - one parameter for each option
     base: Annotated[
         str | None,
-        typer.Argument(metavar="BASE", help="The system divided by; where there are two, the first of them."),
+        typer.Argument(
+            metavar="BASE",
+            autocompletion=completing.systems,
+            help="The system divided by; where there are two, the first of them.",
+        ),
     ] = None,
     others: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="CANDIDATE",
+            autocompletion=completing.systems,
             help="The systems judged, each against BASE. BASE itself: what would be said of two that do not differ.",
         ),
     ] = None,

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from layoutrand.config.config import System
 
 Source = Annotated[
-    Path, typer.Option("-C", "--directory", metavar="DIR", help="The directory of the source; default: this one.")
+    Path,
+    typer.Option(
+        "-C", "--directory", metavar="DIR", show_default=False, help="The directory of the source; default: this one."
+    ),
 ]
 Toolchain = Annotated[
     str | None,
@@ -80,13 +83,13 @@ class FirstQuestion:
     def learn(self, found: Recognised, system: str, settings: System) -> Learned:
         """Make the build once; says what it found."""
         from layoutrand.build.first_build import FirstBuild, FirstSystem
-        from layoutrand.build.program_choice import Likeliest, Named
+        from layoutrand.build.program_choice import Likeliest, NamedByWords
         from layoutrand.cache.store import Cache, default_root
         from layoutrand.capture.recognise import safe_name
         from layoutrand.platform.process import SubprocessRunner
 
         chooser = (
-            Named(self.words.program, self.folder())
+            NamedByWords(self.words.program, self.folder())
             if self.words.program
             else Likeliest((*found.hints, safe_name(self.directory)))
         )
@@ -113,4 +116,4 @@ def beside(others: Sequence[str]) -> str:
     """That other programs were linked, too; "" where there are none."""
     from layoutrand.capture.linked_files import several
 
-    return f"; linked besides: {several(others)}" if others else ""
+    return f"linked besides, and not laid out: {several(others)}" if others else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from layoutrand.cli import completing
 from layoutrand.cli.terminal import Terminal
 from layoutrand.errors import UsageError
 
@@ -17,15 +19,49 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "layoutrand.toml"
 
+
+def project_of(directory: Path) -> Path:
+    """Where layoutrand.toml is: in the directory, or in the nearest one above it; else the directory itself.
+
+    Raises `UsageError` for one above that is another user's: its commands would be executed.
+    """
+    if (directory / CONFIG_NAME).exists() or not directory.is_dir():
+        return directory
+    for folder in directory.resolve().parents:
+        try:
+            owner = os.stat(folder / CONFIG_NAME).st_uid
+        except OSError:
+            continue
+        if owner not in {os.geteuid(), 0}:
+            raise UsageError(
+                f"{folder / CONFIG_NAME} belongs to another user, so it is not used unasked: -C {folder} does"
+            )
+        return Path(os.path.relpath(folder))
+    return directory
+
+
 Directory = Annotated[
-    Path, typer.Option("-C", "--directory", help="The project: the directory that holds layoutrand.toml.")
+    Path,
+    typer.Option(
+        "-C",
+        "--directory",
+        metavar="DIR",
+        callback=project_of,
+        show_default=False,
+        help="The project: where layoutrand.toml is, or below; default: here.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no remarks; warnings and failures stay.")]
 Seeds = Annotated[str, typer.Option(help="Layouts to build: 30 (= 1..30), 5..12, or 1,7,9.")]
 Systems = Annotated[
     list[str] | None,
-    typer.Option("--system", help="Only this system, or those a pattern such as 'gcc-*' matches; may be repeated."),
+    typer.Option(
+        "--system",
+        metavar="NAME",
+        autocompletion=completing.systems,
+        help="Only this system, or those a pattern such as 'gcc-*' matches; may be repeated.",
+    ),
 ]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", min=0, help="Builds and links at once; 0 for one per core.")]
 Controls = Annotated[
@@ -74,7 +110,8 @@ def share(text: str, option: str, *, may_be_zero: bool = False) -> float:
     except ValueError as error:
         raise UsageError(f"{option} {text}: write a percentage such as 1% or a fraction such as 0.01") from error
     if not (0 < value < 1 or (may_be_zero and value == 0)):
-        raise UsageError(f"{option} {text}: must lie between 0 and 100 %")
+        meant = "" if percentage or not 1 <= value < 100 else f"; did you mean {text.strip()}%?"
+        raise UsageError(f"{option} {text}: must lie between 0 and 100 %{meant}")
     return value
 
 
@@ -188,8 +225,6 @@ def match_systems(config: Config, wanted: Sequence[str] | None) -> list[str]:
 
 def count_jobs(jobs: int) -> int:
     """How many builds and links to do at once: as many as this process may use cores, unless given."""
-    import os
-
     return jobs or len(os.sched_getaffinity(0))
 
 

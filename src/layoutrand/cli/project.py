@@ -12,6 +12,7 @@ from layoutrand.cli import learning, options
 
 if TYPE_CHECKING:
     from layoutrand.build.new_project import NewProject
+    from layoutrand.cli.terminal import Terminal
 
 
 def _show_version(wanted: bool) -> None:
@@ -80,18 +81,17 @@ def _learned(question: learning.FirstQuestion, stdin: str | None) -> NewProject:
     return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
 
 
-def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, terminal: options.Terminal) -> None:
+def _tell(path: Path, project: NewProject, question: learning.FirstQuestion, terminal: Terminal) -> None:
     """What was written, and what to do now."""
     learned = project.learned
     where = "" if question.directory == Path() else f" -C {question.directory}"
     what = ", ".join(learned.chosen.artefacts)
     terminal.line(f"{path} written: {project.what} links {what} with toolchain {learned.toolchain}")
-    if others := learned.chosen.others:
-        terminal.line(f"  not laid out{learning.beside(others).removeprefix('; linked besides')}")
+    if others := learning.beside(learned.chosen.others):
+        terminal.line(f"  {others}")
     if project.benchmark is None:
         terminal.line("  a library alone: add a benchmark, a program that uses it, to the file")
         return
     if not question.words.program:
         terminal.line(f"  to be executed: {what.split(', ', maxsplit=1)[0]} without arguments; add them in the file")
-    names = " ".join(project.systems)
-    terminal.line(f"Next: layoutrand run{where} · layoutrand compare {names}{where}")
+    terminal.line(f"Next: layoutrand run{where} · layoutrand compare{where}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from layoutrand.cli import completing
 from layoutrand.errors import CacheError, HostError, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
     from layoutrand.results.experiments import ResultsStore
 
-Benchmarks = Annotated[list[str] | None, typer.Option("--benchmark", help="Only this benchmark; may be repeated.")]
+Benchmarks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--benchmark",
+        metavar="NAME",
+        autocompletion=completing.benchmarks,
+        help="Only this benchmark; may be repeated.",
+    ),
+]
 Host = Annotated[str | None, typer.Option(help="Analyse the results of this machine; default: this one.")]
 
 

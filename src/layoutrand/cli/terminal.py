@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from layoutrand.cli.appearance import console
 from layoutrand.cli.charts import Line, can_draw, plain
 from layoutrand.text.quantities import duration
 
@@ -58,12 +59,12 @@ class Terminal:
     @property
     def out(self) -> Console:
         """Results for people."""
-        return Console(highlight=False, soft_wrap=True)
+        return console(highlight=False, soft_wrap=True)
 
     @property
     def err(self) -> Console:
         """Remarks."""
-        return Console(stderr=True, highlight=False, soft_wrap=True)
+        return console(stderr=True, highlight=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
         """A remark, unless quiet."""
@@ -112,10 +113,10 @@ class Terminal:
         room = terminal_width()
         width = _WIDTH_ELSEWHERE if room is None else room
         longest = sys.maxsize if room is None else min(max(_LONGEST_NAMES[0], width // 4), _LONGEST_NAMES[1])
-        console = Console(highlight=False, width=max(width, _needed(columns, cells)) if room is None else room)
+        wide = console(highlight=False, width=max(width, _needed(columns, cells)) if room is None else room)
         for number, block in enumerate(_blocks(columns, cells, keys, width, longest)):
             if number == 0:  # by itself: above a narrow table it would be broken to the table's width
-                console.print(escape(printable(title)), style="bold", soft_wrap=room is None)
+                wide.print(escape(printable(title)), style="bold", soft_wrap=room is None)
             table = Table(box=None, pad_edge=False)
             for place in block:
                 is_name = place < keys
@@ -128,7 +129,7 @@ class Terminal:
                 )
             for row in cells:
                 table.add_row(*(escape(row[place]) for place in block))
-            console.print(table)
+            wide.print(table)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Callable[[int, int], None]]:

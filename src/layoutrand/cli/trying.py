@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import learning, options
+from layoutrand.cli.charts import Line
 from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.errors import UsageError
 from layoutrand.text.quantities import duration
@@ -83,10 +84,18 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     if write:
         path = write_project(directory, _last(directory), force=force)
         terminal.line(f"{path} written. Next: layoutrand run, layoutrand analyse")
-    elif not (directory / options.CONFIG_NAME).exists():
+    elif not (json or quiet):
         where = "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
-        terminal.say(f"To keep this as {options.CONFIG_NAME}: layoutrand try --write{where}")
+        force_it = " --force" if (directory / options.CONFIG_NAME).exists() else ""
+        terminal.line(f"  More layouts: layoutrand try --seeds {2 * len(numbers)} ...")
+        terminal.line(f"  To keep this as {options.CONFIG_NAME}: layoutrand try --write{force_it}{where}")
     return status
+
+
+def _before_next(lines: Sequence[Line]) -> int:
+    """How many lines there are before those on what to do with a project: there is none yet."""
+    texts = ["".join(text for text, _ in line).lstrip() for line in lines]
+    return next((n for n, text in enumerate(texts) if text.startswith(("Next:", "Details:"))), len(lines))
 
 
 def _checked(line: learning.FirstWords) -> learning.FirstWords:
@@ -134,8 +143,8 @@ class _Try:
         terminal = self.question.terminal
         project = self._project(stdin)
         if not self._execute(project, self.seeds[:1]):
-            terminal.line("The program has to succeed in its own build first; what it printed is in the log above.")
-            return 1
+            terminal.fail("the first round failed, so no other was made; the logs named above have what was printed")
+            raise typer.Exit(1)
         project = project.simulated(self._may_simulate(project))
         is_well = self._execute(project, self.seeds)
         config = self._configured(project)
@@ -144,7 +153,8 @@ class _Try:
         shown = [each for each in report.analyses if each.is_primary or each.metric in sums]
         if terminal.json:
             terminal.document(analyse_document(report))
-        terminal.screen(analysis_screen(report, shown, terminal_width()))
+        lines = analysis_screen(report, shown, terminal_width())
+        terminal.screen(lines[: _before_next(lines)])
         return 0 if is_well else 1
 
     def _project(self, stdin: str | None) -> NewProject:
@@ -160,8 +170,10 @@ class _Try:
         benchmark = benchmark_of(words, place, Path.cwd(), question.directory, stdin)
         question.terminal.say(
             f"{', '.join(learned.chosen.artefacts)}: linked by {os.path.basename(learned.chosen.linker)}, toolchain "
-            f"{learned.toolchain}{learning.beside(learned.chosen.others)}"
+            f"{learned.toolchain}"
         )
+        if others := learning.beside(learned.chosen.others):
+            question.terminal.say(others)
         systems = {SYSTEM: System(toolchain=learned.toolchain)}
         return NewProject(safe_name(question.directory), found.what, learned, systems, benchmark)
 

@@ -47,6 +47,7 @@ def exec_(  # noqa: PLR0913 - one parameter for each option
             "-C",
             "--directory",
             metavar="DIR",
+            callback=options.project_of,
             help="The project: where layoutrand.toml is, if there is one, and the source whose objects are placed. "
             "The command is executed in the current directory all the same.",
         ),

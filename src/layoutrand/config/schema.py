@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from layoutrand.config.cluster import tables
@@ -48,7 +49,7 @@ _MATRIX: Final[Mapping[str, Any]] = {
 def document() -> dict[str, Any]:
     """The schema, as JSON values."""
     engines = tables()
-    models = [ConfigFile, FlagSet, *engines.values()]
+    models: list[type[BaseModel]] = [ConfigFile, FlagSet, *engines.values()]
     _, found = models_json_schema([(model, "validation") for model in models], ref_template=_DEFINED)
     defined = {name: _tidy(table) for name, table in found["$defs"].items()}
     whole = defined.pop("ConfigFile")
@@ -81,8 +82,9 @@ def _tidy(node: Any) -> Any:
         left = [choice for choice in choices if choice != {"type": "null"}]
         del kept["anyOf"]
         kept = {**kept, **(left[0] if len(left) == 1 else {"anyOf": left})}
-    if isinstance(kept.get("description"), str):
-        kept["description"] = re.sub(r"``([^`]*)``", r"\1", " ".join(kept["description"].split()))
+    words = kept.get("description")
+    if isinstance(words, str):
+        kept["description"] = re.sub(r"``([^`]*)``", r"\1", " ".join(words.split()))
     return kept
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.platform.packages import apt_command
@@ -60,6 +60,9 @@ class Runner(Protocol):
 class SubprocessRunner:
     """The real `Runner`."""
 
+    listener: ClassVar[Callable[[Path, int], None] | None] = None
+    """Is told the log of each program that `run_logged` has ended, and from which byte on that is of it."""
+
     def __init__(self) -> None:
         """Begin with nothing running."""
         self._lock = threading.Lock()
@@ -79,6 +82,7 @@ class SubprocessRunner:
     def run_logged(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float) -> int:
         """See `Runner.run_logged`."""
         with log.open("ab") as output:
+            begin = output.tell()
             with self._lock:  # so that `stop` misses no process that is being started
                 if self._stopped:
                     raise BuildFailed(f"{argv[0]} was not started: layoutrand is being interrupted", log=log)
@@ -104,6 +108,8 @@ class SubprocessRunner:
                 _stop(process)
                 with self._lock:
                     self._running.discard(process)
+                if self.listener is not None:
+                    self.listener(log, begin)
 
     def run_attached(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
         """See `Runner.run_attached`."""

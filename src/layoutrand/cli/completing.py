@@ -1,0 +1,42 @@
+"""Names that a shell completes: those of systems and benchmarks in the project's layoutrand.toml.
+
+Nothing is ever said here: a file that is wrong or absent completes to nothing.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+_FILE: Final = "layoutrand.toml"
+
+
+def systems(incomplete: str) -> list[str]:
+    """Systems that begin so, those of ``[matrix]`` included."""
+    table = _table()
+    written = table.get("systems")
+    names = list(written) if isinstance(written, dict) else []
+    if "matrix" in table:
+        from layoutrand.config.matrix import expand
+
+        names += expand(table["matrix"], names, lambda _axis, _settings: [])[0]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def benchmarks(incomplete: str) -> list[str]:
+    """Benchmarks that begin so, as they are written in the file; those of a suite are not known here."""
+    entries = _table().get("benchmarks")
+    names = [entry.get("name") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [name for name in names if isinstance(name, str) and name.startswith(incomplete)]
+
+
+def _table() -> Mapping[str, Any]:
+    from layoutrand.cli.options import project_of
+    from layoutrand.errors import LayoutrandError
+
+    try:
+        return tomllib.loads((project_of(Path()) / _FILE).read_text("utf-8"))
+    except (OSError, ValueError, LayoutrandError):
+        return {}

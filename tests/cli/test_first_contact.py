@@ -1,0 +1,170 @@
+"""What a newcomer meets on the command line: help, colours, completion, mistakes, and where the project is."""
+
+import json
+import os
+import re
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+import typer
+
+from layoutrand.cli import appearance, completing, make_app, options
+from layoutrand.cli.help_text import dressed
+from layoutrand.errors import UsageError
+from startkit import layoutrand
+
+CONFIG = """\
+[project]
+name = "toy"
+[build]
+commands = ["make"]
+artefacts = ["toy"]
+[systems.gcc-O2]
+cflags = "-O2"
+[systems.clang-O2]
+toolchain = "clang"
+[[benchmarks]]
+name = "count"
+command = ["{artefact}"]
+"""
+
+
+@pytest.fixture
+def env(tmp_path):
+    return {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+
+
+@pytest.fixture
+def project(tmp_path):
+    root = tmp_path / "toy"
+    (root / "src" / "deep").mkdir(parents=True)
+    (root / "layoutrand.toml").write_text(CONFIG)
+    return root
+
+
+def _helps(is_short, monkeypatch, columns):
+    """The help of every command by its path, as lines."""
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda *_: os.terminal_size((columns, 24)))
+    pending = [("layoutrand", dressed(typer.main.get_command(make_app()), is_short=is_short), None)]
+    while pending:
+        path, command, parent = pending.pop()
+        with command.make_context(path, [], parent=parent, resilient_parsing=True) as ctx:
+            yield path, command, re.sub(r"\x1b\[[0-9;]*m", "", command.get_help(ctx)).splitlines()
+            pending += [(name, inner, ctx) for name, inner in getattr(command, "commands", {}).items()]
+
+
+def test_help_cuts_no_name_at_80_columns(monkeypatch):
+    seen = 0
+    for path, command, lines in _helps(False, monkeypatch, 80):
+        text = "\n".join(lines)
+        for param in command.params:
+            if param.param_type_name == "option" and not param.hidden:
+                seen += 1
+                assert [name for name in param.opts if name not in text] == [], path
+        assert "…" not in text
+        assert [line for line in lines if len(line) > 80 and "layoutrand" not in line] == [], path
+    assert seen > 150
+
+
+def test_short_help_of_run_fits_a_screen(monkeypatch):
+    helps = {path: lines for path, _, lines in _helps(True, monkeypatch, 80)}
+
+    assert len(helps["run"]) <= 24
+    assert "Examples" in helps["run"]
+    assert "--share-machine" in "\n".join(helps["run"]), "what is not explained is named"
+
+
+@pytest.mark.parametrize(
+    ("words", "kept", "look"),
+    [
+        (["run", "-v", "--color", "never"], ["run"], ("never", True)),
+        (["--color=always", "run"], ["run"], ("always", False)),
+        (["exec", "--seed", "7", "make", "-v"], ["exec", "--seed", "7", "make", "-v"], ("auto", False)),
+        (["exec", "-v", "--", "make", "-v"], ["exec", "--", "make", "-v"], ("auto", True)),
+    ],
+)
+def test_options_of_all_commands(words, kept, look):
+    assert appearance.taken_out(words, frozenset({"exec"})) == (kept, appearance.Appearance(*look))
+
+
+def test_an_unknown_colour_is_refused():
+    with pytest.raises(UsageError, match="--color blue: choose auto, always or never"):
+        appearance.taken_out(["run", "--color", "blue"], frozenset())
+
+
+def test_help_and_version_are_commands_and_options(tmp_path, env):
+    helped = layoutrand("help", "run", cwd=tmp_path, env=env)
+    version = layoutrand("-V", cwd=tmp_path, env=env)
+
+    assert (helped.returncode, helped.stdout.startswith("Usage: layoutrand run")) == (0, True)
+    assert version.stdout.startswith("layoutrand ")
+
+
+def test_the_project_is_found_from_below(project, env):
+    found = layoutrand("build", "--list-systems", "--json", cwd=project / "src" / "deep", env=env)
+
+    assert found.returncode == 0, found.stderr
+    assert {row["name"] for row in json.loads(found.stdout)["systems"]} == {"gcc-O2", "clang-O2"}
+
+
+def test_a_file_of_another_user_above_is_not_used_unasked(project, monkeypatch):
+    real = os.stat
+
+    def of_another(path, *arguments, **settings):
+        info = real(path, *arguments, **settings)
+        if os.fspath(path) != str(project / "layoutrand.toml"):
+            return info
+        fields = list(info)
+        fields[stat.ST_UID] = os.geteuid() + 1234
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(os, "stat", of_another)
+
+    with pytest.raises(UsageError, match="belongs to another user"):
+        options.project_of(project / "src")
+    assert options.project_of(project) == project
+
+
+def test_names_are_completed(project, monkeypatch):
+    monkeypatch.chdir(project / "src")
+
+    assert completing.systems("") == ["gcc-O2", "clang-O2"]
+    assert completing.systems("c") == ["clang-O2"]
+    assert completing.benchmarks("co") == ["count"]
+    (project / "layoutrand.toml").write_text("[broken")
+    assert completing.systems("") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1", "did you mean 1%?"),
+        ("2.5", "did you mean 2.5%?"),
+        ("150%", "must lie between"),
+        ("-1", "must lie between"),
+    ],
+)
+def test_a_share_that_is_a_percentage_without_its_sign(text, words):
+    with pytest.raises(UsageError) as refused:
+        options.share(text, "--threshold")
+
+    assert str(refused.value).endswith(words) or words == "must lie between"
+    assert ("did you mean" in str(refused.value)) == ("did you mean" in words)
+
+
+def test_mistakes_are_told_with_their_lines_before_anything_is_built(project, env):
+    text = CONFIG.replace('toolchain = "clang"', 'toolchain = "clnag"') + 'stdin = "absent.txt"\n'
+    (project / "layoutrand.toml").write_text(text)
+
+    wrong = layoutrand("build", cwd=project, env=env)
+    (project / "layoutrand.toml").write_text(CONFIG.replace("artefacts", "artefact"))
+    unknown = layoutrand("run", cwd=project, env=env)
+
+    assert wrong.returncode == unknown.returncode == 2
+    assert "2 problems" in wrong.stderr
+    assert "line 9: systems.clang-O2.toolchain: no toolchain called 'clnag'" in wrong.stderr
+    assert "line 13: benchmarks[0].stdin: there is no " in wrong.stderr
+    assert "line 5: build.artefact: unknown key; did you mean 'artefacts'?" in unknown.stderr
+    assert not list(Path(env["LAYOUTRAND_CACHE"]).glob("logs/*")), "nothing was built"
