@@ -349,6 +349,27 @@ def test_another_metric_can_be_reported(tmp_path):
         report(selection, [], "a", confidence=0.95, threshold=0.01, metric="x")
 
 
+def test_levels_of_the_machine_are_shaded_and_lead_from_the_light(tmp_path):
+    config = make_config(table_of(["fib"]), systems=("a",))
+    draw = random.Random(2)
+    names = [each for k in range(1, 13) for each in (k, "stock", "stock")]
+    items = []
+    for place, layout in enumerate(names):
+        slow = place % 20 in range(9, 16)
+        own = measured(config, tmp_path, "a", "fib", {layout: [[draw.gauss(1, 0.002) * (1.5 if slow else 1)]]})
+        items += [dataclasses.replace(each, round=place, started_at=1e9 + place) for each in own]
+    write(config, tmp_path, items)
+
+    page = page_of(selected(config, tmp_path))
+
+    lights = {light.name: light for light in page.lights}
+    assert (lights["machine quiet"].state, lights["outputs right"].state) == ("doubtful", "good")
+    order = next(figure for figure in page.cards[0].figures if figure.anchor == lights["machine quiet"].link)
+    assert order.svg.count('class="regime"') == 2
+    assert order.caption.startswith("The machine switched between levels, ")
+    assert {f"#{light.link}" for light in page.lights} <= {f"#{name}" for name in Reader(render(page)).ids}
+
+
 def test_means_around_zero_are_no_error(tmp_path):
     config = make_config(table_of(["fib"]), systems=("a",))
     data = {1: [[-1.0]], 2: [[1.0]], "stock": [[-1.0], [1.0]]}

@@ -281,7 +281,7 @@ def test_rows_and_cards_are_sorted_and_the_mean_of_all_stays_last(browser, sever
 
     for order, names in (("name", ["bench-1", "bench-2", "bench-3", "bench-10"]), ("effect", by_effect[:-1])):
         browser.value(
-            f"const s = document.querySelector('select'); s.value = '{order}'; s.dispatchEvent(new Event('change'))"
+            f"{{ const s = document.querySelector('select'); s.value = '{order}'; s.dispatchEvent(new Event('change')); }}"
         )
         assert browser.value(ROWS) == [*names, by_effect[-1]]
         assert browser.value(CARDS) == names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -83,21 +84,10 @@ def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
                 told=_told(member, axis),
             )
         )
-    cells = [
-        (member.analysis.system, str(seed), str(len(executions)), quantity(mean, member.analysis.unit))
-        for member in members
-        for (seed, executions), (_, mean) in zip(member.sample.binaries, member.analysis.binary_means, strict=True)
-    ]
-    cells += [
-        (member.analysis.system, name, str(control.n_executions), quantity(control.mean, member.analysis.unit))
-        for member in members
-        for name, control in (("stock", member.analysis.stock), ("identity", member.analysis.identity))
-        if control is not None
-    ]
     benchmark = members[0].analysis.benchmark
     chart = row_figures.RowChart(
         title=f"{benchmark}: mean of each binary",
-        description=f"{len(cells)} means by system; the numbers are in the table.",
+        description=f"{sum(len(row.points) for row in drawn)} means by system; the numbers are in the table.",
         axis=axis.label,
         rows=drawn,
     )
@@ -106,10 +96,9 @@ def _strip(members: Sequence[SuiteMember], axis: Axis) -> Figure:
         + (" S: stock, your own build." if any(member.analysis.stock for member in members) else "")
         + (" I: identity, relinked with nothing moved." if any(member.analysis.identity for member in members) else "")
     )
-    far = [(member.analysis.system, str(each.binary)) for member in members for each in _far(member.analysis)]
-    if far:
+    if any(_far(member.analysis) for member in members):
         caption += " In a diamond: far from the others by a robust rule; it is in the numbers all the same."
-    return Figure("Binaries", row_figures.draw(chart), caption, _binaries(f"{benchmark}: binaries", cells, far))
+    return Figure("Binaries", row_figures.draw(chart), caption, _binaries(members))
 
 
 def _told(member: SuiteMember, axis: Axis) -> MarkData:
@@ -133,12 +122,43 @@ def _what_marks_are(members: Sequence[SuiteMember]) -> str:
     return f"{said} Of {', '.join(fixed)} there is one layout alone, and each mark is one execution." if fixed else said
 
 
-def _binaries(caption: str, cells: Sequence[tuple[str, ...]], far: Sequence[tuple[str, str]]) -> Table:
-    columns = ("system", "seed", "executions", "mean")
-    if not far:
-        return Table(caption, columns, cells)
-    noted = [(*cell, "far from the others" if cell[:2] in far else "") for cell in cells]
-    return Table(caption, (*columns, "note"), noted)
+def _binaries(members: Sequence[SuiteMember]) -> Table:
+    """One row for each seed and control, one column for each system; what is unusual in a note."""
+    means: dict[str, dict[str, str]] = {}
+    counts: dict[str, dict[str, int]] = {}
+    for member in members:
+        analysis, unit = member.analysis, member.analysis.unit
+        own = [(str(seed), mean) for seed, mean in analysis.binary_means]
+        made = {str(seed): len(executions) for seed, executions in member.sample.binaries}
+        for name, control in (("stock", analysis.stock), ("identity", analysis.identity)):
+            if control is not None:
+                own.append((name, control.mean))
+                made[name] = control.n_executions
+        for name, mean in own:
+            means.setdefault(name, {})[analysis.system] = quantity(mean, unit)
+            counts.setdefault(name, {})[analysis.system] = made[name]
+    usual = Counter(count for row in counts.values() for count in row.values()).most_common(1)[0][0]
+    far = {(m.analysis.system, str(each.binary)) for m in members for each in _far(m.analysis)}
+    systems = [member.analysis.system for member in members]
+    rows = []
+    for name in sorted(means, key=lambda name: name in {"stock", "identity"}):
+        odd = [system for system in systems if (system, name) in far]
+        notes = [_of_systems("far from the others", odd, systems)] if odd else []
+        others = {count for count in counts[name].values() if count != usual}
+        for count in sorted(others):
+            own_systems = [system for system in systems if counts[name].get(system) == count]
+            notes.append(_of_systems(f"{count} execution{'s' * (count != 1)}", own_systems, systems))
+        rows.append((name, *(means[name].get(system, "-") for system in systems), "; ".join(notes)))
+    caption = f"{members[0].analysis.benchmark}: mean of each binary, of {usual} execution{'s' * (usual != 1)}"
+    columns = ("seed", *systems, "note")
+    if any(row[-1] for row in rows):
+        return Table(caption, columns, rows)
+    return Table(caption, columns[:-1], [row[:-1] for row in rows])
+
+
+def _of_systems(words: str, some: Sequence[str], systems: Sequence[str]) -> str:
+    """Words, and what they are about unless that is every system."""
+    return words if len(some) == len(systems) else f"{words}: {', '.join(some)}"
 
 
 def _far(analysis: Analysis) -> Sequence[Outlier]:

@@ -76,8 +76,9 @@ def _environment() -> jinja2.Environment:
 
 
 def _prose(value: str) -> Markup:
-    """A sentence whose percentages are not torn apart at the end of a line."""
-    return Markup(re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", str(escape(plain(value)))))  # noqa: S704 - escaped here
+    """A sentence whose percentages are not torn apart at the end of a line, with commands as such."""
+    words = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", str(escape(plain(value))))
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", words))  # noqa: S704 - escaped here
 
 
 def _clean(value: Any) -> Any:

@@ -50,7 +50,7 @@ def lights(
     made = [
         _of_machine(selection, found, reasons, _link(reasons, _MACHINE, cards, "order", first), simulated=is_simulated),
         _of_outputs(selection, reasons),
-        _of_layouts(reasons, _link(reasons, _ENOUGH, cards, "binaries", first), len(cards)),
+        _of_layouts(reasons, cards),
         _of_drift(found, reasons, _link(reasons, _DRIFT, cards, "order", first), simulated=is_simulated),
     ]
     known = _MACHINE | _DRIFT | _ENOUGH | _OUTPUTS | _TOLD
@@ -106,13 +106,15 @@ def _of_outputs(selection: Selection, reasons: Found) -> TrustLight:
     return TrustLight(name, "good", f"{executed:,} executions, none of which failed", "failures")
 
 
-def _of_layouts(reasons: Found, link: str, count: int) -> TrustLight:
-    about = _of(reasons, _ENOUGH)
+def _of_layouts(reasons: Found, cards: Mapping[str, str]) -> TrustLight:
+    about, count = _of(reasons, _ENOUGH), len(cards)
     if not about:
+        link = _link(reasons, _ENOUGH, cards, "binaries", next(iter(cards.values()), ""))
         return TrustLight("layouts enough", "good", "as many as the verdicts need", link)
     n_open = len({name for name, each in about if each.effect == "undecides"})
     state: LightState = "bad" if n_open and n_open == count else "doubtful"
     told = [pair for pair in about if pair[1].effect == "undecides" or not n_open]
+    link = _link(told, _ENOUGH, cards, "binaries", "")
     said = f"cannot tell on {n_open} of {count}; " if n_open and count > 1 else ""
     return TrustLight("layouts enough", state, f"{said}{_said(told, named=count > 1)}", link)
 
