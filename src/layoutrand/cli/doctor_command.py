@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.answer_parts import ELSEWHERE, NARROWEST
+from layoutrand.cli.charts import Line, Span
+from layoutrand.cli.terminal import Terminal, terminal_width
 
 if TYPE_CHECKING:
     from layoutrand.cli.doctor_checks import Diagnosis
+    from layoutrand.host.host_problems import Severity
+
+_SEVERITIES: Final[dict[Severity, Span]] = {"error": ("✗", "red"), "warning": ("⚠", "yellow"), "note": ("ⓘ", "cyan")}
 
 
 def doctor(
@@ -21,6 +27,9 @@ def doctor(
     ] = False,
     undo: Annotated[
         bool, typer.Option("--undo", help="First restore the settings that layoutrand has changed.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also the factors of each toolchain, and where programs are.")
     ] = False,
     json: options.Json = False,
 ) -> int:
@@ -41,21 +50,52 @@ def doctor(
     found = diagnose(directory, SubprocessRunner())
     if json:
         terminal.document(doctor_document(found))
-    _show_diagnosis(found, terminal)
+    terminal.screen(diagnosis_screen(found, terminal_width()))
+    if full:
+        _show_tables(found, terminal)
     return 1 if any(problem.severity == "error" for problem in found.problems) else 0
 
 
-def _show_diagnosis(found: Diagnosis, terminal: Terminal) -> None:
+def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
+    """Whether the machine is ready, what stands in the way and what mends it; None columns where no terminal is."""
     facts = found.facts
-    terminal.line(
+    machine = (
         f"{facts['hostname']}: {facts['cpu_model'] or 'unknown CPU'}, {facts['cpus_allowed']} of {facts['cpus']} CPUs, "
         f"{facts['memory_bytes'] / 2**30:.0f} GiB, {facts['kernel']}, ASLR {facts['aslr']}"
     )
+    width = max(columns or ELSEWHERE, NARROWEST)
+    lines: list[Line] = [*_paragraph(machine, "", width), [], _answer(found), []]
+    for problem in sorted(found.problems, key=lambda each: list(_SEVERITIES).index(each.severity)):
+        first, *rest = _paragraph(problem.what, "    ", width)
+        lines += [[("  ", ""), _SEVERITIES[problem.severity], (first[0][0][3:], "")], *rest]
+        parts = [part for line in problem.mend.splitlines() for part in textwrap.wrap(line, width - 10)]
+        heads = ["    mend: ", *[" " * 10] * len(parts)]
+        lines += [[(head, "dim"), (part, "bold")] for head, part in zip(heads, parts, strict=False)]
+    usable = [ability.toolchain for ability in found.abilities if ability.usable]
+    programs = [name for name, path in found.instruments.items() if path]
+    lines += [[]] if found.problems else []
+    lines += _paragraph(f"Toolchains here: {', '.join(usable) or 'none'}", "  ", width)
+    lines += _paragraph(f"Measuring programs here: {', '.join(programs) or 'none'}", "  ", width)
+    return lines
+
+
+def _answer(found: Diagnosis) -> Line:
+    severities = [problem.severity for problem in found.problems]
+    if "error" in severities:
+        return [("  ", ""), _SEVERITIES["error"], (" not ready: what is marked like this comes first", "bold")]
+    if count := severities.count("warning"):
+        what = "1 thing" if count == 1 else f"{count} things"
+        return [("  ", ""), _SEVERITIES["warning"], (f" ready to build; {what} to see to before measuring", "bold")]
+    return [("  ", ""), ("✓", "green"), (" ready to build and to measure", "bold")]
+
+
+def _paragraph(text: str, blank: str, width: int) -> list[Line]:
+    parts = textwrap.wrap(text, width, initial_indent=blank, subsequent_indent=blank, break_long_words=False)
+    return [[(part, "")] for part in parts]
+
+
+def _show_tables(found: Diagnosis, terminal: Terminal) -> None:
     rows = [(a.toolchain, "yes" if a.usable else "no", ", ".join(a.factors) or "-") for a in found.abilities]
     terminal.table("Toolchains", ("toolchain", "usable", "factors"), rows)
     instruments = [(name, path or "absent") for name, path in found.instruments.items()]
     terminal.table("Instruments", ("program", "where"), instruments)
-    if not found.problems:
-        terminal.line("no problems found")
-    for problem in found.problems:
-        terminal.line(f"{problem.severity}: {problem.what}\n    mend: {problem.mend}")

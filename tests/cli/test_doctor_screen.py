@@ -1,0 +1,54 @@
+"""What `layoutrand doctor` answers: whether this machine is ready, then what stands in the way and what mends it."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutrand.cli.charts import width_of
+from layoutrand.cli.doctor_checks import Ability, Diagnosis
+from layoutrand.cli.doctor_command import diagnosis_screen
+from layoutrand.host.host_problems import HostProblem
+
+FACTS = {
+    "hostname": "vm",
+    "cpu_model": "Processor",
+    "cpus_allowed": 2,
+    "cpus": 4,
+    "memory_bytes": 24 << 30,
+    "kernel": "Linux 6",
+    "aslr": 2,
+}
+NOTE = HostProblem("note", "a virtual machine: neighbours disturb wall times", "measure on bare metal")
+WARNING = HostProblem("warning", "the governor is powersave " + "and so on " * 12, "first step\nsecond step")
+ERROR = HostProblem("error", "the cache cannot be used", "export LAYOUTRAND_CACHE=/a/writable/directory")
+
+
+def screen(*problems, columns=80):
+    abilities = (Ability("gcc", True, ("function-order",), ""), Ability("clang", False, (), "no clang"))
+    found = Diagnosis(abilities, {"valgrind": None, "perf": "/usr/bin/perf"}, FACTS, {}, {}, None, problems)
+    lines = diagnosis_screen(found, columns)
+    assert max(map(width_of, lines)) <= columns
+    return ["".join(text for text, _ in line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("problems", "answer"),
+    [
+        ((), "  ✓ ready to build and to measure"),
+        ((NOTE,), "  ✓ ready to build and to measure"),
+        ((NOTE, WARNING), "  ⚠ ready to build; 1 thing to see to before measuring"),
+        ((NOTE, WARNING, WARNING), "  ⚠ ready to build; 2 things to see to before measuring"),
+        ((NOTE, WARNING, ERROR), "  ✗ not ready: what is marked like this comes first"),
+    ],
+)
+def test_the_answer_stands_first(problems, answer):
+    assert screen(*problems)[2] == answer
+
+
+def test_the_worst_comes_first_with_what_mends_it():
+    lines = screen(NOTE, WARNING, ERROR)
+    assert [line[:3] for line in lines if line[:4].strip()][2:5] == ["  ✗", "  ⚠", "  ⓘ"]
+    place = lines.index("    mend: first step")
+    assert lines[place + 1] == "          second step"
+    assert "    mend: export LAYOUTRAND_CACHE=/a/writable/directory" in lines
+    assert lines[-2:] == ["  Toolchains here: gcc", "  Measuring programs here: perf"]
