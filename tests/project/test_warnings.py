@@ -32,7 +32,6 @@ SEARCHES = {
     ("host/facts.py", " hypervisor"): "the kernel's, in /proc/cpuinfo",
     ("host/host_problems.py", "intel"): "the name of a driver of the kernel",
     ("host/tuning.py", "performance"): "the name of a governor of the kernel",
-    ("instruments/program_output.py", " says: "): "the results have one text for both parts",
     ("interop/spec.py", "Full Results Table"): "runcpu's heading",
     ("interop/table.py", "value"): "a column's name",
     ("results/experiments.py", "full"): "SQLite's word",
@@ -40,6 +39,7 @@ SEARCHES = {
     ("suites/spec_output.py", "NOTICE: Nothing to run!"): "runcpu's",
     ("suites/spec_output.py", "error: "): "compilers'",
     ("text/build_output.py", "cannot open "): "linkers'",
+    ("text/telling_line.py", ": not found"): "shells'",
 }
 """(Module, what it searches in texts) that stands in a sentence of ours as well, and whose words are searched."""
 
