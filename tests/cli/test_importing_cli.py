@@ -44,7 +44,7 @@ def test_failed_executions_are_listed(layoutrand):
         "analyse", "--import", "A=/dev/stdin", stdin="seed,value,status,reason\n1,1,,\n2,2,,\n3,,exit,status 4\n"
     )
     assert done.returncode == 0
-    assert "1 execution failed and are not in the numbers: status 4" in done.stdout
+    assert "benchmark: 1 execution failed and is not in the numbers: status 4" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 8
 """Benchmarks that are shown one by one; of more those that are the same are counted."""
 
+_EXACT_DIGITS: Final = 2
+
 _SYMBOLS: Final[dict[Verdict, tuple[str, str]]] = {
     "faster": ("✓", "green"),
     "slower": ("✗", "red"),
@@ -161,8 +163,9 @@ def percent_words(ratio: Interval) -> tuple[str, str]:
     centre, low, high = (100 * (end - 1) for end in (ratio.centre, ratio.low, ratio.high))
     if not math.isfinite(low) or not math.isfinite(high):
         return f"{signed(centre, 1)} %", f"({NO_BOUNDS})"
-    ends = f"({signed(low, digits)} … {signed(high, digits)})" if low < high else "(exactly)"
-    return f"{signed(centre, digits)} %", ends
+    if low == high:  # simulated: every digit counts, and none of them tells more
+        return f"{signed(centre, min(digits, _EXACT_DIGITS))} %", "(exactly)"
+    return f"{signed(centre, digits)} %", f"({signed(low, digits)} … {signed(high, digits)})"
 
 
 def _in_a_word(row: _Row) -> str:

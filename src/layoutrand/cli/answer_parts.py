@@ -65,8 +65,9 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
         reasons = Counter(failure.reason or failure.status for failure in selection.failures).most_common()
         others = f" and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
         count = len(selection.failures)
-        text = f"{count:,} execution{'s' * (count > 1)} failed and are not in the numbers: {reasons[0][0]}{others}"
-        lines += wrapped("⚠", "yellow", text, width)
+        are = "execution failed and is" if count == 1 else "executions failed and are"
+        where = _listed(list(dict.fromkeys(failure.benchmark for failure in selection.failures)))
+        lines += wrapped("⚠", "yellow", f"{where}: {count:,} {are} not in the numbers: {reasons[0][0]}{others}", width)
     if selection.build_failures:
         count = len(selection.build_failures)
         lines += wrapped("⚠", "yellow", f"{count:,} layout{'s' * (count > 1)} could not be built", width)
@@ -107,9 +108,9 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
-def wrapped(symbol: str, style: str, text: str, width: int) -> list[Line]:
-    """A remark of two lines at most."""
-    parts = textwrap.wrap(text, width - 4, max_lines=_LINES_EACH, placeholder=" …") or [""]
+def wrapped(symbol: str, style: str, text: str, width: int, most: int = _LINES_EACH) -> list[Line]:
+    """A remark of so many lines at most."""
+    parts = textwrap.wrap(text, width - 4, max_lines=most, placeholder=" …") or [""]
     first: Line = [("  ", ""), (symbol, style), (" ", ""), (parts[0], "")]
     return [first, *([("    ", ""), (part, "")] for part in parts[1:])]
 

@@ -89,7 +89,7 @@ def seen(report: AnalysisReport, comparison: Comparison) -> Iterator[str]:
     """Three sentences: what layout does, what the users' own two builds would have said, and what holds."""
     pair = max(comparison.benchmarks, key=_clearness)
     yield _of_layouts(report, pair)
-    yield _of_own_builds(pair)
+    yield _of_own_builds(comparison, pair)
     yield _of_the_systems(comparison, pair)
 
 
@@ -102,6 +102,7 @@ def _clearness(pair: BenchmarkRatio) -> tuple[bool, float]:
 def _of_layouts(report: AnalysisReport, pair: BenchmarkRatio) -> str:
     from layoutrand.analysis.conclusion import of_layouts
     from layoutrand.analysis.sentences import one_more
+    from layoutrand.cli.charts import MINUS
 
     mine = [each for each in report.analyses if (each.benchmark, each.metric) == (pair.benchmark, pair.metric)]
     moved = [each for each in mine if of_layouts(each, report.warnings).verdict == "layout matters" and one_more(each)]
@@ -110,22 +111,26 @@ def _of_layouts(report: AnalysisReport, pair: BenchmarkRatio) -> str:
     first = moved[0]
     return (
         f"layout alone moves {first.benchmark}: of the very same code at {first.system}, one more build shows "
-        f"{one_more(first)} against the mean of all (95 %)."
+        f"{one_more(first).replace('-', MINUS)} against the mean of all (95 %)."
     )
 
 
-def _of_own_builds(pair: BenchmarkRatio) -> str:
+def _of_own_builds(comparison: Comparison, pair: BenchmarkRatio) -> str:
     from layoutrand.analysis.conclusion import of_statistics
+    from layoutrand.analysis.conclusion_words import verdict_words
+    from layoutrand.analysis.sentences import is_speed
     from layoutrand.cli.answer import percent_words
 
     own = pair.as_built
     if own is None or not math.isfinite(own.ratio.half_width):
-        return "what the two own builds alone would have said is not known: they were not executed often enough."
-    would = f"the two own builds alone, one layout each, would have said {percent_words(own.ratio)[0]}"
+        return "what your own two builds alone would have said is not known: they were not executed often enough."
+    verdict = verdict_words(of_statistics(own.verdict), comparison.threshold, of_speed=is_speed(pair))
+    would = f"your own two builds alone, one layout each, would have said {percent_words(own.ratio)[0]} ({verdict})"
     if pair.verdict == "undecided":
-        return f"{would} ({of_statistics(own.verdict)}); over layouts it cannot be told."
-    holds = "which holds over layouts, too" if own.verdict == pair.verdict else "which does not hold over layouts"
-    return f"{would} ({of_statistics(own.verdict)}), {holds}."
+        return f"{would}; over layouts it cannot be told."
+    return (
+        f"{would}, which {'holds over layouts, too' if own.verdict == pair.verdict else 'does not hold over layouts'}."
+    )
 
 
 def _of_the_systems(comparison: Comparison, pair: BenchmarkRatio) -> str:

@@ -227,8 +227,8 @@ def _own_builds(rows: Sequence[_Row], width: int) -> list[Line]:
     for how, moves in found.items():
         more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
         text = (
-            f"your own build is {how} than every layout: when unrelated code changes, expect about "
-            f"{', '.join(moves[:2])}{more}. Why? layoutrand explain"
+            f"your own build is {how} than every layout: expect about {', '.join(moves[:2])}{more} when unrelated code "
+            "changes. Why? layoutrand explain"
         )
-        lines += wrapped("★", "cyan", text, width)
+        lines += wrapped("★", "cyan", text, width, most=3)
     return lines
