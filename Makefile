@@ -10,9 +10,11 @@
 #   make versions  the tests with the oldest and with the newest versions of the libraries ($(VERSIONS))
 #   make schema    make the JSON Schema of layoutrand.toml anew, of the models that check it
 #   make lock      choose anew the versions in .ci/constraints.txt and .ci/constraints-lowest.txt
-#   make perf      measure and print the figures of the README
+#   make docs      the documentation as a site in .venv/site; fails for a link that leads nowhere
+#   make manual    write the generated parts of docs/reference and the manual pages anew (after a change of commands or keys)
+#   make perf      measure and print the figures of docs/project/figures.md
 #   make hotspot-check  fetch, build and lay out HotSpot in $(HOTSPOT), and try every JVM (an hour and a half)
-#   make matrix    build every program of the README's table with every toolchain and factor, and write the table (an hour)
+#   make matrix    build every program of docs/project/verified.md with every toolchain and factor, and write the table (an hour)
 #   make packages  build Debian's source packages under `layoutrand exec` in bare systems ($(RELEASES)), and write
 #                  docs/packages.md (some hours; some of them: PACKAGES="zlib bzip2"); needs root
 #   make rates     simulate how often what the commands print is true, and write docs/rates.md (hours; fewer
@@ -22,7 +24,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test merge coverage slow fresh versions schema lock perf matrix packages rates hotspot-check lint clean needs
+.PHONY: help demo test merge coverage slow fresh versions schema lock perf matrix packages rates docs manual hotspot-check lint clean needs
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
   if "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$p"; break; fi; done)
@@ -66,6 +68,9 @@ needs:
 
 .venv/lint.stamp: .venv/test.stamp
 	@$(PIP) install $(LOCKED) -e '.[lint]' && touch $@
+
+.venv/docs.stamp: pyproject.toml .ci/constraints.txt | .venv/bin/python
+	@$(PIP) install $(LOCKED) -e '.[docs]' && touch $@ .venv/demo.stamp
 
 demo: .venv/demo.stamp | needs
 	@.venv/bin/layoutrand demo
@@ -116,6 +121,13 @@ lock: | .venv/bin/python
 	  --upgrade --custom-compile-command 'make lock' --output-file .ci/constraints.txt pyproject.toml
 	@.venv/bin/uv pip compile --quiet --python-version 3.11 --python-platform linux --resolution lowest-direct \
 	  --upgrade --custom-compile-command 'make lock' --output-file .ci/constraints-lowest.txt pyproject.toml
+
+docs: .venv/docs.stamp
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet --site-dir .venv/site
+	@echo "the site: .venv/site/index.html"
+
+manual: .venv/demo.stamp
+	@PYTHONPATH=tests .venv/bin/python -m manual.write
 
 perf: .venv/test.stamp
 	@.venv/bin/pytest -m perf -s $(PYTEST)

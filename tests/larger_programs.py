@@ -1,4 +1,4 @@
-"""Larger programs than those of the README's table: how each is built, and what it must answer.
+"""Larger programs than those of the table of docs/project/verified.md: how each is built, and what it must answer.
 
 An answer is checked as in `real_programs`: against what is known by other means, and by the test against stock's.
 """

@@ -1,4 +1,4 @@
-"""The table of verified cells in the README: read it, and write it anew.
+"""The table of verified cells in docs/project/verified.md: read it, and write it anew.
 
 A row is a program and a toolchain; a column is a factor. What stands in a cell is one of the `MARKS`.
 """
@@ -11,7 +11,7 @@ from typing import get_args
 from layoutrand.config.config import Factor
 from layoutrand.config.jdk import JDK_FACTORS
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs/project/verified.md"
 BEGIN, END = "<!-- matrix:begin -->", "<!-- matrix:end -->"
 FACTORS = tuple(factor for factor in get_args(Factor) if factor not in JDK_FACTORS)  # nothing is linked for those
 
@@ -29,9 +29,9 @@ Row = Mapping[str, str]
 
 
 def known(text: str | None = None) -> dict[tuple[str, str], Row]:
-    """The rows of the table in the README (or in that text) by program and toolchain."""
+    """The rows of the table in docs/project/verified.md (or in that text) by program and toolchain."""
     found = {}
-    for line in _section(README.read_text() if text is None else text).splitlines():
+    for line in _section(PAGE.read_text() if text is None else text).splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if line.startswith("| ") and len(cells) > 3:
             if cells[0] == "---":
@@ -71,7 +71,7 @@ def _line(cells: list[str]) -> str:
 
 
 def write(table: str) -> None:
-    """Put the table where the README has its markers."""
-    text = README.read_text()
-    assert BEGIN in text and END in text, f"{README} has no {BEGIN} ... {END}"
-    README.write_text(re.sub(f"{BEGIN}\n.*?{END}", lambda _: f"{BEGIN}\n{table}{END}", text, flags=re.DOTALL))
+    """Put the table where the page has its markers."""
+    text = PAGE.read_text()
+    assert BEGIN in text and END in text, f"{PAGE} has no {BEGIN} ... {END}"
+    PAGE.write_text(re.sub(f"{BEGIN}\n.*?{END}", lambda _: f"{BEGIN}\n{table}{END}", text, flags=re.DOTALL))

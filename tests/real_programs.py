@@ -1,4 +1,4 @@
-"""The programs of the table in the README: how each is built, and what it must answer.
+"""The programs of the table of docs/project/verified.md: how each is built, and what it must answer.
 
 An answer is checked twice: against what is known by other means (a round trip, Python's own implementation, a result
 worked out here), and by the test, which compares the answers of all layouts with that of the stock binary.

@@ -56,7 +56,7 @@ def programs_of(toolchain: str) -> dict[str, Path]:
 
 
 VERSION = {"cc": "clang-19", "ld": "ld.lld-19"}
-"""LLVM's programs of the version that the README's table was made with."""
+"""LLVM's programs of the version that the table of docs/project/verified.md was made with."""
 
 
 def of_one_version(base: str, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Documentation that runs: the README's commands are executed, and every command and key is documented."""
+"""Documentation that is true: its commands exist, its configurations are valid, its links lead somewhere, outputs are real."""
 
 import json
 import os
@@ -10,22 +10,62 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import tomlkit
+import typer.main
+import yaml
 
-from layoutrand.config import config, matrix
+from layoutrand.config import config, toolchain
+from layoutrand.config.jdk import factors_of_a_jdk
 from layoutrand.config.schedule import Order
-from layoutrand.engines.known.dask import Dask
-from layoutrand.engines.known.slurm import Slurm
 from layoutrand.interop import exports, table
 from layoutrand.interop import formats as importable
+from manual import site
 from startkit import layoutrand
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text()
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+GENERATED = {"rates.md", "packages.md", "reference/commands.md"}
+PAGES = {"README.md": README} | {
+    f"docs/{path.relative_to(DOCS)}": path
+    for path in sorted(DOCS.rglob("*.md"))
+    if str(path.relative_to(DOCS)) not in GENERATED
+}
+LINKED = PAGES | {path: ROOT / path for path in site.ELSEWHERE} | {f"docs/{name}": DOCS / name for name in GENERATED}
 MAIN = """\
 #include <stdio.h>
 int square(int), cube(int);
 int main(void) { printf("%d %d\\n", square(7), cube(3)); return 0; }
 """
+INTERNAL = {"LAYOUTRAND_DRIVER", "LAYOUTRAND_LTO_RECORD", "LAYOUTRAND_WRAPPER_DUMP"}
+"""Variables between layoutrand's own processes."""
+
+INTERNAL_DOCUMENTS = {"bundle", "capture", "carried", "undo"}
+"""Schemas of files that layoutrand writes for itself."""
+
+
+def text_of(page):
+    return PAGES[page].read_text("utf-8")
+
+
+def section(page, title):
+    """What stands under a heading of a page."""
+    parts = text_of(page).split(f"\n## {title}\n")
+    assert len(parts) == 2, title
+    return parts[1].split("\n## ")[0]
+
+
+def blocks(text, *languages):
+    """Fenced code of these languages, without indentation."""
+    found = re.findall(r"^( *)```(\w+)\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
+    return [re.sub(f"^{indent}", "", code, flags=re.MULTILINE) for indent, name, code in found if name in languages]
+
+
+def recorded(text):
+    """Commands that are shown with their output: (words after layoutrand, the output)."""
+    for block in blocks(text, "text"):
+        if match := re.match(r"\$ layoutrand (.*--import .*)\n", block):
+            yield shlex.split(match[1]), block[match.end() :]
 
 
 @pytest.fixture
@@ -42,11 +82,16 @@ def project(tmp_path):
     return folder
 
 
+def test_the_readme_is_short():
+    assert len(README.read_text("utf-8").splitlines()) <= 200
+
+
 @pytest.mark.slow
-def test_the_commands_of_the_readme_work(project, tmp_path):
-    """Every `$ layoutrand ...` line of the README succeeds, in order, on a small program."""
-    blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
-    commands = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+def test_the_commands_of_the_pages_work(project, tmp_path):
+    """Every `$ layoutrand ...` line of a console block succeeds, page after page, on a small program."""
+    order = ["README.md", "docs/start/own.md", *PAGES]
+    code = [block for page in dict.fromkeys(order) for block in blocks(text_of(page), "console")]
+    commands = list(dict.fromkeys(line[2:] for block in code for line in block.splitlines() if line.startswith("$ ")))
     env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
 
     (tmp_path / "runs").mkdir()
@@ -63,66 +108,202 @@ def test_the_commands_of_the_readme_work(project, tmp_path):
         done = layoutrand(*words[1:], cwd=tmp_path, env=env)
         results[command] = (done.returncode, done.stderr if done.returncode else "")
 
-    assert len(commands) >= 6
+    assert len(commands) >= 15
     assert results == dict.fromkeys(commands, (0, ""))
 
 
-def test_the_configuration_in_the_readme_is_valid():
-    """The README's example configuration is accepted as it stands."""
-    text = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[project]" in block)
-
-    parsed = config.parse(text, path="README.md")
-
-    assert parsed.project.name == tomllib.loads(text)["project"]["name"]
-
-
-def test_the_dacapo_suite_in_the_readme_is_valid():
-    """The README's DaCapo project is accepted as it stands, the jar aside."""
-    text = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if 'kind = "dacapo"' in block)
-
-    parsed = config.parse(text, path="README.md")
-
-    assert parsed.suite.iterations == 10
-    assert list(parsed.systems) == ["serial", "parallel"]
+def spoken(text):
+    """Command lines of layoutrand, in code of any kind."""
+    for block in blocks(text, "console", "sh", "text", "yaml"):
+        for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines():
+            if match := re.match(r"(?:\$ |- run: )?\s*(?:\S*/)?(layoutrand .*)", line.strip()):
+                yield match[1]
+    for span in re.findall(r"`(layoutrand [^`\n]+)`", re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.M)):
+        yield span
 
 
-def test_the_spec_example_in_the_readme_is_valid():
-    """Its installation aside, which is not here."""
-    block = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "spec-cpu" in block)
-
-    parsed = config.parse(block, path="README.md")
-
-    assert (parsed.suite.kind, parsed.suite.size, list(parsed.systems)) == ("spec-cpu", "ref", ["O2", "O3"])
+def words_of(line):
+    """The words before a pipe or a redirection; None for what is no whole command line."""
+    if "..." in line or re.search(r"\b[A-Z]{3,}\b", line):
+        return None
+    return shlex.split(re.split(r"\s+(?:[|>&#]|&&)\s*", line)[0])[1:]
 
 
-def test_the_cluster_in_the_readme_is_valid():
-    """The README's table for Slurm is accepted as it stands."""
-    block = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[cluster]" in block)
-    rest = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["p"]\n[systems.a]\n'
-
-    parsed = config.parse(rest + block, path="README.md").cluster
-
-    assert (parsed.kind, parsed.partition, parsed.minutes, parsed.at_once) == ("slurm", "batch", 60, 256)
-    assert (parsed.chunk, parsed.cpus, parsed.retries) == (8, 1, 2)
+EAGER = {"--help", "-h", "--version", "-V", "--install-completion", "--show-completion"}
 
 
-def test_the_matrix_in_the_readme_is_the_systems_it_says():
-    """The README's matrix expands to six systems, named as the text does."""
-    block = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[matrix]" in block)
-    rest = '[project]\nname = "p"\n[build]\nrepo = "r"\ncommands = ["make"]\nartefacts = ["p"]\n'
+def parsed(command, words, parent=None):
+    """Raise what the command line would, without executing anything."""
+    if not words or EAGER & set(words) or words[0] == "help":
+        return
+    context = command.make_context(command.name, [words[0]], parent=parent) if hasattr(command, "commands") else None
+    if context is None:
+        command.make_context(command.name, list(words), parent=parent)
+        return
+    assert words[0] in command.commands, f"no command {words[0]}"
+    if len(words) > 1 or not hasattr(command.commands[words[0]], "commands"):
+        parsed(command.commands[words[0]], words[1:] or ["--quiet"][:0], context)
 
-    systems = list(config.parse(rest + block, path="README.md").systems)
+
+@pytest.fixture(scope="module")
+def root():
+    """The whole command line."""
+    from layoutrand.cli import make_app
+
+    return typer.main.get_command(make_app())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_line_is_one_that_there_is(page, root):
+    """Commands and options of a page exist, and values are of their type; `exec` takes what follows as it is."""
+    wrong = {}
+    for line in spoken(text_of(page)):
+        words = words_of(line)
+        if not words:
+            continue
+        try:
+            parsed(root, words)
+        except Exception as error:
+            if not re.search(
+                r"Missing (argument|parameter|option)|requires an argument", str(error)
+            ):  # it is only named
+                wrong[line] = repr(error)
+
+    assert wrong == {}
+
+
+def whole(found):
+    """A configuration that is whole, made of a part."""
+    systems = found.get("systems", {} if "matrix" in found else {"a": {}})
+    for entry in found.get("warmup", []):
+        if name := entry.get("system"):
+            systems.setdefault(name, {})
+    names = [each["name"] for each in found.get("benchmarks", [])]
+    asked = [each["benchmark"] for each in found.get("warmup", []) if each["benchmark"] not in names]
+    build = {"commands": ["make"], "artefacts": ["p"]} | found.get("build", {})
+    if "matrix" in found or any("rev" in each for each in systems.values()):
+        build = {"repo": "r"} | build
+    if factors_of_a_jdk(found.get("layout", {}).get("factors", [])):
+        systems, build = {"a": {"prebuilt": "/jdk"}}, {"artefacts": ["bin/java"]}
+    base = {"project": {"name": "p"}, "systems": systems, "build": build}
+    if asked:
+        base["benchmarks"] = [{"name": name, "command": ["{artefact}"]} for name in asked]
+    return found | base if "suite" not in found else found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_configuration_is_valid(page):
+    """Each block of TOML is accepted, the tables that it leaves out added; or it is a toolchain."""
+    for code in blocks(text_of(page), "toml"):
+        found = tomllib.loads(code)
+        if "extends" in found:
+            parent = lambda name: (ROOT / f"toolchains/{name}.toml").read_text()  # noqa: E731
+            toolchain.parse(code, path=page, parent=parent, linkers=["gnu", "lld", "gold", "mold"])
+        elif "project" in found:
+            assert config.parse(code, path=page).project.name == found["project"]["name"]
+        else:
+            config.parse(tomlkit.dumps(whole(found)), path=page)
+
+
+def test_output_is_what_is_printed():
+    """Of commands on numbers that are in the repository, to the character; `make manual` writes it anew."""
+    shown = {page: list(recorded(text_of(page))) for page in PAGES}
+    assert {"README.md", "docs/start/first.md", "docs/start/reading.md"} <= {page for page in shown if shown[page]}
+
+    printed = {}
+    for page, outputs in shown.items():
+        for words, output in outputs:
+            line = shlex.join(words)
+            if line not in printed:
+                printed[line] = layoutrand(*words, cwd=ROOT)
+            assert printed[line].returncode == 0, printed[line].stderr
+            lines = [each.rstrip() for each in printed[line].stdout.strip("\n").splitlines()]
+            assert lines == output.strip("\n").splitlines(), (page, line, "make manual")
+
+
+def slug(heading):
+    """The name of a heading in links, as GitHub and the site have it."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
+    return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", plain)).strip("-")
+
+
+@pytest.mark.parametrize("page", LINKED)
+def test_links_lead_somewhere(page):
+    """To a file of the repository, and to a heading that it has."""
+    broken = []
+    for part in re.split(r"^ *```.*?^ *```", LINKED[page].read_text("utf-8"), flags=re.DOTALL | re.MULTILINE):
+        for _, target in site.LINK.findall(re.sub(r"`[^`\n]*`", "`x`", part)):
+            path, _, heading = target.partition("#")
+            file = LINKED[page] if not path else LINKED[page].parent / path
+            if re.match(r"[a-z]+:", target):
+                continue
+            if not file.exists():
+                broken.append(target)
+            elif heading and file.suffix == ".md":
+                names = {slug(each) for each in re.findall(r"^#+ (.*)$", file.read_text("utf-8"), re.MULTILINE)}
+                broken += [] if heading in names else [target]
+
+    assert broken == []
+
+
+def test_every_page_is_in_the_navigation_once():
+    """And nothing there that is no page."""
+
+    def leaves(node):
+        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        return [node] if isinstance(node, str) else [leaf for each in inner for leaf in leaves(each)]
+
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    pages = [str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")]
+
+    assert sorted(leaves(yaml.safe_load(text)["nav"])) == sorted([*pages, *site.ELSEWHERE.values()])
+
+
+def test_links_of_the_site_lead_to_pages():
+    """What lies outside docs/ has a page, or its text stands there."""
+    lead = lambda text, place: site.LINK.sub(lambda link: site.led(link, place), text)  # noqa: E731
+
+    assert lead("[a](../../ARCHITECTURE.md#how-to-add)", "guides/ci.md") == "[a](../project/architecture.md#how-to-add)"
+    assert lead("[b](../rates.md) [c](#d)", "guides/ci.md") == "[b](../rates.md) [c](#d)"
+    assert lead("[e](docs/rates.md)", "project/architecture.md") == "[e](../rates.md)"
+    assert lead("[f](build.sh) [g](https://h)", "examples/cint.md") == "f [g](https://h)"
+    assert site.outside_of_code("x\n```sh\nx\n```\nx\n", str.upper) == "X\n```sh\nx\n```\nX\n"
+
+
+def test_the_suites_of_the_guides_are_what_their_text_says():
+    """DaCapo and SPEC CPU: iterations, systems, size."""
+    dacapo = config.parse(blocks(text_of("docs/guides/dacapo.md"), "toml")[0], path="dacapo.md")
+    spec = config.parse(blocks(text_of("docs/guides/spec.md"), "toml")[0], path="spec.md")
+
+    assert (dacapo.suite.iterations, list(dacapo.systems)) == (10, ["serial", "parallel"])
+    assert (spec.suite.kind, spec.suite.size, list(spec.systems)) == ("spec-cpu", "ref", ["O2", "O3"])
+
+
+def test_the_cluster_of_the_guide_is_what_its_text_says():
+    """The defaults that are named beside it."""
+    (block,) = blocks(text_of("docs/guides/cluster.md"), "toml")
+
+    parsed_ = config.parse(tomlkit.dumps(whole(tomllib.loads(block))), path="cluster.md").cluster
+
+    assert (parsed_.kind, parsed_.partition, parsed_.minutes, parsed_.at_once) == ("slurm", "batch", 60, 256)
+    assert (parsed_.chunk, parsed_.cpus, parsed_.retries) == (8, 1, 2)
+
+
+def test_the_matrix_of_the_guide_is_the_systems_it_says():
+    """Six systems, named as the text does."""
+    text = text_of("docs/guides/matrix.md")
+
+    systems = list(config.parse(tomlkit.dumps(whole(tomllib.loads(blocks(text, "toml")[0]))), path="matrix.md").systems)
 
     assert len(systems) == 6
-    assert f"six systems, `{systems[0]}` to `{systems[-1]}`" in README
+    assert f"six systems, `{systems[0]}` to `{systems[-1]}`" in text
 
 
-def test_the_metric_in_the_readme_reads_the_numbers_that_it_says():
-    """The README's example of printed numbers is valid, and has the direction and warm-up that the text gives it."""
-    block = next(block for block in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "p99" in block)
-    rest = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["p"]\n[systems.a]\n'
+def test_the_metric_of_the_guide_reads_the_numbers_that_it_says():
+    """Direction and warm-up that the text gives them."""
+    found = whole(tomllib.loads(blocks(text_of("docs/guides/numbers.md"), "toml")[0]))
 
-    (benchmark,) = config.parse(rest + block, path="README.md").benchmarks
+    (benchmark,) = config.parse(tomlkit.dumps(found), path="numbers.md").benchmarks
 
     metric = benchmark.metric
     numbers = {
@@ -131,118 +312,78 @@ def test_the_metric_in_the_readme_reads_the_numbers_that_it_says():
     assert numbers == {"throughput": ("1/s", "more", 5), "p99": ("ms", "less", 0)}
 
 
-def test_the_orders_in_the_readme_are_those_there_are():
+def test_the_orders_of_the_page_are_those_there_are():
     """One row for each."""
-    table = README.split("## The order of executions")[1].split("\n## ")[0]
+    table_of_orders = section("docs/concepts/executions.md", "The order of executions")
 
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(get_args(Order))
+    assert re.findall(r"^\| `(\w+)` \|", table_of_orders, re.MULTILINE) == list(get_args(Order))
 
 
-def test_the_make_targets_of_the_readme_exist():
-    """`make demo` and `make test` are targets."""
+def test_the_factors_of_the_page_are_those_there_are():
+    """Every factor has a row."""
+    rows = section("docs/reference/toolchains.md", "Factors")
+    there = {
+        name for row in re.findall(r"^\| (`.*?) \|", rows, re.MULTILINE) for name in re.findall(r"`([\w-]+)`", row)
+    }
+
+    assert there == set(get_args(config.Factor))
+
+
+def test_the_make_targets_that_are_named_exist():
+    """`make demo` and the like, on any page."""
+    there = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    named = {name for page in PAGES for name in re.findall(r"`make ([\w-]+)", text_of(page))}
+
+    assert named - set(there) == set()
     for target in ("demo", "test"):
-        assert f"make {target}" in README
+        assert f"make {target}" in README.read_text("utf-8")
         subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
 
 
-def test_every_command_is_documented():
-    """Each command of the program has a row in the README."""
-    from layoutrand.cli import make_app
-
-    names = {c.name or c.callback.__name__ for c in make_app().registered_commands if not c.hidden}
-    names |= {group.name for group in make_app().registered_groups}
-
-    rows = set(re.findall(r"^\| `layoutrand (\w+)", README, re.MULTILINE))
-    assert rows == names
-
-
 def test_every_format_and_column_of_other_harnesses_is_documented():
-    """What can be imported and exported stands in the README's section about it."""
-    section = README.split("## Numbers from another harness")[1].split("\n## ")[0]
+    """What can be imported and exported stands on the page about it."""
+    page = text_of("docs/guides/import.md")
     names = [*importable.FORMATS, *table.COLUMNS]
 
-    assert [name for name in names if f"`{name}`" not in section] == []
-    way_back = section.split("The other way, ")[1]
+    assert [name for name in names if f"`{name}`" not in page] == []
+    way_back = page.split("The other way, ")[1]
     assert [
         name for name in exports.FORMATS if f"--format {name} " not in way_back and name.upper() not in way_back
     ] == []
 
 
-OF_THE_PROJECT = {
-    "project": config.Project,
-    "build": config.Build,
-    "layout": config.LayoutPolicy,
-    "systems": config.System,
-    "benchmarks": config.Benchmark,
-    "run": config.Run,
-}
-WITH_A_SECTION = {
-    "metric": ("## Numbers that the program prints", config.Metric),
-    "warmup": ("## Numbers that the program prints", config.ChosenWarmup),
-    "run.disturbance": ("## Disturbances", config.Disturbance),
-    "dacapo": ("## DaCapo", config.DacapoSuite),
-    "spec-cpu": ("## SPEC CPU", config.SpecSuite),
-    "slurm": ("## Beyond one machine", Slurm),
-    "dask": ("## Beyond one machine", Dask),
-}
-BY_A_SUITE = {"suite"}
-"""A key of ``metric`` that nobody writes: what the expansion of a suite adds."""
+def in_source(pattern):
+    return {
+        found
+        for folder in (ROOT / "src/layoutrand", ROOT / "templates")
+        for path in folder.rglob("*")
+        if path.suffix in {".py", ".j2"}
+        for found in re.findall(pattern, path.read_text("utf-8"))
+    }
 
 
-def written(text):
-    """The keys that the TOML in a text sets, each with its table, such as ("build", "mode")."""
-    for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL):
-        table = ""
-        for line in block.splitlines():
-            if head := re.match(r"#? *\[+([\w.*-]+)\]+", line):
-                table = head[1].split(".")[0] if head[1].startswith(("systems.", "benchmarks.")) else head[1]
-            also = re.search(r"# (?:also|.*\bwith) (.*)", line)
-            keys = re.findall(r"^#? *([\w-]+) *=", line) + re.findall(r"[\w-]+", also[1] if also else "")
-            yield from ((table, key) for key in keys)
-            for outer, inner in re.findall(r"([\w-]+) *= *\{(.*)\}", line):
-                yield from ((outer, key) for key in re.findall(r"(?:^|,) *([\w-]+) *=", inner))
+def test_every_variable_is_documented():
+    """Those that are for users."""
+    page = text_of("docs/reference/environment.md")
+
+    assert (
+        set(re.findall(r"^\| `(LAYOUTRAND_\w+)`", page, re.MULTILINE))
+        == in_source(r"\bLAYOUTRAND_[A-Z_]+\b") - INTERNAL
+    )
 
 
-def spoken_of(text):
-    """The keys in code font, each with its table: of `benchmarks.stdin`, `files` in one cell both are of benchmarks."""
-    for cell in re.split(r"\||\n", text):
-        table = None
-        for span in re.findall(r"`([^`\n]+)`", cell):
-            if dotted := re.match(r"([a-z]+)(?:\.\*)?\.(\w+)\b", span):
-                table = dotted[1]
-                yield table, dotted[2]
-            elif table and re.fullmatch(r"\w+", span):
-                yield table, span
+def test_every_document_is_documented():
+    """Schemas by name and version."""
+    page = text_of("docs/reference/json.md")
+    told = set(re.findall(r"`layoutrand/([a-z-]+)/(\d+)`", page))
+
+    assert told == {
+        (name, version) for name, version in in_source(r"layoutrand/([a-z-]+)/(\d+)") if name not in INTERNAL_DOCUMENTS
+    }
 
 
-@pytest.mark.parametrize("table", OF_THE_PROJECT)
-def test_every_configuration_key_is_documented(table):
-    """Each key stands in the README as its table's, in code: words of the text that are called alike do not count."""
-    there = {*written(README), *spoken_of(README)}
+def test_every_exit_status_is_documented():
+    """Those of errors, of `--fail-if`, of an interrupt."""
+    page = text_of("docs/reference/exit-status.md")
 
-    assert [key for key in OF_THE_PROJECT[table].model_fields if (table, key) not in there] == []
-
-
-@pytest.mark.parametrize("table", WITH_A_SECTION)
-def test_every_key_of_a_table_with_a_section_is_documented_there(table):
-    """In code font, or in TOML; or anywhere as a key of that table."""
-    title, model = WITH_A_SECTION[table]
-    section = section_of(title)
-    there = {key for _, key in written(section)}
-    there |= {word for span in re.findall(r"`([^`\n]+)`", section) for word in re.findall(r"[\w-]+", span)}
-    there |= {key for name, key in (*written(README), *spoken_of(README)) if name == table}
-    keys = {field.alias or name for name, field in model.model_fields.items()}
-
-    assert keys - there - BY_A_SUITE == set()
-
-
-def test_every_key_of_a_matrix_is_documented():
-    section = section_of("## Many systems")
-
-    assert set(matrix.KEYS) - {key for table, key in written(section) if table == "matrix"} == set()
-
-
-def section_of(title):
-    parts = README.split(f"\n{title}")
-    assert len(parts) == 2, title
-    return parts[1].split("\n## ")[0]
+    assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == ["0", "1", "2", "3", "130"]

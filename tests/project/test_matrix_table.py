@@ -1,4 +1,4 @@
-"""The README's table of verified cells: it is whole, says nothing that was not tried, and can be read back."""
+"""The table of verified cells: it is whole, says nothing that was not tried, and can be read back."""
 
 import matrix_table as matrix
 from layoutrand.linkers import toolbox as toolboxes

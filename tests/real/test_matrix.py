@@ -1,4 +1,4 @@
-"""Program x toolchain and linker x factor: every cell is built, verified and executed, as the README's table says.
+"""Program x toolchain and linker x factor: every cell is built, verified and executed, as the table of docs/project/verified.md says.
 
 A cell is two seeds and both controls, through the command line. It is verified if every binary was, no two seeds have
 the same code or data, and every binary (stock, identity, seeds) gives the program's reference output. A factor that
@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -56,14 +57,14 @@ CELLS = [
 
 
 def _write(program, toolchain, row, folder):
-    """Put one row into the README's table."""
+    """Put one row into the table of docs/project/verified.md."""
     linkers = {name: _linker(name) for name in TOOLCHAINS if name in toolboxes.shipped()}
     what = {name: f"{program.what}, {program.built_with}" for name, program in PROGRAMS.items()}
     matrix.write(matrix.rendered({**matrix.known(), (program, toolchain): row}, what, linkers, _versions(folder)))
 
 
 def _linker(toolchain):
-    return LINKERS[toolboxes.load(toolchain, matrix.README.parent).link.linker]
+    return LINKERS[toolboxes.load(toolchain, Path(__file__).parents[2]).link.linker]
 
 
 def _versions(folder):
@@ -89,7 +90,7 @@ def test_the_cxx_program_is_large(tmp_path):
 
 @pytest.mark.parametrize(("program", "toolchain"), CELLS)
 def test_row(program, toolchain, tmp_path):
-    """What the README's table says of a program and a toolchain is so, factor by factor."""
+    """What the table of docs/project/verified.md says of a program and a toolchain is so, factor by factor."""
     subject = PROGRAMS[program]
     for tool, package in subject.needs.items():
         if shutil.which(tool) is None and not os.path.exists(tool):
@@ -114,7 +115,7 @@ def test_row(program, toolchain, tmp_path):
         expected = matrix.known().get((program, toolchain), {})
         assert {factor: mark for factor, mark in row.items() if mark != UNKNOWN} == {
             factor: mark for factor, mark in expected.items() if mark != UNKNOWN
-        }, "the README's table says otherwise: run make matrix"
+        }, "the table of docs/project/verified.md says otherwise: run make matrix"
 
 
 def _cell(subject, toolchain, factor, tree, folder, *, able):
