@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from layoutrand.cli import help_text
 from manual.command_tree import Command, Option, tree
 
 OPENING = """\
@@ -37,12 +38,16 @@ def _section(command: Command) -> str:
     depth = "##" if command.name.count(" ") == 1 else "###"
     parts = [f"{depth} {command.name}\n", f"```text\n{command.usage}\n```\n"]
     parts += [f"{_text(paragraph)}\n" for paragraph in command.help]
+    if command.examples:
+        parts.append("\n".join(["```sh", *command.examples, "```\n"]))
     if described := [each for each in command.arguments if each.help]:
         parts.append(_options(described))
-    for group, members in groupby(sorted(command.options, key=lambda each: each.group), lambda each: each.group):
+    titles = ["", *help_text._GROUPS]
+    options = sorted(command.options, key=lambda each: titles.index(each.group))
+    for group, members in groupby(options, lambda each: each.group):
         parts += [f"*{group}*\n"] if group else []
         parts.append(_options(list(members)))
-    return "\n".join([*parts, *(f"{_text(paragraph)}\n" for paragraph in command.epilog)])
+    return "\n".join(parts)
 
 
 def _options(options: list[Option] | tuple[Option, ...]) -> str:

@@ -14,8 +14,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import typer.main
 
-from layoutrand.cli import make_app
+from layoutrand.cli import help_text, make_app
 
+_EXAMPLE = "Example: "
 _OF_TYPER = {"help", "install_completion", "show_completion"}
 """Options that every program of typer has."""
 
@@ -43,7 +44,7 @@ class Command:
 
     name: str
     help: tuple[str, ...]
-    epilog: tuple[str, ...]
+    examples: tuple[str, ...]
     arguments: tuple[Option, ...]
     options: tuple[Option, ...]
     commands: tuple[Command, ...]
@@ -76,10 +77,12 @@ def _command(found: Any, name: str) -> Command:
     function = inspect.unwrap(found.callback) if found.callback else None
     shown = [each for each in found.params if not getattr(each, "hidden", False)]
     options = [each for each in shown if each.param_type_name == "option"]
+    told = _paragraphs(found.help)
+    own = tuple(each.removeprefix(_EXAMPLE) for each in told if each.startswith(_EXAMPLE))
     return Command(
         name=name,
-        help=_paragraphs(found.help),
-        epilog=_paragraphs(found.epilog),
+        help=tuple(each for each in told if not each.startswith(_EXAMPLE)),
+        examples=own or tuple(help_text._EXAMPLES.get(name.removeprefix("layoutrand "), ())),
         arguments=tuple(_option(each, function) for each in shown if each.param_type_name == "argument"),
         options=tuple(_option(each, function) for each in options if each.name not in _OF_TYPER),
         commands=tuple(_command(each, f"{name} {word}") for word, each in inner),
@@ -100,9 +103,9 @@ def _option(found: Any, function: Any) -> Option:
         names=names,
         value=_argument(found, repeats) if is_argument else _value(found, kind, names),
         help=" ".join((found.help or "").split()),
-        default=_default(default, kind, found),
+        default="" if "efault: " in (found.help or "") else _default(default, kind, found),
         repeats=repeats,
-        group=getattr(found, "rich_help_panel", None) or "",
+        group=next((title for title, members in help_text._GROUPS.items() if set(names) & set(members)), ""),
     )
 
 

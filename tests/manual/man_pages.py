@@ -50,9 +50,9 @@ def _of_command(command: Command) -> Iterator[str]:
             yield f".SS {_escaped(each.name)}"
             yield from _paragraphs(each.help)
         yield from _options((*each.arguments, *each.options), level="SH" if each is command else "")
-    if command.epilog:
+    if command.examples:
         yield ".SH EXAMPLES"
-        yield from _paragraphs(command.epilog)
+        yield from _paragraphs(command.examples)
     yield from [".SH SEE ALSO", ".BR layoutrand (1)"]
 
 

@@ -126,7 +126,8 @@ def words_of(line):
     """The words before a pipe or a redirection; None for what is no whole command line."""
     if "..." in line or re.search(r"\b[A-Z]{3,}\b", line):
         return None
-    return shlex.split(re.split(r"\s+(?:[|>&#]|&&)\s*", line)[0])[1:]
+    words = shlex.split(line, comments=True)[1:]
+    return words[: next((place for place, word in enumerate(words) if re.match(r"\d?[|>&;]", word)), None)]
 
 
 EAGER = {"--help", "-h", "--version", "-V", "--install-completion", "--show-completion"}
