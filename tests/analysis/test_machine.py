@@ -79,6 +79,19 @@ def test_a_machine_that_switches_is_said_to_and_nothing_of_layouts(tmp_path):
     json.dumps(row, allow_nan=False)
 
 
+def test_a_layout_that_measures_nothing_has_no_logarithm(tmp_path):
+    """CPU times come in steps, so that of a short program may be 0 in a layout where controls are above, at levels."""
+    chance = random.Random(2)
+    selection = experiment(
+        tmp_path, lambda system, layout, place: 0.0 if layout == 7 else alternating(chance, place), systems=("a",)
+    )
+
+    (analysis,) = analyse(selection, confidence=0.95, metrics=[]).analyses
+
+    assert analysis.n_binaries == 30
+    assert analysis.findings.machine.alternation is None
+
+
 def test_groups_of_layouts_stay_groups_of_layouts(tmp_path):
     """A third of the layouts is slow, in both systems alike; stock and identity are in one group."""
     chance = random.Random(3)

@@ -301,8 +301,8 @@ def _described(state: MachineState, node: str, made: Sequence[_Made]) -> Machine
     if len(shown) < FEWEST:
         shown = list(range(len(made)))
     found = find_regimes([made[place].value for place in shown], [made[place].group for place in shown])
-    if found is None or found.scale != "log":
-        return None
+    if found is None or found.scale != "log" or min(each.value for each in made) <= 0:
+        return None  # levels are factors, which nothing that measured 0 has, be it a layout or a control
     labels = [found.labels[_nearest(shown, place)] for place in range(len(made))]
     return MachineState(
         correlation=state.correlation,
