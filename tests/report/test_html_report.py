@@ -328,6 +328,9 @@ def test_the_command_writes_a_file(tmp_path, monkeypatch, capsys):
 
     assert "x / y" in (tmp_path / "out.html").read_text()
     assert "wrote out.html" in capsys.readouterr().err
+    assert "<script>" in (tmp_path / "out.html").read_text()
+    assert layoutrand(["report", "--import", str(path), "-o", "mail.html", "--no-script"]) == 0
+    assert "<script>" not in (tmp_path / "mail.html").read_text()
     assert layoutrand(["report", "--import", str(path), "--baseline", "nobody"]) == UsageError.exit_status
 
 
@@ -368,6 +371,33 @@ def test_levels_of_the_machine_are_shaded_and_lead_from_the_light(tmp_path):
     assert order.svg.count('class="regime"') == 2
     assert order.caption.startswith("The machine switched between levels, ")
     assert {f"#{light.link}" for light in page.lights} <= {f"#{name}" for name in Reader(render(page)).ids}
+
+
+def test_the_lights_tell_what_is_not_known_and_what_went_wrong(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text(
+        "system,benchmark,seed,value\n" + "".join(f"{s},fib,{k},{k + 1}.5\n" for s in "xy" for k in range(4))
+    )
+    imported = page_of(import_selection(ImportQuestion([str(path)], None, "benchmarks", 0, [], [])), baseline="x")
+    assert {light.name: light.state for light in imported.lights} == {
+        "machine quiet": "unknown",
+        "outputs right": "unknown",
+        "layouts enough": "doubtful",
+        "no drift": "unknown",
+    }
+
+    selection = recorded(tmp_path, systems=("a",), names=("fib",), n=3, stock=False)
+    failed = dataclasses.replace(selection.executions[0], status="exit", reason="no")
+    page = page_of(dataclasses.replace(selection, failures=(failed,)))
+    lights = {light.name: light for light in page.lights}
+    assert (lights["outputs right"].state, lights["outputs right"].link) == ("bad", "failures")
+    assert "failures" in page.unfolded
+    assert lights["no drift"].state == "unknown"  # three executions do not tell
+    assert (
+        lights["layouts enough"].sentence.startswith("fib: ")
+        or "cannot tell on fib" in lights["layouts enough"].sentence
+    )
+    assert lights["layouts enough"].state == "bad"
 
 
 def test_means_around_zero_are_no_error(tmp_path):

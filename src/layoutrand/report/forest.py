@@ -10,10 +10,18 @@ from typing import Final
 from layoutrand.analysis import layout_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
-from layoutrand.analysis.conclusion import Conclusion, counted, of_layouts, of_pair, of_statistics, of_suite
+from layoutrand.analysis.conclusion import (
+    Conclusion,
+    LayoutVerdict,
+    counted,
+    of_layouts,
+    of_pair,
+    of_statistics,
+    of_suite,
+)
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.place_among import briefly_among
-from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word, signed
+from layoutrand.analysis.verdict_marks import MINUS, SYMBOLS, change_words, in_a_word, signed
 from layoutrand.report import ratios, tracks
 from layoutrand.report.page_parts import Banner, Forest, ForestRow, VerdictChip
 from layoutrand.stats import Interval
@@ -171,16 +179,17 @@ def of_all_layouts(found: AnalysisReport, links: Mapping[str, str]) -> Forest | 
         verdict = of_layouts(each, found.warnings).verdict
         key = key_of(verdict)
         size = "-" if each.findings is None else layout_words.size_of(each.findings.layout)
-        order = each.levels[0].relative_sd or 0.0
+        if verdict == "machine, not layout":
+            size = "cannot tell"
         place = "" if each.stock is None else f"your own build {briefly_among(each, each.stock.mean)}"
         rows.append(
             ForestRow(
                 f"{each.benchmark}, {each.system}" if len(systems) > 1 else each.benchmark,
                 VerdictChip(key, f"{SYMBOLS[verdict]} {verdict}"),
                 size,
-                sentences.one_more(each) or "-",
+                (sentences.one_more(each) or "-").replace("-", MINUS),
                 tracks.interval(scale, (low, 0.0, high), f"v-{key}", band=0.0, hollow=own),
-                order,
+                layout_effect(each, verdict),
                 links.get(each.benchmark, ""),
                 place,
             )
@@ -192,6 +201,12 @@ def of_all_layouts(found: AnalysisReport, links: Mapping[str, str]) -> Forest | 
     columns = ("benchmark", "does layout matter?", "layout adds", "one more binary")
     words = ("◄ less than the mean", "more ►")
     return Forest("forest-1", "How far layouts lie apart", columns, tracks.axis(scale), words, rows, caption)
+
+
+def layout_effect(analysis: Analysis, verdict: LayoutVerdict) -> float:
+    """How much layout adds, to sort by: a standard deviation over the mean; last where that cannot be told."""
+    part = None if analysis.findings is None else analysis.findings.layout.sd
+    return LAST if part is None or verdict != "layout matters" else part.centre
 
 
 def _range(analysis: Analysis) -> tuple[float, float]:
@@ -228,7 +243,7 @@ def chips_by_benchmark(
     for each in () if comparisons else found.analyses:
         verdict = of_layouts(each, found.warnings).verdict
         told = VerdictChip(key_of(verdict), f"{SYMBOLS[verdict]} {verdict}")
-        chips.setdefault(each.benchmark, []).append((each.system, told, each.levels[0].relative_sd or 0.0))
+        chips.setdefault(each.benchmark, []).append((each.system, told, layout_effect(each, verdict)))
     return chips
 
 

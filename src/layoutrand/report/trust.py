@@ -47,10 +47,12 @@ def lights(
     reasons = list(_reasons(found, comparisons))
     is_simulated = bool(found.analyses) and simulated().issuperset(each.instrument for each in found.analyses)
     first = next(iter(cards.values()), "")
+    alone = () if comparisons else found.analyses
+    unknown = [each.benchmark for each in alone if of_layouts(each, found.warnings).verdict == "cannot tell"]
     made = [
         _of_machine(selection, found, reasons, _link(reasons, _MACHINE, cards, "order", first), simulated=is_simulated),
         _of_outputs(selection, reasons),
-        _of_layouts(reasons, cards),
+        _of_layouts(reasons, unknown, cards),
         _of_drift(found, reasons, _link(reasons, _DRIFT, cards, "order", first), simulated=is_simulated),
     ]
     known = _MACHINE | _DRIFT | _ENOUGH | _OUTPUTS | _TOLD
@@ -106,17 +108,19 @@ def _of_outputs(selection: Selection, reasons: Found) -> TrustLight:
     return TrustLight(name, "good", f"{executed:,} executions, none of which failed", "failures")
 
 
-def _of_layouts(reasons: Found, cards: Mapping[str, str]) -> TrustLight:
-    about, count = _of(reasons, _ENOUGH), len(cards)
-    if not about:
-        link = _link(reasons, _ENOUGH, cards, "binaries", next(iter(cards.values()), ""))
-        return TrustLight("layouts enough", "good", "as many as the verdicts need", link)
-    n_open = len({name for name, each in about if each.effect == "undecides"})
-    state: LightState = "bad" if n_open and n_open == count else "doubtful"
-    told = [pair for pair in about if pair[1].effect == "undecides" or not n_open]
-    link = _link(told, _ENOUGH, cards, "binaries", "")
-    said = f"cannot tell on {n_open} of {count}; " if n_open and count > 1 else ""
-    return TrustLight("layouts enough", state, f"{said}{_said(told, named=count > 1)}", link)
+def _of_layouts(reasons: Found, unknown: Sequence[str], cards: Mapping[str, str]) -> TrustLight:
+    """``unknown`` are benchmarks of which cannot be told whether layout matters."""
+    name, first = "layouts enough", next(iter(cards.values()), "")
+    about = _of(reasons, _ENOUGH)
+    open_names = list(dict.fromkeys([*(each for each, why in about if why.effect == "undecides"), *unknown]))
+    if not about and not open_names:
+        return TrustLight(name, "good", "as many as the verdicts need", _link(about, _ENOUGH, cards, "binaries", first))
+    if not open_names:
+        return TrustLight(name, "doubtful", _said(about), _link(about, _ENOUGH, cards, "binaries", first))
+    state: LightState = "bad" if len(open_names) == len(cards) else "doubtful"
+    told = [pair for pair in about if pair[0] in open_names and pair[1].effect == "undecides"]
+    said = _said(told) if len(open_names) == 1 and told else f"cannot tell on {_listed(open_names)}"
+    return TrustLight(name, state, said, f"{cards.get(open_names[0], first)}-binaries")
 
 
 def _of_drift(found: AnalysisReport, reasons: Found, link: str, *, simulated: bool) -> TrustLight:
@@ -138,13 +142,19 @@ def _of(reasons: Found, causes: Collection[Cause]) -> list[tuple[str, Reason]]:
 
 
 def _said(about: Found, *, named: bool = True) -> str:
-    """What was found, by the first that was, and on which benchmarks."""
+    """What was found first, on which benchmarks, and on which others something of the kind was."""
     text = about[0][1].warnings[0].brief()
-    names = list(dict.fromkeys(name for name, _ in about))
+    alike = list(dict.fromkeys(name for name, each in about if each.warnings[0].brief() == text))
+    others = [name for name in dict.fromkeys(name for name, _ in about) if name not in alike]
+    whose = _listed(alike)
+    words = f"{whose}: {text}" if named and text.partition(":")[0] != whose else text
+    words = textwrap.shorten(words, _LONGEST, placeholder=" …")
+    return f"{words}; also {_listed(others)}" if others else words
+
+
+def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED + 1} more" if len(names) > _MOST_NAMED else ""
-    shown = ", ".join(names if not more else names[: _MOST_NAMED - 1])
-    words = f"{shown}{more}: {text}" if named and not text.startswith(f"{shown}{more}") else text
-    return textwrap.shorten(words, _LONGEST, placeholder=" …")
+    return ", ".join(names if not more else names[: _MOST_NAMED - 1]) + more
 
 
 def _link(reasons: Found, causes: Collection[Cause], cards: Mapping[str, str], part: str, first: str) -> str:
