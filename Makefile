@@ -9,6 +9,10 @@
 #   make fresh     both commands in bare systems of other releases ($(RELEASES)), as an ordinary user; needs root
 #   make versions  the tests with the oldest and with the newest versions of the libraries ($(VERSIONS))
 #   make schema    make the JSON Schema of layoutrand.toml anew, of the models that check it
+#   make installs  install the wheel with pip, pipx and uvx in bare systems ($(INSTALLS_ON)), and use it; needs root
+#   make container do what Containerfile says in a bare system, and use it; needs root
+#   make release   build sdist and wheel twice, compare and check them, write SBOM and notes to dist/, upload nothing
+#                  (of what is not committed: DRAFT=1)
 #   make lock      choose anew the versions in .ci/constraints.txt and .ci/constraints-lowest.txt
 #   make docs      the documentation as a site in .venv/site; fails for a link that leads nowhere
 #   make manual    write the generated parts of docs/reference and the manual pages anew (after a change of commands or keys)
@@ -24,7 +28,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test merge coverage slow fresh versions schema lock perf matrix packages rates docs manual hotspot-check lint clean needs
+.PHONY: help demo test merge coverage slow fresh versions schema lock perf matrix packages rates docs manual hotspot-check lint clean \
+  needs installs container release
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
   if "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$p"; break; fi; done)
@@ -72,6 +77,9 @@ needs:
 .venv/docs.stamp: pyproject.toml .ci/constraints.txt | .venv/bin/python
 	@$(PIP) install $(LOCKED) -e '.[docs]' && touch $@ .venv/demo.stamp
 
+.venv/release.stamp: pyproject.toml .ci/constraints.txt | .venv/bin/python
+	@$(PIP) install $(LOCKED) -e '.[release]' && touch $@
+
 demo: .venv/demo.stamp | needs
 	@.venv/bin/layoutrand demo
 
@@ -98,13 +106,25 @@ coverage: .venv/lint.stamp
 slow: .venv/test.stamp
 	@LAYOUTRAND_EXAMPLES=full .venv/bin/pytest -n auto --dist worksteal -m "slow and not perf" $(PYTEST)
 	@if [ "$$(id -u)" -eq 0 ]; then $(MAKE) --no-print-directory fresh RELEASES="bookworm sid noble resolute"; \
-	  else echo "make slow: left out, for want of root: make fresh RELEASES='bookworm sid noble resolute'" >&2; fi
+	  $(MAKE) --no-print-directory installs container; \
+	  else echo "make slow: left out, for want of root: make fresh RELEASES='bookworm sid noble resolute', make installs, make container" >&2; fi
 	@$(MAKE) --no-print-directory versions
 
 # Both commands in bare systems, with the packages that README names and no others.
 RELEASES ?= bookworm trixie
 fresh:
 	@set -e; for release in $(RELEASES); do tests/tools/fresh.sh "$$release"; done
+
+# Python 3.11, 3.12, 3.13 and 3.14.
+INSTALLS_ON ?= bookworm noble trixie resolute
+installs:
+	@tests/tools/installs.sh $(INSTALLS_ON)
+
+container:
+	@tests/tools/containerfile.sh "layoutrand --version" "layoutrand demo"
+
+release: .venv/release.stamp
+	@tests/tools/release.sh .venv/bin/python $(if $(DRAFT),--draft)
 
 # The tests where the libraries are the oldest that pyproject.toml allows, and where they are today's.
 VERSIONS ?= lowest newest

@@ -163,6 +163,11 @@ def test_no_project_and_no_results(tmp_path):
         layoutrand.load(tmp_path)
 
 
+def test_a_project_is_found_from_below(project):
+    (project / "src").mkdir(exist_ok=True)
+    assert layoutrand.load(project / "src").systems == SYSTEMS
+
+
 def test_results_are_those_of_when_they_were_loaded(tmp_path):
     results = layoutrand.load(recorded(tmp_path, ("O2",)))
     config = make_config(TABLE, systems=("O2",))

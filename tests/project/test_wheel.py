@@ -36,6 +36,20 @@ def test_a_wheel_holds_data_as_real_files(wheel):
     assert [name for name in names if name.endswith((".o", ".a", ".pyc"))] == []
 
 
+@pytest.mark.slow
+def test_a_wheel_from_the_sdist_holds_the_same(wheel, tmp_path):
+    """What the sdist lacked, who installs from source would lack: the example is reached in two ways."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (path,) = tmp_path.glob("*.whl")
+
+    def content(file):
+        with zipfile.ZipFile(file) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+    assert content(path) == content(wheel)
+
+
 def test_a_wheel_builds_layouts_outside_the_tree(wheel, tmp_path):
     """Installed alone into a fresh environment, it captures and links a program."""
     environment = tmp_path / "venv"

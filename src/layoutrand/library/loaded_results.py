@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 from layoutrand import __version__
 from layoutrand.analysis.evidence import evidence, left_out_words
 from layoutrand.analysis.evidence import sentences as evidence_sentences
-from layoutrand.cli.options import match_systems, read_config, share
+from layoutrand.cli.options import match_systems, project_of, read_config, share
 from layoutrand.cli.selecting import Which, existing_results, question_of, select_with_second
 from layoutrand.errors import UsageError
 from layoutrand.library.analysed_layouts import AnalysedLayouts, analysed_layouts
@@ -295,7 +295,7 @@ def load(
     captures: Names = (),
     any_source: bool = False,
 ) -> Results:
-    """The results that `layoutrand run` recorded for the project in ``directory``, as they are now.
+    """The results that `layoutrand run` recorded for the project in ``directory``, or above it, as they are now.
 
     Later executions are not in it: load again for these.  ``systems`` (names or patterns) and ``benchmarks`` are those
     that samples are of, none for all.  ``host`` is the machine whose results to take, this one by default;
@@ -307,7 +307,7 @@ def load(
     layoutrand.toml, `AnalysisError` where nothing recorded belongs to the question and `ResultsError` for a file that
     cannot be read.
     """
-    place = Path(directory)
+    place = project_of(Path(directory))
     config, remarks = read_config(place)
     own = match_systems(config, _names(systems)) if systems else []
     chosen = tuple(own), tuple(_names(benchmarks))
