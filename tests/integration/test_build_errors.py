@@ -111,7 +111,7 @@ def test_the_artefact_was_never_made(simple: Workshop) -> None:
     """A wrong name in build.artefacts is recognised after a successful build."""
     result = simple.build(BUILD, artefacts=["bin/program"], seeds=[1])
     message = failure_of(result).error
-    assert "the build succeeded, but made no bin/program; is build.artefacts right?" in message
+    assert "the build succeeded, but made no bin/program; is build.artefacts right? It linked: prog" in message
     assert failure_of(result).log is not None
 
 

@@ -60,3 +60,16 @@ def test_everything_else_is_handed_through(tmp_path):
     runner.stop()
     with pytest.raises(Exception, match="is being interrupted"):
         runner.run_logged(["/bin/true"], cwd=tmp_path, env={}, log=log, timeout_s=60)
+
+
+def test_a_listener_is_told_what_each_program_has_printed(tmp_path, monkeypatch):
+    heard = []
+
+    def listen(log, begin):
+        heard.append(log.read_bytes()[begin:])
+
+    monkeypatch.setattr(SubprocessRunner, "listener", staticmethod(listen))
+    for word in ("one", "two"):
+        SubprocessRunner().run_logged(["/bin/echo", word], cwd=tmp_path, env={}, log=tmp_path / "log", timeout_s=60)
+
+    assert heard == [b"one\n", b"two\n"]

@@ -103,7 +103,8 @@ class FirstQuestion:
             jobs=options.count_jobs(self.jobs),
             say=self.terminal.say,
         )
-        learned = first.learn()
+        with self.terminal.progress("first build"):
+            learned = first.learn()
         if learned.mode == "rebuild":
             self.terminal.warn(
                 f"the build changes {learned.chosen.artefacts[0]} after its link (strip, objcopy, ...), so each layout "
