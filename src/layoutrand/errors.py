@@ -14,6 +14,7 @@
         BuildFailed                the user's build commands failed
         CaptureFailed              the build worked, but a link of it cannot be captured
           NothingLinked              no program was linked, or past the wrappers
+          NotCompiledHere            a program was linked through the wrappers, but compiled past them
           WorkedOnAfterLink          an artefact is not the file that its link made
         LinkFailed                 the linker failed on one layout
         LayoutNotApplied           a binary does not have the layout asked for
@@ -119,6 +120,10 @@ class CaptureFailed(BuildError):
 
 class NothingLinked(CaptureFailed):
     """The build worked, but no link of it was seen."""
+
+
+class NotCompiledHere(CaptureFailed):
+    """The link of a program was seen, but no compilation of it: its functions have no sections of their own."""
 
 
 class WorkedOnAfterLink(CaptureFailed):

@@ -25,7 +25,7 @@ from layoutrand.capture.origin import Say
 from layoutrand.capture.recognise import Recognised, Way, safe_name
 from layoutrand.capture.records import read_records
 from layoutrand.config.config import Build, Config, Factor, LayoutPolicy, Project, System
-from layoutrand.errors import BuildError, BuildFailed, NothingLinked, WorkedOnAfterLink
+from layoutrand.errors import BuildError, BuildFailed, NotCompiledHere, NothingLinked, WorkedOnAfterLink
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.platform.process import Runner
@@ -80,22 +80,33 @@ class FirstBuild:
         where what was asked for was not linked, or cannot be captured; all say what was linked instead.
         """
         name = ""
-        nothing: list[_Nothing] = []
+        nothing: list[BuildError] = []
+        past_us: list[BuildError] = []
         for toolchain in self._toolchains():
+            if past_us:
+                self.say(f"the build calls another compiler: it is made again for toolchain {toolchain}")
             for number, way in enumerate(self.found.ways):
                 order = find_order(self._setup(toolchain, way, ()), self.system.name, "capture")
                 if not name:
                     name = learned_name(order.key, self.choose.wish())
                     if (known := self._remembered(name)) is not None:
                         return known
-                made = self._attempt(toolchain, way, order)
+                try:
+                    made = self._attempt(toolchain, way, order)
+                except BuildError as error:
+                    if not past_us and not isinstance(error, NotCompiledHere):
+                        raise
+                    past_us.append(error)
+                    break  # another way would not be seen either
                 if isinstance(made, Learned):
                     self._remember(name, made, number)
                     return made
-                nothing.append(made)
-                if made.is_past_us:  # another way would not be seen either
+                (past_us if made.is_past_us else nothing).append(made.error())
+                if made.is_past_us:
                     break
-        raise next((each for each in nothing if each.is_past_us), nothing[0]).error()
+            if not past_us:
+                break
+        raise (past_us or nothing)[0]
 
     def _toolchains(self) -> list[str]:
         """With which to try; clang's wrappers are for a build that calls clang by its name."""

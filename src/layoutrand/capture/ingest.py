@@ -38,7 +38,7 @@ from layoutrand.capture.collect import (
 from layoutrand.capture.foresight import foreseen, foretold, mapped
 from layoutrand.capture.identity import NOT_LOADED_CODE, first_difference, prove_identity, refuse_spread
 from layoutrand.capture.records import LinkRecord
-from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, WorkedOnAfterLink
+from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, NotCompiledHere, WorkedOnAfterLink
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, places_data
 from layoutrand.link import codecheck, lto
 from layoutrand.link.code import Code
@@ -309,7 +309,7 @@ def _edit(
             "stripped or prebuilt. Is the source tree clean (make clean), and does the build use $CC?"
         )
     if not any(section.group == "" and is_function_section(section.name) for section in movable):
-        raise CaptureFailed(
+        raise NotCompiledHere(
             f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
             "Is the source tree clean of old objects (make clean), and does the build use $CC or gcc from PATH?"
         )

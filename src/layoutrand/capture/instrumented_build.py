@@ -30,7 +30,6 @@ from layoutrand.errors import (
     CaptureFailed,
     LayoutrandError,
     NothingLinked,
-    WorkedOnAfterLink,
 )
 from layoutrand.linkers import linkline
 from layoutrand.linkers.compiling import what_stops
@@ -283,7 +282,7 @@ def _first_that_replays(records: Sequence[LinkRecord], setup: IngestSetup, prefi
         except LayoutrandError:
             remove_tree(setup.base)
     if first is not None:
-        kind = WorkedOnAfterLink if isinstance(first, WorkedOnAfterLink) else CaptureFailed
+        kind = type(first) if isinstance(first, CaptureFailed) else CaptureFailed
         raise kind(prefix + first.message, log=log, cause=first.cause) from first
     seen = sorted({linkline.inside(record.output(), setup.place.tree) or record.output() for record in records})
     raise CaptureFailed(
