@@ -352,6 +352,29 @@ def test_try_says_what_was_linked_and_what_is_missing(project, env):
     assert (nothing.returncode, "linked no program and no shared library" in nothing.stderr) == (1, True)
 
 
+def test_try_stops_at_a_program_that_fails(project, env):
+    """One round tells it: no other is made."""
+    (project / "layoutrand.toml").unlink()
+    (project / "src" / "main.c").write_text(MAIN.replace("return 0", "return 3"))
+
+    done = layoutrand("try", "--seeds", "9", "--", "cc -o toy src/*.c", "--", "./toy", "5", cwd=project, env=env)
+
+    assert done.returncode == 1
+    assert "the first round failed" in done.stderr
+    assert "status 3" in done.stderr
+    assert not done.stdout.startswith("How much")
+
+
+def test_init_says_how_a_build_that_fails_is_given(tmp_path, env):
+    (tmp_path / "Makefile").write_text("all:\n\tfalse\n")
+
+    done = layoutrand("init", cwd=tmp_path, env=env)
+
+    assert done.returncode == 1
+    assert "Nothing was written" in done.stderr and "layoutrand init -- COMMAND" in done.stderr
+    assert not (tmp_path / "layoutrand.toml").exists()
+
+
 def test_doctor_reports_toolchains_as_json(tmp_path, env):
     """doctor lists every shipped toolchain and changes nothing."""
     found = json.loads(layoutrand("doctor", "--json", cwd=tmp_path, env=env).stdout)

@@ -12,7 +12,7 @@ import typer
 
 from layoutrand.cli import options
 from layoutrand.cli.terminal import Terminal
-from layoutrand.errors import UsageError
+from layoutrand.errors import BuildFailed, UsageError
 
 if TYPE_CHECKING:
     from layoutrand.build.first_build import Learned
@@ -103,8 +103,18 @@ class FirstQuestion:
             jobs=options.count_jobs(self.jobs),
             say=self.terminal.say,
         )
-        with self.terminal.progress("first build"):
-            learned = first.learn()
+        try:
+            with self.terminal.progress("first build"):
+                learned = first.learn()
+        except BuildFailed as error:
+            if self.words.build:
+                raise
+            raise BuildFailed(
+                f"{error.message}\nNothing was written. Where it is built in another way, give the command: "
+                "layoutrand init -- COMMAND",
+                log=error.log,
+                cause=error.cause,
+            ) from error
         if learned.mode == "rebuild":
             self.terminal.warn(
                 f"the build changes {learned.chosen.artefacts[0]} after its link (strip, objcopy, ...), so each layout "

@@ -143,7 +143,11 @@ class _Try:
         terminal = self.question.terminal
         project = self._project(stdin)
         if not self._execute(project, self.seeds[:1]):
-            terminal.fail("the first round failed, so no other was made; the logs named above have what was printed")
+            terminal.fail(
+                "the first round failed, so no other was made; the logs named above have what was printed. Each "
+                "execution has a fresh working directory: a file that the program opens by a name of its own is to be "
+                "listed in benchmarks.files, after `layoutrand try --write`"
+            )
             raise typer.Exit(1)
         project = project.simulated(self._may_simulate(project))
         is_well = self._execute(project, self.seeds)
