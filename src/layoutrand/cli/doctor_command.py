@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import options
-from layoutrand.cli.answer_parts import ELSEWHERE, NARROWEST
 from layoutrand.cli.charts import Line, Span
 from layoutrand.cli.terminal import Terminal, terminal_width
 
@@ -58,6 +57,8 @@ def doctor(
 
 def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     """Whether the machine is ready, what stands in the way and what mends it; None columns where no terminal is."""
+    from layoutrand.cli.answer_parts import ELSEWHERE, NARROWEST
+
     facts = found.facts
     machine = (
         f"{facts['hostname']}: {facts['cpu_model'] or 'unknown CPU'}, {facts['cpus_allowed']} of {facts['cpus']} CPUs, "
