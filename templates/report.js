@@ -85,7 +85,7 @@
   tip.className = "tip";
   tip.hidden = true;
   document.body.append(tip);
-  document.addEventListener("pointermove", event => {
+  const tell = event => {
     const mark = nearest(event);
     tip.hidden = !mark;
     brush(mark ? mark.name : seed.value.trim());
@@ -95,10 +95,12 @@
     const { clientWidth } = document.documentElement;
     tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, clientWidth - tip.offsetWidth - 4))}px`;
     tip.style.top = `${event.clientY + 16}px`;
-  });
-  document.addEventListener("click", event => {
+  };
+  document.addEventListener("pointermove", tell);
+  document.addEventListener("pointerdown", event => {
     const mark = nearest(event);
     if (mark) seed.value = seed.value === mark.name ? "" : mark.name;
+    tell(event);
   });
   seed.addEventListener("input", () => brush(seed.value.trim()));
 

@@ -310,11 +310,11 @@ def test_tick_labels_differ():
 
 
 @pytest.mark.slow
-def test_a_large_experiment_makes_a_file_below_three_megabytes(tmp_path):
+def test_a_large_experiment_makes_a_file_below_two_megabytes(tmp_path):
     names = [f"benchmark-{k}" for k in range(20)]
     text = html_of(recorded(tmp_path, systems=("a", "b", "c"), names=names, n=100))
     Reader(text)
-    assert len(text.encode()) < 3e6
+    assert len(text.encode()) < 1.7e6
 
 
 def test_the_command_writes_a_file(tmp_path, monkeypatch, capsys):

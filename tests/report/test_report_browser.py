@@ -333,8 +333,12 @@ def test_pointing_at_a_mark_tells_of_it_and_rings_its_seed_everywhere(browser, s
     assert words[3].endswith(" UTC")
     in_figures = "[...document.querySelectorAll('.brush')].map(e => e.getAttribute('d').split('M').length - 1)"
     assert browser.value(in_figures) == [2, 2, 2] * 4  # two systems in binaries, order and distribution of each
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
     browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
     assert browser.value("document.querySelector('.tip').hidden") is True
+    assert len(browser.value(in_figures)) == 12, "what was clicked on stays"
+    browser.value("const e1 = document.forms[0].elements.seed; e1.value = ''; e1.dispatchEvent(new Event('input'))")
     assert browser.value(in_figures) == []
     browser.value("const e = document.forms[0].elements.seed; e.value = '7'; e.dispatchEvent(new Event('input'))")
     assert len(browser.value(in_figures)) == 12

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from layoutrand.analysis import layout_words, sentences
 from layoutrand.analysis.analyse import Analysis, AnalysisReport
@@ -25,9 +24,6 @@ from layoutrand.analysis.verdict_marks import MINUS, SYMBOLS, change_words, in_a
 from layoutrand.report import ratios, tracks
 from layoutrand.report.page_parts import Banner, Forest, ForestRow, VerdictChip
 from layoutrand.stats import Interval
-
-LAST: Final = -math.inf
-"""Place of what has no effect to be sorted by."""
 
 
 def key_of(verdict: str) -> str:
@@ -109,7 +105,7 @@ def _row(result: Comparison, pair: BenchmarkRatio, scale: tracks.TrackScale, lin
         centre,
         ends,
         _track(pair.ratio, chip.key, scale, 100 * result.threshold, own),
-        effect(pair),
+        ratios.effect(pair),
         links.get(pair.benchmark, ""),
         "; ".join(part for part in remarks if part),
     )
@@ -121,7 +117,9 @@ def _suite_row(result: Comparison, ratio: Interval, concluded: Conclusion, scale
     chip = VerdictChip(key_of(concluded.verdict), f"{SYMBOLS[concluded.verdict]} {words}")
     centre, ends = change_words(ratio)
     drawn = _track(ratio, chip.key, scale, 100 * result.threshold, None)
-    return ForestRow(sentences.suite_name(result), chip, centre, ends, drawn, LAST, "", in_a_word(concluded, None))
+    return ForestRow(
+        sentences.suite_name(result), chip, centre, ends, drawn, ratios.LAST, "", in_a_word(concluded, None)
+    )
 
 
 def _track(ratio: Interval | None, key: str, scale: tracks.TrackScale, band: float, own: float | None) -> str:
@@ -129,14 +127,6 @@ def _track(ratio: Interval | None, key: str, scale: tracks.TrackScale, band: flo
         return tracks.empty(scale, band=band)
     bounds = (_percent(ratio.low), _percent(ratio.centre), _percent(ratio.high))
     return tracks.interval(scale, bounds, f"v-{key}", band=band, hollow=own)
-
-
-def effect(pair: BenchmarkRatio) -> float:
-    """How much worse the candidate is: the logarithm of the ratio, or its opposite where more is better."""
-    if pair.ratio is None or not pair.ratio.centre > 0:
-        return LAST
-    size = math.log(pair.ratio.centre)
-    return -size if pair.better == "more" else size
 
 
 def _as_built(result: Comparison, pair: BenchmarkRatio, concluded: Conclusion) -> str:
@@ -206,7 +196,7 @@ def of_all_layouts(found: AnalysisReport, links: Mapping[str, str]) -> Forest | 
 def layout_effect(analysis: Analysis, verdict: LayoutVerdict) -> float:
     """How much layout adds, to sort by: a standard deviation over the mean; last where that cannot be told."""
     part = None if analysis.findings is None else analysis.findings.layout.sd
-    return LAST if part is None or verdict != "layout matters" else part.centre
+    return ratios.LAST if part is None or verdict != "layout matters" else part.centre
 
 
 def _range(analysis: Analysis) -> tuple[float, float]:
@@ -239,7 +229,7 @@ def chips_by_benchmark(
             more = "" if pair.ratio is None else f" {centre} {ends}"
             told = VerdictChip(chip.key, f"{chip.words}{more}", of_pair_detail(result, pair))
             name = f"{result.candidate} against {result.baseline}"
-            chips.setdefault(pair.benchmark, []).append((name, told, effect(pair)))
+            chips.setdefault(pair.benchmark, []).append((name, told, ratios.effect(pair)))
     for each in () if comparisons else found.analyses:
         verdict = of_layouts(each, found.warnings).verdict
         told = VerdictChip(key_of(verdict), f"{SYMBOLS[verdict]} {verdict}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +19,8 @@ _HEAD: Final = 22
 _GAP: Final = 14
 _MOST_IN_PANEL: Final = 8
 _LETTERS: Final = "abcdefgh"
+_PANEL: Final = "Panel"
+_SENTENCES: Final = re.compile(r"(?<=[.]) ")
 
 
 @dataclass(frozen=True)
@@ -31,18 +34,19 @@ class CaptionedFile:
 
 def panels(page: Page) -> Iterator[tuple[Figure, int]]:
     """The ratios and where the binaries of each benchmark lie, up to eight in a figure; and how many columns it has."""
-    chosen = [(forest.title, forest.figure) for forest in page.forests if forest.figure is not None]
-    chosen += [(card.name, card.figures[0]) for card in page.cards if card.figures]
+    chosen = [(forest.title, "ratios", forest.figure) for forest in page.forests if forest.figure is not None]
+    chosen += [(card.name, _lead(card.figures[0]), card.figures[0]) for card in page.cards if card.figures]
     if len(chosen) < 2:
         return
     groups = [chosen[k : k + _MOST_IN_PANEL] for k in range(0, len(chosen), _MOST_IN_PANEL)]
     for number, group in enumerate(groups, 1):
-        heading = "Panel" if len(groups) == 1 else f"Panel {number}"
-        lettered = list(zip(_LETTERS, group, strict=False))
-        said = "; ".join(f"({letter}) {title}: {_lead(figure)}" for letter, (title, figure) in lettered)
-        notes = " ".join(dict.fromkeys(figure.caption for _, (_, figure) in lettered))
-        caption = f"{said}. {notes}"
-        yield Figure(heading, _combined(lettered), caption), min(2, len(group))
+        said = "; ".join(
+            f"({letter}) {title}: {what}" for letter, (title, what, _) in zip(_LETTERS, group, strict=False)
+        )
+        notes = dict.fromkeys(note for _, _, figure in group for note in _SENTENCES.split(figure.caption))
+        drawn = [(letter, (title, figure)) for letter, (title, _, figure) in zip(_LETTERS, group, strict=False)]
+        heading = _PANEL if len(groups) == 1 else f"{_PANEL} {number}"
+        yield Figure(heading, _combined(drawn), f"{said}. {' '.join(notes)}"), min(2, len(group))
 
 
 def _lead(figure: Figure) -> str:
@@ -78,8 +82,10 @@ def _combined(lettered: Sequence[tuple[str, tuple[str, Figure]]]) -> str:
 
 def caption_of(page: Page, title: str, figure: Figure) -> str:
     """What the figure shows, and of which sources, where and when it was measured."""
-    shown = f"{title}: {_lead(figure)}" if title else figure.heading
-    return f"{shown}. {figure.caption} {origin(page)}".strip()
+    if not title and figure.heading.startswith(_PANEL):
+        return f"{figure.caption} {origin(page)}"
+    what = figure.heading if any(each.figure is figure for each in page.forests) else _lead(figure)
+    return f"{title}: {what}. {figure.caption} {origin(page)}"
 
 
 def origin(page: Page) -> str:

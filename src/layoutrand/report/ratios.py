@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from layoutrand.analysis import sentences
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison, adjusted, compare
-from layoutrand.analysis.conclusion import Verdict, of_pair, of_suite
+from layoutrand.analysis.conclusion import Conclusion, Verdict, of_pair, of_suite
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.selection import Selection
 from layoutrand.errors import AnalysisError
@@ -15,6 +17,9 @@ from layoutrand.report import row_figures
 from layoutrand.stats import Interval
 from layoutrand.text.document import Chapter, Figure, Table
 from layoutrand.text.quantities import NO_BOUNDS, p_value, quantity, ratio_words
+
+LAST: Final = -math.inf
+"""Place of what has no effect to be sorted by."""
 
 
 def compare_all(
@@ -61,17 +66,23 @@ def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Chapt
     )
 
 
+def effect(pair: BenchmarkRatio) -> float:
+    """How much worse the candidate is: the logarithm of the ratio, or its opposite where more is better."""
+    if pair.ratio is None or not pair.ratio.centre > 0:
+        return LAST
+    size = math.log(pair.ratio.centre)
+    return -size if pair.better == "more" else size
+
+
 def forest_figure(result: Comparison) -> Figure:
     """The forest of a comparison as a figure for papers, in the colours of the verdicts."""
-    drawn = [_row(result, pair) for pair in result.benchmarks if pair.ratio is not None]
+    shown = sorted((pair for pair in result.benchmarks if pair.ratio is not None), key=lambda pair: -effect(pair))
+    drawn = [_row(result, pair) for pair in shown]
     suite = result.suite
     if suite is not None and suite.n_benchmarks > 1:
         bounds = (suite.ratio.low, suite.ratio.centre, suite.ratio.high)
-        drawn.append(
-            row_figures.FigureRow(
-                "geometric mean", _short(suite.ratio, _of_suite(result)), 1, interval=bounds, strong=True
-            )
-        )
+        said, colour = _short(suite.ratio, _of_suite(result)), _colour(of_suite(result))
+        drawn.append(row_figures.FigureRow("geometric mean", said, 1, interval=bounds, strong=True, colour=colour))
     directions = {pair.better for pair in result.benchmarks}
     meaning = {"less": ", below 1 is better", "more": ", above 1 is better"}
     name = f"{result.candidate} / {result.baseline}"
@@ -97,10 +108,15 @@ def forest_figure(result: Comparison) -> Figure:
 def _row(result: Comparison, pair: BenchmarkRatio) -> row_figures.FigureRow:
     assert pair.ratio is not None
     bounds = (pair.ratio.low, pair.ratio.centre, pair.ratio.high)
-    colour = f"v-{of_pair(result, pair).verdict.replace(' ', '-')}"
+    colour = _colour(of_pair(result, pair))
     own = None if pair.as_built is None else pair.as_built.ratio.centre
     said = _short(pair.ratio, _verdict(result, pair))
     return row_figures.FigureRow(pair.benchmark, said, 0, interval=bounds, colour=colour, hollow=own)
+
+
+def _colour(concluded: Conclusion | None) -> str:
+    """The class of a verdict's colour (`style.VERDICTS`)."""
+    return "" if concluded is None else f"v-{concluded.verdict.replace(' ', '-')}"
 
 
 def _verdict(result: Comparison, pair: BenchmarkRatio) -> str:

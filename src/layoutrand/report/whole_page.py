@@ -186,7 +186,7 @@ def _cards(
             BenchmarkCard(
                 anchor,
                 name,
-                max((effect for _, _, effect in own), default=forest.LAST),
+                max((effect for _, _, effect in own), default=ratios.LAST),
                 [replace(chip, words=f"{of}: {chip.words}") if several else chip for of, chip, _ in own],
                 [f"{sentence}." for sentence in said],
                 drawn.first,
