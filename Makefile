@@ -8,14 +8,14 @@
 #   make slow      all that takes long, `fresh` and `versions` included (some hours)
 #   make fresh     both commands in bare systems of other releases ($(RELEASES)), as an ordinary user; needs root
 #   make versions  the tests with the oldest and with the newest versions of the libraries ($(VERSIONS))
-#   make schema    make the JSON Schema of layoutrand.toml anew, of the models that check it
 #   make installs  install the wheel with pip, pipx and uvx in bare systems ($(INSTALLS_ON)), and use it; needs root
 #   make container do what Containerfile says in a bare system, and use it; needs root
 #   make release   build sdist and wheel twice, compare and check them, write SBOM and notes to dist/, upload nothing
 #                  (of what is not committed: DRAFT=1)
 #   make lock      choose anew the versions in .ci/constraints.txt and .ci/constraints-lowest.txt
 #   make docs      the documentation as a site in .venv/site; fails for a link that leads nowhere
-#   make manual    write the generated parts of docs/reference and the manual pages anew (after a change of commands or keys)
+#   make manual    write anew what is made of commands and keys: parts of docs/reference, manual pages, the JSON Schema of
+#                  layoutrand.toml, output that pages show
 #   make perf      measure and print the figures of docs/project/figures.md
 #   make hotspot-check  fetch, build and lay out HotSpot in $(HOTSPOT), and try every JVM (an hour and a half)
 #   make matrix    build every program of docs/project/verified.md with every toolchain and factor, and write the table (an hour)
@@ -28,7 +28,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test merge coverage slow fresh versions schema lock perf matrix packages rates docs manual hotspot-check lint clean \
+.PHONY: help demo test merge coverage slow fresh versions lock perf matrix packages rates docs manual hotspot-check lint clean \
   needs installs container release
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
@@ -130,10 +130,6 @@ release: .venv/release.stamp
 VERSIONS ?= lowest newest
 versions: | needs
 	@set -e; for which in $(VERSIONS); do tests/tools/versions.sh "$(PYTHON)" "$$which" $(PYTEST); done
-
-schema: .venv/demo.stamp
-	@.venv/bin/python -c 'from layoutrand.config import schema; print(schema.text(), end="")' \
-	  > src/layoutrand/schemas/layoutrand.schema.json
 
 lock: | .venv/bin/python
 	@$(PIP) install uv

@@ -43,6 +43,12 @@ MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     "toolchain.compile": (toolchain.Compile,),
     "toolchain.link": (toolchain.Link,),
 }
+BY_MODEL = {model.__name__: MEANINGS[table] for table, models in MODELS.items() for model in models} | {
+    "FlagSet": MEANINGS["systems"],
+    "matrix": MEANINGS["matrix"],
+}
+"""Meanings by the model that checks a key, for the JSON Schema."""
+
 NOT_WRITTEN = {("metric", "suite")}
 """Keys that nobody writes: what the expansion of a suite adds."""
 

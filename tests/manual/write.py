@@ -1,4 +1,4 @@
-"""What is made of the code for readers: the reference's generated parts, shown output, pictures and the manual pages.
+"""What is made of the code for readers: the reference's generated parts, shown output, pictures, manual pages, the schema.
 
 ``PYTHONPATH=tests python -m manual.write`` (`make manual`) writes what is not as it should be.  In pages that people write,
 parts that are made stand between comments, and output behind its command.
@@ -10,6 +10,7 @@ import re
 from collections.abc import Container
 from pathlib import Path
 
+from layoutrand.config import schema
 from manual import command_page, key_tables, man_pages, outputs, picture, toolchain_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,7 @@ def expected() -> dict[Path, str]:
     for name in ("configuration.md", "toolchains.md"):
         path = DOCS / "reference" / name
         found[path] = _PART.sub(lambda part: f"{part[1]}\n{_made(part[2])}\n\n{part[3]}", path.read_text("utf-8"))
+    found[ROOT / "src/layoutrand/schemas" / schema.FILE_NAME] = schema.text(key_tables.BY_MODEL)
     return found | {DOCS / "man" / name: text for name, text in man_pages.pages().items()}
 
 

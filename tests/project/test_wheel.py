@@ -34,6 +34,8 @@ def test_a_wheel_holds_data_as_real_files(wheel):
         "layoutrand/schemas/layoutrand.schema.json",
     } <= set(names)
     assert "layoutrand/quickstart/layoutrand.toml" in names
+    manual = {name.rsplit("/", 1)[1] for name in names if ".data/data/share/man/man1/" in name}
+    assert {"layoutrand.1", "layoutrand-run.1"} <= manual
     assert [name for name in names if name.endswith((".o", ".a", ".pyc"))] == []
 
 

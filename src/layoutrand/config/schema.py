@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -46,24 +47,39 @@ _MATRIX: Final[Mapping[str, Any]] = {
 }
 
 
-def document() -> dict[str, Any]:
-    """The schema, as JSON values."""
+Meanings = Mapping[str, Mapping[str, str]]
+"""Name of a model, or ``matrix`` -> key -> what it means, as Markdown (``key_meanings.toml``)."""
+
+
+def document(meanings: Meanings) -> dict[str, Any]:
+    """The schema, as JSON values; keys are described by what the ``meanings`` say."""
     engines = tables()
     models: list[type[BaseModel]] = [ConfigFile, FlagSet, *engines.values()]
     _, found = models_json_schema([(model, "validation") for model in models], ref_template=_DEFINED)
     defined = {name: _tidy(table) for name, table in found["$defs"].items()}
+    for name, told in meanings.items():
+        if name in defined:
+            _describe(defined[name]["properties"], told)
     whole = defined.pop("ConfigFile")
     properties = whole["properties"]
-    properties["matrix"] = dict(_MATRIX)
+    properties["matrix"] = deepcopy(dict(_MATRIX))
+    _describe(properties["matrix"]["properties"], meanings.get("matrix", {}))
     properties["cluster"] = {"oneOf": [{"$ref": _DEFINED.format(model=table.__name__)} for table in engines.values()]}
     properties["systems"]["propertyNames"] = {"pattern": NAME_PATTERN}
     whole["required"] = ["project"]  # systems may come from a matrix, and a suite brings build and benchmarks
     return {"$schema": _DRAFT, "title": "layoutrand.toml", **whole, "$defs": defined}
 
 
-def text() -> str:
+def text(meanings: Meanings) -> str:
     """The schema as it is shipped."""
-    return json.dumps(document(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    return json.dumps(document(meanings), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _describe(properties: dict[str, Any], told: Mapping[str, str]) -> None:
+    """Give each key what is told of it, without links."""
+    for key, node in properties.items():
+        if key in told:
+            node["description"] = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", told[key])
 
 
 def _tidy(node: Any) -> Any:
