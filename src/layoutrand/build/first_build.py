@@ -268,4 +268,5 @@ def _nothing(made: InstrumentedBuild) -> _Nothing:
 def factors_for(toolchain: str, project: Path) -> list[Factor]:
     """What is randomised with a toolchain by default: the functions, or what its linker can do in place of that."""
     able = toolboxes.load(toolchain, project).link.factors
-    return ["function-order"] if "function-order" in able else able[-1:]
+    wanted: Sequence[Factor] = ("function-order", "linker-shuffle")
+    return next(([factor] for factor in wanted if factor in able), able[:1])

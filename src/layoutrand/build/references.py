@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.config.config import Benchmark, Config
+from layoutrand.config.lines import line_of, lines_of
 from layoutrand.config.toolchain import require_factors
 from layoutrand.errors import ConfigError, LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
@@ -49,7 +50,7 @@ def _toolchains(config: Config, systems: Sequence[str], project: Path) -> Iterat
         try:
             toolchain = toolboxes.load(system.toolchain, project)
         except ConfigError as error:  # the problems of a file of the project's own, each with its place there
-            yield from (f"{where}: {error.path}: {problem}" for problem in error.problems)
+            yield from (f"{where}: {problem}" for problem in _with_lines(error))
             continue
         except LayoutrandError as error:
             yield f"{where}: {error}"
@@ -59,6 +60,17 @@ def _toolchains(config: Config, systems: Sequence[str], project: Path) -> Iterat
             require_factors(toolchain, list(config.layout.factors), others)
         except LayoutrandError as error:
             yield f"layout.factors: {error}"
+
+
+def _with_lines(error: ConfigError) -> Iterator[str]:
+    """The problems of another file, each with that file and its line there."""
+    try:
+        lines = lines_of(Path(error.path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):  # one that ships with layoutrand
+        lines = {}
+    for problem in error.problems:
+        line = line_of(problem, lines)
+        yield f"{error.path}{'' if line is None else f', line {line}'}: {problem}"
 
 
 def _prebuilt(config: Config, systems: Sequence[str], project: Path) -> Iterator[str]:
