@@ -131,8 +131,10 @@ def _short_first(name: str) -> tuple[bool, bool]:
 
 
 def _argument(found: Any, repeats: bool) -> str:
-    text = (found.metavar or found.name.upper()).strip("[]").removesuffix("...")
-    text += "..." if repeats else ""
+    text = (found.metavar or found.name.upper()).removesuffix("...")
+    if " " in text:  # a whole form, brackets included
+        return text if text.startswith("[") or found.required else f"[{text}]"
+    text = text.strip("[]") + ("..." if repeats else "")
     return text if found.required else f"[{text}]"
 
 

@@ -58,6 +58,7 @@ def _of_command(command: Command) -> Iterator[str]:
 
 def _opening(name: str, summary: str) -> Iterator[str]:
     yield f'.TH {name.upper()} 1 "" "layoutrand {__version__}" "layoutrand"'
+    yield from [".nh", ".ad l"]  # names of commands and files stay whole
     yield from [".SH NAME", f"{_escaped(name)} \\- {_escaped(summary)}"]
 
 
