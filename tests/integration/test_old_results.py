@@ -11,6 +11,7 @@ import shutil
 import pytest
 
 from gitkit import commit, git
+from layoutrand import LayoutrandError, load
 from startkit import layoutrand
 
 CONFIG = """\
@@ -174,3 +175,17 @@ def test_systems_whose_flags_make_no_difference_are_one_program(project):
     document = json.loads(project("compare", "old", "new", "--json", "--fail-if", "undecided").stdout)
     (row,) = document["benchmarks"]
     assert (row["conclusion"], row["verdict"]) == ("same program", "same program")
+
+
+@pytest.mark.slow
+def test_a_program_is_refused_old_results_as_the_commands_are(project, monkeypatch):
+    monkeypatch.setenv("LAYOUTRAND_CACHE", project.env["LAYOUTRAND_CACHE"])
+    project.run()
+    results = load(project.root)
+    assert results.compare()["count"].verdict == "same"
+    project.write(MORE=9)
+    refused = project("compare", "old", "new", status=1)
+    with pytest.raises(LayoutrandError) as of_program:
+        load(project.root).compare("old", "new")
+    assert str(of_program.value) in refused.stderr
+    assert load(project.root, any_source=True).systems == ("old", "new")
