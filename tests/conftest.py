@@ -29,7 +29,15 @@ OF_AN_HOUR = (
 
 
 # And those of them that CI executes all the same.
-OF_CI = ("test_bzip2[GNU ld]", "test_lua[GNU ld]")
+OF_CI = (
+    "test_bzip2[GNU ld]",
+    "test_lua[GNU ld]",
+    "test_one_command_answers[C++, CMake]",
+    "test_one_command_answers[Rust, Cargo]",
+    "test_from_nothing_to_a_verdict[C, makefile]",
+    "test_a_build_that_strips_is_laid_out_in_the_build",
+    "test_a_build_that_calls_clang_by_its_name",
+)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks

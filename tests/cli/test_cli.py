@@ -335,6 +335,8 @@ def test_try_answers_without_a_file_and_goes_on_from_there(project, env):
     assert first.returncode == 0, first.stderr
     assert first.stdout.startswith("How much does code layout matter?")
     assert "layoutrand try --write" in first.stdout
+    assert len(first.stdout.splitlines()) <= 20
+    assert max(map(len, first.stdout.splitlines())) <= 80
     assert again.returncode == 0, again.stderr
     assert "build" not in again.stderr, "nothing is built twice"
     assert kept.returncode == 0, kept.stderr
