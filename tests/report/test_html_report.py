@@ -239,8 +239,10 @@ def test_failures_alone_are_listed(tmp_path):
     write(config, tmp_path, failed, [BuildFailure("b", "prog", 3, "ld failed", None)])
 
     selection = selected(config, tmp_path)
-    words = Reader(html_of(selection, known=contexts(tmp_path, selection))).text
+    page = page_of(selection, known=contexts(tmp_path, selection))
+    words = Reader(render(page)).text
 
+    assert {light.link for light in page.lights} <= set(Reader(render(page)).ids)
     assert "No seed was executed successfully" in words
     assert words.count("ended after 60 s") == 2
     assert "2 failed executions" in words
@@ -386,6 +388,7 @@ def test_the_lights_tell_what_is_not_known_and_what_went_wrong(tmp_path):
         "no drift": "unknown",
     }
 
+    assert {light.link for light in imported.lights} <= set(Reader(render(imported)).ids)
     selection = recorded(tmp_path, systems=("a",), names=("fib",), n=3, stock=False)
     failed = dataclasses.replace(selection.executions[0], status="exit", reason="no")
     page = page_of(dataclasses.replace(selection, failures=(failed,)))

@@ -15,7 +15,7 @@ from layoutrand.analysis.selection import Selection
 from layoutrand.model import Context
 from layoutrand.report import benchmarks, evidence_section, forest, machine_section, ratios, trust
 from layoutrand.report.members import SuiteMember
-from layoutrand.report.page_parts import BenchmarkCard, Page
+from layoutrand.report.page_parts import BenchmarkCard, Page, TrustLight
 from layoutrand.text.document import Chapter, Table
 from layoutrand.text.quantities import percent, quantity
 
@@ -52,6 +52,7 @@ def report(
     sections += machine_section.environment(selection, contexts, asked)
     project = selection.experiment.project or "imported results"
     links = {name: f"benchmark-{number}" for number, name in enumerate(_names(found), 1)}
+    cards = _cards(primary, found, comparisons, links)
     banners = [forest.banner(each) for each in comparisons]
     forests = [forest.of_comparison(each, number, links) for number, each in enumerate(comparisons, 1)]
     if found.analyses and not comparisons:
@@ -61,16 +62,30 @@ def report(
         title=f"{project}: performance over layouts",
         subtitle=evidence_section.subtitle(selection),
         banners=banners,
-        lights=trust.lights(selection, found, comparisons, links),
+        lights=_leading(trust.lights(selection, found, comparisons, links), cards, sections),
         findings=[*(missing if not comparisons else ()), *_findings(comparisons, found)],
         forests=forests,
         alerts=evidence_section.alerts(selection, problems),
         facts=evidence_section.head(selection, contexts, confidence, threshold),
-        cards=_cards(primary, found, comparisons, links),
+        cards=cards,
         sections=sections,
         unfolded=frozenset({"failures"} if selection.failures or selection.build_failures else ()),
         sources=_sources(selection),
     )
+
+
+def _leading(
+    lights: Sequence[TrustLight], cards: Sequence[BenchmarkCard], sections: Sequence[Chapter]
+) -> list[TrustLight]:
+    """Lights that lead somewhere: where their figure was not drawn, to another's of the kind, or to the warnings."""
+    drawn = [figure.anchor for card in cards for figure in card.figures if figure.anchor]
+    known = {*drawn, *(section.anchor for section in sections)}
+    led = []
+    for light in lights:
+        kind = light.link.rpartition("-")[2]
+        other = next((anchor for anchor in drawn if anchor.rpartition("-")[2] == kind), "warnings")
+        led.append(light if light.link in known else replace(light, link=other))
+    return led
 
 
 def _names(found: AnalysisReport) -> list[str]:
