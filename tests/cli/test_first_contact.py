@@ -168,3 +168,13 @@ def test_mistakes_are_told_with_their_lines_before_anything_is_built(project, en
     assert "line 13: benchmarks[0].stdin: there is no " in wrong.stderr
     assert "line 5: build.artefact: unknown key; did you mean 'artefacts'?" in unknown.stderr
     assert not list(Path(env["LAYOUTRAND_CACHE"]).glob("logs/*")), "nothing was built"
+
+
+def test_colours_are_for_terminals_and_for_who_asks(project, env):
+    plain = layoutrand("build", "--list-systems", cwd=project, env=env)
+    coloured = layoutrand("build", "--list-systems", "--color", "always", cwd=project, env=env)
+
+    assert plain.returncode == coloured.returncode == 0, coloured.stderr
+    assert "\x1b[" not in plain.stdout
+    assert "\x1b[" in coloured.stdout
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured.stdout).split() == plain.stdout.split()

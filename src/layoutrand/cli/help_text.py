@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,8 @@ from functools import partial
 from typing import Any, Final
 
 import typer
+
+from layoutrand.cli.appearance import appearance
 
 _WIDEST: Final = 100
 _NAMES: Final = 24
@@ -193,4 +196,5 @@ def _section(title: str, rows: Sequence[_Row], width: int) -> Iterator[str]:
 
 
 def _heading(title: str) -> str:
-    return typer.style(title, bold=True)
+    is_plain = appearance().color == "never" or "NO_COLOR" in os.environ
+    return title if is_plain else typer.style(title, bold=True)
