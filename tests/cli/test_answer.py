@@ -138,6 +138,7 @@ def test_transcripts(screen, situation, command):
         assert max(map(cell_len, lines)) <= width
         assert len(lines) <= (20 if situation != "many" else 28)
         assert not any(line != line.rstrip() for line in lines)
+        assert next(place for place, line in enumerate(lines) if line[2:3] in set("✓✗≈?=●⚠")) <= 3  # the first verdict
         assert "Details: --full" in lines[-1]
 
 
