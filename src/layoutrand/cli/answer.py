@@ -12,16 +12,14 @@ from layoutrand.analysis.conclusion import Conclusion, Verdict, all_of, counted,
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.sentences import is_speed, percent_digits
 from layoutrand.cli.answer_parts import (
-    ELSEWHERE,
     GAP,
-    NARROWEST,
-    WIDEST,
     WITHIN_REACH,
     failure_lines,
     filled,
     header,
     next_lines,
     remark_lines,
+    screen_width,
     source_facts,
     warning_lines,
     wrapped,
@@ -60,7 +58,7 @@ class _Row(NamedTuple):
 
 def comparison_screen(results: Sequence[Comparison], selection: Selection, columns: int | None) -> list[Line]:
     """The lines of all comparisons, for so many columns; None where there is no terminal."""
-    width = ELSEWHERE if columns is None else min(max(columns, NARROWEST), WIDEST)
+    width = screen_width(columns)
     facts = source_facts(selection)
     shown = [(pair.benchmark, pair.instrument) for result in results for pair in result.benchmarks]
     rest = [*failure_lines(selection, width), *remark_lines(selection, shown, width)]

@@ -32,6 +32,11 @@ WITHIN_REACH: Final = 1_000
 """So many layouts may be worth naming; more are "too noisy"."""
 
 
+def screen_width(columns: int | None) -> int:
+    """Columns of a screen, on a terminal of so many; None where there is none."""
+    return ELSEWHERE if columns is None else min(max(columns, NARROWEST), WIDEST)
+
+
 def filled(text: str, columns: int) -> str:
     """Text with blanks to so many columns."""
     return text + " " * (columns - cell_len(text))
@@ -118,11 +123,14 @@ def wrapped(symbol: str, style: str, text: str, width: int, most: int = _LINES_E
 def next_lines(steps: Sequence[Step], width: int) -> list[Line]:
     """What to do next, commands where there are some, and where the details are."""
     within = [step for step in dict.fromkeys(steps) if step.n_layouts is None or step.n_layouts <= WITHIN_REACH]
-    said = list(dict.fromkeys(step.briefly for step in within))[:_MOST_STEPS]
-    details = "Details: --full"
+    return steps_and_details(list(dict.fromkeys(step.briefly for step in within)), "Details: --full", width)
+
+
+def steps_and_details(said: Sequence[str], details: str, width: int) -> list[Line]:
+    """Steps behind one another, and what stands at the right or, where there is no room, below."""
     if not said:
         return [[(f"  {details}", "dim")]]
-    text = f"Next: {' · '.join(said)}"
+    text = f"Next: {' · '.join(said[:_MOST_STEPS])}"
     room = width - 2 - cell_len(text) - cell_len(details)
     if room >= 5:
         return [[("  ", ""), (text, "bold"), (" " * room, ""), (details, "dim")]]

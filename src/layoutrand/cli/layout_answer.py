@@ -14,15 +14,13 @@ from layoutrand.analysis.machine import in_time
 from layoutrand.analysis.place_among import briefly_among
 from layoutrand.analysis.sentences import one_more
 from layoutrand.cli.answer_parts import (
-    ELSEWHERE,
     GAP,
-    NARROWEST,
-    WIDEST,
     failure_lines,
     filled,
     header,
     next_lines,
     remark_lines,
+    screen_width,
     source_facts,
     warning_lines,
     wrapped,
@@ -32,6 +30,7 @@ from layoutrand.text.quantities import quantity
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport
+    from layoutrand.analysis.reasons import Step
 
 MOST_ROWS: Final = 8
 """Benchmarks and systems that are told one by one; the others are counted."""
@@ -63,7 +62,15 @@ class _Row(NamedTuple):
 
 def analysis_screen(report: AnalysisReport, shown: Sequence[Analysis], columns: int | None) -> list[Line]:
     """The lines for so many columns; None where there is no terminal.  ``shown`` are those that are told."""
-    width = ELSEWHERE if columns is None else min(max(columns, NARROWEST), WIDEST)
+    lines, steps = layout_answer(report, shown, columns)
+    return lines + next_lines(steps, screen_width(columns))
+
+
+def layout_answer(
+    report: AnalysisReport, shown: Sequence[Analysis], columns: int | None
+) -> tuple[list[Line], list[Step]]:
+    """The answer alone, and what to do next."""
+    width = screen_width(columns)
     rows = [
         _Row(name, each, of_layouts(each, report.warnings)) for name, each in zip(_names(shown), shown, strict=True)
     ]
@@ -83,7 +90,7 @@ def analysis_screen(report: AnalysisReport, shown: Sequence[Analysis], columns: 
             lines += figure
     if notes:
         lines += [*notes, []]
-    return lines + next_lines([step for row in rows for step in row.concluded.next], width)
+    return lines, [step for row in rows for step in row.concluded.next]
 
 
 def _weight(row: _Row) -> tuple[int, float]:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from layoutrand.cli import learning, options
-from layoutrand.cli.charts import Line
 from layoutrand.cli.terminal import Terminal, terminal_width
 from layoutrand.errors import UsageError
 from layoutrand.text.quantities import duration
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.reasons import Step
     from layoutrand.analysis.selection import Selection
     from layoutrand.build.new_project import NewProject
     from layoutrand.config.config import Config
@@ -28,6 +28,9 @@ SYSTEM: Final = "default"
 
 LAST: Final = ".layoutrand/try.toml"
 """Where a directory has the configuration of its last `try`."""
+
+_ENOUGH: Final = 30
+"""With fewer layouts than these, more of them are worth proposing."""
 
 MOST_SIMULATED_S: Final = 90.0
 """How long simulated executions may take altogether to be made unasked."""
@@ -87,15 +90,8 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     elif not (json or quiet):
         where = "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
         force_it = " --force" if (directory / options.CONFIG_NAME).exists() else ""
-        terminal.line(f"  More layouts: layoutrand try --seeds {2 * len(numbers)} ...")
         terminal.line(f"  To keep this as {options.CONFIG_NAME}: layoutrand try --write{force_it}{where}")
     return status
-
-
-def _before_next(lines: Sequence[Line]) -> int:
-    """How many lines there are before those on what to do with a project: there is none yet."""
-    texts = ["".join(text for text, _ in line).lstrip() for line in lines]
-    return next((n for n, text in enumerate(texts) if text.startswith(("Next:", "Details:"))), len(lines))
 
 
 def _checked(line: learning.FirstWords) -> learning.FirstWords:
@@ -137,7 +133,7 @@ class _Try:
         """Learn, execute one round, decide what that allows, execute the rest, and say what it means."""
         from layoutrand.analysis.analyse import analyse
         from layoutrand.analysis.documents import analyse_document
-        from layoutrand.cli.layout_answer import analysis_screen
+        from layoutrand.cli.layout_answer import layout_answer
         from layoutrand.instruments.known import instruments
 
         terminal = self.question.terminal
@@ -157,9 +153,19 @@ class _Try:
         shown = [each for each in report.analyses if each.is_primary or each.metric in sums]
         if terminal.json:
             terminal.document(analyse_document(report))
-        lines = analysis_screen(report, shown, terminal_width())
-        terminal.screen(lines[: _before_next(lines)])
+        lines, steps = layout_answer(report, shown, terminal_width())
+        terminal.screen(lines)
+        if said := self._next(steps):
+            terminal.line(f"  Next: {' · '.join(said)}")
         return 0 if is_well else 1
+
+    def _next(self, steps: Sequence[Step]) -> list[str]:
+        """What to do next, as far as it needs no project: that is offered behind it."""
+        more = f"layoutrand try --seeds {2 * len(self.seeds)} {shlex.join(self.question.words.build_and_program)}"
+        by_kind = {"quiet machine": "layoutrand doctor", "more work": "more work for each execution"}
+        known = [by_kind[step.kind] for step in steps if step.kind in by_kind]
+        wanted = any(step.kind in {"more layouts", "more executions"} for step in steps)
+        return list(dict.fromkeys([*known, *([more] if wanted or len(self.seeds) < _ENOUGH else [])]))
 
     def _project(self, stdin: str | None) -> NewProject:
         """What a first build shows; says what is laid out and executed."""
