@@ -13,7 +13,7 @@ OPENING = """\
 <!-- made by `make manual` from the commands themselves -->
 
 `layoutrand COMMAND --help` says the same on the terminal, `man layoutrand-COMMAND` where manual pages are installed.
-Every command that prints results takes `--json`. What commands end with is in [exit status](exit-status.md), which
+Every command that prints results takes `--json`; `report`, `figures` and `export` write files. What commands end with is in [exit status](exit-status.md), which
 variables they read in [environment](environment.md).
 """
 
