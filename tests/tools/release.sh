@@ -23,6 +23,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 say() { printf '== %s\n' "$1"; }
+git() { command git -c safe.directory="$PWD" "$@"; }
 
 say 'version and notes'
 version=$("$python" -c 'import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["version"])')
