@@ -31,6 +31,7 @@ def test_a_wheel_holds_data_as_real_files(wheel):
         "layoutrand/templates/ld.sh.j2",
         "layoutrand/templates/report.html.j2",
         "layoutrand/templates/report.css",
+        "layoutrand/templates/report.js",
         "layoutrand/schemas/layoutrand.schema.json",
     } <= set(names)
     assert "layoutrand/quickstart/layoutrand.toml" in names

@@ -61,7 +61,12 @@ def overview(comparisons: Sequence[Comparison], missing: Sequence[str]) -> Chapt
         "overview",
         "Ratios",
         [text] if judged > 1 else [],
-        [*missing, *only, *(f"{each.candidate} against {each.baseline}, {said}." for each, said in suites if said)],
+        [
+            *missing,
+            *(f"{sentences.of_comparison(each)}." for each in comparisons),
+            *only,
+            *(f"{each.candidate} against {each.baseline}, {said}." for each, said in suites if said),
+        ],
         tables=tables,
     )
 
