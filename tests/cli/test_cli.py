@@ -329,6 +329,7 @@ def test_try_answers_without_a_file_and_goes_on_from_there(project, env):
 
     first = layoutrand(*command, cwd=project, env=env)
     again = layoutrand(*command, cwd=project, env=env)
+    more = layoutrand("try", "--seeds", "4", cwd=project, env=env)
     kept = layoutrand("try", "--write", cwd=project, env=env)
     analysed = layoutrand("analyse", "--json", cwd=project, env=env)
 
@@ -339,18 +340,23 @@ def test_try_answers_without_a_file_and_goes_on_from_there(project, env):
     assert max(map(len, first.stdout.splitlines())) <= 80
     assert again.returncode == 0, again.stderr
     assert "build" not in again.stderr, "nothing is built twice"
+    assert (more.returncode, "4 layouts" in more.stdout) == (0, True), more.stderr
     assert kept.returncode == 0, kept.stderr
-    assert [row["n_binaries"] for row in json.loads(analysed.stdout)["benchmarks"] if row["primary"]] == [3]
+    assert [row["n_binaries"] for row in json.loads(analysed.stdout)["benchmarks"] if row["primary"]] == [4]
 
 
 def test_try_says_what_was_linked_and_what_is_missing(project, env):
     """A program that was not linked, and half a command."""
     wrong = layoutrand("try", "--", "cc -o toy src/*.c", "--", "./other", cwd=project, env=env)
     half = layoutrand("try", "--", "make", cwd=project, env=env)
+    none = layoutrand("try", cwd=project.parent, env=env)
+    idle = layoutrand("try", "--no-simulate", cwd=project, env=env)
     nothing = layoutrand("try", "--", "true", "--", "./toy", cwd=project, env=env)
 
     assert (wrong.returncode, "the build linked no ./other; it linked: toy." in wrong.stderr) == (1, True)
     assert (half.returncode, "layoutrand try -- make -- ./prog" in half.stderr) == (2, True)
+    assert (idle.returncode, "go with a command" in idle.stderr) == (2, True)
+    assert (none.returncode, "nothing was tried in" in none.stderr) == (2, True)
     assert (nothing.returncode, "linked no program and no shared library" in nothing.stderr) == (1, True)
 
 

@@ -53,11 +53,6 @@ class FirstWords:
         place = line.index(SEPARATOR)
         return cls(tuple(line[:place]), tuple(line[place + 1 :]))
 
-    @property
-    def build_and_program(self) -> list[str]:
-        """The words as they are typed."""
-        return [SEPARATOR, *self.build, SEPARATOR, *self.program]
-
 
 @dataclass(frozen=True)
 class FirstQuestion:

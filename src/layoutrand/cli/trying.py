@@ -67,7 +67,7 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     Example: layoutrand try --seeds 50 -- 'cmake -B build && cmake --build build' -- build/prog
 
     The command builds in a copy of the source; the program is found among what it links, linked in many layouts and
-    executed in each. A second try goes on from the first.
+    executed in each. A second try goes on from the first; without a command it is that of the last.
     """
     from layoutrand.build.new_project import refuse_existing, write_project
     from layoutrand.config.seeds import parse_seeds
@@ -80,23 +80,29 @@ def try_(  # noqa: PLR0913 - one parameter for each option
         path = write_project(directory, _last(directory), force=force)
         terminal.line(f"{path} written, of the last try. Next: layoutrand run, layoutrand analyse")
         return 0
+    if not line.build and (stdin, toolchain, simulate) != (None, None, None):
+        raise UsageError("--stdin, --toolchain and --simulate go with a command; without one it is the last try again")
     numbers = parse_seeds(seeds)
     attempt = _Try(learning.FirstQuestion(directory, _checked(line), toolchain, jobs, terminal), numbers, simulate)
     _warn_of_redirection(stdin, terminal)
-    status = attempt.answer(stdin)
+    status = attempt.answer(stdin) if line.build else attempt.again()
     if write:
         path = write_project(directory, _last(directory), force=force)
         terminal.line(f"{path} written. Next: layoutrand run, layoutrand analyse")
     elif not (json or quiet):
-        where = "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
         force_it = " --force" if (directory / options.CONFIG_NAME).exists() else ""
-        terminal.line(f"  To keep this as {options.CONFIG_NAME}: layoutrand try --write{force_it}{where}")
+        terminal.line(f"  To keep this as {options.CONFIG_NAME}: layoutrand try --write{force_it}{_where(directory)}")
     return status
 
 
+def _where(directory: Path) -> str:
+    """What a command line needs to be of this directory."""
+    return "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
+
+
 def _checked(line: learning.FirstWords) -> learning.FirstWords:
-    """The words, where both commands are among them."""
-    if not line.build or not line.program:
+    """The words, where both commands are among them, or neither."""
+    if bool(line.build) != bool(line.program):
         example = f"layoutrand try -- {shlex.join(line.build) or 'make'} -- ./prog arguments"
         raise UsageError(f"give the command that builds and the program to execute, each behind --, as in: {example}")
     return line
@@ -108,7 +114,8 @@ def _last(directory: Path) -> str:
         return (directory / LAST).read_text("utf-8")
     except FileNotFoundError as error:
         raise UsageError(
-            f"nothing was tried in {directory.absolute()} so far: layoutrand try --write -- make -- ./prog arguments"
+            f"nothing was tried in {directory.absolute()} so far; give the command that builds and the program to "
+            "execute, each behind --, as in: layoutrand try -- make -- ./prog arguments"
         ) from error
 
 
@@ -131,23 +138,32 @@ class _Try:
 
     def answer(self, stdin: str | None) -> int:
         """Learn, execute one round, decide what that allows, execute the rest, and say what it means."""
+        project = self._project(stdin)
+        if not self._execute(self._configured(project), self.seeds[:1]):
+            self.question.terminal.fail(
+                "the first round failed, so no other was made; the logs named above have what was printed. Each "
+                "execution has a fresh working directory: a file that the program opens by a name of its own is to be "
+                "listed in benchmarks.files, after `layoutrand try --write`"
+            )
+            raise typer.Exit(1)
+        return self._concluded(self._configured(project.simulated(self._may_simulate(project))))
+
+    def again(self) -> int:
+        """The last try in the directory, in these layouts."""
+        from layoutrand.config.config import parse
+
+        directory = self.question.directory
+        return self._concluded(parse(_last(directory), path=str(directory / LAST)))
+
+    def _concluded(self, config: Config) -> int:
+        """Execute what has no result yet, and say what all of it means."""
         from layoutrand.analysis.analyse import analyse
         from layoutrand.analysis.documents import analyse_document
         from layoutrand.cli.layout_answer import layout_answer
         from layoutrand.instruments.known import instruments
 
         terminal = self.question.terminal
-        project = self._project(stdin)
-        if not self._execute(project, self.seeds[:1]):
-            terminal.fail(
-                "the first round failed, so no other was made; the logs named above have what was printed. Each "
-                "execution has a fresh working directory: a file that the program opens by a name of its own is to be "
-                "listed in benchmarks.files, after `layoutrand try --write`"
-            )
-            raise typer.Exit(1)
-        project = project.simulated(self._may_simulate(project))
-        is_well = self._execute(project, self.seeds)
-        config = self._configured(project)
+        is_well = self._execute(config, self.seeds)
         report = analyse(self._selection(config), confidence=0.95, metrics=[])
         sums = {each.summing_up for each in instruments() if each.summing_up}
         shown = [each for each in report.analyses if each.is_primary or each.metric in sums]
@@ -161,7 +177,7 @@ class _Try:
 
     def _next(self, steps: Sequence[Step]) -> list[str]:
         """What to do next, as far as it needs no project: that is offered behind it."""
-        more = f"layoutrand try --seeds {2 * len(self.seeds)} {shlex.join(self.question.words.build_and_program)}"
+        more = f"layoutrand try --seeds {2 * len(self.seeds)}{_where(self.question.directory)}"
         by_kind = {"quiet machine": "layoutrand doctor", "more work": "more work for each execution"}
         known = [by_kind[step.kind] for step in steps if step.kind in by_kind]
         wanted = any(step.kind in {"more layouts", "more executions"} for step in steps)
@@ -199,12 +215,12 @@ class _Try:
             write_atomically(path, text.encode())
         return parse(text, path=str(path))
 
-    def _execute(self, project: NewProject, seeds: Sequence[int]) -> bool:
+    def _execute(self, config: Config, seeds: Sequence[int]) -> bool:
         """Build and execute these; whether all went well."""
         from layoutrand.cli import building, failing, running
         from layoutrand.execute.run_plan import RunChoices
 
-        config, terminal = self._configured(project), self.question.terminal
+        terminal = self.question.terminal
         jobs = options.count_jobs(self.question.jobs)
         part = options.ProjectPart(config, self.question.directory, [SYSTEM], jobs=jobs)
         told = failing.Failures()
