@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,6 +160,7 @@ class _Try:
         """Execute what has no result yet, and say what all of it means."""
         from layoutrand.analysis.analyse import analyse
         from layoutrand.analysis.documents import analyse_document
+        from layoutrand.cli.answer_parts import ELSEWHERE, NARROWEST
         from layoutrand.cli.layout_answer import layout_answer
         from layoutrand.instruments.known import instruments
 
@@ -172,7 +174,10 @@ class _Try:
         lines, steps = layout_answer(report, shown, terminal_width())
         terminal.screen(lines)
         if said := self._next(steps):
-            terminal.line(f"  Next: {' · '.join(said)}")
+            width = max(terminal_width() or ELSEWHERE, NARROWEST) - 2
+            text = f"Next: {' · '.join(said)}"
+            for each in textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False):
+                terminal.line(f"  {each}")
         return 0 if is_well else 1
 
     def _next(self, steps: Sequence[Step]) -> list[str]:
