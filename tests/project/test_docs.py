@@ -14,6 +14,7 @@ import tomlkit
 import typer.main
 import yaml
 
+from layoutrand.analysis import reasons
 from layoutrand.config import config, toolchain
 from layoutrand.config.jdk import factors_of_a_jdk
 from layoutrand.config.schedule import Order
@@ -381,6 +382,14 @@ def test_every_document_is_documented():
     assert told == {
         (name, version) for name, version in in_source(r"layoutrand/([a-z-]+)/(\d+)") if name not in INTERNAL_DOCUMENTS
     }
+
+
+def test_every_cause_of_not_knowing_has_a_row():
+    """What takes a verdict away, by the word that stands beside it; wide intervals are told by what would decide."""
+    page = text_of("docs/guides/cannot-tell.md")
+    causes = {each.cause for each in reasons.MEANINGS.values() if each.effect == "undecides"}
+
+    assert [cause for cause in causes - {"interval too wide"} if f"\n| `{cause}` |" not in page] == []
 
 
 def test_every_exit_status_is_documented():
