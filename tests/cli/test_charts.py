@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from layoutrand.cli.charts import PercentAxis, can_draw, histogram, in_order, joined, plain, signed, width_of
+from layoutrand.cli.charts import PercentAxis, can_draw, histogram, in_order, joined, plain, width_of
+from layoutrand.text.quantities import signed
 
 
 def text(line):

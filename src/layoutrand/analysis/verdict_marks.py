@@ -10,9 +10,7 @@ from layoutrand.analysis.compare import BenchmarkRatio
 from layoutrand.analysis.conclusion import Conclusion
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import NO_BOUNDS
-
-MINUS: Final = "\N{MINUS SIGN}"
+from layoutrand.text.quantities import NO_BOUNDS, signed
 
 SYMBOLS: Final[Mapping[str, str]] = {
     "faster": "✓",
@@ -27,14 +25,10 @@ SYMBOLS: Final[Mapping[str, str]] = {
 }
 """Of verdicts on two systems, and on the layouts of one."""
 
+_EXACT_DIGITS: Final = 2
+
 WITHIN_REACH: Final = 1_000
 """So many layouts may be worth naming; more are "too noisy"."""
-
-
-def signed(value: float, digits: int) -> str:
-    """``+1.2`` or ``0.0``: with a sign but for what rounds to nothing, and a true minus."""
-    text = f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
-    return text.replace("-", MINUS)
 
 
 def change_words(ratio: Interval | None) -> tuple[str, str]:
@@ -45,8 +39,9 @@ def change_words(ratio: Interval | None) -> tuple[str, str]:
     centre, low, high = (100 * (end - 1) for end in (ratio.centre, ratio.low, ratio.high))
     if not math.isfinite(low) or not math.isfinite(high):
         return f"{signed(centre, 1)} %", f"({NO_BOUNDS})"
-    ends = f"({signed(low, digits)} … {signed(high, digits)})" if low < high else "(exactly)"
-    return f"{signed(centre, digits)} %", ends
+    if low == high:  # simulated: every digit counts, and none of them tells more
+        return f"{signed(centre, min(digits, _EXACT_DIGITS))} %", "(exactly)"
+    return f"{signed(centre, digits)} %", f"({signed(low, digits)} … {signed(high, digits)})"
 
 
 def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:

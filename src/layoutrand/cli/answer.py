@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from layoutrand.analysis.conclusion import Conclusion, Verdict, all_of, counted, of_pair, of_statistics, of_suite
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.sentences import is_speed, percent_digits
+from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word
 from layoutrand.cli.answer_parts import (
     GAP,
-    WITHIN_REACH,
     failure_lines,
     filled,
     header,
@@ -24,8 +24,8 @@ from layoutrand.cli.answer_parts import (
     warning_lines,
     wrapped,
 )
-from layoutrand.cli.charts import Line, PercentAxis, signed, width_of
-from layoutrand.text.quantities import NO_BOUNDS
+from layoutrand.cli.charts import Line, PercentAxis, width_of
+from layoutrand.text.quantities import signed
 
 if TYPE_CHECKING:
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
@@ -35,14 +35,12 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 8
 """Benchmarks that are shown one by one; of more those that are the same are counted."""
 
-_EXACT_DIGITS: Final = 2
-
-_SYMBOLS: Final[dict[Verdict, tuple[str, str]]] = {
-    "faster": ("✓", "green"),
-    "slower": ("✗", "red"),
-    "same": ("≈", "blue"),
-    "cannot tell": ("?", "yellow"),
-    "same program": ("=", "blue"),
+_STYLES: Final[dict[Verdict, str]] = {
+    "faster": "green",
+    "slower": "red",
+    "same": "blue",
+    "cannot tell": "yellow",
+    "same program": "blue",
 }
 
 
@@ -132,7 +130,7 @@ def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Lin
     widths = [max(cell_len(each[place]) for each in cells) for place in range(4)]
     indent = min(widths[0], max(12, width - sum(widths[1:]) - 4 - 3 * GAP))
     for row, (name, verdict, centre, interval) in zip(rows, cells, strict=True):
-        symbol, style = _SYMBOLS[row.concluded.verdict]
+        symbol, style = SYMBOLS[row.concluded.verdict], _STYLES[row.concluded.verdict]
         line: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", "")]
         if cell_len(name) > indent:  # the name stands whole, on a line of its own
             yield [*line, (name, "")]
@@ -142,7 +140,7 @@ def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Lin
         gap = (" " * GAP, "")
         line += [gap, (filled(verdict, widths[1]), style), gap, (centre.rjust(widths[2]), "")]
         line += [gap, (filled(interval, widths[3]), "dim")]
-        why = _in_a_word(row)
+        why = in_a_word(row.concluded, row.pair)
         if why and width_of(line) + GAP + cell_len(why) <= width:
             line += [gap, (why, "yellow")]
         yield line
@@ -150,37 +148,7 @@ def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Lin
 
 def _cells(row: _Row, result: Comparison) -> tuple[str, str, str, str]:
     verdict = verdict_words(row.concluded.verdict, result.threshold, of_speed=row.of_speed)
-    if row.ratio is None:
-        return row.name, verdict, "-", "no ratio"
-    return (row.name, verdict, *percent_words(row.ratio))
-
-
-def percent_words(ratio: Interval) -> tuple[str, str]:
-    """How far a ratio lies from 1, ``-12.05 %``, and its interval, ``(-12.31 … -11.80)``, with signs of one width."""
-    digits = percent_digits(ratio)
-    centre, low, high = (100 * (end - 1) for end in (ratio.centre, ratio.low, ratio.high))
-    if not math.isfinite(low) or not math.isfinite(high):
-        return f"{signed(centre, 1)} %", f"({NO_BOUNDS})"
-    if low == high:  # simulated: every digit counts, and none of them tells more
-        return f"{signed(centre, min(digits, _EXACT_DIGITS))} %", "(exactly)"
-    return f"{signed(centre, digits)} %", f"({signed(low, digits)} … {signed(high, digits)})"
-
-
-def _in_a_word(row: _Row) -> str:
-    """Why there is no verdict, or that it is doubtful."""
-    concluded = row.concluded
-    causes = [each.cause for each in concluded.reasons]
-    if concluded.verdict == "cannot tell":
-        if "machine" in causes or "drift" in causes:
-            return "machine too noisy"
-        first = next((each.cause for each in concluded.reasons if each.effect == "undecides"), "")
-        if first and first != "interval too wide":
-            return first
-        needed = None if row.pair is None or row.pair.forecast is None else row.pair.forecast.n_binaries
-        return f"{needed:,} layouts may tell" if needed and needed <= WITHIN_REACH else "too noisy"
-    if concluded.beside == "cannot tell" and concluded.verdict in {"faster", "slower", "same"}:
-        return "alone, not beside all"
-    return "doubtful" if concluded.trust == "doubtful" else ""
+    return (row.name, verdict, *change_words(row.ratio))
 
 
 def _forest(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Line]:
@@ -194,7 +162,7 @@ def _forest(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Li
     for row in drawn:
         assert row.ratio is not None
         low, centre, high = (100 * (end - 1) for end in (row.ratio.low, row.ratio.centre, row.ratio.high))
-        style = _SYMBOLS[row.concluded.verdict][1]
+        style = _STYLES[row.concluded.verdict]
         name = row.name if cell_len(row.name) <= name_width else row.name[: name_width - 1] + "…"
         yield [("  ", ""), (filled(name, name_width), ""), ("  ", ""), *axis.interval(low, centre, high, style)]
     yield [(" " * (name_width + 4), ""), *axis.scale()]

@@ -11,25 +11,19 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.beside import metric_beside
 from layoutrand.analysis.evidence import evidence, left_out_words
-from layoutrand.cli.charts import Line
+from layoutrand.analysis.verdict_marks import WITHIN_REACH
+from layoutrand.cli.charts import ELSEWHERE, NARROWEST, WIDEST, Line
 
 if TYPE_CHECKING:
     from layoutrand.analysis.reasons import Reason, Step
     from layoutrand.analysis.selection import Selection
     from layoutrand.warning import AnyWarning
 
-NARROWEST: Final = 60
-WIDEST: Final = 120
-ELSEWHERE: Final = 80
-"""Columns where there is no terminal, such as in a file."""
-
 _MOST_WARNINGS: Final = 3
 _TOLD_ELSEWHERE: Final = frozenset({"interval too wide", "beside the others", "failures"})
 _LINES_EACH: Final = 2
 GAP: Final = 2
 _MOST_STEPS: Final = 3
-WITHIN_REACH: Final = 1_000
-"""So many layouts may be worth naming; more are "too noisy"."""
 
 
 def screen_width(columns: int | None) -> int:

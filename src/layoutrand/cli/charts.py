@@ -14,10 +14,16 @@ from typing import Final
 
 from rich.cells import cell_len
 
+from layoutrand.text.quantities import MINUS, signed
+
 Span = tuple[str, str]
 Line = list[Span]
 
-MINUS: Final = "\N{MINUS SIGN}"
+NARROWEST: Final = 60
+WIDEST: Final = 120
+ELSEWHERE: Final = 80
+"""Columns where there is no terminal, such as in a file."""
+
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _FEWEST_COLUMNS: Final = 20
 
@@ -128,12 +134,6 @@ def joined(cells: Sequence[Span]) -> Line:
         else:
             line.append((text, style))
     return line
-
-
-def signed(value: float, digits: int) -> str:
-    """``+1.2`` or ``0.0``: with a sign but for what rounds to nothing, and a true minus."""
-    text = f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
-    return text.replace("-", MINUS)
 
 
 def histogram(values: Sequence[float], low: float, high: float, columns: int) -> str:

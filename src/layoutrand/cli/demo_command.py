@@ -102,7 +102,7 @@ def _clearness(pair: BenchmarkRatio) -> tuple[bool, float]:
 def _of_layouts(report: AnalysisReport, pair: BenchmarkRatio) -> str:
     from layoutrand.analysis.conclusion import of_layouts
     from layoutrand.analysis.sentences import one_more
-    from layoutrand.cli.charts import MINUS
+    from layoutrand.text.quantities import MINUS
 
     mine = [each for each in report.analyses if (each.benchmark, each.metric) == (pair.benchmark, pair.metric)]
     moved = [each for each in mine if of_layouts(each, report.warnings).verdict == "layout matters" and one_more(each)]
@@ -119,13 +119,13 @@ def _of_own_builds(comparison: Comparison, pair: BenchmarkRatio) -> str:
     from layoutrand.analysis.conclusion import of_statistics
     from layoutrand.analysis.conclusion_words import verdict_words
     from layoutrand.analysis.sentences import is_speed
-    from layoutrand.cli.answer import percent_words
+    from layoutrand.analysis.verdict_marks import change_words
 
     own = pair.as_built
     if own is None or not math.isfinite(own.ratio.half_width):
         return "what your own two builds alone would have said is not known: they were not executed often enough."
     verdict = verdict_words(of_statistics(own.verdict), comparison.threshold, of_speed=is_speed(pair))
-    would = f"your own two builds alone, one layout each, would have said {percent_words(own.ratio)[0]} ({verdict})"
+    would = f"your own two builds alone, one layout each, would have said {change_words(own.ratio)[0]} ({verdict})"
     if pair.verdict == "undecided":
         return f"{would}; over layouts it cannot be told."
     return (
@@ -137,10 +137,10 @@ def _of_the_systems(comparison: Comparison, pair: BenchmarkRatio) -> str:
     from layoutrand.analysis.conclusion import of_pair
     from layoutrand.analysis.conclusion_words import verdict_words
     from layoutrand.analysis.sentences import is_speed
-    from layoutrand.cli.answer import percent_words
+    from layoutrand.analysis.verdict_marks import change_words
 
     words = verdict_words(of_pair(comparison, pair).verdict, comparison.threshold, of_speed=is_speed(pair))
-    size = "" if pair.ratio is None else f", {' '.join(percent_words(pair.ratio))}"
+    size = "" if pair.ratio is None else f", {' '.join(change_words(pair.ratio))}"
     return (
         f"with layout averaged out over {min(pair.n_baseline, pair.n_candidate)} layouts each, {comparison.candidate} "
         f"against {comparison.baseline} on {pair.benchmark}: {words}{size}."

@@ -57,7 +57,7 @@ def doctor(
 
 def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     """Whether the machine is ready, what stands in the way and what mends it; None columns where no terminal is."""
-    from layoutrand.cli.answer_parts import ELSEWHERE, NARROWEST
+    from layoutrand.cli.charts import ELSEWHERE, NARROWEST
 
     facts = found.facts
     machine = (

@@ -13,6 +13,7 @@ from layoutrand.analysis.conclusion import LayoutConclusion, of_layouts
 from layoutrand.analysis.machine import in_time
 from layoutrand.analysis.place_among import briefly_among
 from layoutrand.analysis.sentences import one_more
+from layoutrand.analysis.verdict_marks import SYMBOLS
 from layoutrand.cli.answer_parts import (
     GAP,
     failure_lines,
@@ -25,8 +26,8 @@ from layoutrand.cli.answer_parts import (
     warning_lines,
     wrapped,
 )
-from layoutrand.cli.charts import MINUS, Line, histogram, in_order, signed, width_of
-from layoutrand.text.quantities import quantity
+from layoutrand.cli.charts import Line, histogram, in_order, width_of
+from layoutrand.text.quantities import MINUS, quantity, signed
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport
@@ -43,12 +44,12 @@ _NARROW_NAME: Final = 12
 
 _COLUMNS: Final = ("", "layout", "noise", "one build shows", "your build")
 
-_SYMBOLS: Final[dict[str, tuple[str, str]]] = {
-    "layout matters": ("●", "magenta"),
-    "practically none": ("≈", "blue"),
-    "machine, not layout": ("⚠", "yellow"),
-    "cannot tell": ("?", "yellow"),
-    "one layout": ("=", "blue"),
+_STYLES: Final[dict[str, str]] = {
+    "layout matters": "magenta",
+    "practically none": "blue",
+    "machine, not layout": "yellow",
+    "cannot tell": "yellow",
+    "one layout": "blue",
 }
 
 _QUESTION: Final = "How much does code layout matter?"
@@ -130,7 +131,7 @@ def _table(rows: Sequence[_Row], width: int) -> Iterator[Line]:
     heads = [filled(name, size) for name, size in zip(_COLUMNS, widths, strict=True)]
     yield [("    " + gap.join(heads).rstrip(), "dim")]
     for row, each in zip(rows, cells, strict=True):
-        symbol, style = _SYMBOLS[row.concluded.verdict]
+        symbol, style = SYMBOLS[row.concluded.verdict], _STYLES[row.concluded.verdict]
         line: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", "")]
         if cell_len(each[0]) > widths[0]:  # the name stands whole, on a line of its own
             yield [*line, (each[0], "")]

@@ -101,14 +101,14 @@ def _plain(confidence: float) -> Advance:
 
 def ratio_lines(ratios: Sequence[RatioStanding]) -> list[str]:
     """One line for each benchmark that has a ratio with bounds: its verdict, once it is settled, or how it stands."""
-    from layoutrand.cli.answer import percent_words
+    from layoutrand.analysis.verdict_marks import change_words
 
     lines = []
     for each in ratios:
         if not math.isfinite(each.ratio.half_width):
             continue
         verdict = _verdict(each)
-        centre, ends = percent_words(each.ratio)
+        centre, ends = change_words(each.ratio)
         how = f"{verdict} after {each.n_rounds} rounds" if verdict else f"open after {each.n_rounds} rounds"
         lines.append(f"{each.benchmark}: {each.candidate} against {each.baseline} {how}: {centre} {ends}")
     return lines

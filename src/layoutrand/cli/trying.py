@@ -160,7 +160,7 @@ class _Try:
         """Execute what has no result yet, and say what all of it means."""
         from layoutrand.analysis.analyse import analyse
         from layoutrand.analysis.documents import analyse_document
-        from layoutrand.cli.answer_parts import ELSEWHERE, NARROWEST
+        from layoutrand.cli.charts import ELSEWHERE, NARROWEST
         from layoutrand.cli.layout_answer import layout_answer
         from layoutrand.instruments.known import instruments
 

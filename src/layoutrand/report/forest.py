@@ -20,10 +20,11 @@ from layoutrand.analysis.conclusion import (
 )
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.place_among import briefly_among
-from layoutrand.analysis.verdict_marks import MINUS, SYMBOLS, change_words, in_a_word, signed
+from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word
 from layoutrand.report import ratios, tracks
 from layoutrand.report.page_parts import Banner, Forest, ForestRow, VerdictChip
 from layoutrand.stats import Interval
+from layoutrand.text.quantities import MINUS, signed
 
 
 def key_of(verdict: str) -> str:

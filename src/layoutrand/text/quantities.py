@@ -8,6 +8,7 @@ from typing import Final
 
 NO_BOUNDS: Final = "without bounds"
 
+MINUS: Final = "\N{MINUS SIGN}"
 SECONDS: Final[Mapping[str, float]] = {
     "ns": 1e-9,
     "us": 1e-6,
@@ -104,6 +105,12 @@ def ratio_words(centre: float, low: float, high: float) -> tuple[str, str]:
     digits = max(2, digits_of((high - low) / 2, _OF_RATIO)) if low < high else MOST_DIGITS
     digits = telling([low - 1, high - 1], digits, _OF_RATIO)
     return f"{centre:.{digits}f}", f"[{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def signed(value: float, digits: int) -> str:
+    """``+1.2`` or ``0.0``: with a sign but for what rounds to nothing, and a true minus."""
+    text = f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
+    return text.replace("-", MINUS)
 
 
 def change(ratio: float, digits: int = 1) -> str:
