@@ -68,7 +68,7 @@ def test_a_listener_is_told_what_each_program_has_printed(tmp_path, monkeypatch)
     def listen(log, begin):
         heard.append(log.read_bytes()[begin:])
 
-    monkeypatch.setattr(SubprocessRunner, "listener", staticmethod(listen))
+    monkeypatch.setattr(SubprocessRunner, "listeners", [listen])
     for word in ("one", "two"):
         SubprocessRunner().run_logged(["/bin/echo", word], cwd=tmp_path, env={}, log=tmp_path / "log", timeout_s=60)
 

@@ -132,7 +132,7 @@ def _looks(arguments: Sequence[str]) -> list[str]:
     if look.is_verbose:
         from layoutrand.platform.process import SubprocessRunner
 
-        SubprocessRunner.listener = staticmethod(appearance.show_log)
+        SubprocessRunner.listeners.append(appearance.show_log)
         if words[:1] and words[0] in _IN_FULL and "--full" not in words:
             words.insert(1, "--full")
     return words

@@ -60,8 +60,8 @@ class Runner(Protocol):
 class SubprocessRunner:
     """The real `Runner`."""
 
-    listener: ClassVar[Callable[[Path, int], None] | None] = None
-    """Is told the log of each program that `run_logged` has ended, and from which byte on that is of it."""
+    listeners: ClassVar[list[Callable[[Path, int], None]]] = []
+    """Are told the log of each program that `run_logged` has ended, and from which byte on that is of it."""
 
     def __init__(self) -> None:
         """Begin with nothing running."""
@@ -108,8 +108,8 @@ class SubprocessRunner:
                 _stop(process)
                 with self._lock:
                     self._running.discard(process)
-                if self.listener is not None:
-                    self.listener(log, begin)
+                for listener in self.listeners:
+                    listener(log, begin)
 
     def run_attached(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
         """See `Runner.run_attached`."""
