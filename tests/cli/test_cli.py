@@ -219,7 +219,8 @@ def test_wrong_output_is_a_recorded_failure(project, env):
     failures = json.loads(done.stdout)["failures"]
     assert done.returncode == 1
     assert {failure["status"] for failure in failures} == {"wrong-output"}
-    assert "system O1, benchmark count" in done.stderr
+    assert done.stderr.count("failed: system O1, benchmark count, ") == 2
+    assert f": {len(failures) - 1} more: " in done.stderr
     again = layoutrand("run", "--seeds", "2", "--system", "O1", cwd=project, env=env)
     assert again.returncode == 1
     assert "0 executions now" in again.stdout
