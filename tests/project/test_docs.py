@@ -32,7 +32,9 @@ PAGES = {"README.md": README} | {
     for path in sorted(DOCS.rglob("*.md"))
     if str(path.relative_to(DOCS)) not in GENERATED
 }
-LINKED = PAGES | {path: ROOT / path for path in site.ELSEWHERE} | {f"docs/{name}": DOCS / name for name in sorted(GENERATED)}
+LINKED = (
+    PAGES | {path: ROOT / path for path in site.ELSEWHERE} | {f"docs/{name}": DOCS / name for name in sorted(GENERATED)}
+)
 MAIN = """\
 #include <stdio.h>
 int square(int), cube(int);

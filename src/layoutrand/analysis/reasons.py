@@ -138,8 +138,8 @@ STEPS: Final[dict[StepKind, Step]] = {
         Step(
             "sooner",
             "",
-            "so many layouts are hardly within reach: less noise (a quieter machine, more work for each execution, "
-            "simulated counts) or a larger --threshold decides sooner",
+            "more layouts than are within reach would be needed: less noise (a quieter machine, more work for each "
+            "execution, simulated counts) or a larger --threshold decides sooner",
             short="less noise, or a larger --threshold",
         ),
         Step("quiet machine", "layoutrand doctor", "measure on a quieter machine; what disturbs this one is told by"),
