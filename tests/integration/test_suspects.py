@@ -6,7 +6,6 @@ called after it, again and again.  Where they share sets, nine lines take turns 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
@@ -124,8 +123,8 @@ def test_a_planted_conflict_is_found_and_confirmed_in_layouts_that_took_no_part(
     # What was executed to confirm is a biased sample of layouts: no other command sees it.
     (analysis,) = json.loads(call("analyse", "--metric", "i1_misses", "--json").stdout)["benchmarks"]
     assert analysis["n_binaries"] == SEEDS
-    with contextlib.closing(sqlite3.connect(tmp_path / "project" / ".layoutrand" / "explain.sqlite")) as own:
-        (recorded,) = own.execute("SELECT count(DISTINCT layout) FROM executions").fetchone()
+    own = sqlite3.connect(tmp_path / "project" / ".layoutrand" / "explain.sqlite")
+    (recorded,) = own.execute("SELECT count(DISTINCT layout) FROM executions").fetchone()
     assert recorded >= 10
 
     again = call("explain", "--profiler", "callgrind", "--metric", "i1_misses", "--confirm", "5")
