@@ -140,7 +140,7 @@ def test_layouts_that_do_nothing_are_seldom_said_to_matter(seeds, nodes):
         one = sample(rng, node, effects, layout=0.0)
         own = freed(one)
         data = measurements(own.sample)
-        found = findings(own, data, ("binary",), mean_interval(own.charged(data)), {})
+        found = findings(own, data, ("binary",), mean_interval(own.charged(data)), None)
         if found.test is not None:
             tested += 1
             alarms += found.test.p_value <= 0.05
@@ -157,7 +157,7 @@ def test_what_layouts_do_is_found_at_its_size_and_its_interval_covers():
         node, effects = dealt(rng, 30, 5)
         own = freed(sample(rng, node, effects))
         data = measurements(own.sample)
-        found = findings(own, data, ("binary",), mean_interval(own.charged(data)), {})
+        found = findings(own, data, ("binary",), mean_interval(own.charged(data)), None)
         covered += found.layout_sd.low <= LAYOUT <= found.layout_sd.high
     assert covered > 0.95 * runs - 3.5 * math.sqrt(0.95 * 0.05 * runs)
 
