@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.execute import measure as measuring
 from layoutrand.execute.measure import Command, measure
 from layoutrand.host.persona import ADDR_NO_RANDOMIZE
 from layoutrand.model import RUSAGE_METRICS
+from layoutrand.platform.interrupts import noted_interrupts
 from layoutrand.platform.orphans import children
 
 
@@ -351,3 +353,39 @@ def test_a_kernel_without_pidfd_is_told_and_leaves_no_child(command, tmp_path, m
 def test_missing_input_is_an_error_of_ours(command, tmp_path):
     with pytest.raises(FileNotFoundError):
         measure(command("/bin/cat", stdin=tmp_path / "absent"))
+
+
+@pytest.mark.parametrize("ending", ["kill -TERM $$", "exit 143"])
+def test_a_stop_that_reaches_the_child_first_is_no_failure_of_the_program(command, monkeypatch, ending):
+    """As when Slurm ends a job: all its processes are signalled, one after another."""
+    monkeypatch.setattr("layoutrand.execute.measure._SAME_STOP_S", 60.0)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    read, write = os.pipe()
+    outcomes = []
+
+    def after_the_child():
+        os.read(read, 1)  # the child has ended and been reaped
+        time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    real = measuring._stopped
+    monkeypatch.setattr(
+        "layoutrand.execute.measure._stopped", lambda status: bool(os.write(write, b".")) and real(status)
+    )
+    thread = threading.Thread(target=after_the_child)
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt), noted_interrupts():  # as the caller that records has it
+            outcomes.append(measure(command(*sh(ending))))
+    finally:
+        thread.join()
+        os.close(read)
+        os.close(write)
+        signal.signal(signal.SIGTERM, before)
+    assert outcomes == []
+
+
+def test_a_program_that_ends_by_a_stopping_signal_of_its_own_has_failed(command, monkeypatch):
+    monkeypatch.setattr("layoutrand.execute.measure._SAME_STOP_S", 0.01)
+    outcome = measure(command(*sh("kill -TERM $$")))
+    assert (outcome.status, outcome.signal) == ("signal", signal.SIGTERM)

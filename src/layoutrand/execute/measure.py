@@ -32,9 +32,11 @@ from layoutrand.host import limits, pinning, stack
 from layoutrand.host.persona import without_aslr
 from layoutrand.model import RUSAGE_METRICS
 from layoutrand.platform import orphans
-from layoutrand.platform.interrupts import Interrupts, noted_interrupts
+from layoutrand.platform.interrupts import STOPPING, Interrupts, noted_interrupts
 
 GRACE_S: Final = 2.0
+_SAME_STOP_S: Final = 1.0
+"""Whoever ends a job (Slurm, systemd, a shutdown) signals its processes one after another, the child often first."""
 _RSS_MARGIN: Final = 2 << 20  # the kernel's counters lag behind by some pages per CPU
 
 
@@ -86,7 +88,8 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
     """Execute the command once.
 
     A command that cannot be started, fails or overruns its time is an outcome.  Raises `KeyboardInterrupt` after
-    Ctrl-C (or ends by the signal after SIGTERM and SIGHUP) once the whole process group is gone, `OSError` when an
+    Ctrl-C (or ends by the signal after SIGTERM and SIGHUP) once the whole process group is gone, also where the child
+    was sent the same signal by someone else and died of it first, `OSError` when an
     input or output file cannot be opened, and `FeatureUnsupported` on a kernel without pidfd (before Linux 5.3) or
     where the command's conditions cannot be met.
     """
@@ -114,7 +117,7 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
         finally:  # also when this kernel cannot wait: nothing of the child survives
             status, usage = child.end(grace_s)
             orphans.end_orphans(known)  # what left the session to survive it
-        if interrupts.received:
+        if interrupts.received or (ended and _stopped(status) and interrupts.comes_within(_SAME_STOP_S)):
             raise KeyboardInterrupt
         kind, reason, returncode, number = _describe(status, None if ended else command.timeout_s)
         rusage = _rusage(usage, rss_floor)
@@ -249,6 +252,12 @@ def _describe(wait_status: int, overran_s: float | None) -> tuple[str, str, int 
         core = " and dumped core" if os.WCOREDUMP(wait_status) else ""
         return "signal", f"killed by {signal_name(number)}{core}", returncode, number
     return ("ok", "", 0, None) if returncode == 0 else ("exit", f"exit status {returncode}", returncode, None)
+
+
+def _stopped(wait_status: int) -> bool:
+    """Whether it ended by a signal that stops layoutrand, too, or as a shell whose command did."""
+    code = os.waitstatus_to_exitcode(wait_status)
+    return -code in STOPPING or code - 128 in STOPPING
 
 
 def signal_name(number: int) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -26,6 +28,16 @@ class Interrupts:
         if self.wakeup is not None:
             with contextlib.suppress(BlockingIOError):
                 os.read(self.wakeup, 4096)
+
+    def comes_within(self, seconds: float) -> bool:
+        """Whether one was noted by now, or is within that time."""
+        deadline = time.monotonic() + seconds
+        while not self.received and self.wakeup is not None and (left := deadline - time.monotonic()) > 0:
+            poll = select.poll()
+            poll.register(self.wakeup, select.POLLIN)
+            poll.poll(left * 1000)
+            self.drain()
+        return bool(self.received)
 
 
 _blocks: list[Interrupts] = []  # the block that notes signals at present, or nothing
