@@ -5,7 +5,7 @@ The nouns are those of the package docstring; each has one meaning throughout co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -199,11 +199,35 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class BuiltFrom:
+    """What one system's capture was built from; systems that are one program share a capture, but not this.
+
+    ``capture`` is what executions name it.  ``commit`` and ``tree`` are git's ids, of the commit and of what of it is
+    built, "" where the source is no part of a repository; ``committed_at`` is the commit's date in seconds since the
+    epoch, ``subject`` the first line of its message.  ``dirty`` is whether what was built differs from the commit, None
+    where that is not known; ``digest`` is that of the files where these were a directory; ``words`` says it for people.
+    ``made_from`` has the parts of the build's key (`layoutrand.build.made_from`), JSON or digests by name.
+    """
+
+    system: str
+    capture: str
+    commit: str = ""
+    tree: str = ""
+    committed_at: float | None = None
+    subject: str = ""
+    dirty: bool | None = None
+    digest: str = ""
+    words: str = ""
+    made_from: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Context:
     """What is recorded once for every call that executes: a digest names it, so equal calls share one record.
 
     ``captures`` maps each of its systems to the capture that it executed, as executions name it.  ``tools`` says of
-    each capture which "compilers" and "linker" made its binaries, and of which "source".
+    each capture which "compilers" and "linker" made its binaries, and of which "source".  ``built`` says of each system
+    and commit what its capture was built from; empty in records of layoutrand 0.1.0 and before.
     """
 
     version: str
@@ -214,6 +238,7 @@ class Context:
     instruments: Mapping[str, str]
     tools: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     captures: Mapping[str, str] = field(default_factory=dict)
+    built: Sequence[BuiltFrom] = ()
 
 
 @dataclass(frozen=True)

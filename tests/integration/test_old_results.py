@@ -12,6 +12,7 @@ import pytest
 
 from gitkit import commit, git
 from layoutrand import LayoutrandError, load
+from layoutrand.results.file import open_for_reading, results_path
 from startkit import layoutrand
 
 CONFIG = """\
@@ -175,6 +176,26 @@ def test_systems_whose_flags_make_no_difference_are_one_program(project):
     document = json.loads(project("compare", "old", "new", "--json", "--fail-if", "undecided").stdout)
     (row,) = document["benchmarks"]
     assert (row["conclusion"], row["verdict"]) == ("same program", "same program")
+
+
+def test_of_one_program_each_system_remembers_its_own_flags_and_commit(project):
+    made = project.commit()
+    project.configure("-O1 -DNOTHING")
+    project.run()
+    project.configure("-O1 -DOTHER")
+    failed = project("compare", "old", "new", status=1)
+    assert "flags.cflags was '-O1 -DNOTHING', is '-O1 -DOTHER'" in " ".join(failed.stderr.split())
+    assert "old as it is configured" not in " ".join(failed.stderr.split())
+    with open_for_reading(results_path(project.root)) as store:
+        (experiment,) = [each for each, _ in store.experiments()]
+        built = {each.system: each for context in store.contexts(experiment) for each in context.built}
+    assert built["old"].capture == built["new"].capture
+    tree = git("rev-parse", f"{made}^{{tree}}", cwd=project.source)
+    assert {(each.commit, each.tree, each.dirty) for each in built.values()} == {(made, tree, False)}
+    assert {each.made_from["flags"].split('"cflags":"')[1].split('"')[0] for each in built.values()} == {
+        "-O1",
+        "-O1 -DNOTHING",
+    }
 
 
 @pytest.mark.slow

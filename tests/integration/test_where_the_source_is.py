@@ -88,6 +88,9 @@ def test_a_work_tree_is_recorded_with_its_commit_and_whether_it_is_dirty(source,
     assert (again["capture"]["cached"], again["warnings"]) == (True, [])
     assert again["capture"]["source"]["git"] == {
         "commit": git("rev-parse", "HEAD", cwd=source),
+        "tree": git("rev-parse", "HEAD^{tree}", cwd=source),
+        "committed_at": int(git("show", "-s", "--format=%ct", cwd=source)),
+        "subject": "done",
         "dirty": False,
         "n_changed": 0,
         "changed": [],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import sqlite3
@@ -11,7 +12,7 @@ import pytest
 
 from fakes import EXECUTION
 from layoutrand.errors import ResultsError
-from layoutrand.model import BuildFailure, Context, Experiment, Node, SlotKey
+from layoutrand.model import BuildFailure, BuiltFrom, Context, Experiment, Node, SlotKey
 from layoutrand.results.file import check_usable, exclusive_use, open_for_reading, open_for_writing, results_path
 
 EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
@@ -152,7 +153,7 @@ def test_anothers_database_is_refused_and_left_alone(path):
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize(("version", "advice"), [(4, "newer layoutrand"), (2, "that wrote it"), (0, "that wrote it")])
+@pytest.mark.parametrize(("version", "advice"), [(5, "newer layoutrand"), (2, "that wrote it"), (0, "that wrote it")])
 def test_another_schema_version_is_refused(path, version, advice):
     record(path, EXECUTION)
     connection = sqlite3.connect(path)
@@ -163,6 +164,23 @@ def test_another_schema_version_is_refused(path, version, advice):
             opened(path)
     with pytest.raises(ResultsError, match=rf"mv {path} {path}.version-{version}$"):
         check_usable(path)
+
+
+def test_a_file_of_the_version_before_is_read_as_it_is_and_brought_up_to_date_when_written_to(path):
+    record(path, EXECUTION)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE contexts DROP COLUMN built")
+        connection.execute("PRAGMA user_version = 3")
+    with open_for_reading(path) as store:
+        assert store.executions(EXPERIMENT) == [EXECUTION]
+        (before,) = store.contexts(EXPERIMENT)
+    assert before.built == ()
+    built = BuiltFrom("O2", "capture", commit="c" * 40, tree="t", committed_at=1e9, subject="Zähler", dirty=False)
+    with open_for_writing(path) as store:
+        store.begin(EXPERIMENT, dataclasses.replace(CONTEXT, built=(built,)))
+        assert store.executions(EXPERIMENT) == [EXECUTION]
+    with open_for_reading(path) as store:
+        assert [context.built for context in store.contexts(EXPERIMENT)] == [(), (built,)]
 
 
 def test_a_node_is_kept_once_for_each_state_it_was_in(path):

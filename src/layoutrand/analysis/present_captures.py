@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld, SystemLeftOut
-from layoutrand.build.made_from import Difference, PresentSystem, recorded_parts
+from layoutrand.build.made_from import Difference, PresentSystem, built_in
+from layoutrand.config.twice import first_of
 from layoutrand.errors import AnalysisError
-from layoutrand.model import Context, Execution
+from layoutrand.model import BuiltFrom, Context, Execution
 from layoutrand.warning import AnyWarning
 
 
@@ -29,29 +30,31 @@ class WantedCaptures:
 class Recorded:
     """What a results file has: executions, what captures were made from, and which were executed last.
 
-    ``made`` maps captures to what was recorded of each, once for every source that gave it; ``is_of_here`` where this
-    machine executed, and so built, them.  ``prebuilt`` systems are told by their files.
+    ``made`` is what `made_from` found in contexts; ``is_of_here`` where this machine executed, and so built, them.
+    ``prebuilt`` systems are told by their files.
     """
 
     executions: Sequence[Execution]
-    made: Mapping[str, Sequence[Mapping[str, str]]]
+    made: Mapping[tuple[str, str], Sequence[BuiltFrom]]
     last: Mapping[str, str]
     is_of_here: bool
     prebuilt: Collection[str] = ()
 
 
-def made_from(contexts: Iterable[Context]) -> dict[str, list[Mapping[str, str]]]:
-    """Capture -> what it was made with, as each context recorded it, the latest first."""
-    found: dict[str, list[Mapping[str, str]]] = {}
+def made_from(contexts: Iterable[Context]) -> dict[tuple[str, str], list[BuiltFrom]]:
+    """(System, capture) -> what it was built from, once for every source that gave it, the latest first."""
+    found: dict[tuple[str, str], list[BuiltFrom]] = {}
     for context in reversed(list(contexts)):
-        for capture, made in context.tools.items():
-            found.setdefault(capture, []).append(made)
+        for built in built_in(context):
+            known = found.setdefault((first_of(built.system), built.capture), [])
+            if built not in known:
+                known.append(built)
     return found
 
 
-def source_of(made: Mapping[str, Sequence[Mapping[str, str]]], capture: str) -> str:
+def source_of(made: Mapping[tuple[str, str], Sequence[BuiltFrom]], system: str, capture: str) -> str:
     """The commit, or the digest of the files, of a capture, in words; empty where it was not recorded."""
-    return next((each["source"] for each in made.get(capture, ()) if each.get("source")), "")
+    return next((each.words for each in made.get((first_of(system), capture), ()) if each.words), "")
 
 
 def choose_captures(
@@ -67,17 +70,19 @@ def choose_captures(
         counts[execution.capture] = counts.get(execution.capture, 0) + 1
     chosen = {system: recorded.last[system] for system in own if system in recorded.last}
     chosen |= _asked_for(own, wanted.captures, recorded)
-    unsettled = [name for name in own if name in recorded.prebuilt or any(_is_told(c, recorded) for c in own[name])]
+    unsettled = [
+        name for name in own if name in recorded.prebuilt or any(_is_told(name, c, recorded) for c in own[name])
+    ]
     present = {} if wanted.look is None or not unsettled else wanted.look(unsettled)
     stale: dict[str, list[str]] = {}
     for system, now in present.items():
         if wanted.any_source or _is_asked_for(own[system], wanted.captures):
             warnings += _shown_though_old(system, now, recorded, chosen.get(system))
             continue
-        found, of_it = _present_capture(list(own[system]), now, recorded, chosen.get(system))
+        found, of_it = _present_capture(system, list(own[system]), now, recorded, chosen.get(system))
         warnings += of_it
         if found is None:
-            stale[system] = _what_there_is(own[system], now, recorded)
+            stale[system] = _what_there_is(system, own[system], now, recorded)
         else:
             chosen[system] = found
     if stale and (set(stale) & set(named) or len(stale) == len(own)):
@@ -87,11 +92,11 @@ def choose_captures(
 
 
 def _present_capture(
-    captures: Sequence[str], now: PresentSystem, recorded: Recorded, last: str | None
+    system: str, captures: Sequence[str], now: PresentSystem, recorded: Recorded, last: str | None
 ) -> tuple[str | None, list[AnyWarning]]:
     """The capture that the present gives, None where none of these is it; nothing known keeps the last one."""
     in_turn = sorted(captures, key=lambda capture: capture != last)
-    differences = [(capture, each) for capture in in_turn for each in _differences(capture, now, recorded)]
+    differences = [(capture, each) for capture in in_turn for each in _differences(system, capture, now, recorded)]
     differences.sort(key=lambda pair: not pair[1].is_of_mode)
     if now.capture in captures and not any(c == now.capture and not d.parts for c, d in differences):
         return now.capture, []
@@ -106,19 +111,23 @@ def _present_capture(
     return last or in_turn[0], [NotCompared(now.unknown)] if now.unknown else []
 
 
-def _differences(capture: str, now: PresentSystem, recorded: Recorded) -> list[Difference]:
+def _parts(system: str, capture: str, recorded: Recorded) -> list[Mapping[str, str]]:
+    """The parts of each source that gave the system this capture, where they were recorded."""
+    return [built.made_from for built in recorded.made.get((first_of(system), capture), ()) if built.made_from]
+
+
+def _differences(system: str, capture: str, now: PresentSystem, recorded: Recorded) -> list[Difference]:
     """From each source that gave the capture."""
-    several = [parts for made in recorded.made.get(capture, ()) if (parts := recorded_parts(made))]
-    return [now.difference(parts, is_of_here=recorded.is_of_here) for parts in several]
+    return [now.difference(each, is_of_here=recorded.is_of_here) for each in _parts(system, capture, recorded)]
 
 
 def _shown_though_old(system: str, now: PresentSystem, recorded: Recorded, capture: str | None) -> list[AnyWarning]:
     if capture is None or capture == now.capture:
         return []
-    found = _differences(capture, now, recorded)
+    found = _differences(system, capture, now, recorded)
     if not found or any(not each.parts for each in found):
         return []
-    return [ShownThoughOld(system, source_of(recorded.made, capture), found[0].parts)]
+    return [ShownThoughOld(system, source_of(recorded.made, system, capture), found[0].parts)]
 
 
 def _asked_for(own: Mapping[str, Mapping[str, int]], asked: Sequence[str], recorded: Recorded) -> dict[str, str]:
@@ -130,7 +139,7 @@ def _asked_for(own: Mapping[str, Mapping[str, int]], asked: Sequence[str], recor
                 f"--capture {prefix}: {'several captures begin so' if matching else 'no results of such a capture'}. "
                 "There are:",
                 *(
-                    f"  - {system}: {capture[:12]}, {n} executions{_of(recorded, capture)}"
+                    f"  - {system}: {capture[:12]}, {n} executions{_of(recorded, system, capture)}"
                     for system in own
                     for capture, n in own[system].items()
                 ),
@@ -144,21 +153,21 @@ def _is_asked_for(captures: Iterable[str], asked: Sequence[str]) -> bool:
     return any(capture.startswith(prefix) for capture in captures for prefix in asked)
 
 
-def _is_told(capture: str, recorded: Recorded) -> bool:
-    return any(recorded_parts(made) for made in recorded.made.get(capture, ()))
+def _is_told(system: str, capture: str, recorded: Recorded) -> bool:
+    return bool(_parts(system, capture, recorded))
 
 
-def _of(recorded: Recorded, capture: str) -> str:
-    source = source_of(recorded.made, capture)
+def _of(recorded: Recorded, system: str, capture: str) -> str:
+    source = source_of(recorded.made, system, capture)
     return f", of {source}" if source else ""
 
 
-def _what_there_is(counts: Mapping[str, int], now: PresentSystem, recorded: Recorded) -> list[str]:
+def _what_there_is(system: str, counts: Mapping[str, int], now: PresentSystem, recorded: Recorded) -> list[str]:
     lines = []
     for capture, count in counts.items():
-        found = _differences(capture, now, recorded)
+        found = _differences(system, capture, now, recorded)
         why = f": {'; '.join(found[0].parts)}" if found else ""
-        lines.append(f"  - capture {capture[:12]}, {count} executions{_of(recorded, capture)}{why}")
+        lines.append(f"  - capture {capture[:12]}, {count} executions{_of(recorded, system, capture)}{why}")
     return lines
 
 

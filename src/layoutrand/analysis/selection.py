@@ -136,7 +136,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     names = choose("benchmark", list(question.benchmarks), [benchmark.name for benchmark in config.benchmarks])
     benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
     definitions = experiments.definitions(config, benchmarks, question.project)
-    experiment, merged = _experiment(question, store)
+    experiment, merged = recorded_experiment(question, store)
     here = experiments.current_experiment(config.here())
     # What is warm-up may be set for a host, and of pools that are analysed together each has a name of its own.
     pools = [(each.hostname, read_now(store.executions(each), config, each.hostname)) for each in merged]
@@ -151,8 +151,8 @@ def select(question: Question, store: ResultsStore) -> Selection:
     recorded = Recorded(wanted, made, current, is_of_here=of_here, prebuilt=prebuilt)
     current = choose_captures(recorded, question.wanted, question.systems, warnings)
     kept = _current_captures(that_count(wanted, experiments.slot_key), {**current, **question.captures}, warnings)
-    kept = _current_definitions(kept, definitions, warnings)
-    kept = without_other_starts(_current_binaries(kept, warnings), warnings)
+    kept = current_definitions(kept, definitions, warnings)
+    kept = without_other_starts(current_binaries(kept, warnings), warnings)
     if not kept:
         raise _nothing_left(experiment, everything, systems, names, warnings)
     for hostname, own in pools:
@@ -171,7 +171,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
         warnings=(*warnings, *_of_host(kept, config)),
         nodes=tuple(node for each in merged for node in store.nodes(each)),
         programs=programs(config, benchmarks),
-        made={system: source_of(made, capture) for system, capture in captures.items()},
+        made={system: source_of(made, system, capture) for system, capture in captures.items()},
         names=DisplayNames.of(config),
     )
 
@@ -201,7 +201,7 @@ def _confounding(config: Config, systems: list[str]) -> list[ExecutedInSequence]
     return [ExecutedInSequence()] if config.order() == "sequential" and len(systems) > 1 else []
 
 
-def _experiment(question: Question, store: ResultsStore) -> tuple[Experiment, list[Experiment]]:
+def recorded_experiment(question: Question, store: ResultsStore) -> tuple[Experiment, list[Experiment]]:
     """The recorded experiment that the configuration describes, on the host asked for, and those that it is made of.
 
     With a cluster configured it is the one executed on nodes; several of them where these may be unlike.
@@ -271,9 +271,10 @@ def _current_captures(
     return kept
 
 
-def _current_definitions(
+def current_definitions(
     executions: list[Execution], definitions: Mapping[tuple[str, str], str], warnings: list[AnyWarning]
 ) -> list[Execution]:
+    """Those of the benchmarks as they are defined now."""
     kept, left_out = [], dict[str, int]()
     for execution in executions:
         current = definitions.get((execution.benchmark, execution.instrument))
@@ -285,7 +286,7 @@ def _current_definitions(
     return kept
 
 
-def _current_binaries(executions: list[Execution], warnings: list[AnyWarning]) -> list[Execution]:
+def current_binaries(executions: list[Execution], warnings: list[AnyWarning]) -> list[Execution]:
     """A layout linked anew into other bytes is another binary: only the one executed last counts."""
     latest = {
         (e.system, e.benchmark, e.layout): e.binary_sha256 for e in sorted(executions, key=lambda e: e.started_at)

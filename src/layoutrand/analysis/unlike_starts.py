@@ -59,6 +59,11 @@ def without_other_starts(executions: Sequence[Execution], warnings: list[AnyWarn
     return [execution for execution in executions if id(execution) not in dropped]
 
 
+def most_started_with(executions: Sequence[Execution]) -> dict[str, str]:
+    """The content (digest) that each file had that is read at a start, in most of these executions."""
+    return _most(executions)
+
+
 def _comparable(members: Sequence[Execution], found: list[AnyWarning]) -> list[list[Execution]]:
     """Groups of executions of one node in each of which few differ from most: all of them, or system by system."""
     if _few(members):

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.prebuilt import origin_of, present_id, recorded_under
-from layoutrand.cache.capture_record import source_words
+from layoutrand.cache.capture_record import Capture, source_words
 from layoutrand.cache.difference import compare, compare_files
 from layoutrand.capture.instrumented_build import make_order
 from layoutrand.capture.origin import Origin, Origins
@@ -27,11 +27,12 @@ from layoutrand.config.config import Config
 from layoutrand.errors import LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Toolbox
+from layoutrand.model import BuiltFrom, Context
 from layoutrand.platform.disk import canonical_json, readable, sha256_bytes
 from layoutrand.suites.expand import build_tools
 
-RECORD: Final = "made_from"
-"""Under which a context keeps it, among what a capture was made with."""
+_RECORD: Final = "made_from"
+"""Under which contexts kept it before they had it by system, among what a capture was made with."""
 
 _LONGEST: Final = 400
 """Characters of a part that is kept whole, so that it can be told what was changed in it."""
@@ -48,6 +49,7 @@ _PAPERS: Final = frozenset(
 _MOST_NAMED: Final = 4
 Found = TypeVar("Found")
 _SHORT: Final = 240
+_NAMED_COMMIT: Final = re.compile("commit ([0-9a-f]{7,})")
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
@@ -118,16 +120,54 @@ def parts_of(config: Config, system: str, facts: Mapping[str, Any], image: str) 
     return {name: _part(value) for name, value in whole.items()}
 
 
-def record_of(config: Config, system: str, facts: Mapping[str, Any], image: str) -> dict[str, str]:
-    """What is recorded of it beside executions; nothing where the facts of the build are not known."""
-    if not facts:
-        return {}
-    return {RECORD: canonical_json(parts_of(config, system, facts, image)).decode()}
+def built_from(
+    config: Config, system: str, capture: Capture, facts: Mapping[str, Any], name: str, image: str
+) -> BuiltFrom:
+    """What is recorded of a system's capture, which executions name ``name``, beside them.
+
+    Without parts where the ``facts`` of the build are not known.
+    """
+    source = capture.source
+    git = source.get("git") or {}
+    return BuiltFrom(
+        system=system,
+        capture=name,
+        commit=source.get("commit") or git.get("commit") or "",
+        tree=git.get("tree") or "",
+        committed_at=git.get("committed_at"),
+        subject=git.get("subject") or "",
+        dirty=git.get("dirty") if "dirty" in git else (False if source.get("commit") else None),
+        digest=source.get("digest") or "",
+        words=source_words(source),
+        made_from=parts_of(config, system, facts, image) if facts else {},
+    )
 
 
-def recorded_parts(made: Mapping[str, str]) -> dict[str, str]:
-    """What `record_of` recorded; empty where nothing was."""
-    return dict(_parsed(made.get(RECORD, "{}")))
+def built_in(context: Context) -> list[BuiltFrom]:
+    """What a context says its captures were built from, however old it is."""
+    if context.built:
+        return list(context.built)
+    return [
+        _as_recorded_before(system, capture, context.tools[capture])
+        for system, capture in context.captures.items()
+        if capture in context.tools
+    ]
+
+
+def _as_recorded_before(system: str, capture: str, made: Mapping[str, str]) -> BuiltFrom:
+    """As a layoutrand recorded it that kept it by capture; of a directory with the beginning of its commit."""
+    words, parts = made.get("source", ""), dict(_parsed(made.get(_RECORD, "{}")))
+    source = _parsed(parts.get("source", "{}"))
+    named = _NAMED_COMMIT.search(words)
+    return BuiltFrom(
+        system=system,
+        capture=capture,
+        commit=source.get("commit") or (named[1] if named else ""),
+        dirty=words.endswith("with changes") if named else None,
+        digest=source.get("digest") or "",
+        words=words,
+        made_from=parts,
+    )
 
 
 def present_systems(setup: BuildSetup, names: Iterable[str], image: str | None) -> dict[str, PresentSystem]:

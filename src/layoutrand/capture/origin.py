@@ -101,10 +101,24 @@ class Origins:
             state = git_state(Path(url))
             if state and state["dirty"]:
                 notes.append(NotCommitted(commit, url, state["n_changed"]))
+        # The file gives either directory or repository; both are those of a directory at a commit (`at_commits`).
+        inside = "" if build.source == "." else build.source
+        git = {**self.mirrors.facts(url, commit, inside), "dirty": False}
+
+        def fetch(target: Path) -> None:
+            if inside:
+                self.mirrors.check_out_part(url, commit, target, exclude, inside)
+            else:
+                self.mirrors.check_out(url, commit, target, exclude)
+
         return Origin(
-            facts={"commit": commit, **({"exclude": exclude} if exclude else {})},
-            about={"repo": url, "rev": rev or "HEAD", "git": None},
-            fetch=lambda target: self.mirrors.check_out(url, commit, target, exclude),
+            facts={
+                "commit": commit,
+                **({"exclude": exclude} if exclude else {}),
+                **({"directory": inside} if inside else {}),
+            },
+            about={"repo": url, "rev": rev or "HEAD", "git": git},
+            fetch=fetch,
             in_place=None,
             contents=None,
             notes=tuple(notes),

@@ -7,14 +7,15 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from layoutrand.capture import source
 from layoutrand.capture.checkout import leave_out, refuse_pointers, set_times, work_trees
 from layoutrand.capture.submodules import OWN, Repository, Submodule, described, places, submodules
 from layoutrand.config.problems import suggest
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import readable, remove_tree, sha256_bytes
-from layoutrand.platform.git_command import FULL_HASH, git, git_with_remarks, names
+from layoutrand.platform.git_command import FULL_HASH, commit_facts, git, git_with_remarks, names
 
 _EVERYTHING: Final = "+refs/*:refs/*"
 
@@ -60,6 +61,16 @@ class Mirrors:
             )
         return out.decode().strip()
 
+    def facts(self, url: str, commit: str, inside: str = "") -> dict[str, Any]:
+        """What is recorded of the commit beside its hash, the tree that of the directory ``inside``.
+
+        Nothing where the mirror does not have it.
+        """
+        try:
+            return commit_facts(commit, cwd=self.path(url), prefix=inside, bare=True)
+        except BuildFailed:
+            return {}
+
     def changes(self, url: str, old: str, new: str) -> list[tuple[str, str]] | None:
         """(A, M, D or T; name) of what differs between two commits; None if the mirror does not have both."""
         try:
@@ -67,6 +78,25 @@ class Mirrors:
         except BuildFailed:
             return None
         return list(zip(parts[::2], parts[1::2], strict=True))
+
+    def check_out_part(self, url: str, commit: str, target: Path, exclude: Sequence[str], inside: str) -> None:
+        """What lies in the directory ``inside`` of the commit, as a copy of that directory: without .git.
+
+        ``exclude`` is relative to it.  Raises `BuildFailed`, also where the commit has no such directory.
+        """
+        whole = target.with_name(f"{target.name}.whole")
+        self.check_out(url, commit, whole, ())
+        part = whole / inside
+        if part.is_symlink() or not part.is_dir():
+            raise BuildFailed(f"build.source: commit {commit[:12]} of {url} has no directory {readable(inside)}")
+        part.rename(target)
+        remove_tree(whole)
+        for name in [name for name in source.listing(target, ()) if source.left_out(name, exclude)]:
+            path = target / name
+            if path.is_symlink() or not path.is_dir():
+                path.unlink(missing_ok=True)
+            else:
+                remove_tree(path)
 
     def check_out(self, url: str, commit: str, target: Path, exclude: Sequence[str]) -> None:
         """A work tree of the commit with its submodules at ``target``, with .git, since builds ask it for a version.

@@ -10,7 +10,7 @@ from typing import Any, Final
 from layoutrand.capture.source import content_of, digest_of, is_ours, left_out
 from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.platform.disk import readable
-from layoutrand.platform.git_command import git, names
+from layoutrand.platform.git_command import commit_facts, git, names
 
 MOST_NAMED: Final = 50
 """How many changed files are recorded by name."""
@@ -23,6 +23,7 @@ _FIELDS: Final = {"1": 8, "u": 10}  # words before the name, in lines of that ki
 def git_state(source: Path, exclude: Sequence[str] = ()) -> dict[str, Any] | None:
     """Commit and dirtiness of the part of a git work tree that is built, or None outside one.
 
+    ``tree``, ``committed_at`` and ``subject`` are the commit's (`layoutrand.platform.git_command.commit_facts`).
     ``dirty`` is whether any of it differs from the commit, untracked files included; ``changed`` names the first
     `MOST_NAMED` of ``n_changed`` files, ``diff_sha256`` is the same where commit and contents are.  ``ignored`` counts
     files that git ignores, though the build sees them.  ``error`` stands in place of all where git refuses to say.
@@ -31,17 +32,28 @@ def git_state(source: Path, exclude: Sequence[str] = ()) -> dict[str, Any] | Non
         return None
     try:
         commit = git("rev-parse", "--verify", "HEAD^{commit}", cwd=source).decode().strip()
+        prefix = os.fsdecode(git("rev-parse", "--show-prefix", cwd=source).strip()).rstrip("/")
+        facts = _facts(commit, source, prefix)
         changed, ignored = _changed(source, exclude)
     except (BuildFailed, ToolNotFound) as error:
         return {"commit": None, "dirty": None, "error": str(error)}
     return {
         "commit": commit,
+        **facts,
         "dirty": bool(changed),
         "n_changed": len(changed),
         "changed": [readable(name) for name in changed][:MOST_NAMED],
         "diff_sha256": digest_of(changed) if changed else None,
         "ignored": ignored,
     }
+
+
+def _facts(commit: str, source: Path, prefix: str) -> dict[str, Any]:
+    """The commit's facts; without a tree where it does not have the directory, as before that was first committed."""
+    try:
+        return commit_facts(commit, cwd=source, prefix=prefix)
+    except BuildFailed:
+        return {**commit_facts(commit, cwd=source), "tree": ""}
 
 
 def _changed(source: Path, exclude: Sequence[str]) -> tuple[dict[str, str], int]:

@@ -157,8 +157,9 @@ class NodeExperiments:
         """The context of this call, in which the submitting machine has no part."""
         request = self._plan.request
         facts = {**dict.fromkeys(host_facts()), **kind, "hostname": experiment.hostname}
+        built = request.built
         return replace(
-            experiments.current_context(self._config, request.built.tools, request.built.captures), host_facts=facts
+            experiments.current_context(self._config, built.tools, built.captures, built.built), host_facts=facts
         )
 
     def _note(self, experiment_id: int, node: Node) -> None:

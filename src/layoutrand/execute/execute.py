@@ -79,8 +79,10 @@ def execute(
             say(f"ended {ended} process(es) that an interrupted run had left behind")
         # Experiment, context and failed builds are recorded, so the results file is known to be writable.
         experiment = request.experiment()
+        built = request.built
         ids = store.begin(
-            experiment, experiments.current_context(request.config, request.built.tools, request.built.captures)
+            experiment,
+            experiments.current_context(request.config, built.tools, built.captures, built.built),
         )
         store.replace_build_failures(ids[0], request.built.captures, request.built.failures)
         # Known slots are left out, and each binary still to be executed is the one that was built.

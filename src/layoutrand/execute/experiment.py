@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ from layoutrand.errors import ConfigError
 from layoutrand.host.facts import host_facts, host_key
 from layoutrand.instruments.instrument import Instrument
 from layoutrand.instruments.known import asked, instruments, program_itself
-from layoutrand.model import Context, Execution, Experiment, SlotKey
+from layoutrand.model import BuiltFrom, Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import digest_of_input, sha256_file
 
 PROTOCOL: Final = 1
@@ -89,9 +89,12 @@ def _unusual(config: Config) -> list[str]:
 
 
 def current_context(
-    config: Config, tools: Mapping[str, Mapping[str, str]] | None = None, captures: Mapping[str, str] | None = None
+    config: Config,
+    tools: Mapping[str, Mapping[str, str]] | None = None,
+    captures: Mapping[str, str] | None = None,
+    built: Sequence[BuiltFrom] = (),
 ) -> Context:
-    """What to record beside the executions of this call; ``tools`` and ``captures`` as in `Context`."""
+    """What to record beside the executions of this call; ``tools``, ``captures`` and ``built`` as in `Context`."""
     whole = as_dict(config)
     used = {each for benchmark in config.benchmarks for each in asked(benchmark.metric)} | {program_itself()}
     return Context(
@@ -103,6 +106,7 @@ def current_context(
         tools=tools or {},
         instruments={each.name: each.described for each in instruments() if each in used},
         captures=captures or {},
+        built=tuple(built),
     )
 
 

@@ -22,7 +22,7 @@ from layoutrand.execute.iterations import warmups_of
 from layoutrand.execute.working_conditions import check_stacks, checked_placement
 from layoutrand.execute.workplace import Workplace, read_input
 from layoutrand.instruments.known import instruments, simulated
-from layoutrand.model import STOCK, Binary, BuildFailure, Execution, Experiment, LayoutName, SlotKey
+from layoutrand.model import STOCK, Binary, BuildFailure, BuiltFrom, Execution, Experiment, LayoutName, SlotKey
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class BuiltSystems:
     `layoutrand.build.prebuilt.origin_of`). ``exehash_is_sha256`` names the systems whose suite is known to record the
     SHA-256 of executables. ``jvms`` has what a JVM said of itself in each layout of a JDK that is taken as it is.
     ``linked`` are the captures whose layouts a node of a cluster can link for itself, ``tools`` what all binaries were
-    made with, as in `Context`.
+    made with and ``built`` what of each system's capture was built from, as in `Context`.
     """
 
     binaries: Sequence[Binary]
@@ -73,6 +73,7 @@ class BuiltSystems:
     jvms: Mapping[tuple[str, LayoutName], JvmFacts] = field(default_factory=dict)
     linked: Mapping[str, Capture] = field(default_factory=dict)
     tools: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    built: Sequence[BuiltFrom] = ()
 
 
 @dataclass(frozen=True)

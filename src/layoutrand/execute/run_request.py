@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from layoutrand.build.build import SystemBuild
-from layoutrand.build.made_from import record_of
+from layoutrand.build.made_from import built_from
 from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.cache.capture_record import tools_of
 from layoutrand.config.config import Config
@@ -30,13 +30,11 @@ def make_request(config: Config, project: Path, results: Sequence[SystemBuild], 
         ),
         jvms={(r.system, layout): facts for r in results for layout, facts in r.jvms.items()},
         linked={r.system: r.capture for r in results if r.capture} if config.build.mode == "relink" else {},
-        tools={
-            recorded_under(config, r.system, origins[r.system]): {
-                **tools_of(r.capture),
-                **record_of(config, r.system, r.facts, image),
-            }
+        tools={recorded_under(config, r.system, origins[r.system]): tools_of(r.capture) for r in results if r.capture},
+        built=[
+            built_from(config, r.system, r.capture, r.facts, recorded_under(config, r.system, origins[r.system]), image)
             for r in results
             if r.capture
-        },
+        ],
     )
     return RunRequest(config, project, built, choices)

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.platform.environment import GIT_ENVIRONMENT
@@ -139,6 +139,19 @@ def _reason(said: bytes) -> str:
     """What git wrote, in one line, without its general advice on remotes."""
     lines = [line.strip() for line in said.decode("utf-8", "backslashreplace").splitlines()]
     return "; ".join(line for line in lines if line and line not in _ADVICE)
+
+
+def commit_facts(commit: str, *, cwd: Path, prefix: str = "", bare: bool = False) -> dict[str, Any]:
+    """The commit's ``tree`` (git's id of what lies below ``prefix``), ``committed_at`` (s) and ``subject``.
+
+    ``bare`` for a repository without a work tree.  Raises `BuildFailed` where the repository does not have it.
+    """
+    where = ("--git-dir=.",) if bare else ()
+    told = git(*where, "show", "-s", "--format=%ct %s", "--end-of-options", commit, cwd=cwd, plain=True)
+    moment, _, subject = told.decode("utf-8", "backslashreplace").strip().partition(" ")
+    name = f"{commit}:{prefix}" if prefix else f"{commit}^{{tree}}"
+    tree = git(*where, "rev-parse", "--verify", name, cwd=cwd, plain=True).decode().strip()
+    return {"tree": tree, "committed_at": int(moment), "subject": subject}
 
 
 def names(output: bytes) -> list[str]:

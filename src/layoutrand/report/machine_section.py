@@ -83,6 +83,7 @@ def _hosts(selection: Selection, contexts: Sequence[Context]) -> Table:
 def _tools(selection: Selection, contexts: Sequence[Context], prebuilt: Container[str]) -> tuple[Table, list[str]]:
     """With what each system's binaries were built and linked; and of which that was not recorded."""
     recorded = {name: made for context in contexts for name, made in context.tools.items()}
+    sources = {(each.system, each.capture): each.words for context in contexts for each in context.built}
     rows, unknown = [], []
     order = list(dict.fromkeys(sample.system for sample in selection.samples))
     pairs = sorted({(e.system, e.capture) for e in selection.executions})
@@ -91,7 +92,7 @@ def _tools(selection: Selection, contexts: Sequence[Context], prebuilt: Containe
         if made is None:
             unknown += [] if system in prebuilt else [system]
             continue
-        rows.append((system, *(made[key] for key in ("compilers", "linker", "source"))))
+        rows.append((system, made["compilers"], made["linker"], sources.get((system, name), made["source"])))
     columns = ("system", "compilers", "linker", "source")
     lines = [
         f"Compiler, linker and source of {', '.join(dict.fromkeys(unknown))} are not known: "

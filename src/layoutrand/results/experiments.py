@@ -24,7 +24,10 @@ from layoutrand.host.attempts import Attempts
 from layoutrand.model import BuildFailure, Context, Execution, Experiment, Measurement, Node, SlotKey
 from layoutrand.results.rows import (
     EXECUTION_COLUMNS,
+    SCHEMA_VERSION,
     SLOT_COLUMNS,
+    built_of,
+    built_text,
     clean,
     from_row,
     json_text,
@@ -103,6 +106,7 @@ class ResultsStore:
             json_text(context.instruments),
             json_text(context.tools),
             json_text(context.captures),
+            built_text(context.built),
         )
         digest = hashlib.sha256("\0".join(values).encode()).hexdigest()
         with self._transaction() as sql:
@@ -111,7 +115,7 @@ class ResultsStore:
             experiment_id = self._experiment_id(experiment)
             sql.execute(
                 "INSERT OR IGNORE INTO contexts (experiment_id, digest, created_at, version, config, config_digest, "
-                "schedule_seed, host_facts, instruments, tools, captures) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+                "schedule_seed, host_facts, instruments, tools, captures, built) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
                 (experiment_id, digest, time.time(), *values),
             )
             wanted = "SELECT id FROM contexts WHERE experiment_id = ? AND digest = ?"
@@ -258,15 +262,26 @@ class ResultsStore:
     def contexts(self, experiment: Experiment) -> list[Context]:
         """What was recorded beside the executions of the experiment, the oldest first."""
         with self._translated():
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+            built = "'[]'" if version < SCHEMA_VERSION else "built"
             rows = self._connection.execute(
-                "SELECT version, config, config_digest, schedule_seed, host_facts, instruments, tools, captures "
-                "FROM contexts "
-                "WHERE experiment_id = ? ORDER BY id",
+                "SELECT version, config, config_digest, schedule_seed, host_facts, instruments, tools, captures, "  # noqa: S608
+                f"{built} FROM contexts WHERE experiment_id = ? ORDER BY id",
                 (self._experiment_id(experiment),),
             ).fetchall()
         return [
-            Context(version, json.loads(config), digest, int(seed), *map(json.loads, rest))
-            for version, config, digest, seed, *rest in rows
+            Context(
+                version=version,
+                config=json.loads(config),
+                config_digest=digest,
+                schedule_seed=int(seed),
+                host_facts=json.loads(host),
+                instruments=json.loads(instruments),
+                tools=json.loads(tools),
+                captures=json.loads(captures),
+                built=built_of(made),
+            )
+            for version, config, digest, seed, host, instruments, tools, captures, made in rows
         ]
 
     def current_captures(self, experiment: Experiment) -> dict[str, str]:

@@ -19,7 +19,7 @@ from layoutrand.errors import ResultsError
 from layoutrand.platform.disk import write_atomically
 from layoutrand.platform.file_lock import wait_for_lock
 from layoutrand.results.experiments import ResultsStore, trouble
-from layoutrand.results.rows import APPLICATION_ID, BUSY_S, SCHEMA, SCHEMA_VERSION
+from layoutrand.results.rows import APPLICATION_ID, BUSY_S, READABLE, SCHEMA, SCHEMA_VERSION, TO_VERSION_4
 
 RESULTS_NAME: Final = "results.sqlite"
 _LOCK_POLL_S: Final = 0.2
@@ -115,6 +115,8 @@ def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
                 connection.execute("PRAGMA synchronous = FULL")
             _check_program(path, connection)
             _check_version(path, connection)
+            if writing:
+                _bring_up_to_date(connection)
         except sqlite3.Error as error:
             raise trouble(path, error) from error
         on_error.pop_all()
@@ -128,7 +130,7 @@ def _check_program(path: Path, connection: sqlite3.Connection) -> None:
 
 def _check_version(path: Path, connection: sqlite3.Connection) -> None:
     version = _number(connection, "PRAGMA user_version")
-    if version != SCHEMA_VERSION:
+    if version not in READABLE:
         newer = version > SCHEMA_VERSION
         raise ResultsError(
             f"{path} has schema version {version}, this layoutrand knows version {SCHEMA_VERSION}; "
@@ -137,6 +139,20 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
             + f", or begin anew, with what is built already: mv {shlex.quote(str(path))} "
             + shlex.quote(f"{path}.version-{version}")
         )
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Give a file of the version before what it lacks: a column, so an older layoutrand in the middle is not harmed."""
+    if _number(connection, "PRAGMA user_version") == SCHEMA_VERSION:
+        return
+    with contextlib.ExitStack() as unfinished:
+        connection.execute("BEGIN IMMEDIATE")
+        unfinished.callback(connection.execute, "ROLLBACK")
+        if _number(connection, "PRAGMA user_version") != SCHEMA_VERSION:  # or another process has done it meanwhile
+            connection.execute(TO_VERSION_4)
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+        unfinished.pop_all()
 
 
 def _number(connection: sqlite3.Connection, query: str) -> int:

@@ -6,9 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from layoutrand.model import Execution, LayoutName, Measurement, SlotKey
+from layoutrand.model import BuiltFrom, Execution, LayoutName, Measurement, SlotKey
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
+READABLE: Final = (3, 4)
+"""Versions that are read; version 3 lacks ``contexts.built``, which is added where such a file is written to."""
+
+TO_VERSION_4: Final = "ALTER TABLE contexts ADD COLUMN built TEXT NOT NULL DEFAULT '[]'"
 APPLICATION_ID: Final = 0x4C526E64  # "LRnd"; also what file(1) shows
 BUSY_S: Final = 30.0
 
@@ -22,7 +26,7 @@ CREATE TABLE contexts (
     created_at REAL NOT NULL, version TEXT NOT NULL, config TEXT NOT NULL, config_digest TEXT NOT NULL,
     schedule_seed TEXT NOT NULL, host_facts TEXT NOT NULL, instruments TEXT NOT NULL,
     tools TEXT NOT NULL DEFAULT '{}', captures TEXT NOT NULL DEFAULT '{}', used_at REAL NOT NULL DEFAULT 0,
-    UNIQUE (experiment_id, digest));
+    built TEXT NOT NULL DEFAULT '[]', UNIQUE (experiment_id, digest));
 CREATE TABLE executions (
     id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments (id),
     context_id INTEGER NOT NULL REFERENCES contexts (id),
@@ -169,3 +173,14 @@ def from_json(values: Mapping[str, Any]) -> Execution:
 def slot_json(key: SlotKey) -> dict[str, Any]:
     """The slot as JSON values, for a name that follows from it."""
     return dict(vars(key))
+
+
+def built_text(built: Sequence[BuiltFrom]) -> str:
+    """What captures were built from, as one JSON text for equal values."""
+    return json.dumps([{**vars(each), "made_from": dict(each.made_from)} for each in built], sort_keys=True)
+
+
+def built_of(text: str) -> tuple[BuiltFrom, ...]:
+    """What `built_text` made a text of; what a newer layoutrand has added is left out."""
+    known = BuiltFrom.__dataclass_fields__
+    return tuple(BuiltFrom(**{name: value for name, value in row.items() if name in known}) for row in json.loads(text))
