@@ -9,7 +9,7 @@ from pathlib import Path
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.config.config import Config
 from layoutrand.execute import experiment as experiments
-from layoutrand.model import BuildFailure, Execution, LayoutName, Measurement, Node
+from layoutrand.model import BuildFailure, BuiltFrom, Execution, LayoutName, Measurement, Node
 from layoutrand.results.file import open_for_reading, open_for_writing, results_path
 
 Data = Mapping[LayoutName, Sequence[Sequence[float]]]
@@ -104,12 +104,13 @@ def write(
     executions: Sequence[Execution],
     build_failures: Sequence[BuildFailure] = (),
     nodes: Sequence[Node] = (),
+    built: Sequence[BuiltFrom] = (),
     **experiment,
 ) -> None:
-    """Record them as one experiment; keywords change fields of the experiment."""
+    """Record them as one experiment, of captures built from what ``built`` says; keywords change its fields."""
     with open_for_writing(results_path(project)) as store:
         identity = dataclasses.replace(experiments.current_experiment(config), **experiment)
-        ids = store.begin(identity, experiments.current_context(config))
+        ids = store.begin(identity, experiments.current_context(config, built=built))
         for item in executions:
             store.record(ids, item)
         for node in nodes:

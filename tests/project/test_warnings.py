@@ -27,6 +27,7 @@ STRINGS = {
 """Where what a user is told is text all the same, and why."""
 
 SEARCHES = {
+    ("build/made_from.py", "with changes"): "what results files of version 3 have in place of a field",
     ("capture/repository.py", "ambiguous"): "git's word",
     ("config/problems.py", "Input should be"): "pydantic's",
     ("host/facts.py", " hypervisor"): "the kernel's, in /proc/cpuinfo",

@@ -55,6 +55,8 @@ _COMMANDS: Final = {
     "analyse": _Command("analysis", "analyse"),
     "analyze": _Command("analysis", "analyse", is_hidden=True),
     "compare": _Command("analysis", "compare"),
+    "history": _Command("history_command", "history"),
+    "bisect": _Command("bisect_command", "bisect"),
     "report": _Command("reporting", "report"),
     "figures": _Command("reporting", "figures"),
     "export": _Command("exporting", "export"),
@@ -73,7 +75,7 @@ _COMMANDS: Final = {
 }
 """All commands."""
 
-_IN_FULL: Final = frozenset({"analyse", "analyze", "compare"})
+_IN_FULL: Final = frozenset({"analyse", "analyze", "compare", "history"})
 """Commands whose --full is what -v asks for."""
 
 

@@ -150,8 +150,20 @@ def in_order(values: Sequence[float], columns: int) -> str:
     """Values one after the other, the lowest as the lowest bar; means of neighbours where they are more than fit."""
     if not values:
         return ""
+    means = _thinned(values, columns)
+    return _bars(means, min(means), max(means))
+
+
+def between(values: Sequence[float], low: float, high: float, columns: int) -> str:
+    """The same on a scale that is given, so that lines of bars can be compared."""
+    return _bars(_thinned(values, columns), low, high)
+
+
+def _thinned(values: Sequence[float], columns: int) -> list[float]:
     size = max(1, math.ceil(len(values) / columns))
-    means = [sum(part) / len(part) for part in (values[k : k + size] for k in range(0, len(values), size))]
-    low, high = min(means), max(means)
+    return [sum(part) / len(part) for part in (values[k : k + size] for k in range(0, len(values), size))]
+
+
+def _bars(means: Sequence[float], low: float, high: float) -> str:
     span = (high - low) or 1.0
     return "".join(_BARS[min(len(_BARS) - 1, math.floor((each - low) / span * len(_BARS)))] for each in means)

@@ -264,6 +264,7 @@ def build_and_execute(
 ) -> tuple[Summary, list[SystemBuild]]:
     """Build what is missing, then execute what has no result yet; ``told`` learns which failures were shown."""
     from layoutrand.build.build import all_layouts
+    from layoutrand.build.by_capture import by_capture
     from layoutrand.build.divided import divided
     from layoutrand.cli.progress import show_progress
     from layoutrand.cluster.inputs import inputs_of
@@ -273,6 +274,7 @@ def build_and_execute(
     from layoutrand.errors import UsageError
     from layoutrand.execute.execute import execute
     from layoutrand.execute.measure import measure
+    from layoutrand.execute.run_progress import Summary
     from layoutrand.execute.run_request import make_request
     from layoutrand.host.tune import settle, tuned
     from layoutrand.host.tuning import Tuning
@@ -294,7 +296,13 @@ def build_and_execute(
     results = building.build_with_progress(replace(part, config=building_config), layouts, terminal)
     if choices.twice:
         config, executed = with_second(config, part.systems), divided(results, choices.seeds)
-    request = make_request(config, directory, executed if choices.twice else results, choices)
+    if choices.by_capture:
+        config, executed = by_capture(config, results)
+        if not executed:  # no commit could be built: that is told, and nothing is wrong with the project
+            return Summary(
+                0, 0, 0, 0, (), tuple(f for r in results for f in r.failures), results_path(directory)
+            ), results
+    request = make_request(config, directory, executed if choices.twice or choices.by_capture else results, choices)
     with open_for_writing(results_path(directory)) as store, show_progress(terminal, confidence) as update:
 
         def advance(progress: RunProgress) -> None:

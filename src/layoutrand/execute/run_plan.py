@@ -40,7 +40,8 @@ class RunChoices:
     ``benchmarks`` are names, empty for all. ``seeds`` are those asked for: prebuilt systems have no binary of a seed,
     and take part in its round all the same. ``wait_s`` is how long to wait for another layoutrand that executes here
     or, unless ``share_machine``, that measures on this machine. ``controls``: stock and identity are built, too;
-    ``tune``: the machine is set for measuring; ``twice``: each system is executed a second time, as another one.
+    ``tune``: the machine is set for measuring; ``twice``: each system is executed a second time, as another one;
+    ``by_capture``: systems are at commits, of which those of one program are executed as one.
     """
 
     benchmarks: Sequence[str] = ()
@@ -51,6 +52,7 @@ class RunChoices:
     share_machine: bool = False
     tune: bool = False
     twice: bool = False
+    by_capture: bool = False
 
 
 @dataclass(frozen=True)

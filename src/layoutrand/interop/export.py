@@ -19,6 +19,7 @@ from layoutrand.interop.interop_warnings import (
     NoPlaceForDirections,
     NoPlaceForFailures,
 )
+from layoutrand.interop.tracking_exports import TRACKING, as_bencher, as_codspeed
 from layoutrand.model import IDENTITY, STOCK, Execution
 from layoutrand.text.foreign_fields import plain
 from layoutrand.warning import AnyWarning, sentences_of
@@ -53,6 +54,10 @@ def export(selection: Selection, format_name: str, metrics: Sequence[str]) -> Ex
         warnings += (NoPlaceForBuilds(format_name, len(selection.build_failures)),)
     if format_name == "csv":
         return Export(exports.as_csv(content), warnings)
+    if format_name in TRACKING:
+        made = as_bencher(samples) if format_name == "bencher" else as_codspeed(samples)
+        lost = [NoPlaceForFailures(format_name, len(content.failures))] if content.failures else []
+        return Export(made.text, (*warnings, *made.warnings, *lost))
     if not any(row.binary not in {STOCK, IDENTITY} for row in content.rows):
         raise AnalysisError("no seed was executed successfully, so there is nothing to export")
     text = exports.as_benchstat(content.rows, facts) if format_name == "benchstat" else exports.as_pyperf(content.rows)

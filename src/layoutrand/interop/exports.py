@@ -21,7 +21,7 @@ from layoutrand.interop.pyperf import SEED_KEY
 from layoutrand.interop.table import COLUMNS, OK, SCHEMA
 from layoutrand.model import IDENTITY, STOCK
 
-FORMATS: Final = ("csv", "json", "benchstat", "pyperf")
+FORMATS: Final = ("csv", "json", "benchstat", "pyperf", "bencher", "codspeed", "otava-csv", "otava-json")
 _PYPERF_UNITS: Final = {"s": "second", "B": "byte"}
 
 

@@ -156,3 +156,26 @@ class NoPlaceForDirections(AnyWarning):
             f"{self.format} takes less for better, but of {', '.join(self.metrics)} more is: what it calls faster is "
             "slower there"
         )
+
+
+@dataclass(frozen=True)
+class NotTimes(AnyWarning):
+    """A format of times, and metrics that are none."""
+
+    format: str
+    metrics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.format} holds times alone; not in it: {', '.join(self.metrics)}"
+
+
+@dataclass(frozen=True)
+class CommitsWithoutAll(AnyWarning):
+    """A format whose rows must have every metric, and commits that lack one."""
+
+    format: str
+    count: int
+
+    def __str__(self) -> str:
+        what = "1 commit that lacks" if self.count == 1 else f"{self.count} commits that lack"
+        return f"{self.format} wants every metric of each commit: left out {what} one"

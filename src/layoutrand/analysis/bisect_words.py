@@ -1,0 +1,118 @@
+"""What a search for a commit found, in words and as JSON values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from layoutrand.analysis.bisecting import Decision, Ending, SearchAnswer
+from layoutrand.analysis.comparison_document import interval_json
+from layoutrand.analysis.verdict_marks import change_words
+from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.config.metric import Better
+
+ENDINGS: Final[Mapping[Ending, str]] = {
+    "found": "this commit",
+    "one of several": "one of these commits",
+    "same program": "both ends are the same program",
+    "no step": "no step",
+    "cannot tell": "cannot tell",
+}
+
+
+def direction(answer: SearchAnswer, better: Better) -> str:
+    """Whether the step is "slower" or "faster", as `compare` has it; "differs" where that is not known."""
+    ratio = answer.ratio or answer.whole
+    if ratio is None or ratio.centre == 1:
+        return "differs"
+    return "slower" if (ratio.centre > 1) == (better == "less") else "faster"
+
+
+def answer_words(answer: SearchAnswer, threshold: float) -> str:
+    """The answer in one sentence, without the commits."""
+    n = len(answer.suspects)
+    if answer.ending == "no step":
+        return f"the ends are the same within {100 * threshold:g} %"
+    if answer.ending == "same program":
+        return "both ends are the same program, so nothing was executed"
+    if answer.ending == "cannot tell":
+        last = answer.state.decisions[-1] if answer.state.decisions else None
+        rounds = f" after {last.n_rounds} rounds" if last is not None else ""
+        if last is not None and last.commit is not None:
+            return f"cannot tell on which side {last.commit.short} lies{rounds}; {n} commits are left"
+        return f"cannot tell whether the ends differ{rounds}"
+    if answer.ending == "one of several":
+        return f"one of {n} commits: those between could not be built"
+    return "found"
+
+
+def certainty(answer: SearchAnswer) -> str:
+    """The stated error of the whole search."""
+    share = f"{100 * (1 - answer.state.confidence):g} %"
+    return f"If one commit made the step, at most {share} of such searches end at another; the size holds in any case"
+
+
+def cost_words(answer: SearchAnswer) -> str:
+    """What it took."""
+    looked = sum(decision.commit is not None for decision in answer.state.decisions)
+    parts = [f"{looked} of {max(0, len(answer.state.line) - 2)} commits between were measured"]
+    if answer.state.same:
+        parts.append(f"{len(answer.state.same)} were the same program as an end")
+    if answer.state.skipped:
+        parts.append(f"{len(answer.state.skipped)} could not be built")
+    return f"{', '.join(parts)}; {answer.executed:,} executions now, {answer.known:,} were there already"
+
+
+def bisect_document(
+    answer: SearchAnswer, *, system: str, benchmark: str, metric: str, threshold: float
+) -> dict[str, Any]:
+    """``layoutrand/bisect/1``."""
+    state = answer.state
+    return {
+        "schema": "layoutrand/bisect/1",
+        "system": system,
+        "benchmark": benchmark,
+        "metric": metric,
+        "ending": answer.ending,
+        "commits": [_commit_json(each) for each in answer.suspects],
+        "ratio": None if answer.ratio is None else {"ratio": answer.ratio.centre, **interval_json(answer.ratio)},
+        "ends": None if answer.whole is None else {"ratio": answer.whole.centre, **interval_json(answer.whole)},
+        "good": state.line[state.good].commit,
+        "bad": state.line[state.bad].commit,
+        "confidence": state.confidence,
+        "threshold": threshold,
+        "decisions": [_decision_json(each) for each in state.decisions],
+        "same_program": [state.line[place].commit for place in state.same],
+        "skipped": [{"commit": state.line[place].commit, "error": why} for place, why in state.skipped.items()],
+        "n_commits": len(state.line),
+        "executed": answer.executed,
+        "already": answer.known,
+    }
+
+
+def _commit_json(commit: LoggedCommit) -> dict[str, Any]:
+    return {"commit": commit.commit, "committed_at": commit.committed_at, "subject": commit.subject}
+
+
+def _decision_json(decision: Decision) -> dict[str, Any]:
+    return {
+        "commit": None if decision.commit is None else decision.commit.commit,
+        "outcome": decision.outcome,
+        "n_rounds": decision.n_rounds,
+        "log_difference": None if decision.interval is None else decision.interval.centre,
+        **({} if decision.interval is None else interval_json(decision.interval)),
+    }
+
+
+def decision_words(decision: Decision) -> str:
+    """One decision in a line."""
+    of = "the ends" if decision.commit is None else decision.commit.short
+    found = "" if decision.interval is None else f", {100 * math.expm1(decision.interval.centre):+.2f} %"
+    from_what = "" if decision.interval is None or decision.commit is None else " from the good end"
+    return f"{of}: {decision.outcome} after {decision.n_rounds} rounds{found}{from_what}"
+
+
+def size_words(answer: SearchAnswer) -> str:
+    """``+3.7 % (+2.9 … +4.5)`` of the pair that is left."""
+    return " ".join(change_words(answer.ratio))

@@ -1,0 +1,247 @@
+"""Which commit made a step: binary search by means over layouts, with one stated error over the whole search.
+
+Each decision compares commits in the same rounds, by an interval that holds however often one looks
+(`layoutrand.stats.anytime`), so rounds go on only until a decision is made.  First the two ends must differ.  Then a
+commit between them is measured beside both ends, until it is sure not to be like one of them.  Commits that are the
+same program as an end lie on its side without an execution; commits that do not build are passed over.  At last what
+is left are two neighbours, and their own difference is the answer.  Nothing is executed here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from layoutrand.analysis.sample import binary_mean, samples_of
+from layoutrand.analysis.selection import Question, current_definitions, recorded_experiment
+from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.config.at_commits import declared
+from layoutrand.errors import ResultsError
+from layoutrand.execute import experiment as experiments
+from layoutrand.execute.iterations import read_now
+from layoutrand.host.attempts import that_count
+from layoutrand.instruments.asked_for import primary_metric
+from layoutrand.instruments.known import simulated
+from layoutrand.results.experiments import ResultsStore
+from layoutrand.stats import Interval, running_interval
+
+Side = Literal["good", "bad"]
+Ending = Literal["found", "one of several", "same program", "no step", "cannot tell"]
+Outcome = Literal["differ", "same", "good", "bad", "open"]
+
+FEWEST_ROUNDS: Final = 8
+"""No decision rests on fewer: where layouts fall into two groups, a few may all be of one."""
+
+FEWEST_EXACT: Final = 3
+"""Rounds of counts of a simulated processor that no layout changes."""
+
+_RESERVED: Final = 0.05
+"""Of the error, for decisions beyond those that are planned, as where many commits do not build."""
+
+Rounds = Mapping[int, float]
+"""Seed -> the mean of one binary."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision: about which commit (None: about the ends), what came of it, and what it rests on.
+
+    ``interval`` is of the logarithm: bad end minus good end, or the commit minus the good end.
+    """
+
+    commit: LoggedCommit | None
+    outcome: Outcome
+    n_rounds: int
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """How far a search is: everything up to ``good`` is on the good side, everything from ``bad`` on on the other.
+
+    ``line`` are all commits in order, the ends first and last, ``captures`` place -> capture where it is known,
+    ``skipped`` place -> why it could not be built, ``same`` the places that are the program of an end.
+    """
+
+    line: tuple[LoggedCommit, ...]
+    good: int
+    bad: int
+    captures: Mapping[int, str] = field(default_factory=dict)
+    skipped: Mapping[int, str] = field(default_factory=dict)
+    same: tuple[int, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    confidence: float = 0.95
+
+    @classmethod
+    def begin(cls, line: Sequence[LoggedCommit], confidence: float) -> SearchState:
+        """With nothing known but the ends."""
+        return cls(tuple(line), 0, len(line) - 1, confidence=confidence)
+
+    @property
+    def planned(self) -> int:
+        """How many decisions a search of this length takes: the ends, each halving, and the last pair."""
+        return 2 + max(0, math.ceil(math.log2(max(1, len(self.line) - 1))))
+
+    def confidence_of(self, number: int) -> float:
+        """Of the decision of this number, counted from 0, so that all of them together keep the search's confidence."""
+        error = 1 - self.confidence
+        if number < self.planned:
+            return 1 - error * (1 - _RESERVED) / self.planned
+        further = number - self.planned + 1
+        return 1 - error * _RESERVED / (further * (further + 1))
+
+    def next_place(self) -> int | None:
+        """The place to look at next: the middle, or the nearest to it that may be built; None where none is left."""
+        left = [place for place in range(self.good + 1, self.bad) if place not in self.skipped]
+        middle = (self.good + self.bad) / 2
+        return min(left, key=lambda place: (abs(place - middle), place)) if left else None
+
+    def with_capture(self, place: int, capture: str) -> SearchState:
+        """The state with a capture known; where it is the program of an end, the place lies on its side."""
+        state = replace(self, captures={**self.captures, place: capture})
+        if capture == self.captures.get(self.good):
+            return replace(state, good=place, same=(*self.same, place))
+        if capture == self.captures.get(self.bad):
+            return replace(state, bad=place, same=(*self.same, place))
+        return state
+
+    def without(self, place: int, why: str) -> SearchState:
+        """The state with a commit passed over."""
+        return replace(self, skipped={**self.skipped, place: why})
+
+    def decided(self, place: int | None, decision: Decision) -> SearchState:
+        """The state after a decision about a place, or about the ends."""
+        state = replace(self, decisions=(*self.decisions, decision))
+        if place is not None and decision.outcome == "good":
+            return replace(state, good=place)
+        if place is not None and decision.outcome == "bad":
+            return replace(state, bad=place)
+        return state
+
+
+@dataclass(frozen=True)
+class SearchAnswer:
+    """The end of a search: what is known of the step, and what it cost.
+
+    ``ratio`` is bad / good of the pair that is left, at the search's own level of the last decision; None where nothing
+    was executed.  ``whole`` is the same of both ends.  ``suspects`` are the commits, one of which it is.
+    """
+
+    ending: Ending
+    suspects: tuple[LoggedCommit, ...]
+    ratio: Interval | None
+    whole: Interval | None
+    state: SearchState
+    executed: int
+    known: int
+
+
+def is_enough(n: int, *, exact: bool) -> bool:
+    """Whether a decision may rest on so many rounds."""
+    return n >= (FEWEST_EXACT if exact else FEWEST_ROUNDS)
+
+
+def decide_ends(good: Rounds, bad: Rounds, *, confidence: float, threshold: float, exact: bool) -> Decision:
+    """Whether the ends differ: "differ", "same" within the threshold, or "open"."""
+    values = _differences([(1.0, bad), (-1.0, good)])
+    interval = _interval(values, good, bad, confidence=confidence, exact=exact)
+    outcome: Outcome = "open"
+    if interval is not None and (interval.low > 0 or interval.high < 0):
+        outcome = "differ"
+    elif interval is not None and math.log1p(-threshold) <= interval.low and interval.high <= math.log1p(threshold):
+        outcome = "same"
+    return Decision(None, outcome, len(values), interval)
+
+
+def decide_side(
+    commit: LoggedCommit, rounds: tuple[Rounds, Rounds, Rounds], *, rises: bool, confidence: float, exact: bool
+) -> Decision:
+    """On which side a commit lies: ``rounds`` are those of the good end, the commit, and the bad end.
+
+    Where one commit made the step, it has the level of one of the ends: it lies on the bad side once it is sure not to
+    have the good end's, and the other way round.  (To be sure on which side of the middle it lies would take three
+    times as many rounds.)  What is sure to have neither, as after one of two steps, lies with the nearer end.
+    """
+    good, own, bad = rounds
+    sign = 1.0 if rises else -1.0
+    from_good = _differences([(sign, own), (-sign, good), (0.0, bad)])
+    to_bad = _differences([(sign, bad), (-sign, own), (0.0, good)])
+    ends = [_interval(values, good, own, bad, confidence=confidence, exact=exact) for values in (from_good, to_bad)]
+    risen, left = ends
+    outcome: Outcome = "open"
+    if risen is not None and left is not None:
+        not_good, not_bad = risen.low > 0, left.low > 0
+        if not_good and not_bad:
+            outcome = "bad" if risen.centre > left.centre else "good"
+        elif not_good or not_bad:
+            outcome = "bad" if not_good else "good"
+    return Decision(commit, outcome, len(from_good), _mirrored(risen) if not rises else risen)
+
+
+def _mirrored(interval: Interval | None) -> Interval | None:
+    if interval is None:
+        return None
+    return replace(interval, centre=-interval.centre, low=-interval.high, high=-interval.low)
+
+
+def _differences(parts: Sequence[tuple[float, Rounds]]) -> list[float]:
+    """Weighted sums of logarithms, of the rounds that all have, in the order of seeds."""
+    seeds = sorted(set.intersection(*(set(rounds) for _, rounds in parts)))
+    return [math.fsum(weight * math.log(rounds[seed]) for weight, rounds in parts) for seed in seeds]
+
+
+def _interval(values: Sequence[float], *rounds: Rounds, confidence: float, exact: bool) -> Interval | None:
+    """The interval of the mean; None of too few rounds."""
+    constant = exact and all(len(set(each.values())) == 1 for each in rounds)
+    if not values or not is_enough(len(values), exact=constant):
+        return None
+    found = running_interval(values, confidence=confidence)
+    return replace(found, low=found.centre, high=found.centre) if constant else found
+
+
+def as_ratio(interval: Interval | None) -> Interval | None:
+    """An interval of logarithms as one of a ratio."""
+    if interval is None:
+        return None
+    low, high = (math.exp(min(max(end, -700.0), 700.0)) for end in (interval.low, interval.high))
+    return replace(interval, centre=math.exp(interval.centre), low=low, high=high)
+
+
+@dataclass(frozen=True)
+class SearchedRounds:
+    """What is recorded of systems at captures: name -> rounds; and whether counts of a simulated processor they are."""
+
+    rounds: Mapping[str, Rounds]
+    exact: bool
+
+
+def searched_rounds(store: ResultsStore, question: Question, names: Sequence[str]) -> SearchedRounds:
+    """The main metric of the question's one benchmark, of systems at captures under these names.
+
+    Raises `ResultsError` for values of 0 or below, which have no ratio.
+    """
+    config = question.config
+    (benchmark,) = [each for each in config.benchmarks if each.name in question.benchmarks]
+    instrument, metric = primary_metric(benchmark)
+    definitions = experiments.definitions(config, [benchmark], question.project)
+    _, merged = recorded_experiment(question, store)
+    found: dict[str, Rounds] = {}
+    everything = [(each.hostname, store.executions(each)) for each in merged]
+    for name in dict.fromkeys(names):
+        rounds: dict[int, float] = {}
+        for hostname, recorded in everything:
+            about = (name, benchmark.name, instrument)
+            mine = [e for e in recorded if (e.system, e.benchmark, e.instrument) == about]
+            counting = that_count(mine, experiments.slot_key)
+            own = read_now([replace(e, system=declared(name)) for e in counting], config, hostname)
+            own = [e for e in current_definitions(own, definitions, []) if e.status == "ok"]
+            primary = {benchmark.name: (instrument, metric)}
+            for sample in samples_of(own, primary, [declared(name)], [benchmark], config):
+                if sample.is_primary:
+                    rounds |= {seed: binary_mean(runs) for seed, runs in sample.binaries if isinstance(seed, int)}
+        if any(value <= 0 for value in rounds.values()):
+            raise ResultsError(f"{benchmark.name}: values of 0 or below have no ratio, so no step can be looked for")
+        found[name] = rounds
+    return SearchedRounds(found, instrument in simulated())

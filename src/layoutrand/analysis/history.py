@@ -1,0 +1,341 @@
+"""How a system changed over commits: the mean over layouts of each commit, steps in these means, and stock beside it.
+
+A step in the means over layouts is the program's.  A step that only stock shows is where the code of one build landed:
+"layout only".  Commits that are one program are one point, measured once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, median
+from typing import Final
+
+import numpy as np
+
+from layoutrand.analysis.analyse import measurements
+from layoutrand.analysis.blocking import freed
+from layoutrand.analysis.commit_series import ProgramSamples, RecordedCommits, recorded_commits
+from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
+from layoutrand.analysis.history_warnings import FewRounds, NotAboveZero, OtherBranches, TooShortHistory, UnknownOrder
+from layoutrand.analysis.sample import Executions, Sample, binary_mean
+from layoutrand.analysis.selection import Question
+from layoutrand.capture.commit_log import CommitLog, LoggedCommit
+from layoutrand.config.metric import Better
+from layoutrand.errors import AnalysisError
+from layoutrand.instruments.known import simulated
+from layoutrand.model import STOCK, BinaryName, BuiltFrom
+from layoutrand.results.experiments import ResultsStore
+from layoutrand.stats import Interval, decide, mean_interval
+from layoutrand.stats.change_points import SeriesStep, Steps, change_at, find_steps
+from layoutrand.stats.levels import FloatArray
+from layoutrand.warning import AnyWarning
+
+FEWEST_ROUNDS: Final = 6
+"""Of blocks that all points have: below it points are compared by their means alone."""
+
+_BESIDE: Final = 2
+"""Times as many executions as a round has may lie between its first and its last, for it to be one round."""
+
+
+@dataclass(frozen=True)
+class HistoryQuestion:
+    """What is asked: of which results, in which commits (None: the order is not known, and why), and how sure.
+
+    ``order`` are hashes, oldest first; ``of`` names what they are the history of.
+    """
+
+    question: Question
+    log: CommitLog | None
+    order: Sequence[str]
+    of: str
+    why: str = ""
+    metrics: Sequence[str] = ()
+    confidence: float = 0.95
+    threshold: float = 0.01
+
+
+def history(asked: HistoryQuestion, store: ResultsStore) -> History:
+    """The history of all systems and benchmarks asked for.
+
+    Raises `AnalysisError` where nothing recorded belongs to it, and as `layoutrand.analysis.selection.select` does.
+    """
+    # What is recorded of commits, and what of it belongs together.
+    recorded = recorded_commits(asked.question, store)
+    # The commits in order, each with its program.
+    lines, warnings = _in_order(recorded, asked)
+    # For each metric of each system on each benchmark: means, steps, and what they mean.
+    series = [each for line in lines.values() for each in _series_of(line, asked)]
+    if not series:
+        raise AnalysisError(_nothing(recorded, warnings))
+    commits = _all_commits(asked, recorded)
+    return History(
+        series=tuple(series),
+        commits=tuple(commits),
+        project=recorded.experiment.project,
+        host=recorded.experiment.hostname,
+        confidence=asked.confidence,
+        threshold=asked.threshold,
+        warnings=(*recorded.warnings, *warnings),
+    )
+
+
+_Line = list[tuple[list[LoggedCommit], ProgramSamples]]
+
+
+def _nothing(recorded: RecordedCommits, warnings: Sequence[AnyWarning]) -> str:
+    return "\n".join(
+        [
+            "no results of commits: `layoutrand run` at a commit without changes records it, and "
+            "`layoutrand history --run OLD..NEW` builds and executes all of a range.",
+            *(f"  - {each}" for each in (*recorded.warnings, *warnings)),
+        ]
+    )
+
+
+def _in_order(recorded: RecordedCommits, asked: HistoryQuestion) -> tuple[dict[str, _Line], list[AnyWarning]]:
+    """System -> its programs in the order of their commits, neighbours that are one program together."""
+    warnings: list[AnyWarning] = []
+    places = {commit: number for number, commit in enumerate(asked.order)}
+    short = {commit[:_RECORDED_SHORT]: number for commit, number in places.items()}
+    if asked.log is None:
+        warnings.append(UnknownOrder(asked.why))
+    lines: dict[str, _Line] = {}
+    left: dict[str, int] = {}
+    found: dict[str, list[tuple[float, LoggedCommit, ProgramSamples]]] = {}
+    for program in recorded.programs:
+        for commit, built in program.commits.items():
+            number = places.get(commit, short.get(commit[:_RECORDED_SHORT]))
+            place = built.committed_at if asked.log is None else number
+            if place is None:
+                left[program.system] = left.get(program.system, 0) + 1
+                continue
+            whole = commit if number is None else asked.order[number]
+            logged = LoggedCommit(whole, built.committed_at, built.subject)
+            found.setdefault(program.system, []).append((place, logged, program))
+    for system, rows in found.items():
+        line = lines.setdefault(system, [])
+        for _, logged, program in sorted(rows, key=lambda row: (row[0], row[1].commit)):
+            if line and line[-1][1].capture == program.capture:
+                line[-1][0].append(logged)
+            else:
+                line.append(([logged], program))
+    warnings += [OtherBranches(count, system, asked.of) for system, count in left.items()]
+    return lines, warnings
+
+
+_RECORDED_SHORT: Final = 12
+"""Digits of a commit that layoutrand recorded before it kept all of them."""
+
+
+def _all_commits(asked: HistoryQuestion, recorded: RecordedCommits) -> list[LoggedCommit]:
+    known: dict[str, BuiltFrom] = {
+        commit: built for each in recorded.programs for commit, built in each.commits.items()
+    }
+    if asked.log is None:
+        rows = sorted(known.values(), key=lambda built: (built.committed_at or 0.0, built.commit))
+        return [LoggedCommit(built.commit, built.committed_at, built.subject) for built in rows]
+    return [
+        LoggedCommit(commit, known[commit].committed_at, known[commit].subject)
+        if commit in known
+        else LoggedCommit(commit)
+        for commit in asked.order
+    ]
+
+
+def _series_of(line: _Line, asked: HistoryQuestion) -> Iterable[CommitSeries]:
+    """A series for each benchmark and metric of one system."""
+    keys: dict[tuple[str, str, str], None] = {}
+    for _, program in line:
+        for sample in program.samples:
+            if sample.binaries and (sample.metric in asked.metrics if asked.metrics else sample.is_primary):
+                keys[sample.benchmark, sample.instrument, sample.metric] = None
+    for key in keys:
+        rows = [
+            (commits, program, sample)
+            for commits, program in line
+            for sample in program.samples
+            if (sample.benchmark, sample.instrument, sample.metric) == key and sample.binaries
+        ]
+        yield _series(rows, asked)
+
+
+def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], asked: HistoryQuestion) -> CommitSeries:
+    samples = [freed(sample).sample for _, _, sample in rows]
+    first = samples[0]
+    points = [
+        _point(commits, program, sample, asked.confidence)
+        for (commits, program, _), sample in zip(rows, samples, strict=True)
+    ]
+    tables = [dict(_by_name(sample.binaries)) for sample in samples]
+    chosen, rounds = _rounds(samples, tables)
+    warnings: list[AnyWarning] = []
+    if few := [points[number].commit.short for number in range(len(points)) if number not in chosen]:
+        warnings.append(FewRounds(tuple(few), first.system, first.benchmark))
+    layouts = np.array([[tables[number][name] for name in rounds] for number in chosen])
+    if not rounds:
+        layouts = np.array([[fmean(tables[number].values())] for number in chosen])
+    stocks = _stock_table([samples[number] for number in chosen], is_beside=bool(rounds))
+    if not _above_zero(layouts, stocks):
+        warnings.append(NotAboveZero(first.benchmark, first.system))
+        layouts, stocks = np.ones((len(chosen), 1)), None
+    found = find_steps(np.log(layouts), confidence=asked.confidence)
+    own = None if stocks is None else find_steps(np.log(stocks), confidence=asked.confidence)
+    if not found.can_tell:
+        warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), not rounds))
+    together = _together(np.log(layouts), None if stocks is None else np.log(stocks), found, own, asked, first.better)
+    return CommitSeries(
+        system=first.system,
+        benchmark=first.benchmark,
+        metric=first.metric,
+        unit=first.unit,
+        better=first.better,
+        points=tuple(points),
+        n_rounds=len(rounds),
+        layouts=found,
+        stocks=own,
+        steps=tuple(_in_points(step, chosen) for step in together),
+        warnings=tuple(warnings),
+    )
+
+
+def _point(commits: Sequence[LoggedCommit], program: ProgramSamples, sample: Sample, confidence: float) -> HistoryPoint:
+    own = freed(sample)
+    executions = sample.controls.get(STOCK, ())
+    return HistoryPoint(
+        commits=tuple(commits),
+        capture=program.capture,
+        mean=mean_interval(own.charged(measurements(sample)), confidence=confidence),
+        n_layouts=sample.n_binaries,
+        n_executions=sample.n_executions,
+        stock=fmean(map(fmean, executions)) if executions else None,
+        n_stock=len(executions),
+    )
+
+
+def _by_name(binaries: Iterable[tuple[BinaryName, Executions]]) -> Iterable[tuple[BinaryName, float]]:
+    return ((name, binary_mean(executions)) for name, executions in binaries)
+
+
+def _rounds(
+    samples: Sequence[Sample], tables: Sequence[Mapping[BinaryName, float]]
+) -> tuple[list[int], list[BinaryName]]:
+    """The points that are compared, and the rounds that all of them have; no rounds where they are compared by means.
+
+    Of a simulated processor all layouts of one seed count as a round, since it does not matter when they are executed.
+    """
+    usual = median(map(len, tables))
+    chosen = [number for number, table in enumerate(tables) if 2 * len(table) >= usual]
+    names = [name for name in tables[chosen[0]] if all(name in tables[number] for number in chosen)]
+    if not all(samples[number].instrument in simulated() for number in chosen):
+        beside = _beside([samples[number] for number in chosen], names)
+        names = beside if 2 * len(beside) >= len(names) else []
+    return chosen, names if len(names) >= FEWEST_ROUNDS else []
+
+
+def _beside(samples: Sequence[Sample], names: Sequence[BinaryName]) -> list[BinaryName]:
+    """The rounds in which all points were executed next to each other."""
+    made = sorted(
+        (moment, number, str(name))
+        for number, sample in enumerate(samples)
+        for name in names
+        for moment in sample.started.get(name, ())
+    )
+    places: dict[str, list[int]] = {}
+    for place, (_, _, name) in enumerate(made):
+        places.setdefault(name, []).append(place)
+    near = {name for name, own in places.items() if own[-1] - own[0] < _BESIDE * len(own)}
+    return [name for name in names if str(name) in near]
+
+
+def _stock_table(samples: Sequence[Sample], *, is_beside: bool) -> FloatArray | None:
+    """Stock's values in the shape of `find_steps`; None where a point has none."""
+    if not all(sample.controls.get(STOCK) for sample in samples):
+        return None
+    if not is_beside:
+        return np.array([[fmean(map(fmean, sample.controls[STOCK]))] for sample in samples])
+    by_round: list[dict[int, list[float]]] = []
+    for sample in samples:
+        values: dict[int, list[float]] = {}
+        for number, iterations in zip(sample.rounds[STOCK], sample.controls[STOCK], strict=True):
+            values.setdefault(number, []).append(fmean(iterations))
+        by_round.append(values)
+    rounds = [number for number in by_round[0] if all(number in values for values in by_round)]
+    if len(rounds) < FEWEST_ROUNDS and not all(sample.instrument in simulated() for sample in samples):
+        return None
+    if not rounds:
+        return np.array([[fmean(map(fmean, sample.controls[STOCK]))] for sample in samples])
+    return np.array([[fmean(values[number]) for number in rounds] for values in by_round])
+
+
+def _above_zero(*tables: FloatArray | None) -> bool:
+    return all(table is None or bool((table > 0).all()) for table in tables)
+
+
+def _together(
+    layouts: FloatArray,
+    stocks: FloatArray | None,
+    found: Steps,
+    own: Steps | None,
+    asked: HistoryQuestion,
+    better: Better,
+) -> list[HistoryStep]:
+    """The steps of the means with stock beside them, and those that stock alone shows."""
+    steps = [_of_layouts(step, layouts, stocks, found, asked, better) for step in found.steps]
+    for step in own.steps if own is not None else ():
+        beside = [each for each in found.steps if each.first <= step.last and step.first <= each.last]
+        if any((each.size.centre > 0) == (step.size.centre > 0) for each in beside):
+            continue
+        if abs(step.size.centre) > math.log1p(
+            asked.threshold
+        ):  # smaller ones are neither the program's nor of interest
+            steps.append(_of_stock(step, layouts, found, asked))
+    return sorted(steps, key=lambda step: step.place)
+
+
+def _of_layouts(
+    step: SeriesStep,
+    layouts: FloatArray,
+    stocks: FloatArray | None,
+    found: Steps,
+    asked: HistoryQuestion,
+    better: Better,
+) -> HistoryStep:
+    ratio = _as_ratio(step.size)
+    said = decide(ratio, asked.threshold, better=better)
+    verdict: StepVerdict = "about the threshold"
+    if said in {"faster", "slower"}:
+        verdict = "faster" if said == "faster" else "slower"
+    elif said == "equivalent":
+        verdict = "small"
+    start, end = _between(step.place, found, len(layouts))
+    beside = None
+    if stocks is not None:
+        beside = _as_ratio(change_at(stocks[start:end], step.place - start, confidence=asked.confidence))
+    return HistoryStep(verdict, step.place, step.first, step.last, ratio, beside)
+
+
+def _of_stock(step: SeriesStep, layouts: FloatArray, found: Steps, asked: HistoryQuestion) -> HistoryStep:
+    """A step of stock at which the means show none: layout only where their interval has no room for it."""
+    start, end = _between(step.place, found, len(layouts))
+    size = change_at(layouts[start:end], step.place - start, confidence=asked.confidence)
+    inside = size.low <= step.size.centre <= size.high
+    verdict: StepVerdict = "cannot tell" if inside else "layout only"
+    return HistoryStep(verdict, step.place, step.first, step.last, _as_ratio(size), _as_ratio(step.size))
+
+
+def _between(place: int, found: Steps, n: int) -> tuple[int, int]:
+    """The points around a place up to the neighbouring steps of the means."""
+    others = [step.place for step in found.steps if step.place != place]
+    return max([0, *(each for each in others if each < place)]), min([n, *(each for each in others if each > place)])
+
+
+def _as_ratio(size: Interval) -> Interval:
+    low, high = (math.exp(end) if math.isfinite(end) else (0.0 if end < 0 else end) for end in (size.low, size.high))
+    return replace(size, centre=math.exp(size.centre), low=low, high=high)
+
+
+def _in_points(step: HistoryStep, chosen: Sequence[int]) -> HistoryStep:
+    """The step with its places counted in all points."""
+    return replace(step, place=chosen[step.place], first=chosen[step.first], last=chosen[step.last])

@@ -1,0 +1,84 @@
+"""What is known of how a system changed over commits: points, steps, and the series that they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.config.metric import Better
+from layoutrand.stats import Interval
+from layoutrand.stats.change_points import Steps
+from layoutrand.warning import AnyWarning
+
+StepVerdict = Literal["faster", "slower", "small", "about the threshold", "layout only", "cannot tell"]
+"""Of a place where the level changes; "small" is wholly within the threshold."""
+
+
+@dataclass(frozen=True)
+class HistoryPoint:
+    """One program: its ``commits`` in order, the mean over its layouts, and stock's, None where it was not executed."""
+
+    commits: tuple[LoggedCommit, ...]
+    capture: str
+    mean: Interval
+    n_layouts: int
+    n_executions: int
+    stock: float | None
+    n_stock: int
+
+    @property
+    def commit(self) -> LoggedCommit:
+        """The first commit of it."""
+        return self.commits[0]
+
+
+@dataclass(frozen=True)
+class HistoryStep:
+    """One place where the level changes, counted in points: ``place`` is the first point after it.
+
+    It may be anywhere from ``first`` to ``last``.  ``ratio`` is new / old of the means over layouts, ``stock`` the same
+    of the user's own builds, None where it is not known.
+    """
+
+    verdict: StepVerdict
+    place: int
+    first: int
+    last: int
+    ratio: Interval
+    stock: Interval | None
+
+
+@dataclass(frozen=True)
+class CommitSeries:
+    """One metric of one system on one benchmark over commits.
+
+    ``n_rounds`` counts the rounds that all points have, within which they are compared; 0 where points were measured at
+    different times, so that only what rises above the differences between times is a step.  ``layouts`` are the steps
+    of the means, ``stocks`` those of stock; ``steps`` is what both say together.
+    """
+
+    system: str
+    benchmark: str
+    metric: str
+    unit: str
+    better: Better
+    points: tuple[HistoryPoint, ...]
+    n_rounds: int
+    layouts: Steps
+    stocks: Steps | None
+    steps: tuple[HistoryStep, ...]
+    warnings: tuple[AnyWarning, ...]
+
+
+@dataclass(frozen=True)
+class History:
+    """All series, and what they rest on; ``commits`` are those asked for, oldest first, measured or not."""
+
+    series: tuple[CommitSeries, ...]
+    commits: tuple[LoggedCommit, ...]
+    project: str
+    host: str
+    confidence: float
+    threshold: float
+    warnings: tuple[AnyWarning, ...]

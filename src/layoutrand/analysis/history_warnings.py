@@ -1,0 +1,123 @@
+"""What is recorded and is no part of a history, and what it rests on: the kinds, and the words of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutrand.warning import AnyWarning
+
+
+def _executions(count: int) -> str:
+    return f"{count:,} execution{'' if count == 1 else 's'}"
+
+
+@dataclass(frozen=True)
+class ElsewhereLeftOut(AnyWarning):
+    """Executions of other machines, or under other settings of [layout] and [run]."""
+
+    count: int
+    hosts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if not self.hosts:
+            return f"left out {_executions(self.count)} under other settings of [layout] or [run]"
+        return f"left out {_executions(self.count)} on other machines ({', '.join(self.hosts)}); --host names one"
+
+
+@dataclass(frozen=True)
+class OtherToolsLeftOut(AnyWarning):
+    """Captures made with other flags, commands or tools than the last: a step would be theirs, not a commit's."""
+
+    count: int
+    system: str
+    difference: str
+
+    def __str__(self) -> str:
+        return f"{self.system}: left out {_executions(self.count)} built or started otherwise ({self.difference})"
+
+
+@dataclass(frozen=True)
+class WithoutCommit(AnyWarning):
+    """Captures of which no commit is recorded: of no repository, prebuilt, or of a layoutrand before this one."""
+
+    count: int
+    system: str
+
+    def __str__(self) -> str:
+        return f"{self.system}: left out {_executions(self.count)} of which no commit is recorded"
+
+
+@dataclass(frozen=True)
+class ChangedTrees(AnyWarning):
+    """Captures of work trees that differed from their commit."""
+
+    count: int
+    system: str
+
+    def __str__(self) -> str:
+        return f"{self.system}: left out {_executions(self.count)} of work trees with changes, which are no commits"
+
+
+@dataclass(frozen=True)
+class OtherBranches(AnyWarning):
+    """Measured commits that are not among those asked for."""
+
+    count: int
+    system: str
+    of: str
+
+    def __str__(self) -> str:
+        what = f"{self.count} measured commit{'' if self.count == 1 else 's'}"
+        return f"{self.system}: left out {what} that {'is' if self.count == 1 else 'are'} not in {self.of}"
+
+
+@dataclass(frozen=True)
+class FewRounds(AnyWarning):
+    """Commits that were measured in so few of the others' layouts that no steps are looked for in them."""
+
+    commits: tuple[str, ...]
+    system: str
+    benchmark: str
+
+    def __str__(self) -> str:
+        few = ", ".join(self.commits[:3]) + (f" and {len(self.commits) - 3} more" if len(self.commits) > 3 else "")
+        return (
+            f"{self.benchmark}, {self.system}: {few}: measured in few of the layouts of the others, so shown, but not "
+            "looked at for steps"
+        )
+
+
+@dataclass(frozen=True)
+class TooShortHistory(AnyWarning):
+    """A series in which no step could be found, whatever its size."""
+
+    benchmark: str
+    system: str
+    n_points: int
+    are_apart: bool
+
+    def __str__(self) -> str:
+        what = f"{self.n_points} program{'' if self.n_points == 1 else 's'}"
+        why = " measured at different times" if self.are_apart and self.n_points > 1 else ""
+        return f"{self.benchmark}, {self.system}: {what}{why} cannot show a step, whatever its size"
+
+
+@dataclass(frozen=True)
+class UnknownOrder(AnyWarning):
+    """The repository is not there, so commits stand in the order of their dates."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return f"commits are in the order of their dates: {self.why}"
+
+
+@dataclass(frozen=True)
+class NotAboveZero(AnyWarning):
+    """A metric with values of 0 or below, of which there are no ratios."""
+
+    benchmark: str
+    system: str
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}, {self.system}: values of 0 or below have no ratios, so no steps are looked for"

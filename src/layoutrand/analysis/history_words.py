@@ -1,0 +1,176 @@
+"""Steps of a history in words, for screens, pages and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from layoutrand.analysis.comparison_document import interval_json
+from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint, HistoryStep, StepVerdict
+from layoutrand.analysis.verdict_marks import change_words
+from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.stats import Interval
+from layoutrand.text.quantities import quantity
+from layoutrand.warning import sentences_of
+
+STEP_SYMBOLS: Final[Mapping[StepVerdict, str]] = {
+    "faster": "✓",
+    "slower": "✗",
+    "small": "≈",
+    "about the threshold": "?",
+    "layout only": "ⓘ",
+    "cannot tell": "?",
+}
+
+NOTABLE: Final[frozenset[StepVerdict]] = frozenset(
+    {"faster", "slower", "about the threshold", "layout only", "cannot tell"}
+)
+"""Steps that are told one by one at first sight; small ones are counted."""
+
+
+@dataclass(frozen=True)
+class StepPlace:
+    """Where a step lies: it is at ``commit`` or at one of ``others`` beside it, of which some may not be measured.
+
+    ``good`` is the last commit that is known to lie before it, for `layoutrand bisect`.
+    """
+
+    good: LoggedCommit
+    commit: LoggedCommit
+    others: int
+
+    def __str__(self) -> str:
+        if not self.others:
+            return self.commit.short
+        return f"{self.commit.short} or {self.others} other{'' if self.others == 1 else 's'}"
+
+
+def step_place(history: History, series: CommitSeries, step: HistoryStep) -> StepPlace:
+    """Where a step lies, among all commits of the history."""
+    good = series.points[step.first - 1].commits[-1]
+    last = series.points[step.last].commits[0]
+    numbers = {commit.commit: number for number, commit in enumerate(history.commits)}
+    between = 1
+    if good.commit in numbers and last.commit in numbers:
+        between = max(1, numbers[last.commit] - numbers[good.commit])
+    return StepPlace(good, series.points[step.place].commit, between - 1)
+
+
+def step_words(step: HistoryStep) -> str:
+    """Size and interval of a step in the means over layouts, and what stock shows."""
+    size, interval = change_words(step.ratio)
+    if step.verdict in {"layout only", "cannot tell"} and step.stock is not None:
+        return f"as built {change_words(step.stock)[0]}, layouts {size} {interval}"
+    return f"{size} {interval}"
+
+
+def sentences(history: History) -> list[str]:
+    """Every step in a sentence that can be quoted, and of series without one that they have none."""
+    said = []
+    for series in history.series:
+        name = f"{series.benchmark}, {series.system}, {series.metric}"
+        if not series.steps:
+            n = len(series.points)
+            none = f"no step over {n} program{'' if n == 1 else 's'}" if series.layouts.can_tell else "cannot tell"
+            said.append(f"{name}: {none}")
+        for step in series.steps:
+            place = step_place(history, series, step)
+            beside = "" if step.stock is None else f"; as built {change_words(step.stock)[0]}"
+            subject = f" ({place.commit.subject})" if place.commit.subject else ""
+            words = " ".join(change_words(step.ratio))
+            said.append(f"{name}: {step.verdict}: {words} over layouts{beside}, at {place}{subject}")
+    return said
+
+
+def how_compared(series: CommitSeries) -> str:
+    """What the steps of a series rest on."""
+    if series.n_rounds:
+        return f"{series.n_rounds} layouts that all have, round by round"
+    return "means measured at different times, so what times add counts as noise"
+
+
+def history_document(history: History) -> dict[str, Any]:
+    """``layoutrand/history/1``."""
+    return {
+        "schema": "layoutrand/history/1",
+        "project": history.project,
+        "host": history.host,
+        "confidence": history.confidence,
+        "threshold": history.threshold,
+        "commits": [_commit_json(commit) for commit in history.commits],
+        "series": [_series_json(history, series) for series in history.series],
+        "warnings": sentences_of(
+            dict.fromkeys([*history.warnings, *(each for series in history.series for each in series.warnings)])
+        ),
+    }
+
+
+def _commit_json(commit: LoggedCommit) -> dict[str, Any]:
+    return {"commit": commit.commit, "committed_at": commit.committed_at, "subject": commit.subject}
+
+
+def _series_json(history: History, series: CommitSeries) -> dict[str, Any]:
+    return {
+        "system": series.system,
+        "benchmark": series.benchmark,
+        "metric": series.metric,
+        "unit": series.unit,
+        "better": series.better,
+        "compared": "by round" if series.n_rounds else "by mean",
+        "n_rounds": series.n_rounds,
+        "can_tell": series.layouts.can_tell,
+        "points": [_point_json(point) for point in series.points],
+        "steps": [_step_json(history, series, step) for step in series.steps],
+        "sentences": [each for each in sentences(history) if each.startswith(f"{series.benchmark}, {series.system}, ")],
+    }
+
+
+def _point_json(point: HistoryPoint) -> dict[str, Any]:
+    return {
+        "commits": [commit.commit for commit in point.commits],
+        "capture": point.capture,
+        "mean": point.mean.centre,
+        **interval_json(point.mean),
+        "n_layouts": point.n_layouts,
+        "n_executions": point.n_executions,
+        "stock": point.stock,
+        "n_stock": point.n_stock,
+    }
+
+
+def _step_json(history: History, series: CommitSeries, step: HistoryStep) -> dict[str, Any]:
+    place = step_place(history, series, step)
+    return {
+        "verdict": step.verdict,
+        "commit": place.commit.commit,
+        "after": place.good.commit,
+        "n_other_commits": place.others,
+        "place": step.place,
+        "first": step.first,
+        "last": step.last,
+        "ratio": step.ratio.centre,
+        **interval_json(step.ratio),
+        "stock": _ratio_json(step.stock),
+    }
+
+
+def _ratio_json(ratio: Interval | None) -> dict[str, Any] | None:
+    return None if ratio is None else {"ratio": ratio.centre, **interval_json(ratio)}
+
+
+def series_name(series: CommitSeries, all_series: Sequence[CommitSeries]) -> str:
+    """Benchmark, system and metric, as far as they tell series apart."""
+    parts = [series.benchmark]
+    if len({each.system for each in all_series}) > 1:
+        parts.append(series.system)
+    if len({(each.benchmark, each.system) for each in all_series}) < len(all_series):
+        parts.append(series.metric)
+    return " ".join(parts)
+
+
+def from_to(series: CommitSeries) -> str:
+    """The mean over layouts of the first point and of the last."""
+    first, last = (quantity(point.mean.centre, series.unit) for point in (series.points[0], series.points[-1]))
+    number, _, unit = first.partition(" ")
+    return f"{number} → {last}" if last.endswith(f" {unit}") or not unit else f"{first} → {last}"

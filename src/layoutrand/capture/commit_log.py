@@ -1,0 +1,141 @@
+"""The commits of a repository in order: which there are between two, which came first, and what is told of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutrand.capture.repository import Mirrors
+from layoutrand.capture.submodules import is_local
+from layoutrand.config.config import Build
+from layoutrand.errors import BuildFailed, UsageError
+from layoutrand.platform.git_command import git
+
+
+@dataclass(frozen=True)
+class LoggedCommit:
+    """One commit: its hash, its date in seconds since the epoch (None where it is not known), and its subject."""
+
+    commit: str
+    committed_at: float | None = None
+    subject: str = ""
+
+    @property
+    def short(self) -> str:
+        """The hash as people write it."""
+        return self.commit[:_SHORT]
+
+
+_SHORT = 9
+
+
+@dataclass(frozen=True)
+class SourceHome:
+    """Where a project's source is kept: the repository's address, and the directory of the source in it.
+
+    ``root`` is the work tree on this machine, None of a repository elsewhere.
+    """
+
+    url: str
+    inside: str
+    root: Path | None
+
+
+def source_home(project: Path, build: Build) -> SourceHome:
+    """The repository of the project's source; raises `UsageError` where there is none."""
+    if build.repo is not None:
+        path = (project / build.repo).resolve()
+        if path.exists():
+            return SourceHome(str(path), "", path)
+        return SourceHome(
+            os.path.abspath(path) if is_local(build.repo) and "://" not in build.repo else build.repo, "", None
+        )
+    folder = (project / build.source).resolve()
+    try:
+        top = Path(os.fsdecode(git("rev-parse", "--show-toplevel", cwd=folder).removesuffix(b"\n"))).resolve()
+    except BuildFailed as error:
+        raise UsageError(
+            f"build.source: {folder} is in no git repository, so there are no commits to go through: {error.message}"
+        ) from error
+    return SourceHome(str(top), "" if folder == top else folder.relative_to(top).as_posix(), top)
+
+
+class CommitLog:
+    """The commits of one repository; every method raises `UsageError` for what it does not have."""
+
+    def __init__(self, folder: Path, name: str, *, is_bare: bool = False) -> None:
+        """Of the repository that the folder is in, or that it is where ``is_bare``; ``name`` is for messages."""
+        self._folder, self._name, self._where = folder, name, ("--git-dir=.",) if is_bare else ()
+
+    @classmethod
+    def of(cls, home: SourceHome, mirrors: Mirrors, *, fetch: bool) -> CommitLog:
+        """Of the repository on this machine, or of its mirror, which is brought up to date where ``fetch``."""
+        if home.root is not None:
+            return cls(home.root, home.url)
+        if fetch:
+            mirrors.resolve(home.url, None)
+        mirror = mirrors.path(home.url)
+        if not mirror.is_dir():
+            raise UsageError(f"{home.url} is not on this machine, so the order of its commits is not known")
+        return cls(mirror, home.url, is_bare=True)
+
+    def resolve(self, rev: str) -> str:
+        """The commit that a revision names."""
+        if rev.startswith("-"):
+            raise UsageError(f"{rev} is no revision: it must not begin with a dash")
+        try:
+            return self._git("rev-parse", "--verify", f"{rev}^{{commit}}").strip()
+        except BuildFailed as error:
+            cut = "" if not self._is_shallow() else "; history is cut off there: `git fetch --unshallow`"
+            raise UsageError(f"{self._name} has no commit {rev} ({error.message}){cut}") from error
+
+    def order(self, until: str, since: str | None = None) -> list[str]:
+        """The history of ``until``, oldest first, from ``since`` on, which is the first."""
+        if since is None:
+            return self._git("rev-list", "--topo-order", "--reverse", until).split()
+        self._must_descend(since, until)
+        return [since, *self._git("rev-list", "--topo-order", "--reverse", f"{since}..{until}").split()]
+
+    def first_parents(self, since: str, until: str) -> list[str]:
+        """From ``since`` to ``until``, both included, each the first parent of the next; side branches are left out."""
+        self._must_descend(since, until)
+        line = self._git("rev-list", "--first-parent", "--reverse", f"{since}..{until}").split()
+        first = self._git("rev-parse", "--verify", f"{line[0]}^").strip() if line else since
+        if first == since:
+            return [since, *line]
+        # ``since`` is on a side branch: what leads from it to ``until`` is the only line there is.
+        path = self._git("rev-list", "--ancestry-path", "--topo-order", "--reverse", f"{since}..{until}").split()
+        return [since, *path]
+
+    def parents(self, commit: str) -> list[str]:
+        """The commits that it was made from."""
+        return self._git("rev-list", "--parents", "-n", "1", commit).split()[1:]
+
+    def described(self, commits: Sequence[str]) -> dict[str, LoggedCommit]:
+        """What is told of each of these; those that are not there are left out."""
+        found: dict[str, LoggedCommit] = {}
+        for commit in commits:
+            try:
+                told = self._git("show", "-s", "--format=%H %ct %s", "--end-of-options", commit).strip()
+            except BuildFailed:
+                continue
+            name, moment, subject = (told + "  ").split(" ", 2)
+            found[commit] = LoggedCommit(name, float(moment), subject.strip())
+        return found
+
+    def _must_descend(self, since: str, until: str) -> None:
+        try:
+            self._git("merge-base", "--is-ancestor", since, until)
+        except BuildFailed as error:
+            raise UsageError(
+                f"{since[:_SHORT]} is no ancestor of {until[:_SHORT]} in {self._name}, so no commits lead from one to "
+                "the other; name the older one first"
+            ) from error
+
+    def _is_shallow(self) -> bool:
+        return self._git("rev-parse", "--is-shallow-repository").strip() == "true"
+
+    def _git(self, *arguments: str) -> str:
+        return git(*self._where, *arguments, cwd=self._folder, plain=True).decode("utf-8", "backslashreplace")

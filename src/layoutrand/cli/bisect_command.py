@@ -1,0 +1,246 @@
+"""`layoutrand bisect`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from layoutrand.cli import options
+from layoutrand.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.bisecting import Decision, Ending, SearchAnswer, SearchState
+    from layoutrand.analysis.selection import Question
+    from layoutrand.cli.commit_runs import ProjectCommits
+    from layoutrand.cli.failing import Failures
+    from layoutrand.config.config import Config
+
+CANNOT_TELL: Final = 4
+"""Exit status where there is no answer."""
+
+_APART: Final = 10_000
+"""Between the seeds of one decision and the next: each is measured in rounds of its own."""
+
+_GROWTH: Final = 1.35
+"""How many times as many rounds there are at the next look."""
+
+
+def bisect(  # noqa: PLR0913 - one parameter for each option
+    good: Annotated[str, typer.Argument(metavar="GOOD", help="A commit before the step.")],
+    bad: Annotated[str, typer.Argument(metavar="BAD", help="A commit after it.")] = "HEAD",
+    benchmark: Annotated[
+        str | None, typer.Option("--benchmark", metavar="NAME", help="The benchmark; may be left out if there is one.")
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option("--system", metavar="NAME", help="The system; default: the first that is built here.")
+    ] = None,
+    threshold: Annotated[str, typer.Option(help="Ends within this are told to be the same.")] = "1%",
+    most_seeds: Annotated[
+        int, typer.Option(min=8, max=_APART, help="Rounds after which a decision is given up: cannot tell.")
+    ] = 200,
+    confidence: options.Confidence = 0.95,
+    jobs: options.Jobs = 0,
+    directory: options.Directory = Path(),
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Find the commit of a step with few executions: halves the commits between, by means over layouts; resumes."""
+    from layoutrand.analysis.bisect_words import bisect_document
+    from layoutrand.cli.bisect_screen import bisect_screen
+    from layoutrand.cli.commit_runs import ProjectCommits, systems_with_commits
+    from layoutrand.cli.failing import Failures
+    from layoutrand.cli.terminal import terminal_width
+    from layoutrand.instruments.asked_for import primary_metric
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    config = options.load_config(directory)
+    limit = options.share(threshold, "--threshold", may_be_zero=True)
+    name = _benchmark(config, benchmark)
+    chosen = systems_with_commits(config, options.match_systems(config, [system] if system else None), terminal)[0]
+    part = options.ProjectPart(config, directory, [chosen], [name], options.count_jobs(jobs))
+    search = _Search(ProjectCommits(part, terminal), limit, most_seeds, Failures())
+    answer = search.run(good, bad, confidence)
+    metric = primary_metric(next(each for each in config.benchmarks if each.name == name))[1]
+    if json:
+        terminal.document(bisect_document(answer, system=chosen, benchmark=name, metric=metric, threshold=limit))
+    else:
+        terminal.screen(bisect_screen(answer, config, chosen, name, limit, terminal_width()))
+    return CANNOT_TELL if answer.ending == "cannot tell" else 0
+
+
+def _benchmark(config: Config, wanted: str | None) -> str:
+    from layoutrand.config.config import choose
+
+    names = [each.name for each in config.benchmarks]
+    if wanted is None and len(names) > 1:
+        raise UsageError(f"which benchmark? Name it with --benchmark; there are {', '.join(names)}")
+    found = choose("benchmark", [wanted] if wanted else [], names)
+    if not found:
+        raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to measure")
+    if config.order() in {"sequential", "random"}:
+        raise UsageError(
+            f'run.order = "{config.order()}" does not execute commits side by side, which bisect rests on; set "blocks"'
+        )
+    return found[0]
+
+
+@dataclass
+class _Search:
+    """One search: it builds and executes, and leaves every decision to `layoutrand.analysis.bisecting`."""
+
+    project: ProjectCommits
+    threshold: float
+    most: int
+    told: Failures
+    executed: int = 0
+    known: int = 0
+    begun: set[int] = field(default_factory=set)
+
+    def run(self, good: str, bad: str, confidence: float) -> SearchAnswer:
+        """The answer; raises `UsageError` where the ends are no such commits, or cannot be built."""
+        from layoutrand.analysis.bisecting import SearchState
+        from layoutrand.capture.commit_log import LoggedCommit
+
+        log = self.project.log(fetch=True)
+        line = log.first_parents(log.resolve(good), log.resolve(bad))
+        if len(line) < 2:
+            raise UsageError(f"{good} and {bad} are the same commit, so there is nothing between them")
+        described = log.described(line)
+        state = SearchState.begin([described.get(commit, LoggedCommit(commit)) for commit in line], confidence)
+        # Both ends are built; where they are one program there is nothing to measure.
+        state = self._built(state, [0, len(line) - 1])
+        for end in state.skipped:
+            raise UsageError(f"{state.line[end].short} could not be built: {state.skipped[end]}")
+        if state.captures[0] == state.captures[len(line) - 1]:
+            return self._answer(state, "same program")
+        # The ends differ, or there is no step to look for.
+        state, decision = self._decide(state, None)
+        if decision.outcome != "differ":
+            return self._answer(state, "no step" if decision.outcome == "same" else "cannot tell")
+        # The commits between are halved.
+        rises = decision.interval is not None and decision.interval.centre > 0
+        while (place := state.next_place()) is not None:
+            state = self._built(state, [place])
+            if place in state.skipped or place in state.same:
+                continue
+            state, decision = self._decide(state, place, rises=rises)
+            if decision.outcome == "open":
+                return self._answer(state, "cannot tell")
+        # The pair that is left must differ by itself, in the rounds that it was found in and in more.
+        if any(each.commit is not None for each in state.decisions):
+            state, decision = self._decide(state, None)
+            if decision.outcome != "differ":
+                return self._answer(state, "cannot tell")
+        return self._answer(state, "found" if state.bad - state.good == 1 else "one of several")
+
+    def _built(self, state: SearchState, places: Sequence[int]) -> SearchState:
+        """The state with the captures of these commits, or why there are none."""
+        from layoutrand.cli.commit_runs import unbuilt
+
+        terminal = self.project.terminal
+        results = self.project.build([state.line[place].commit for place in places])
+        why = unbuilt(results)
+        captures = {commit: result.capture.id for (_, commit), result in results.items() if result.capture}
+        for place in places:
+            commit = state.line[place]
+            if commit.commit in why:
+                terminal.warn(f"{commit.short} is passed over, it could not be built: {why[commit.commit]}")
+                state = state.without(place, why[commit.commit])
+            elif place in (0, len(state.line) - 1):
+                state = replace(state, captures={**state.captures, place: captures[commit.commit]})
+            else:
+                state = state.with_capture(place, captures[commit.commit])
+                if place in state.same:
+                    terminal.say(f"{commit.short} is the same program as an end: nothing is executed")
+        return state
+
+    def _decide(self, state: SearchState, place: int | None, *, rises: bool = True) -> tuple[SearchState, Decision]:
+        """Execute rounds until there is a decision about a commit, or about the two ends, or too many rounds."""
+        from layoutrand.analysis.bisect_words import decision_words
+        from layoutrand.analysis.bisecting import FEWEST_ROUNDS, decide_ends, decide_side
+
+        number = len(state.decisions)
+        places = [state.good, *([] if place is None else [place]), state.bad]
+        confidence = state.confidence_of(number)
+        n = FEWEST_ROUNDS
+        if place is None and number:  # the pair is chosen by its rounds from two, so each has half of the error
+            confidence, n, number = 1 - (1 - confidence) / 2, state.decisions[-1].n_rounds, number - 1
+        while True:
+            rounds, exact = self._rounds(state, places, number, n)
+            if place is None:
+                decision = decide_ends(
+                    rounds[0], rounds[-1], confidence=confidence, threshold=self.threshold, exact=exact
+                )
+            else:
+                decision = decide_side(
+                    state.line[place],
+                    (rounds[0], rounds[1], rounds[2]),
+                    rises=rises,
+                    confidence=confidence,
+                    exact=exact,
+                )
+            if decision.outcome != "open" or n >= self.most:
+                self.project.terminal.say(decision_words(decision))
+                return state.decided(place, decision), decision
+            n = min(self.most, round(n * _GROWTH) + 1)
+
+    def _rounds(
+        self, state: SearchState, places: Sequence[int], number: int, n: int
+    ) -> tuple[list[dict[int, float]], bool]:
+        """The rounds of these commits, after there are ``n`` of them; and whether they are of a simulated processor.
+
+        Simulated, it does not matter when a round is executed, so every decision has the same ones.  Else each has its
+        own, in which all of its commits are executed side by side.
+        """
+        from layoutrand.analysis.bisecting import searched_rounds
+        from layoutrand.config.at_commits import name_at
+        from layoutrand.execute.run_plan import RunChoices
+        from layoutrand.results.file import open_for_reading, results_path
+
+        part = self.project.part
+        first = 1 if self._is_simulated() else number * _APART + 1
+        seeds = range(first, first + n)
+        choices = RunChoices(part.benchmarks, list(seeds), controls=False)
+        summary, _ = self.project.execute([state.line[place].commit for place in places], choices, self.told)
+        self.executed += summary.executed
+        if number not in self.begun:  # what later looks find there was executed by this call
+            self.begun.add(number)
+            self.known += summary.already
+        names = [name_at(part.systems[0], state.captures[place]) for place in places]
+        with open_for_reading(results_path(part.directory)) as store:
+            found = searched_rounds(store, self._question(), names)
+        rounds = [{seed: value for seed, value in found.rounds[name].items() if seed in seeds} for name in names]
+        return rounds, found.exact
+
+    def _is_simulated(self) -> bool:
+        from layoutrand.instruments.asked_for import primary_metric
+        from layoutrand.instruments.known import simulated
+
+        part = self.project.part
+        (benchmark,) = [each for each in part.config.benchmarks if each.name in part.benchmarks]
+        return primary_metric(benchmark)[0] in simulated()
+
+    def _question(self) -> Question:
+        from layoutrand.analysis.selection import Question
+
+        part = self.project.part
+        return Question(part.config, part.directory, part.systems, part.benchmarks, {}, None)
+
+    def _answer(self, state: SearchState, ending: Ending) -> SearchAnswer:
+        from layoutrand.analysis.bisecting import SearchAnswer, as_ratio
+
+        ends = [decision for decision in state.decisions if decision.commit is None]
+        suspects = state.line[state.good + 1 : state.bad + 1]
+        return SearchAnswer(
+            ending=ending,
+            suspects=suspects if ending in {"found", "one of several", "cannot tell"} else (),
+            ratio=as_ratio(ends[-1].interval) if ends else None,
+            whole=as_ratio(ends[0].interval) if ends else None,
+            state=state,
+            executed=self.executed,
+            known=self.known,
+        )

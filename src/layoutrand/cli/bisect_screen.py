@@ -1,0 +1,70 @@
+"""The screen of `bisect`: the commit, its size, and what the answer rests on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from layoutrand.analysis.bisect_words import answer_words, certainty, cost_words, direction, size_words
+from layoutrand.analysis.verdict_marks import change_words
+from layoutrand.cli.answer_parts import header, screen_width, wrapped
+from layoutrand.instruments.asked_for import primary_metric
+from layoutrand.instruments.known import reads_output
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.bisecting import SearchAnswer
+    from layoutrand.cli.charts import Line
+    from layoutrand.config.config import Config
+    from layoutrand.config.metric import Better
+
+_MOST_LISTED: Final = 6
+_SYMBOLS: Final = {"slower": "✗", "faster": "✓", "differs": "?"}
+_STYLES: Final = {"slower": "red", "faster": "green", "differs": "yellow"}
+
+
+def bisect_screen(
+    answer: SearchAnswer, config: Config, system: str, benchmark: str, threshold: float, columns: int | None
+) -> list[Line]:
+    """The lines for so many columns; None where there is no terminal."""
+    width = screen_width(columns)
+    line = answer.state.line
+    of = f"{line[0].short} … {line[-1].short}"
+    lines: list[Line] = [header(f"{benchmark}, {system}: which of {len(line) - 1} commits", [of], width), []]
+    word = direction(answer, _better(config, benchmark))
+    if answer.ending == "found":
+        lines += _commit(answer, word)
+    else:
+        lines += wrapped(
+            "≈" if answer.ending in {"no step", "same program"} else "?", "", answer_words(answer, threshold), width
+        )
+        if answer.ratio is not None and answer.ending == "one of several":
+            lines.append([("    ", ""), (f"{word}  {size_words(answer)}", "")])
+        for commit in answer.suspects[:_MOST_LISTED]:
+            lines.append([("    ", ""), (commit.short, ""), (f"  {commit.subject}"[: width - 16], "dim")])
+        if len(answer.suspects) > _MOST_LISTED:
+            lines.append([(f"    and {len(answer.suspects) - _MOST_LISTED} more", "dim")])
+    lines.append([])
+    if answer.whole is not None:
+        lines += wrapped("ⓘ", "cyan", f"the ends differ by {' '.join(change_words(answer.whole))}", width)
+    lines += wrapped("ⓘ", "cyan", cost_words(answer), width)
+    if answer.ending in {"found", "one of several"}:
+        lines += wrapped("ⓘ", "cyan", certainty(answer), width)
+    if answer.ending == "cannot tell":
+        lines.append([("  Next: ", "bold"), ("the same with --most-seeds 300 goes on from here", "")])
+    return lines
+
+
+def _commit(answer: SearchAnswer, word: str) -> list[Line]:
+    commit = answer.suspects[-1]
+    date = ""
+    if commit.committed_at is not None:
+        date = datetime.fromtimestamp(commit.committed_at, UTC).strftime("   %Y-%m-%d")
+    style = _STYLES[word]
+    first: Line = [("  ", ""), (f"{_SYMBOLS[word]} ", style), (commit.short, "bold"), (f"  {word}  ", style)]
+    return [[*first, (f"{size_words(answer)}{date}", "")], [("    ", ""), (commit.subject, "")]]
+
+
+def _better(config: Config, benchmark: str) -> Better:
+    found = next(each for each in config.benchmarks if each.name == benchmark)
+    instrument, metric = primary_metric(found)
+    return found.metric.better_of(metric) if reads_output(instrument) else "less"

@@ -1,0 +1,103 @@
+"""Building and executing commits: what `history --run` and `bisect` have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from layoutrand.cli.options import ProjectPart
+from layoutrand.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutrand.build.build import SystemBuild
+    from layoutrand.capture.commit_log import CommitLog, SourceHome
+    from layoutrand.cli.failing import Failures
+    from layoutrand.cli.terminal import Terminal
+    from layoutrand.config.config import Config
+    from layoutrand.execute.run_plan import RunChoices
+    from layoutrand.execute.run_progress import Summary
+
+
+@dataclass(frozen=True)
+class ProjectCommits:
+    """The commits of a project's source, in its repository or in the mirror of that."""
+
+    part: ProjectPart
+    terminal: Terminal
+
+    @cached_property
+    def home(self) -> SourceHome:
+        """Where the source is kept; raises `UsageError` where that is no repository."""
+        from layoutrand.capture.commit_log import source_home
+
+        build = self.part.config.build
+        if build.generated() is not None:
+            raise UsageError("the source is generated for a suite, so there are no commits of it")
+        return source_home(self.part.directory.resolve(), build)
+
+    def log(self, *, fetch: bool) -> CommitLog:
+        """The commits, those of a repository elsewhere brought up to date where ``fetch``."""
+        from layoutrand.cache.store import Cache, default_root
+        from layoutrand.capture.commit_log import CommitLog
+        from layoutrand.capture.repository import Mirrors
+
+        cache = Cache(default_root())
+        return CommitLog.of(self.home, Mirrors(cache.root / "repos", cache.lock, self.terminal.say), fetch=fetch)
+
+    def execute(
+        self, commits: Sequence[str], choices: RunChoices, told: Failures | None = None
+    ) -> tuple[Summary, dict[tuple[str, str], SystemBuild]]:
+        """Build each system at each commit and execute all in the same rounds; what was built, by system and commit."""
+        from layoutrand.cli.running import build_and_execute
+
+        part, wanted = self._at(commits)
+        summary, results = build_and_execute(part, replace(choices, by_capture=True), self.terminal, told=told)
+        return summary, {wanted[result.system]: result for result in results}
+
+    def build(self, commits: Sequence[str]) -> dict[tuple[str, str], SystemBuild]:
+        """Capture each system at each commit, and link nothing; by system and commit."""
+        from layoutrand.cli.building import build_with_progress
+
+        part, wanted = self._at(commits)
+        return {wanted[result.system]: result for result in build_with_progress(part, [], self.terminal)}
+
+    def _at(self, commits: Sequence[str]) -> tuple[ProjectPart, dict[str, tuple[str, str]]]:
+        """The project with its systems at commits in place of its own, and name -> system, commit."""
+        from layoutrand.config.at_commits import at_commits, name_at
+
+        wanted = {name_at(system, commit): (system, commit) for system in self.part.systems for commit in commits}
+        config = at_commits(self.part.config, wanted, self.home.url, self.home.inside)
+        return replace(self.part, config=config, systems=list(wanted)), wanted
+
+
+def systems_with_commits(config: Config, systems: Sequence[str], terminal: Terminal) -> list[str]:
+    """The systems that can be built of any commit; of those that differ in their revision alone, the first."""
+    chosen: list[str] = []
+    for name in systems:
+        own = config.systems[name]
+        if own.prebuilt is not None:
+            terminal.warn(f"system {name} is left out: it is prebuilt, so there are no commits of it")
+            continue
+        bare = own.model_copy(update={"rev": None, "label": None})
+        twin = next(
+            (each for each in chosen if config.systems[each].model_copy(update={"rev": None, "label": None}) == bare),
+            None,
+        )
+        if twin is not None:
+            terminal.warn(f"system {name} is left out: it differs from {twin} in its revision alone")
+        else:
+            chosen.append(name)
+    if not chosen:
+        raise UsageError("no system is built here, so there are no commits to build")
+    return chosen
+
+
+def unbuilt(results: Mapping[tuple[str, str], SystemBuild]) -> dict[str, str]:
+    """Commit -> why it could not be built, where it could not."""
+    found: dict[str, str] = {}
+    for (_, commit), result in results.items():
+        if result.capture is None:
+            found[commit] = next((each.cause or each.error for each in result.failures), "it could not be built")
+    return found

@@ -1,0 +1,175 @@
+"""`layoutrand history`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from layoutrand.cli import options
+from layoutrand.cli.selecting import Benchmarks, Host, existing_results
+from layoutrand.cli.terminal import Terminal
+from layoutrand.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.history_values import History
+    from layoutrand.capture.commit_log import CommitLog
+    from layoutrand.cli.commit_runs import ProjectCommits
+    from layoutrand.cli.options import ProjectPart
+
+
+def history(  # noqa: PLR0913 - one parameter for each option
+    since: Annotated[
+        str | None, typer.Option(metavar="REV", help="From this commit on; default: all that were measured.")
+    ] = None,
+    until: Annotated[str, typer.Option(metavar="REV", help="Up to this commit.")] = "HEAD",
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="OLD..NEW", help="Build and execute the commits from OLD to NEW first; resumes."),
+    ] = None,
+    every: Annotated[int, typer.Option(min=1, help="With --run: only every so many commits, and the last.")] = 1,
+    seeds: options.Seeds = "30",
+    system: options.Systems = None,
+    benchmark: Benchmarks = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="This metric; default: each benchmark's main one.")
+    ] = None,
+    threshold: Annotated[str, typer.Option(help="Steps within this are small.")] = "1%",
+    confidence: options.Confidence = 0.95,
+    host: Host = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to this file, too.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Every commit and every step, as tables.")] = False,
+    jobs: options.Jobs = 0,
+    directory: options.Directory = Path(),
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """How results went over commits: means over layouts, steps in them, and what is only where a build landed."""
+    from layoutrand.analysis.history_words import history_document
+    from layoutrand.cli.commit_runs import ProjectCommits, systems_with_commits
+    from layoutrand.cli.history_screen import history_screen, show_history
+    from layoutrand.cli.terminal import terminal_width
+
+    terminal = options.terminal(json=json, quiet=quiet)
+    config = options.load_config(directory)
+    limit = options.share(threshold, "--threshold", may_be_zero=True)
+    systems = options.match_systems(config, system)
+    if run is not None:
+        systems = systems_with_commits(config, systems, terminal)
+    part = options.ProjectPart(config, directory, systems, list(benchmark or []), options.count_jobs(jobs))
+    project = ProjectCommits(part, terminal)
+    failed = run is not None and _execute(project, run, every, seeds)
+    if run is not None and since is None:
+        since, until = _ends(run)
+    found = load_history(project, (since, until), host, list(metric or []), (confidence, limit))
+    if json:
+        terminal.document(history_document(found))
+    elif full:
+        show_history(found, terminal)
+    else:
+        terminal.screen(history_screen(found, terminal_width()))
+    if html is not None:
+        _write_page(found, html, part, terminal)
+    return 1 if failed else 0
+
+
+def _ends(run: str) -> tuple[str, str]:
+    old, dots, new = run.partition("..")
+    if not dots or not old or new.startswith("."):
+        raise UsageError(f"--run {run}: write OLD..NEW, such as v1.0..HEAD")
+    return old, new or "HEAD"
+
+
+def _execute(project: ProjectCommits, run: str, every: int, seeds: str) -> bool:
+    """Build and execute a range, all in the same rounds; whether something failed."""
+    from layoutrand.cli.commit_runs import unbuilt
+    from layoutrand.cli.failing import Failures
+    from layoutrand.cli.running import show_run
+    from layoutrand.config.seeds import parse_seeds
+    from layoutrand.execute.run_plan import RunChoices
+
+    terminal, told = project.terminal, Failures()
+    log = project.log(fetch=True)
+    old, new = (log.resolve(end) for end in _ends(run))
+    line = log.first_parents(old, new)
+    chosen = list(dict.fromkeys([*line[::every], line[-1]]))
+    terminal.say(f"{len(chosen)} commits, {chosen[0][:9]} to {chosen[-1][:9]}")
+    choices = RunChoices(project.part.benchmarks, parse_seeds(seeds))
+    summary, results = project.execute(chosen, choices, told)
+    for commit, why in unbuilt(results).items():
+        terminal.fail(f"{commit[:9]} is left out: {why}")
+    show_run(summary, _RemarksAlone(terminal.json, terminal.quiet), told)
+    captures = {(name, result.capture.id) for (name, _), result in results.items() if result.capture}
+    n_built = sum(result.capture is not None for result in results.values())
+    if len(captures) < n_built:
+        terminal.say(f"{n_built} builds are {len(captures)} different programs; each was executed once")
+    return bool(summary.failures or unbuilt(results))
+
+
+class _RemarksAlone(Terminal):
+    """What is executed on the way is no part of the answer."""
+
+    def line(self, text: str = "") -> None:
+        """A remark."""
+        self.say(text)
+
+
+def load_history(
+    project: ProjectCommits,
+    ends: tuple[str | None, str],
+    host: str | None,
+    metrics: Sequence[str],
+    how_sure: tuple[float, float],
+) -> History:
+    """What is recorded of the commits between two ends; ``how_sure`` are confidence and threshold."""
+    from layoutrand.analysis.history import HistoryQuestion
+    from layoutrand.analysis.history import history as make_history
+    from layoutrand.analysis.selection import Question
+    from layoutrand.results.file import open_for_reading
+
+    part = project.part
+    question = Question(
+        config=part.config,
+        project=part.directory,
+        systems=part.systems,
+        benchmarks=part.benchmarks,
+        captures={},
+        host=host,
+    )
+    log, order, why = _order(project, *ends)
+    since, until = ends
+    asked = HistoryQuestion(
+        question=question,
+        log=log,
+        order=order,
+        of=f"{since}..{until}" if since else f"the history of {until}",
+        why=why,
+        metrics=metrics,
+        confidence=how_sure[0],
+        threshold=how_sure[1],
+    )
+    with open_for_reading(existing_results(part.directory)) as store:
+        return make_history(asked, store)
+
+
+def _order(project: ProjectCommits, since: str | None, until: str) -> tuple[CommitLog | None, list[str], str]:
+    """The commits in order; without them, and why, where the repository is not there and none were named."""
+    try:
+        log = project.log(fetch=False)
+        return log, log.order(log.resolve(until), None if since is None else log.resolve(since)), ""
+    except UsageError as error:
+        if since is not None or until != "HEAD":
+            raise
+        return None, [], str(error).splitlines()[0]
+
+
+def _write_page(found: History, target: Path, part: ProjectPart, terminal: Terminal) -> None:
+    from layoutrand.platform.foreign import write_text
+    from layoutrand.report.history_page import history_page
+    from layoutrand.report.html import render
+
+    write_text(target, render(history_page(found)))
+    terminal.say(f"wrote {target}")
+    options.warn_of_source(part.config, part.directory, target, terminal)

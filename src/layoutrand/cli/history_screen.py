@@ -1,0 +1,184 @@
+"""The first screen of `history`: how each benchmark went over commits, its steps, and what is only layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+
+from layoutrand.analysis.history_words import (
+    NOTABLE,
+    STEP_SYMBOLS,
+    from_to,
+    how_compared,
+    series_name,
+    step_place,
+    step_words,
+)
+from layoutrand.cli.answer_parts import filled, header, screen_width, steps_and_details, wrapped
+from layoutrand.cli.charts import Line, between
+from layoutrand.text.quantities import quantity
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.history_values import CommitSeries, History, HistoryStep
+    from layoutrand.cli.terminal import Display
+
+MOST_LINES: Final = 20
+_MOST_SERIES: Final = 5
+_MOST_STEPS: Final = 4
+_MOST_WARNINGS: Final = 2
+_LONGEST_NAME: Final = 20
+_STYLES: Final = {"faster": "green", "slower": "red", "layout only": "cyan"}
+
+
+def history_screen(history: History, columns: int | None) -> list[Line]:
+    """The lines for so many columns; None where there is no terminal."""
+    width = screen_width(columns)
+    rows = sorted(history.series, key=_weight)[:_MOST_SERIES]
+    told = [series for series in history.series if series in rows]
+    lines: list[Line] = [header(_title(history), _facts(history), width), []]
+    notes = _notes(history, width)
+    room = MOST_LINES - len(lines) - len(notes) - 3 - (len(told) < len(history.series))
+    each = max(0, room // max(1, len(told)) - 2)
+    for series in told:
+        lines += _drawn(series, history, width)
+        lines += _steps(series, history, width, min(each, _MOST_STEPS))
+    if rest := len(history.series) - len(told):
+        lines.append([(f"    and {rest} more without larger steps: --full", "dim")])
+    lines.append([])
+    if notes:
+        lines += [*notes, []]
+    return [*lines, *_next(told, history, width)]
+
+
+def _title(history: History) -> str:
+    n = len({commit.commit for series in history.series for point in series.points for commit in point.commits})
+    of = {series.system for series in history.series}
+    name = f"{next(iter(of))} over" if len(of) == 1 else "Over"
+    return f"{name} {n} commit{'' if n == 1 else 's'}"
+
+
+def _facts(history: History) -> list[str]:
+    counts = [point.n_layouts for series in history.series for point in series.points]
+    layouts = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    points = [point for series in history.series for point in series.points]
+    ends = f"{points[0].commits[0].short} … {points[-1].commits[-1].short}"
+    return [f"{layouts} layouts each", history.host, ends]
+
+
+def _weight(series: CommitSeries) -> float:
+    """What is told first: the largest step."""
+    sizes = [abs(step.ratio.centre - 1) for step in series.steps if step.verdict in NOTABLE]
+    sizes += [abs(step.stock.centre - 1) / 2 for step in series.steps if step.stock and step.verdict == "layout only"]
+    return -max(sizes, default=0.0)
+
+
+def _drawn(series: CommitSeries, history: History, width: int) -> list[Line]:
+    """Means over layouts as bars, and below them stock, on the same scale."""
+    name = series_name(series, history.series)[:_LONGEST_NAME]
+    right = from_to(series)
+    room = width - 4 - max(cell_len(name), len("as built")) - 2 - 2 - cell_len(right)
+    means = [point.mean.centre for point in series.points for _ in point.commits]
+    stocks = [point.stock for point in series.points for _ in point.commits]
+    known = [value for value in stocks if value is not None]
+    middle = sum(means) / len(means)
+    slack = abs(middle) * history.threshold
+    low, high = min([*means, *known, middle - slack]), max([*means, *known, middle + slack])
+    left = max(cell_len(name), len("as built")) + 2
+    bars = between(means, low, high, room)
+    lines: list[Line] = [
+        [("  ", ""), (filled(name, left), "bold"), (filled(bars, room), "magenta"), (f"  {right}", "")]
+    ]
+    if len(known) == len(stocks) and known:
+        lines.append([("  ", ""), (filled("as built", left), "dim"), (between(known, low, high, room), "dim")])
+    return lines
+
+
+def _steps(series: CommitSeries, history: History, width: int, most: int) -> list[Line]:
+    shown = [step for step in series.steps if step.verdict in NOTABLE]
+    largest = sorted(shown, key=lambda step: -abs(step.ratio.centre - 1))[: max(most, 1)]
+    lines = [_step(step, series, history, width) for step in shown if step in largest]
+    small = len(series.steps) - len(largest)
+    if not shown and series.layouts.can_tell:
+        rest = f"; {small} smaller: --full" if small else ""
+        lines.append([("    ", ""), ("≈ ", ""), (f"no step beyond {100 * history.threshold:g} %{rest}", "")])
+    elif not shown:
+        lines.append([("    ", ""), ("? ", "yellow"), ("cannot tell: too few commits", "")])
+    elif small and most > len(largest):
+        lines.append([(f"    and {small} smaller: --full", "dim")])
+    return lines
+
+
+def _step(step: HistoryStep, series: CommitSeries, history: History, width: int) -> Line:
+    place = step_place(history, series, step)
+    said = f"{step.verdict}  {step_words(step)}  {place}"
+    room = width - 6 - cell_len(said) - 2
+    subject = place.commit.subject
+    subject = subject if len(subject) <= room else f"{subject[: max(0, room - 1)]}…"
+    style = _STYLES.get(step.verdict, "yellow")
+    line: Line = [
+        ("    ", ""),
+        (f"{STEP_SYMBOLS[step.verdict]} ", style),
+        (said, style if step.verdict == "slower" else ""),
+    ]
+    return [*line, (f"  {subject}", "dim")] if room > 8 and subject else line
+
+
+def _notes(history: History, width: int) -> list[Line]:
+    warnings = [*history.warnings, *(each for series in history.series for each in series.warnings)]
+    said = list(dict.fromkeys(str(each) for each in warnings))
+    lines = [line for text in said[:_MOST_WARNINGS] for line in wrapped("ⓘ", "cyan", text, width)]
+    if len(said) > _MOST_WARNINGS:
+        lines.append([(f"    and {len(said) - _MOST_WARNINGS} more: --full", "dim")])
+    return lines
+
+
+def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Line]:
+    """A step that may lie at one of several commits is what `bisect` is for."""
+    for series in sorted(told, key=_weight):
+        for step in series.steps:
+            place = step_place(history, series, step)
+            if step.verdict in {"slower", "faster"} and place.others:
+                bad = series.points[step.last].commits[0].short
+                command = f"layoutrand bisect {place.good.short} {bad} --benchmark {series.benchmark}"
+                return steps_and_details([command], "Details: --full", width)
+    return steps_and_details([], "Details: --full · a page: --html FILE", width)
+
+
+def show_history(history: History, page: Display) -> None:
+    """All points and steps as tables, then sentences that can be quoted."""
+    from layoutrand.analysis.history_words import sentences
+    from layoutrand.cli.terminal_tables import interval
+
+    for series in history.series:
+        name = f"{series.benchmark}, {series.system}, {series.metric}"
+        page.table(
+            f"{name}: {how_compared(series)}",
+            ("commit", "date", "mean", "interval", "layouts", "as built", "subject"),
+            [
+                (
+                    commit.short,
+                    _date(commit.committed_at),
+                    quantity(point.mean.centre, series.unit),
+                    interval(point.mean, series.unit),
+                    str(point.n_layouts) if commit == point.commits[0] else "same program",
+                    "-" if point.stock is None else quantity(point.stock, series.unit),
+                    commit.subject,
+                )
+                for point in series.points
+                for commit in point.commits
+            ],
+        )
+    for sentence in sentences(history):
+        page.line(sentence)
+    share = f"{100 * (1 - history.confidence):g} %"
+    page.line(f"Of histories without a step at most {share} show one, for each series.")
+    for warning in dict.fromkeys([*history.warnings, *(each for series in history.series for each in series.warnings)]):
+        page.warn(str(warning))
+
+
+def _date(moment: float | None) -> str:
+    from datetime import UTC, datetime
+
+    return "-" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")

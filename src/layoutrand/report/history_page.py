@@ -1,0 +1,172 @@
+"""The page of a history: steps first, then a card for each benchmark: its means over commits, and stock beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint
+from layoutrand.analysis.history_words import STEP_SYMBOLS, how_compared, sentences, series_name, step_place, step_words
+from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.report import plot
+from layoutrand.report.mark_data import MarkData
+from layoutrand.report.page_parts import Banner, BenchmarkCard, Page, TrustLight, VerdictChip
+from layoutrand.text.document import Chapter, Figure, Table
+from layoutrand.text.quantities import ends, quantity
+from layoutrand.warning import sentences_of
+
+_CHIPS: Final = {
+    "slower": "slower",
+    "faster": "faster",
+    "layout only": "same",
+    "cannot tell": "cannot-tell",
+    "about the threshold": "cannot-tell",
+    "small": "same",
+}
+"""The colours of steps are those of verdicts."""
+
+
+def history_page(history: History) -> Page:
+    """The page; `layoutrand.report.html.render` makes the file of it."""
+    warnings = [*history.warnings, *(each for series in history.series for each in series.warnings)]
+    counts: dict[str, int] = {}
+    for series in history.series:
+        for step in series.steps:
+            counts[step.verdict] = counts.get(step.verdict, 0) + 1
+    chips = [VerdictChip(_CHIPS[verdict], f"{count} {verdict}") for verdict, count in counts.items()]
+    return Page(
+        title=f"{history.project}: performance over commits",
+        subtitle=f"{len(history.commits):,} commits on {history.host}",
+        banners=[Banner("Which steps are there?", chips or [VerdictChip("same", "no step")])],
+        lights=_lights(history),
+        findings=[f"{sentence}." for sentence in sentences(history)],
+        forests=[],
+        alerts=sentences_of(dict.fromkeys(warnings)),
+        facts=[
+            ("threshold", f"{100 * history.threshold:g} %"),
+            ("false alarms", f"of histories without a step at most {100 * (1 - history.confidence):g} % show one"),
+            ("machine", history.host),
+        ],
+        cards=[_card(series, history, number) for number, series in enumerate(history.series)],
+        sections=[_commits(history)],
+    )
+
+
+def _lights(history: History) -> list[TrustLight]:
+    """Whether commits are compared round by round, and whether a step could be seen."""
+    apart = [series for series in history.series if not series.n_rounds]
+    blind = [series for series in history.series if not series.layouts.can_tell]
+    names = ", ".join(series_name(series, history.series) for series in apart[:3])
+    return [
+        TrustLight(
+            "Measured side by side",
+            "doubtful" if apart else "good",
+            f"{names}: measured at different times" if apart else "all commits in the same rounds",
+            "commits",
+        ),
+        TrustLight(
+            "Enough commits",
+            "unknown" if blind else "good",
+            "so few commits cannot show a step" if blind else "a step can be told",
+            "commits",
+        ),
+    ]
+
+
+def _card(series: CommitSeries, history: History, number: int) -> BenchmarkCard:
+    name = series_name(series, history.series)
+    own = [
+        each for each in sentences(history) if each.startswith(f"{series.benchmark}, {series.system}, {series.metric}")
+    ]
+    return BenchmarkCard(
+        anchor=f"series-{number}",
+        name=name,
+        order=max((abs(step.ratio.centre - 1) for step in series.steps), default=0.0),
+        chips=[
+            VerdictChip(_CHIPS[step.verdict], f"{STEP_SYMBOLS[step.verdict]} {step.verdict} {step_words(step)}")
+            for step in series.steps
+        ],
+        sentences=[*(f"{each}." for each in own), f"Compared by {how_compared(series)}."],
+        figures=[_figure(series, history, name, f"series-{number}-course")],
+    )
+
+
+def _figure(series: CommitSeries, history: History, name: str, anchor: str) -> Figure:
+    """The mean over layouts of each commit with its interval, and stock, in the order of commits."""
+    rows = [(point, commit) for point in series.points for commit in point.commits]
+    told = MarkData(
+        series.system, series.unit, [commit.short for _, commit in rows], [point.mean.centre for point, _ in rows]
+    )
+    centres = [(float(k), point.mean.centre) for k, (point, _) in enumerate(rows, 1)]
+    stocks = [(float(k), point.stock) for k, (point, _) in enumerate(rows, 1) if point.stock is not None]
+    drawn = [
+        plot.Series("mean over layouts", 0, "points", centres, told),
+        plot.Series("its interval", 0, "dashed", _bound(rows, low=True)),
+        plot.Series("", 0, "dashed", _bound(rows, low=False)),
+        *([plot.Series("as built", 2, "points", stocks)] if stocks else []),
+    ]
+    starts = {id(point): k for k, (point, _) in reversed(list(enumerate(rows, 1)))}
+    verticals = [
+        plot.VerticalLine(
+            starts[id(series.points[step.place])] - 0.5, 1, step_place(history, series, step).commit.short
+        )
+        for step in series.steps
+        if step.verdict in {"slower", "faster"}
+    ]
+    chart = plot.Plot(
+        title=f"{name} over commits",
+        description=f"The mean over layouts of {len(rows)} commits, {len(series.steps)} steps, and stock beside it.",
+        x_label="commit, the oldest first",
+        counts_x=True,
+        y_label=f"{series.metric} ({series.unit})" if series.unit != "1" else series.metric,
+        series=drawn,
+        verticals=verticals,
+    )
+    caption = "Vertical lines are steps of the means. What only the squares show is where one build's code landed."
+    return Figure("Over commits", plot.draw(chart), caption, _table(series, rows), anchor=anchor)
+
+
+def _bound(rows: Sequence[tuple[HistoryPoint, LoggedCommit]], *, low: bool) -> list[plot.Point]:
+    bounds = [(float(k), point.mean.low if low else point.mean.high) for k, (point, _) in enumerate(rows, 1)]
+    return [(k, bound) for k, bound in bounds if math.isfinite(bound)]
+
+
+def _table(series: CommitSeries, rows: Sequence[tuple[HistoryPoint, LoggedCommit]]) -> Table:
+    columns = ("commit", "date", "mean", "interval", "layouts", "as built", "subject")
+    cells = [
+        (
+            commit.short,
+            _date(commit),
+            quantity(point.mean.centre, series.unit),
+            ends(point.mean.low, point.mean.high, series.unit),
+            str(point.n_layouts),
+            "-" if point.stock is None else quantity(point.stock, series.unit),
+            commit.subject,
+        )
+        for point, commit in rows
+    ]
+    return Table("Over commits", columns, cells)
+
+
+def _commits(history: History) -> Chapter:
+    """Which commits there are, and which of them were measured."""
+    measured = {c.commit for series in history.series for point in series.points for c in point.commits}
+    rows = [
+        (commit.short, _date(commit), "yes" if commit.commit in measured else "no", commit.subject)
+        for commit in history.commits
+        if commit.commit in measured or len(history.commits) <= _MOST_LISTED
+    ]
+    text = f"{len(measured):,} of {len(history.commits):,} commits were measured."
+    table = Table("Commits", ("commit", "date", "measured", "subject"), rows, is_text=True)
+    return Chapter("commits", "Commits", [text], tables=[table])
+
+
+_MOST_LISTED: Final = 200
+
+
+def _date(commit: LoggedCommit) -> str:
+    if commit.committed_at is None:
+        return "-"
+    return datetime.fromtimestamp(commit.committed_at, UTC).strftime("%Y-%m-%d")

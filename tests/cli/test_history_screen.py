@@ -1,0 +1,185 @@
+"""The screen of `history`: transcripts, and what holds of pages, documents and exports of the same results.
+
+``LAYOUTRAND_ANSWERS=write`` writes the transcripts anew.
+"""
+
+import csv
+import io
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+import gitkit
+from experiments import execution, write
+from fakes import make_config
+from layoutrand.cli import history_command, run
+from layoutrand.model import BuiltFrom, Measurement
+
+KEPT = Path(__file__).parent / "answers"
+NAMES = ("work", "startup")
+HEAD = '[project]\nname = "fake"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n[systems.O2]\n'
+TABLES = "".join(f'[[benchmarks]]\nname = "{name}"\ncommand = ["{{artefact}}"]\n' for name in NAMES)
+N_COMMITS, N_SEEDS = 12, 10
+SLOWER_FROM, LAYOUT_FROM = 7, 4
+
+
+def value(chance, name, number, layout, round_effect):
+    """Commit 7 makes `work` slower; at commit 4 the user's own build of `startup` is moved, and nothing else."""
+    mean = 0.05 * round_effect
+    if name == "work" and number >= SLOWER_FROM:
+        mean *= 1.037
+    if name == "startup" and number >= LAYOUT_FROM and layout == "stock":
+        mean *= 1.042
+    return mean * chance.gauss(1, 0.002 if layout == "stock" else 0.006)
+
+
+def measured_commits(root, *, apart=False, dirty=()):
+    """A repository whose commits were all measured: side by side, or one after the other."""
+    chance = random.Random(8)
+    config = make_config(TABLES, systems=("O2",))
+    gitkit.make(root)
+    (root / "layoutrand.toml").write_text(HEAD + TABLES)
+    commits = [gitkit.commit(root, {"a.c": f"// {k}"}, f"Change number {k}") for k in range(N_COMMITS)]
+    # The third commit is the program of the second.
+    captures = {k: f"capture-{k - (k == 2)}" for k in range(N_COMMITS)}
+    rows, order = [], 0
+    slots = [(seed, k) for seed in range(1, N_SEEDS + 1) for k in captures if k != 2]
+    slots = sorted(slots, key=lambda slot: slot[1]) if apart else slots
+    effects = {seed: chance.gauss(1, 0.05) for seed in range(1, N_SEEDS + 1)}
+    for seed, k in slots:
+        for name in NAMES:
+            for layout in (seed, "stock"):
+                order += 1
+                rows.append(
+                    execution(
+                        config,
+                        root,
+                        f"O2 @{captures[k]}",
+                        name,
+                        layout,
+                        round=seed,
+                        capture=captures[k],
+                        started_at=1e9 + order,
+                        measurements=(
+                            Measurement("wall_s", "s", 0, value(chance, name, k, layout, effects[seed]), warmup=False),
+                        ),
+                    )
+                )
+    built = [
+        BuiltFrom(
+            f"O2 @{captures[k]}", captures[k], commit, "tree", 1_700_000_000.0, f"Change number {k}", dirty=k in dirty
+        )
+        for k, commit in enumerate(commits)
+    ]
+    write(config, root, rows, built=built, hostname="vm")
+    return commits
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    root = tmp_path_factory.mktemp("history") / "p"
+    return root, measured_commits(root)
+
+
+@pytest.fixture
+def said(monkeypatch, capsys):
+    def of(root, *arguments, width=80):
+        monkeypatch.chdir(root)
+        monkeypatch.setattr("layoutrand.cli.terminal.terminal_width", lambda: width)
+        assert run(["history", *arguments]) == 0
+        return capsys.readouterr().out
+
+    return of
+
+
+def kept_or_written(name, text):
+    path = KEPT / f"{name}.txt"
+    if os.environ.get("LAYOUTRAND_ANSWERS") == "write":
+        path.write_text(text)
+    return path.read_text()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_transcripts(project, said, width):
+    text = said(project[0], width=width)
+    lines = text.splitlines()
+    assert text == kept_or_written(f"history-{width}", text)
+    assert max(map(cell_len, lines)) <= width
+    assert len(lines) <= 20
+    assert "slower" in text
+    assert "layout only" in text
+
+
+def test_the_document_has_both_steps_each_at_its_commit(project, said):
+    root, commits = project
+    document = json.loads(said(root, "--json"))
+    steps = {series["benchmark"]: series["steps"] for series in document["series"]}
+    (slower,), (layout,) = steps["work"], steps["startup"]
+    assert (slower["verdict"], slower["commit"]) == ("slower", commits[SLOWER_FROM])
+    assert slower["interval"][0] < 1.037 < slower["interval"][1]
+    assert (layout["verdict"], layout["commit"]) == ("layout only", commits[LAYOUT_FROM])
+    assert layout["stock"]["ratio"] == pytest.approx(1.042, abs=0.005)
+    points = document["series"][0]["points"]
+    assert points[1]["commits"] == commits[1:3]
+    assert [row["commit"] for row in document["commits"]] == commits
+    assert document["series"][0]["compared"] == "by round"
+    since = json.loads(said(root, "--json", "--since", commits[5], "--benchmark", "startup"))
+    assert [row["commit"] for row in since["commits"]] == commits[5:]
+    assert [series["steps"] for series in since["series"]] == [[]]
+    assert any("left out 4 measured commits" in each or "left out 5 measured" in each for each in since["warnings"])
+
+
+def test_tables_and_page_name_every_commit(project, said, tmp_path):
+    root, commits = project
+    text = said(root, "--full", "--html", str(tmp_path / "h.html"))
+    page = (tmp_path / "h.html").read_text()
+    for number, commit in enumerate(commits):
+        assert commit[:9] in text
+        assert f"Change number {number}" in page
+    assert "same program" in text
+    assert "layout only" in page
+    assert page.count("<svg") >= 2
+
+
+def test_commits_measured_one_after_the_other_are_compared_by_their_means(tmp_path, said):
+    commits = measured_commits(tmp_path / "p", apart=True, dirty=(0,))
+    document = json.loads(said(tmp_path / "p", "--json", "--benchmark", "work"))
+    (series,) = document["series"]
+    assert series["compared"] == "by mean"
+    assert [step["commit"] for step in series["steps"]] == [commits[SLOWER_FROM]]
+    assert any("work trees with changes" in each for each in document["warnings"])
+
+
+def test_exports_over_commits(project, monkeypatch, capsys):
+    root, commits = project
+    monkeypatch.chdir(root)
+    assert run(["export", "--format", "otava-csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["commit"] for row in rows] == commits
+    assert list(rows[0]) == ["time", "commit", "work", "work.as-built", "startup", "startup.as-built"]
+    assert len({row["time"] for row in rows}) == N_COMMITS  # dates of commits may be equal, Otava's points may not
+    assert float(rows[-1]["work"]) / float(rows[0]["work"]) == pytest.approx(1.037, abs=0.01)
+    assert run(["export", "--format", "otava-json", "--benchmark", "work"]) == 0
+    first = json.loads(capsys.readouterr().out)[0]
+    assert first["attributes"] == {"commit": commits[0]}
+    assert [metric["name"] for metric in first["metrics"]] == ["work", "work.as-built"]
+    assert isinstance(first["timestamp"], int)
+
+
+def test_without_results_it_says_how_to_get_some(tmp_path, monkeypatch, capsys):
+    root = tmp_path / "p"
+    config = make_config(TABLES, systems=("O2",))
+    gitkit.make(root, {"a.c": ""})
+    (root / "layoutrand.toml").write_text(HEAD + TABLES)
+    row = execution(config, root, "O2", "work", 1, measurements=(Measurement("wall_s", "s", 0, 1.0, warmup=False),))
+    write(config, root, [row])
+    monkeypatch.chdir(root)
+    assert run(["history"]) == 1
+    assert "history --run OLD..NEW" in capsys.readouterr().err
+    assert run(["history", "--run", "HEAD"]) == 2
+    assert "OLD..NEW" in capsys.readouterr().err
+    assert history_command.__name__.endswith("history_command")

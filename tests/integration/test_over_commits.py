@@ -1,0 +1,101 @@
+"""`history --run` and `bisect` on a repository whose commits are built: one slow, one broken, two that change nothing."""
+
+import json
+import os
+
+import pytest
+
+import gitkit
+from startkit import layoutrand
+
+pytestmark = pytest.mark.slow
+
+CONFIG = """\
+[project]
+name = "toy"
+[build]
+source = "{source}"
+commands = ["$CC -o toy main.c part.c"]
+artefacts = ["toy"]
+[systems.O1]
+cflags = "-O1"
+[[benchmarks]]
+name = "count"
+command = ["{{artefact}}"]
+metric = {{ regex = "total ([0-9]+)", name = "total", unit = "1" }}
+"""
+MAIN = """\
+#include <stdio.h>
+int f1(int), f2(int), f3(int), f4(int), f5(int), f6(int), f7(int), f8(int);
+int main(void) {{ printf("total %d\\n", 100 * (f1(1) + f2(1) + f3(1) + f4(1) + f5(1) + f6(1) + f7(1) + f8(1)) + {more}); }}
+"""
+PART = "\n".join(f"int f{k}(int x) {{ return x * {k}; }}" for k in range(1, 9))
+
+
+@pytest.fixture(scope="module", params=[".", "src"])
+def project(request, tmp_path_factory):
+    """A project whose source is the repository, or a directory in it; its commits, and how to call layoutrand."""
+    root = tmp_path_factory.mktemp("commits") / "p"
+    inside = "" if request.param == "." else "src/"
+    gitkit.make(root)
+    (root / ".gitignore").write_text("layoutrand.toml\n.layoutrand\n")
+    commits = [
+        gitkit.commit(root, {f"{inside}main.c": MAIN.format(more=0), f"{inside}part.c": PART}, "first"),
+        gitkit.commit(root, {"README": "words"}, "words alone"),
+        gitkit.commit(root, {f"{inside}main.c": "no C"}, "broken"),
+        gitkit.commit(root, {f"{inside}main.c": MAIN.format(more=100)}, "slower"),
+        gitkit.commit(root, {f"{inside}main.c": "// a comment\n" + MAIN.format(more=100)}, "a comment"),
+    ]
+    (root / "layoutrand.toml").write_text(CONFIG.format(source=request.param))
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path_factory.mktemp("cache"))}
+
+    def called(*arguments, status=0):
+        done = layoutrand(*arguments, cwd=root, env=env)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done
+
+    return commits, called
+
+
+def test_a_range_is_built_and_measured_and_each_program_executed_once(project):
+    commits, called = project
+    done = called("history", "--run", f"{commits[0]}..HEAD", "--seeds", "6", "--json", status=1)  # one does not build
+    document = json.loads(done.stdout)
+    assert f"{commits[2][:9]} is left out" in done.stderr
+    (series,) = document["series"]
+    assert [point["commits"] for point in series["points"]] == [commits[:2], commits[3:]]
+    (step,) = series["steps"]
+    assert (step["verdict"], step["commit"], step["n_other_commits"]) == ("slower", commits[3], 1)
+    assert step["ratio"] == pytest.approx(3700 / 3600)
+    again = called("history", "--run", f"{commits[0]}..HEAD", "--seeds", "6", "--json", status=1)
+    assert "0 executions now" in " ".join(again.stderr.split())
+    # A run of the work tree at a commit is the same program, found under the same commit.
+    called("run", "--seeds", "6", "--share-machine")
+    whole = json.loads(called("history", "--json").stdout)
+    assert [point["commits"] for point in whole["series"][0]["points"]] == [commits[:2], commits[3:]]
+    assert whole["series"][0]["points"][1]["n_executions"] == 12
+
+
+def test_the_commit_of_a_step_is_found(project):
+    commits, called = project
+    done = called("bisect", commits[0], "HEAD", "--json")
+    document = json.loads(done.stdout)
+    assert document["ending"] == "one of several"  # the broken commit cannot be told from the one after it
+    assert [each["commit"] for each in document["commits"]] == commits[2:4]
+    assert document["skipped"][0]["commit"] == commits[2]
+    assert document["ratio"]["ratio"] == pytest.approx(3700 / 3600)
+    again = json.loads(called("bisect", commits[0], "HEAD", "--json").stdout)
+    assert (again["executed"], again["ending"], again["decisions"]) == (0, "one of several", document["decisions"])
+    screen = called("bisect", commits[0], "HEAD", "--quiet").stdout
+    assert commits[3][:9] in screen
+    assert len(screen.splitlines()) <= 20
+    same = json.loads(called("bisect", commits[3], commits[4], "--json").stdout)
+    assert (same["ending"], same["executed"]) == ("same program", 0)
+
+
+def test_ends_that_are_none(project):
+    commits, called = project
+    assert "no ancestor" in called("bisect", "HEAD", commits[0], status=2).stderr
+    assert "has no commit nowhere" in called("bisect", "nowhere", status=2).stderr
+    assert "same commit" in called("bisect", "HEAD", "HEAD", status=2).stderr
+    assert "could not be built" in called("bisect", commits[2], "HEAD", status=2).stderr
