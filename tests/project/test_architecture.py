@@ -24,7 +24,7 @@ def test_the_table_has_every_floor_from_the_ground_up():
     assert sorted(rows) == sorted(enforced())
     # Neighbours of one floor may stand in any order.
     ground = {"errors", "warning", "stats", "model"}
-    top = {"report", "interop", "explain"}
+    top = {"report", "interop", "explain", "check"}
     assert [row for row in rows if row not in ground | top] == [
         name for name in reversed(enforced()) if name not in ground | top
     ]

@@ -16,7 +16,7 @@ from layoutrand.analysis.forecasting import to_decide
 from layoutrand.analysis.machine import of_both
 from layoutrand.analysis.median_ratio import MedianRatio, median_ratio
 from layoutrand.analysis.node_table import NodeTable, node_table
-from layoutrand.analysis.primary_ratio import both_ratios, of_design, primary_data, sureness_of
+from layoutrand.analysis.primary_ratio import Looks, both_ratios, of_design, primary_data, sureness_of
 from layoutrand.analysis.ratio_findings import could_miss, of_quotient, of_ratios
 from layoutrand.analysis.round_design import Primary
 from layoutrand.analysis.same_program import SameProgram, same_program
@@ -133,11 +133,20 @@ class Comparison:
 
 
 def compare(
-    selection: Selection, baseline: str, candidate: str, *, confidence: float, threshold: float, metric: str | None
+    selection: Selection,
+    baseline: str,
+    candidate: str,
+    *,
+    confidence: float,
+    threshold: float,
+    metric: str | None,
+    looks: Looks = "once",
 ) -> Comparison:
     """Compare ``candidate`` with ``baseline`` by each benchmark's primary metric, or by ``metric``.
 
-    ``threshold`` is a fraction: within 1 +- threshold two systems count as equivalent.  Raises `AnalysisError`
+    ``threshold`` is a fraction: within 1 +- threshold two systems count as equivalent.  Where ``looks`` are taken after
+    every round, intervals and p-values hold at all of them; there is no suite then, whose benchmarks have different
+    numbers of rounds.  Raises `AnalysisError`
     where the two have no benchmark in common.
     """
     chosen = [
@@ -151,9 +160,11 @@ def compare(
     if not common:
         raise AnalysisError(_nothing_common(baseline, candidate, old, new, selection))
     pairs = [sample_pair(old[name], new[name], at_random=selection.at_random) for name in common]
-    ratios = [_ratio(pair, selection, confidence, threshold) for pair in pairs]
+    ratios = [_ratio(pair, selection, confidence, threshold, looks) for pair in pairs]
     instruments = {instrument for _, instrument, _ in common}
-    suite, suite_warnings = compared_suite(pairs, ratios[0].ratio, confidence, threshold)
+    suite, suite_warnings = (
+        compared_suite(pairs, ratios[0].ratio, confidence, threshold) if looks == "once" else (None, [])
+    )
     nodes = node_table(selection, confidence, {baseline, candidate})
     return Comparison(
         baseline=baseline,
@@ -216,12 +227,12 @@ def _name(sample: Sample) -> tuple[str, str, str]:
     return sample.benchmark, sample.instrument, sample.metric
 
 
-def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold: float) -> BenchmarkRatio:
+def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold: float, looks: Looks) -> BenchmarkRatio:
     baseline, candidate = pair.samples
     warnings: list[AnyWarning] = [*missing(pair.measured[0], selection), *missing(pair.measured[1], selection)]
     shape = of_ratios(pair)
     warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair), *shape]
-    both = both_ratios(pair, confidence)
+    both = both_ratios(pair, confidence, looks)
     primary, ratio, reasons = both.primary(pair)
     warnings += [*of_short(*pair.measured), *reasons, *of_both(pair.measured, by_round=primary == "paired")]
     verdict: Verdict = UNDECIDED
@@ -251,7 +262,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         better=baseline.better,
         one_layout=(baseline.one_layout, candidate.one_layout),
         n_executions=(baseline.n_executions, candidate.n_executions),
-        sureness=None if ratio is None or pair.design.cannot_tell else sureness_of(pair, primary, threshold),
+        sureness=None if ratio is None or pair.design.cannot_tell else sureness_of(pair, primary, threshold, looks),
         measured_pairs=_measured_pairs(old, new),
         forecast=_forecast(pair, primary, ratio, threshold) if verdict == UNDECIDED else None,
         paired_verdict=None if both.paired is None else decide(both.paired, threshold, better=baseline.better),
@@ -261,7 +272,7 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
         new_pair=new_pair(pair, confidence),
         single_pairs=None if ratio is None else single_pairs(pair, ratio, verdict, threshold),
         could_miss=could_miss(pair, confidence),
-        median=None if ratio is None else median_ratio(pair, primary, shape, confidence, threshold),
+        median=None if ratio is None or looks != "once" else median_ratio(pair, primary, shape, confidence, threshold),
         as_built=as_built(pair, confidence, threshold, at_random=selection.at_random),
         same_program=same_program(selection, baseline.benchmark, baseline.system, candidate.system),
     )

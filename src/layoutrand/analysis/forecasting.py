@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from layoutrand.errors import AnalysisError
-from layoutrand.stats import Forecast, Interval, forecast, missed_share, pair_spread
+from layoutrand.stats import Forecast, Interval, forecast, missed_share, pair_spread, running_forecast
+from layoutrand.stats.running_ratio import METHOD as RUNNING
 from layoutrand.stats.sample_size import ASSURANCE, MOST_BINARIES, POWER
 from layoutrand.stats.stats_warning import plural
 from layoutrand.text.quantities import percent, telling
@@ -18,6 +19,8 @@ def to_decide(ratio: Interval, old: Any, new: Any, threshold: float) -> Forecast
     It goes by the same variance as the verdict: that of pairs where the ratio is one of pairs.
     """
     try:
+        if ratio.method == RUNNING:
+            return running_forecast(old, new, threshold=threshold, confidence=ratio.confidence)
         spread = pair_spread(old, new, is_paired=ratio.method.startswith("paired"))
         return forecast(ratio, spread, n_binaries=min(spread.n_binaries), threshold=threshold)
     except AnalysisError:  # no logarithm, or a mean of 0: the ratio itself says what it can

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from layoutrand.analysis.analyse import measurements
 from layoutrand.analysis.analysis_warnings import APART, NoRatio, PairedWithout
@@ -17,10 +17,14 @@ from layoutrand.analysis.comparison_warnings import (
 )
 from layoutrand.analysis.round_design import Primary
 from layoutrand.analysis.sample_pair import SamplePair
-from layoutrand.analysis.sureness import Sureness, sureness
+from layoutrand.analysis.sureness import Sureness, running_sureness, sureness
 from layoutrand.errors import AnalysisError
-from layoutrand.stats import Interval, ratio_interval
+from layoutrand.instruments.known import simulated
+from layoutrand.stats import Interval, ratio_interval, running_ratio
 from layoutrand.warning import AnyWarning
+
+Looks = Literal["once", "after every round"]
+"""How often the data are looked at: intervals and p-values of a single look hold for no others."""
 
 
 def of_design(pair: SamplePair) -> list[AnyWarning]:
@@ -58,8 +62,12 @@ class BothRatios:
         return "unpaired", self.unpaired, [NotByRound(self.not_paired)] if pair.design.primary == "paired" else []
 
 
-def both_ratios(pair: SamplePair, confidence: float) -> BothRatios:
-    """What the complete rounds say, and what all executions of each system by itself say."""
+def both_ratios(pair: SamplePair, confidence: float, looks: Looks = "once") -> BothRatios:
+    """What the complete rounds say, and what all executions of each system by itself say; where the data are looked at
+    after every round nothing but complete rounds counts.
+    """
+    if looks != "once":
+        return _running(pair, confidence)
     paired = unpaired = None
     not_paired = not_unpaired = ""
     try:
@@ -79,6 +87,17 @@ def both_ratios(pair: SamplePair, confidence: float) -> BothRatios:
     return BothRatios(paired, unpaired, not_paired, not_unpaired)
 
 
+def _running(pair: SamplePair, confidence: float) -> BothRatios:
+    try:
+        if not pair.design.pairs or pair.design.primary == "unpaired":
+            return BothRatios(None, None, "", "no two complete rounds of both systems")
+        old, new = map(measurements, pair.by_round)
+        counts = pair.measured[0].instrument in simulated()
+        return BothRatios(running_ratio(old, new, confidence=confidence, is_count=counts), None, "", "")
+    except AnalysisError as error:
+        return BothRatios(None, None, str(error), str(error))
+
+
 def primary_data(pair: SamplePair, primary: Primary) -> tuple[Any, Any]:
     """Baseline and candidate as the primary ratio was computed from them, for `layoutrand.stats`."""
     if primary == "paired":
@@ -87,7 +106,9 @@ def primary_data(pair: SamplePair, primary: Primary) -> tuple[Any, Any]:
     return pair.each_by_itself(0), pair.each_by_itself(1)
 
 
-def sureness_of(pair: SamplePair, primary: Primary, threshold: float) -> Sureness | None:
+def sureness_of(pair: SamplePair, primary: Primary, threshold: float, looks: Looks = "once") -> Sureness | None:
     """The p-values that belong to the primary ratio."""
+    if looks != "once":
+        return running_sureness(*primary_data(pair, primary), threshold)
     method = "paired-log-t" if primary == "paired" else "fieller-welch"
     return sureness(*primary_data(pair, primary), threshold, method=method)

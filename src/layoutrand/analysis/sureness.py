@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from layoutrand.errors import AnalysisError
-from layoutrand.stats import adjust, decision_test, ratio_test
+from layoutrand.stats import adjust, decision_test, ratio_test, running_decision, running_test
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,16 @@ def sureness(baseline: Any, candidate: Any, threshold: float, *, method: str) ->
         difference = ratio_test(baseline, candidate, method=method).p_value
         decision = decision_test(baseline, candidate, threshold=threshold, method=method).p_value
     except AnalysisError:  # the ratio's own warnings say why
+        return None
+    return Sureness(difference, difference, decision, decision, 1, "undecided")
+
+
+def running_sureness(baseline: Any, candidate: Any, threshold: float) -> Sureness | None:
+    """The same of rounds that are looked at one after the other; Holm's adjustment holds for these p-values, too."""
+    try:
+        difference = running_test(baseline, candidate)
+        decision = running_decision(baseline, candidate, threshold=threshold)
+    except AnalysisError:
         return None
     return Sureness(difference, difference, decision, decision, 1, "undecided")
 

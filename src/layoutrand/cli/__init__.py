@@ -54,6 +54,7 @@ _COMMANDS: Final = {
     "run": _Command("running", "run"),
     "analyse": _Command("analysis", "analyse"),
     "analyze": _Command("analysis", "analyse", is_hidden=True),
+    "check": _Command("checking", "check"),
     "compare": _Command("analysis", "compare"),
     "history": _Command("history_command", "history"),
     "bisect": _Command("bisect_command", "bisect"),
@@ -75,7 +76,7 @@ _COMMANDS: Final = {
 }
 """All commands."""
 
-_IN_FULL: Final = frozenset({"analyse", "analyze", "compare", "history"})
+_IN_FULL: Final = frozenset({"analyse", "analyze", "check", "compare", "history"})
 """Commands whose --full is what -v asks for."""
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 8
 """Benchmarks that are shown one by one; of more those that are the same are counted."""
 
-_STYLES: Final[dict[Verdict, str]] = {
+VERDICT_STYLES: Final[dict[Verdict, str]] = {
     "faster": "green",
     "slower": "red",
     "same": "blue",
@@ -85,7 +85,7 @@ def _screen(result: Comparison, facts: Sequence[str], width: int) -> Iterator[Li
 def _notes(result: Comparison, width: int) -> list[Line]:
     """What the own builds would have said, and what casts doubt."""
     about = [(row.name, row.concluded.reasons) for row in _rows(result)]
-    return [*_as_built(result, width), *warning_lines(about, width)]
+    return [*as_built_lines(result, width), *warning_lines(about, width)]
 
 
 def _rows(result: Comparison) -> list[_Row]:
@@ -130,7 +130,7 @@ def _table(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Lin
     widths = [max(cell_len(each[place]) for each in cells) for place in range(4)]
     indent = min(widths[0], max(12, width - sum(widths[1:]) - 4 - 3 * GAP))
     for row, (name, verdict, centre, interval) in zip(rows, cells, strict=True):
-        symbol, style = SYMBOLS[row.concluded.verdict], _STYLES[row.concluded.verdict]
+        symbol, style = SYMBOLS[row.concluded.verdict], VERDICT_STYLES[row.concluded.verdict]
         line: Line = [("  ", ""), (symbol, f"bold {style}"), (" ", "")]
         if cell_len(name) > indent:  # the name stands whole, on a line of its own
             yield [*line, (name, "")]
@@ -162,7 +162,7 @@ def _forest(rows: Sequence[_Row], result: Comparison, width: int) -> Iterator[Li
     for row in drawn:
         assert row.ratio is not None
         low, centre, high = (100 * (end - 1) for end in (row.ratio.low, row.ratio.centre, row.ratio.high))
-        style = _STYLES[row.concluded.verdict]
+        style = VERDICT_STYLES[row.concluded.verdict]
         name = row.name if cell_len(row.name) <= name_width else row.name[: name_width - 1] + "…"
         yield [("  ", ""), (filled(name, name_width), ""), ("  ", ""), *axis.interval(low, centre, high, style)]
     yield [(" " * (name_width + 4), ""), *axis.scale()]
@@ -185,7 +185,7 @@ def _sides(rows: Sequence[_Row], result: Comparison, columns: int) -> str:
     return ends[0] + middle.center(max(rest, 1)) + ends[1]
 
 
-def _as_built(result: Comparison, width: int) -> list[Line]:
+def as_built_lines(result: Comparison, width: int) -> list[Line]:
     """What the users' own two builds would have said, where that is something else."""
     found = []
     for pair in result.benchmarks:

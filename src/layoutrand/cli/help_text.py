@@ -47,7 +47,7 @@ _GROUPS: Final[Mapping[str, Sequence[str]]] = {
 _COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "Begin": ("try", "init", "demo", "doctor"),
     "Measure": ("build", "run", "exec"),
-    "Understand": ("analyse", "compare", "report", "explain", "inspect"),
+    "Understand": ("check", "analyse", "compare", "history", "bisect", "report", "explain", "inspect"),
     "Plan": ("plan", "warmup", "simulate"),
     "Keep and share": ("figures", "export", "cache", "staging", "bundle"),
 }
@@ -113,7 +113,7 @@ def _write(command: Any, is_short: bool, ctx: Any, formatter: Any) -> None:
     arguments, options = _parameters(command, ctx)
     if any(text for _, text in arguments):
         lines += _section("Arguments", arguments, width)
-    grouped = {name for names in _GROUPS.values() for name in names}
+    grouped = {name for names in _GROUPS.values() if "--import" not in names or "--import" in options for name in names}
     own = {name: row for name, row in options.items() if name not in grouped and name != "--help"}
     if own:
         lines += _section(_OWN, list(own.values()), width)

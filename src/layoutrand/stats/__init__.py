@@ -49,6 +49,7 @@ from layoutrand.stats.ratio import ratio_half_width, ratio_interval
 from layoutrand.stats.ratio_tests import decision_test, ratio_test
 from layoutrand.stats.regimes import Regimes, find_regimes
 from layoutrand.stats.robust import median_interval, missed_share, skewness_test
+from layoutrand.stats.running_ratio import running_decision, running_forecast, running_ratio, running_test
 from layoutrand.stats.sample_size import (
     CountRange,
     binaries_for_half_width,
@@ -77,6 +78,7 @@ from layoutrand.stats.unblocked import Unblocked, without_blocks
 from layoutrand.stats.variance import VarianceComponents, variance_components
 from layoutrand.stats.variance_intervals import component_intervals, intraclass_correlation, variance_test
 from layoutrand.stats.warmup import WarmupSuggestion, dacapo_warmup, georges_warmup, suggest_warmup
+from layoutrand.stats.watching import WatchingRow, watching_study
 from layoutrand.stats.whole_binaries import whole_binary_test
 
 __all__ = [
@@ -108,6 +110,7 @@ __all__ = [
     "Unblocked",
     "VarianceComponents",
     "WarmupSuggestion",
+    "WatchingRow",
     "adjust",
     "autocorrelation",
     "binaries_for_half_width",
@@ -157,7 +160,11 @@ __all__ = [
     "ratio_test",
     "reordered",
     "rounds_spread_test",
+    "running_decision",
+    "running_forecast",
     "running_interval",
+    "running_ratio",
+    "running_test",
     "screen_features",
     "serial_test",
     "simulate",
@@ -171,6 +178,7 @@ __all__ = [
     "variance_components",
     "variance_limit",
     "variance_test",
+    "watching_study",
     "welch_test",
     "whole_binary_test",
     "with_lost",

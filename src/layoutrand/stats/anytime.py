@@ -50,10 +50,8 @@ def running_interval(values: Values, *, confidence: float = 0.95) -> Interval:
     n = found.size
     centre = float(found.mean())
     squares = float(((found - centre) ** 2).sum())
-    limit = (math.sqrt((n + _WEIGHT) / _WEIGHT) / (1 - confidence)) ** (2 / n)
-    share = 1 - 1 / limit
-    rest = n - (n + _WEIGHT) * share
-    half = math.sqrt((n + _WEIGHT) * share * squares / (n * rest)) if n > 1 and rest > 0 else math.inf
+    half = math.sqrt(squares / (n - 1)) * relative_half_width(n, confidence=confidence) if n > 1 else math.inf
+    half = math.inf if math.isnan(half) else half  # no spread, and too few to have bounds
     return Interval(
         centre=centre,
         low=centre - half,
@@ -62,3 +60,60 @@ def running_interval(values: Values, *, confidence: float = 0.95) -> Interval:
         method="anytime",
         warnings=(),
     )
+
+
+def relative_half_width(n: int, *, confidence: float = 0.95) -> float:
+    """Half-width of `running_interval` after ``n`` values, in standard deviations of the sample.
+
+    Parameters
+    ----------
+    n
+        How many values.
+    confidence
+        As in `running_interval`.
+
+    Returns
+    -------
+    float
+        Infinite where so few values have no bounds.
+
+    Raises
+    ------
+    AnalysisError
+        A confidence outside (0, 1).
+    """
+    check_confidence(confidence)
+    limit = (math.sqrt((n + _WEIGHT) / _WEIGHT) / (1 - confidence)) ** (2 / n)
+    share = 1 - 1 / limit
+    rest = n - (n + _WEIGHT) * share
+    return math.sqrt((n + _WEIGHT) * share * (n - 1) / (n * rest)) if n > 1 and rest > 0 else math.inf
+
+
+def evidence_against(values: Values, mean: float) -> float:
+    """The p-value of a mean that holds whenever one stops: the inverse of the martingale, at most 1.
+
+    Parameters
+    ----------
+    values
+        As for `running_interval`.
+    mean
+        The mean of the hypothesis, in the unit of the values.
+
+    Returns
+    -------
+    float
+        At most ``1 - confidence`` just where the mean lies outside `running_interval` of that confidence.
+
+    Raises
+    ------
+    AnalysisError
+        No values, or values that are not finite.
+    """
+    found = sample_of(values, "evidence") - mean
+    n = found.size
+    squares, total = float((found**2).sum()), float(found.sum())
+    if squares == 0:
+        return 1.0
+    rest = max(0.0, 1 - total**2 / ((n + _WEIGHT) * squares))
+    log_martingale = 0.5 * math.log(_WEIGHT / (n + _WEIGHT)) - (n / 2 * math.log(rest) if rest > 0 else -math.inf)
+    return math.exp(-max(0.0, log_martingale))

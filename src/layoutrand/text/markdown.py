@@ -35,8 +35,13 @@ def paragraph(text: str) -> str:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table under a heading of its own, the first column left-aligned, the others right."""
-    lines = [f"### {plain(title)}", "", _line(columns), "|---" + "|---:" * (len(columns) - 1) + "|"]
-    return "\n".join([*lines, *map(_line, rows)]) + "\n\n"
+    return f"### {plain(title)}\n\n{plain_table(columns, rows)}\n"
+
+
+def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The same without a heading, and without a blank line behind it."""
+    lines = [_line(columns), "|---" + "|---:" * (len(columns) - 1) + "|"]
+    return "\n".join([*lines, *map(_line, rows)]) + "\n"
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -1,0 +1,1 @@
+"""Two commits of one system compared in rounds, until a verdict stands: `layoutrand check`."""

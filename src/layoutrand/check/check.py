@@ -1,0 +1,124 @@
+"""`layoutrand check`: is this change slower, faster or the same, and which functions does it change?"""
+
+from __future__ import annotations
+
+from layoutrand.capture.checked_commits import SourceRepository
+from layoutrand.capture.function_changes import FunctionChanges
+from layoutrand.check.check_rounds import CheckRounds
+from layoutrand.check.commit_pair import CommitPair
+from layoutrand.check.judged import judged_quantities
+from layoutrand.check.question import (
+    CheckAnswer,
+    CheckQuestion,
+    CheckTools,
+    Ending,
+    Quantity,
+    SystemCheck,
+    concluded_benchmarks,
+    one_program,
+)
+from layoutrand.config.two_commits import checkable, two_commits
+
+
+def check(question: CheckQuestion, where: SourceRepository, tools: CheckTools) -> CheckAnswer:
+    """Compare two commits of each system in rounds, until every benchmark has a verdict or the budget is used.
+
+    Raises what `build` and `execute` raise.  Whatever was executed is recorded, and another call goes on from there.
+    """
+    quantities = judged_quantities(question.config, question.benchmarks, question.metric)
+    systems, left_out = checkable(question.config)
+    # Both commits of each system are captured; where the captures are the same nothing else is done.
+    checks = [_Begun.of(question, where, tools, name, quantities) for name in systems if name in question.systems]
+    # Rounds, of all systems in turn, until everything is settled or the budget is used.
+    deadline = tools.clock() + question.budget_s
+    going = [each for each in checks if each.rounds is not None]
+    while going:
+        going = [each for each in going if each.goes_on(deadline - tools.clock())]
+    # What all of it means.
+    return CheckAnswer(
+        question,
+        tuple(each.result() for each in checks),
+        {name: why for name, why in left_out.items() if name in question.systems},
+    )
+
+
+class _Begun:
+    """The check of one system, on its way."""
+
+    def __init__(self, pair: CommitPair, quantities: list[Quantity]) -> None:
+        self.pair = pair
+        self.quantities = quantities
+        self.changes: list[FunctionChanges] | None = None
+        self.rounds: CheckRounds | None = None
+        self.ending: Ending = "failures"
+
+    @classmethod
+    def of(
+        cls,
+        question: CheckQuestion,
+        where: SourceRepository,
+        tools: CheckTools,
+        system: str,
+        quantities: list[Quantity],
+    ) -> _Begun:
+        """Built and compared by content; with what is recorded of it, where anything is left to execute."""
+        commits = (question.base.commit, question.head.commit)
+        labels = (question.base.label, question.head.label)
+        config = two_commits(question.config, system, where.url, commits, labels, where.inside)
+        begun = cls(CommitPair(question, tools, system, config), quantities)
+        pair = begun.pair
+        pair.capture()
+        if not pair.is_built:
+            return begun
+        if all(pair.captures) and pair.captures[0] == pair.captures[1]:
+            begun.ending = "same program"
+            return begun
+        begun.changes = pair.changes()
+        nothing = begun.changes is not None and all(each.is_empty for each in begun.changes)
+        if nothing and pair.loads_the_same():
+            begun.ending = "same program"
+            return begun
+        begun.rounds = CheckRounds(pair, quantities)
+        begun.rounds.recall()
+        return begun
+
+    def goes_on(self, left_s: float) -> bool:
+        """Execute one more round; whether there may be another."""
+        assert self.rounds is not None
+        before = self.rounds.settled
+        if self.rounds.is_over or left_s <= 0 or not self.rounds.next_round(left_s):
+            return False
+        if self.rounds.settled > before:
+            count = max(self.rounds.n_rounds.values())
+            self.pair.tools.say(f"{self.rounds.settled} of {len(self.quantities)} settled after {count} rounds")
+        return not self.rounds.is_over
+
+    def result(self) -> SystemCheck:
+        """What became of it."""
+        pair, rounds = self.pair, self.rounds
+        notes = tuple(note for build in pair.builds for note in build.notes)
+        failures = tuple(failure for build in pair.builds for failure in build.failures)
+        changes = None if self.changes is None else tuple(self.changes)
+        if rounds is None:
+            rows = (
+                one_program(self.quantities)
+                if self.ending == "same program"
+                else concluded_benchmarks(None, self.quantities, {})
+            )
+            return SystemCheck(
+                pair.system, self.ending, rows, changes, pair.captures, build_failures=failures, notes=notes
+            )
+        comparison = rounds.comparison()
+        return SystemCheck(
+            system=pair.system,
+            ending=rounds.ending(),
+            benchmarks=concluded_benchmarks(comparison, self.quantities, rounds.n_rounds),
+            changes=changes,
+            captures=pair.captures,
+            comparison=comparison,
+            selection=rounds.selection,
+            build_failures=failures,
+            notes=notes,
+            executed=rounds.executed,
+            results=pair.results_path(),
+        )

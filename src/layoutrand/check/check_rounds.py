@@ -1,0 +1,292 @@
+"""The rounds of a check: which executions are due, what is settled, and why there is no more of them.
+
+Seeds are taken in their order, 1, 2, 3, ..., whatever was interrupted: the rounds that a verdict rests on are the first
+so many, never a choice.  A quantity that is settled is executed no more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from layoutrand.analysis.compare import BenchmarkRatio, Comparison, adjusted, compare
+from layoutrand.analysis.conclusion import CANNOT_TELL, of_pair
+from layoutrand.analysis.sample import Sample, binary_mean
+from layoutrand.analysis.selection import Question, Selection, select
+from layoutrand.check.commit_pair import CommitPair
+from layoutrand.check.judged import main_metrics
+from layoutrand.check.question import Ending, Quantity, quantity_of
+from layoutrand.config.schedule import Slot
+from layoutrand.config.two_commits import BASE, HEAD
+from layoutrand.errors import AnalysisError
+from layoutrand.execute.execute import execute
+from layoutrand.execute.run_plan import make_plan
+from layoutrand.instruments.known import simulated
+from layoutrand.model import STOCK, LayoutName
+from layoutrand.results import file
+from layoutrand.stats import decide, running_ratio
+from layoutrand.stats.running_ratio import FEWEST_EXACT, FEWEST_ROUNDS
+
+STOCK_ROUNDS: Final = FEWEST_ROUNDS
+"""Rounds in which stock is executed beside the layouts: one build is no sample, whatever is executed of it."""
+
+COUNTED_FIRST: Final = 12
+"""Rounds that a simulated count has to settle, before what else the benchmark measures is executed as well."""
+
+AHEAD: Final = 4
+"""Layouts that are linked at once, after the first few."""
+
+MOST_FAILED: Final = 3
+"""Rounds in a row without a result, after which no more are tried."""
+
+_AGAIN: Final = 1.25
+"""How many times as many rounds there are before a conclusion that was withheld is asked for again."""
+
+
+@dataclass
+class _Progress:
+    """How far one quantity is: the last seed that was taken, the rounds that count, what is known of it."""
+
+    seed: int = 0
+    n_rounds: int = 0
+    failed: int = 0
+    settled: bool = False
+    ended: bool = False
+    ask_at: int = FEWEST_EXACT
+
+
+@dataclass
+class CheckRounds:
+    """The rounds of one pair of commits."""
+
+    pair: CommitPair
+    quantities: Sequence[Quantity]
+    selection: Selection | None = None
+    executed: int = 0
+    _progress: dict[Quantity, _Progress] = field(default_factory=dict)
+    _round_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Begin with nothing executed."""
+        self._progress = {each: _Progress() for each in self.quantities}
+
+    @property
+    def n_rounds(self) -> Mapping[Quantity, int]:
+        """How many complete rounds each quantity has."""
+        return {each: state.n_rounds for each, state in self._progress.items()}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to execute."""
+        return all(state.settled or state.ended for state in self._progress.values())
+
+    @property
+    def settled(self) -> int:
+        """How many quantities are settled."""
+        return sum(state.settled for state in self._progress.values())
+
+    def recall(self) -> None:
+        """Take what earlier calls recorded."""
+        path = self.pair.results_path()
+        if path.exists():
+            self._look()
+            for quantity, state in self._progress.items():  # the last round may lack its executions of stock
+                state.seed = max(0, max(self._seeds(quantity), default=0) - 1)
+
+    def ending(self) -> Ending:
+        """Why there are no more rounds, or would be none but for the budget."""
+        states = self._progress.values()
+        if all(state.settled for state in states):
+            return "decided"
+        if any(state.failed >= MOST_FAILED and not state.n_rounds for state in states):
+            return "failures"
+        return "layouts" if self.is_over else "budget"
+
+    def next_round(self, left_s: float) -> bool:
+        """Execute one more round of all that is open; False where it would not end in the seconds that are left."""
+        if self._round_s > left_s:
+            return False
+        begin = self.pair.tools.clock()
+        active = self._active()
+        wanted = {quantity: self._progress[quantity].seed + 1 for quantity in active}
+        self._link(wanted.values())
+        if self.pair.tools.clock() - begin + self._round_s > left_s:  # links took what was left
+            return False
+        slots_of = self._execute(wanted)
+        for quantity, seed in wanted.items():
+            self._progress[quantity].seed = seed
+        self._look()
+        for quantity in active:
+            state = self._progress[quantity]
+            done = wanted[quantity] in self._seeds(quantity)
+            state.failed = 0 if done else state.failed + 1
+            state.ended = state.failed >= MOST_FAILED or state.seed >= self.pair.question.most_layouts
+        if slots_of:
+            self._round_s = self.pair.tools.clock() - begin
+        return True
+
+    def comparison(self) -> Comparison | None:
+        """The comparison of all that was executed, each benchmark by itself; None without any complete round."""
+        if self.selection is None:
+            return None
+        question = self.pair.question
+        found: Comparison | None = None
+        rows: dict[Quantity, BenchmarkRatio] = {}
+        for metric in dict.fromkeys([question.metric, *self._beside()]):
+            try:
+                result = compare(
+                    self.selection,
+                    BASE,
+                    HEAD,
+                    confidence=question.confidence,
+                    threshold=question.threshold,
+                    metric=metric,
+                    looks="after every round",
+                )
+            except AnalysisError:  # no round of this metric is complete
+                continue
+            found = found or result
+            rows |= {quantity_of(each): each for each in result.benchmarks if quantity_of(each) in self._progress}
+        if found is None:
+            return None
+        alone = [adjusted([rows[each]], question.confidence)[0] for each in self.quantities if each in rows]
+        return replace(found, benchmarks=tuple(alone), suite=None)
+
+    def _beside(self) -> list[str]:
+        """Counts that are judged beside the main metrics."""
+        main = main_metrics(self.pair.config, self.quantities)
+        return [each.metric for each in self.quantities if main[each.benchmark] != (each.instrument, each.metric)]
+
+    def _active(self) -> list[Quantity]:
+        """What is executed next: where counts may still settle a benchmark, these alone."""
+        found = [each for each, state in self._progress.items() if not (state.settled or state.ended)]
+        counting = {
+            each.benchmark
+            for each in found
+            if each.instrument in simulated() and self._progress[each].n_rounds < COUNTED_FIRST
+        }
+        return [each for each in found if each.instrument in simulated() or each.benchmark not in counting]
+
+    def _link(self, seeds: Iterable[int]) -> None:
+        """Have binaries of these rounds, and of some more ahead of them."""
+        wanted = sorted(set(seeds))
+        if all(seed in self.pair.linked for seed in wanted):
+            return
+        last = wanted[-1]
+        ahead = FEWEST_ROUNDS if last <= FEWEST_ROUNDS else AHEAD
+        end = min(max(last, (last - 1) // ahead * ahead + ahead), self.pair.question.most_layouts)
+        stock: list[LayoutName] = [STOCK] if self.pair.question.as_built else []
+        self.pair.link([*stock, *dict.fromkeys([*wanted, *range(min(last, end), end + 1)])])
+
+    def _execute(self, wanted: Mapping[Quantity, int]) -> bool:
+        """Execute the wanted rounds; whether there was anything to execute."""
+        tools = self.pair.tools
+        request = self.pair.request()
+        plan = make_plan(request)
+        slots = _complete([slot for slot in plan.slots if self._is_due(slot, wanted)])
+        if not slots:
+            return False
+        project, wait_s = self.pair.question.project, request.choices.wait_s
+        with (
+            file.open_for_writing(self.pair.results_path()) as store,
+            file.exclusive_use(file.results_path(project), wait_s=wait_s, on_wait=tools.say),
+            tools.progress() as advance,
+        ):
+            summary = execute(
+                replace(request, slots=tuple(slots)),
+                store=store,
+                executor=tools.executor,
+                progress=advance,
+                say=lambda _: None,
+            )
+        self.executed += summary.executed
+        return summary.executed > 0
+
+    def _is_due(self, slot: Slot, wanted: Mapping[Quantity, int]) -> bool:
+        rounds = {
+            seed
+            for each, seed in wanted.items()
+            if (each.benchmark, each.instrument) == (slot.benchmark, slot.instrument)
+        }
+        if slot.round not in rounds:
+            return False
+        return isinstance(slot.layout, int) or (slot.layout == STOCK and slot.round <= STOCK_ROUNDS)
+
+    def _look(self) -> None:
+        """Read what there is, and see what it settles."""
+        question, pair = self.pair.question, self.pair
+        captures = dict(zip((BASE, HEAD), pair.captures, strict=True)) if all(pair.captures) else {}
+        asked = Question(pair.config, question.project, [], list(question.benchmarks), captures, None)
+        try:
+            with file.open_for_reading(pair.results_path()) as store:
+                self.selection = select(asked, store)
+        except AnalysisError:  # nothing is recorded of what is asked for
+            return
+        for quantity, state in self._progress.items():
+            state.n_rounds = len(self._seeds(quantity))
+            if not state.settled and state.n_rounds >= state.ask_at:
+                state.settled = self._settles(quantity)
+
+    def _settles(self, quantity: Quantity) -> bool:
+        """Whether a verdict stands: by the ratio alone first, then with all that may cast it away."""
+        old, new = self._rounds(quantity)
+        question, state = self.pair.question, self._progress[quantity]
+        try:
+            is_count = quantity.instrument in simulated()
+            ratio = running_ratio(old, new, confidence=question.confidence, is_count=is_count)
+        except AnalysisError:
+            return False
+        if decide(ratio, question.threshold) == "undecided":
+            return False
+        comparison = self.comparison()
+        if comparison is None:
+            return False
+        pair = next((each for each in comparison.benchmarks if quantity_of(each) == quantity), None)
+        if pair is not None and of_pair(comparison, pair).verdict != CANNOT_TELL:
+            return True
+        state.ask_at = math.ceil(state.n_rounds * _AGAIN) + 1
+        return False
+
+    def _samples(self, quantity: Quantity) -> tuple[Sample | None, Sample | None]:
+        found = (
+            {}
+            if self.selection is None
+            else {each.system: each for each in self.selection.samples if _is(each, quantity)}
+        )
+        return found.get(BASE), found.get(HEAD)
+
+    def _seeds(self, quantity: Quantity) -> list[int]:
+        """Rounds of which both commits have a result."""
+        old, new = self._samples(quantity)
+        if old is None or new is None:
+            return []
+        there = {name for name, _ in new.binaries}
+        return [name for name, _ in old.binaries if isinstance(name, int) and name in there]
+
+    def _rounds(self, quantity: Quantity) -> tuple[list[float], list[float]]:
+        """The means of both commits, round by round."""
+        old, new = self._samples(quantity)
+        assert old is not None
+        assert new is not None
+        sides = [{name: binary_mean(runs) for name, runs in each.binaries} for each in (old, new)]
+        seeds = self._seeds(quantity)
+        return [sides[0][seed] for seed in seeds], [sides[1][seed] for seed in seeds]
+
+
+def _is(sample: Sample, quantity: Quantity) -> bool:
+    return (sample.benchmark, sample.instrument, sample.metric) == (
+        quantity.benchmark,
+        quantity.instrument,
+        quantity.metric,
+    )
+
+
+def _complete(slots: Sequence[Slot]) -> list[Slot]:
+    """Without rounds that one of the commits has no binary for: half a round tells nothing."""
+    sides: dict[tuple[str, str, int], set[str]] = {}
+    for slot in slots:
+        if isinstance(slot.layout, int):
+            sides.setdefault((slot.benchmark, slot.instrument, slot.round), set()).add(slot.system)
+    return [slot for slot in slots if len(sides.get((slot.benchmark, slot.instrument, slot.round), ())) == 2]

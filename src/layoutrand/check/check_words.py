@@ -1,0 +1,153 @@
+"""What a check says, worded once for screens, comments and documents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from layoutrand.analysis.conclusion_words import verdict_words
+from layoutrand.analysis.sentences import is_speed, percent_digits
+from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
+from layoutrand.check.question import CheckAnswer, CheckedBenchmark, CheckQuestion, SystemCheck
+from layoutrand.text.quantities import duration, signed
+
+_MOST_NAMES: Final = 3
+
+
+def commits_words(question: CheckQuestion) -> str:
+    """``main 08ceab1 → HEAD a19c3e9``; how many files of the work tree differ from its commit."""
+    head = question.head
+    files = f" ({head.changed} file{'s' * (head.changed != 1)} changed)" if head.changed else ""
+    return f"{question.base.label} → {head.label}{files}"
+
+
+def change_sentence(system: SystemCheck) -> str:
+    """``3 functions differ (parse_line, emit, main), 1 added``; that nothing does; "" where it is not known."""
+    if system.is_same_program and system.changes is None:
+        return "same program: every object that is linked is the same"
+    if system.is_same_program:
+        return "same program: whatever is loaded is the same to the byte"
+    if system.changes is None:
+        return ""
+    parts = [of_artefact(each, several=len(system.changes) > 1) for each in system.changes if not each.is_empty]
+    return "; ".join(parts) or "no function differs, only what is not loaded"
+
+
+def of_artefact(found: FunctionChanges, *, several: bool = False) -> str:
+    """What differs in one artefact, in a few words."""
+    parts = []
+    if found.differ:
+        parts.append(f"{_count(found.differ)} differ{'s' * (len(found.differ) == 1)} ({_names(found.differ)})")
+    for what, functions in (("added", found.added), ("removed", found.removed)):
+        if functions:
+            count = f"{len(functions)} {what}" if parts else f"{_count(functions)} {what} ({_names(functions)})"
+            parts.append(count)
+    if not parts:
+        parts.append("no function differs")
+    if found.data:
+        parts.append(
+            f"data of {len(found.data)} object{'s' * (len(found.data) > 1)} differ{'s' * (len(found.data) == 1)}"
+        )
+    if found.system:
+        parts.append("files of the system differ")
+    return f"{found.artefact}: {', '.join(parts)}" if several else ", ".join(parts)
+
+
+def _count(functions: Sequence[ChangedFunction]) -> str:
+    return f"{len(functions)} function{'s' * (len(functions) != 1)}"
+
+
+def _names(functions: Sequence[ChangedFunction]) -> str:
+    shown = [each.name for each in functions[:_MOST_NAMES]]
+    return ", ".join([*shown, "..."] if len(functions) > _MOST_NAMES else shown)
+
+
+def size_words(function: ChangedFunction) -> str:
+    """``parse_line 212 → 230 bytes``."""
+    if function.before is None:
+        return f"{function.name} {function.after:,} bytes"
+    if function.after is None:
+        return f"{function.name} {function.before:,} bytes"
+    if function.before == function.after:
+        return f"{function.name} {function.after:,} bytes, as before"
+    return f"{function.name} {function.before:,} → {function.after:,} bytes"
+
+
+def verdict_of(answer: CheckAnswer, each: CheckedBenchmark) -> str:
+    """The verdict in the words of `compare`."""
+    of_speed = each.pair is None or is_speed(each.pair)
+    return verdict_words(each.concluded.verdict, answer.question.threshold, of_speed=of_speed)
+
+
+def as_built_words(each: CheckedBenchmark) -> str:
+    """``+4.2 %``: what one build of each would have shown; a dash where that is not known."""
+    change = as_built_change(each)
+    return "-" if change is None else f"{signed(100 * change, _digits(each))} %"
+
+
+def as_built_change(each: CheckedBenchmark) -> float | None:
+    """The relative difference of the two builds as they are; None where they were not executed."""
+    own = None if each.pair is None else each.pair.as_built
+    return None if own is None or not math.isfinite(own.ratio.centre) else own.ratio.centre - 1
+
+
+def layout_share(each: CheckedBenchmark) -> float | None:
+    """What of `as_built_change` is layout: the ratio of both builds over that of the layouts, less 1."""
+    if each.pair is None or each.pair.as_built is None or each.pair.ratio is None or each.pair.ratio.centre <= 0:
+        return None
+    return each.pair.as_built.ratio.centre / each.pair.ratio.centre - 1
+
+
+def layout_words(each: CheckedBenchmark, threshold: float) -> str:
+    """``as built: +4.2 %, which is layout``; "" where both builds would have shown about the same."""
+    change, share = as_built_change(each), layout_share(each)
+    if change is None or share is None or abs(share) <= max(threshold, 0.001):
+        return ""
+    text = f"as built: {as_built_words(each)}"
+    if each.concluded.verdict == "same":
+        return f"{text}, which is layout"
+    if each.concluded.verdict == "cannot tell":
+        return text
+    return f"{text}, {signed(100 * share, 1)} of it layout"
+
+
+def _digits(each: CheckedBenchmark) -> int:
+    assert each.pair is not None
+    assert each.pair.as_built is not None
+    return min(1, percent_digits(each.pair.as_built.ratio))
+
+
+def rounds_words(each: CheckedBenchmark) -> str:
+    """``decided after 9 layouts``, ``open after 40 layouts``."""
+    layouts = f"{each.n_rounds:,} layout{'s' * (each.n_rounds != 1)}"
+    return f"decided after {layouts}" if each.settled else f"open after {layouts}"
+
+
+def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
+    """Why nothing more was executed, where that is not because everything was decided."""
+    match system.ending:
+        case "budget":
+            return f"stopped at --budget {duration(question.budget_s)}; the same command goes on from here"
+        case "layouts":
+            return f"stopped at --most-layouts {question.most_layouts:,}"
+        case "failures":
+            return "nothing could be compared: builds or executions failed"
+        case _:
+            return ""
+
+
+def multiplicity_sentence(answer: CheckAnswer) -> str:
+    """What the confidence means where several are decided."""
+    decided = [each for _, each in answer.benchmarks if each.pair is not None and each.settled]
+    confidence = answer.question.confidence
+    text = (
+        f"intervals of {100 * confidence:g} % hold at all rounds together, so that stopping at a verdict does not make "
+        "it less sure"
+    )
+    if len(decided) < 2:
+        return text
+    return (
+        f"{text}; each benchmark is decided by itself: of {len(decided)} verdicts "
+        f"{len(decided) * (1 - confidence):.2g} may be wrong on average"
+    )

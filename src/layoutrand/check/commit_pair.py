@@ -1,0 +1,121 @@
+"""One system at two commits: built, compared by content, its layouts linked as rounds need them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from layoutrand.build.build import SystemBuild
+from layoutrand.capture.function_changes import FunctionChanges, function_changes
+from layoutrand.capture.identity import NOT_LOADED_CODE
+from layoutrand.check.question import CheckQuestion, CheckTools
+from layoutrand.config.config import Config
+from layoutrand.config.two_commits import BASE, HEAD
+from layoutrand.execute.run_plan import RunChoices, RunRequest
+from layoutrand.execute.run_request import make_request
+from layoutrand.model import STOCK, Binary, LayoutName
+from layoutrand.objects import elf
+from layoutrand.platform.disk import sha256_bytes
+
+FOLDER: Final = "check"
+"""Below a project's results: a results file for each pair of captures."""
+
+
+@dataclass
+class CommitPair:
+    """The builds of one system at both commits; ``config`` has the systems `BASE` and `HEAD`."""
+
+    question: CheckQuestion
+    tools: CheckTools
+    system: str
+    config: Config
+    builds: list[SystemBuild] = field(default_factory=list)
+    linked: set[LayoutName] = field(default_factory=set)
+
+    def capture(self) -> None:
+        """Build both commits, but no layout of them."""
+        self.builds = self.tools.build(self.config, self._first_layouts(), None)
+        self.linked = set(self._first_layouts())
+
+    def _first_layouts(self) -> list[LayoutName]:
+        """What there has to be to tell whether a build fails: in rebuild mode a build is one of a layout."""
+        return [] if self.config.build.mode == "relink" else [1]
+
+    @property
+    def is_built(self) -> bool:
+        """Whether there are captures of both, or in rebuild mode binaries."""
+        if self.config.build.mode == "relink":
+            return all(each.capture is not None for each in self.builds)
+        return all(each.binaries for each in self.builds)
+
+    @property
+    def captures(self) -> tuple[str, str]:
+        """Ids of both captures; "" where there is none."""
+        found = [each.capture.id if each.capture else "" for each in self.builds]
+        return found[0], found[1]
+
+    def changes(self) -> list[FunctionChanges] | None:
+        """What differs, by content; None where builds leave no objects to compare."""
+        base, head = (each.capture for each in self.builds)
+        if base is None or head is None or not (base.links and head.links) or self.config.build.mode != "relink":
+            return None
+        folders = self.tools.cache.capture_path(base.id), self.tools.cache.capture_path(head.id)
+        return function_changes(folders, (base, head))
+
+    def loads_the_same(self) -> bool:
+        """Whether the binaries of one layout of both are the same in all that is loaded."""
+        self.link([1])
+        sides = [{each.artefact: each for each in build.binaries if each.layout == 1} for build in self.builds]
+        if not sides[0] or sides[0].keys() != sides[1].keys():
+            return False
+        return all(_loaded(sides[0][name]) == _loaded(sides[1][name]) for name in sides[0])
+
+    def link(self, layouts: Sequence[LayoutName]) -> None:
+        """Make those of the layouts that there are not yet, of both commits."""
+        missing = [layout for layout in layouts if layout not in self.linked]
+        if not missing:
+            return
+        if STOCK in missing or self.config.build.mode != "relink":
+            found = self.tools.build(self.config, missing, None)
+        else:
+            captures = {each.system: each.capture.id for each in self.builds if each.capture is not None}
+            found = self.tools.build(self.config, missing, captures)
+        self.builds = [_together(mine, more) for mine, more in zip(self.builds, found, strict=True)]
+        self.linked |= set(missing)
+
+    def request(self) -> RunRequest:
+        """To execute what is linked."""
+        seeds = sorted(layout for layout in self.linked if isinstance(layout, int))
+        choices = RunChoices(
+            benchmarks=self.question.benchmarks,
+            seeds=seeds,
+            wait_s=self.question.wait_s,
+            share_machine=self.question.share_machine,
+        )
+        return make_request(self.config, self.question.project, self.builds, choices)
+
+    def results_path(self) -> Path:
+        """The results file of just these two programs: another call with them goes on there."""
+        revisions = [self.config.systems[name].rev or "" for name in (BASE, HEAD)]
+        known = self.captures if all(self.captures) else revisions
+        digest = sha256_bytes("\0".join([self.system, *known]).encode())[:16]
+        return self.question.project / ".layoutrand" / FOLDER / f"{digest}.sqlite"
+
+
+def _together(mine: SystemBuild, more: SystemBuild) -> SystemBuild:
+    """The same build with more layouts; notes that were told before are not told again."""
+    notes = tuple(note for note in more.notes if note not in mine.notes)
+    return replace(
+        mine,
+        binaries=(*mine.binaries, *more.binaries),
+        failures=(*mine.failures, *more.failures),
+        notes=(*mine.notes, *notes),
+        jvms={**mine.jvms, **more.jvms},
+        facts=mine.facts or more.facts,
+    )
+
+
+def _loaded(binary: Binary) -> list[tuple[str, int, int, bytes]]:
+    return elf.loaded_content(elf.read(binary.path.read_bytes(), name=binary.artefact), skip=NOT_LOADED_CODE)

@@ -1,0 +1,183 @@
+"""What a check is asked, what it is given to work with, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, Protocol
+
+from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+from layoutrand.analysis.conclusion import CANNOT_TELL, SAME_PROGRAM, Conclusion, Verdict, of_pair
+from layoutrand.analysis.selection import Selection
+from layoutrand.build.build import SystemBuild
+from layoutrand.cache.store import Cache
+from layoutrand.capture.checked_commits import CheckedCommit
+from layoutrand.capture.function_changes import FunctionChanges
+from layoutrand.config.config import Config
+from layoutrand.execute.execute import Executor
+from layoutrand.execute.run_progress import RunProgress
+from layoutrand.model import BuildFailure, Execution, LayoutName
+from layoutrand.warning import AnyWarning
+
+Ending = Literal["decided", "budget", "layouts", "failures", "same program"]
+"""Why a check of one system came to its end."""
+
+MOST_LAYOUTS: Final = 200
+"""Without a verdict by then more layouts would hardly give one."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What one verdict is about: a metric of a benchmark, and the instrument that measures it."""
+
+    benchmark: str
+    instrument: str
+    metric: str
+
+
+@dataclass(frozen=True)
+class CheckQuestion:
+    """What is asked.
+
+    ``systems`` and ``benchmarks`` are names, the latter empty for all; ``metric`` is judged where it is given, else
+    each benchmark's main one, and simulated counts that are measured beside it.  ``budget_s`` is for linking and
+    executing rounds, not for builds; ``most_layouts`` limits each quantity.  ``as_built``: stock is executed, too.
+    """
+
+    config: Config
+    project: Path
+    systems: Sequence[str]
+    benchmarks: Sequence[str]
+    base: CheckedCommit
+    head: CheckedCommit
+    metric: str | None = None
+    threshold: float = 0.01
+    confidence: float = 0.95
+    budget_s: float = 600.0
+    most_layouts: int = MOST_LAYOUTS
+    as_built: bool = True
+    wait_s: float = 3600.0
+    share_machine: bool = False
+
+
+class Builds(Protocol):
+    """Makes layouts of both commits: by builds, or from the ``captures`` (system -> id) of builds made before."""
+
+    def __call__(
+        self, config: Config, layouts: Sequence[LayoutName], captures: Mapping[str, str] | None
+    ) -> list[SystemBuild]:
+        """What was built, base first."""
+
+
+@dataclass(frozen=True)
+class CheckTools:
+    """What a check works with.
+
+    ``progress`` is entered while rounds are executed, and gives what is called after each execution; ``say`` takes
+    sentences; ``clock`` tells seconds.
+    """
+
+    build: Builds
+    cache: Cache
+    executor: Executor
+    progress: Callable[[], AbstractContextManager[Callable[[RunProgress], None]]]
+    say: Callable[[str], None]
+    clock: Callable[[], float]
+
+
+@dataclass(frozen=True)
+class CheckedBenchmark:
+    """One verdict: what is concluded, from which ratio and how many rounds; no ratio where nothing was executed.
+
+    ``settled`` says whether it was reached, so that nothing more was executed.
+    """
+
+    quantity: Quantity
+    concluded: Conclusion
+    pair: BenchmarkRatio | None
+    n_rounds: int
+    settled: bool
+
+
+@dataclass(frozen=True)
+class SystemCheck:
+    """What became of one system at both commits.
+
+    ``changes`` says what differs, artefact by artefact; None where that is not known.  ``comparison`` and ``selection``
+    are those of what was executed, None where nothing was.
+    """
+
+    system: str
+    ending: Ending
+    benchmarks: tuple[CheckedBenchmark, ...]
+    changes: tuple[FunctionChanges, ...] | None
+    captures: tuple[str, str]
+    comparison: Comparison | None = None
+    selection: Selection | None = None
+    build_failures: tuple[BuildFailure, ...] = ()
+    notes: tuple[AnyWarning, ...] = ()
+    executed: int = 0
+    results: Path | None = None
+
+    @property
+    def failures(self) -> tuple[Execution, ...]:
+        """The failed executions."""
+        return () if self.selection is None else self.selection.failures
+
+    @property
+    def is_same_program(self) -> bool:
+        """Whether it is known without any execution that nothing changed."""
+        return self.ending == SAME_PROGRAM
+
+
+@dataclass(frozen=True)
+class CheckAnswer:
+    """The answer: every system's, what was asked, and why systems were not checked (name -> why)."""
+
+    question: CheckQuestion
+    systems: tuple[SystemCheck, ...]
+    not_checked: Mapping[str, str]
+
+    @property
+    def benchmarks(self) -> list[tuple[SystemCheck, CheckedBenchmark]]:
+        """Every verdict, with the system that it is on."""
+        return [(system, each) for system in self.systems for each in system.benchmarks]
+
+    def has(self, verdict: Verdict) -> bool:
+        """Whether any benchmark has this verdict."""
+        return any(each.concluded.verdict == verdict for _, each in self.benchmarks)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether nothing could be executed of something that was asked for."""
+        return any(system.ending == "failures" for system in self.systems)
+
+
+def concluded_benchmarks(
+    comparison: Comparison | None, quantities: Sequence[Quantity], counts: Mapping[Quantity, int]
+) -> tuple[CheckedBenchmark, ...]:
+    """A verdict for each quantity; that nobody can tell where there is no ratio of it."""
+    found = {} if comparison is None else {quantity_of(pair): pair for pair in comparison.benchmarks}
+    rows = []
+    for quantity in quantities:
+        pair = found.get(quantity)
+        concluded = Conclusion(CANNOT_TELL, CANNOT_TELL, (), ())
+        if comparison is not None and pair is not None:
+            concluded = of_pair(comparison, pair)
+        rows.append(
+            CheckedBenchmark(quantity, concluded, pair, counts.get(quantity, 0), concluded.verdict != CANNOT_TELL)
+        )
+    return tuple(rows)
+
+
+def quantity_of(pair: BenchmarkRatio) -> Quantity:
+    """What the ratio is of."""
+    return Quantity(pair.benchmark, pair.instrument, pair.metric)
+
+
+def one_program(quantities: Sequence[Quantity]) -> tuple[CheckedBenchmark, ...]:
+    """The verdicts on two commits that are one program."""
+    same = Conclusion(SAME_PROGRAM, SAME_PROGRAM, (), ())
+    return tuple(CheckedBenchmark(quantity, same, None, 0, True) for quantity in quantities)

@@ -1,0 +1,223 @@
+"""`layoutrand check`."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from layoutrand.cli import options
+from layoutrand.cli.selecting import Benchmarks
+from layoutrand.cli.terminal import Terminal
+from layoutrand.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutrand.analysis.conclusion import Verdict
+    from layoutrand.build.build import SystemBuild
+    from layoutrand.capture.repository import Mirrors
+    from layoutrand.check.question import CheckAnswer, CheckTools
+    from layoutrand.config.config import Config
+    from layoutrand.execute.run_progress import RunProgress
+    from layoutrand.model import LayoutName
+
+FAILED: Final = 1
+FAIL_IF_MET: Final = 3
+UNTOLD: Final = 4
+
+_UNITS: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def check(  # noqa: PLR0913 - one parameter for each option
+    base: Annotated[
+        str | None, typer.Argument(metavar="BASE", help="A commit; default: where HEAD left the default branch.")
+    ] = None,
+    head: Annotated[
+        str | None, typer.Argument(metavar="HEAD", help="A commit; default: the work tree, as it is now.")
+    ] = None,
+    system: options.Systems = None,
+    benchmark: Benchmarks = None,
+    metric: Annotated[str | None, typer.Option(help="Judge this metric; default: each benchmark's main one.")] = None,
+    threshold: Annotated[str, typer.Option(help="Differences within this count as the same.")] = "1%",
+    confidence: options.Confidence = 0.95,
+    budget: Annotated[str, typer.Option(help="Time for linking and executing rounds, such as 90s, 10m or 1h.")] = "10m",
+    most_layouts: Annotated[int, typer.Option(min=3, help="Give up on a benchmark after so many layouts.")] = 200,
+    fail_if: Annotated[
+        str, typer.Option(help="Exit with 3 for slower or faster, with 4 for cannot-tell; several with commas; none.")
+    ] = "slower",
+    as_built: Annotated[
+        bool, typer.Option("--as-built/--no-as-built", help="Show what one build of each would have said.")
+    ] = True,
+    format_name: Annotated[
+        str, typer.Option("--format", help="What is printed: text, github, gitlab, junit, markdown, json.")
+    ] = "text",
+    output: Annotated[
+        list[str] | None,
+        typer.Option("-o", "--output", metavar="FORMAT=FILE", help="Write a format into a file; may be repeated."),
+    ] = None,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another layoutrand that measures.")] = 3600,
+    share_machine: Annotated[
+        bool, typer.Option("--share-machine", help="Measure even while another layoutrand measures on this machine.")
+    ] = False,
+    jobs: options.Jobs = 0,
+    directory: options.Directory = Path(),
+    full: Annotated[bool, typer.Option("--full", help="Tables, functions and warnings in full.")] = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Is this change slower, faster or the same? Two commits in the same layouts, until that is decided.
+
+    Example: layoutrand check
+
+    Example: layoutrand check HEAD~3 --budget 5m --fail-if slower,cannot-tell
+    """
+    from layoutrand.capture.checked_commits import chosen_commits, source_repository
+    from layoutrand.check.check import check as check_commits
+    from layoutrand.check.question import CheckQuestion
+    from layoutrand.cli.check_output import CheckOutput
+
+    failing = _failing(fail_if)
+    shown = CheckOutput.of("json" if json else format_name, output or [], full=full, failing=failing)
+    terminal = options.terminal(json=shown.is_document, quiet=quiet)
+    config = options.load_config(directory)
+    _check_config(config)
+    project = _CheckedProject(directory, config, options.count_jobs(jobs), terminal, confidence)
+    where = source_repository(directory, config.build.source, config.build.repo)
+    commits = chosen_commits(where, project.mirrors(), base, head)
+    question = CheckQuestion(
+        config=config,
+        project=directory,
+        systems=options.match_systems(config, system),
+        benchmarks=_known_benchmarks(config, benchmark),
+        base=commits[0],
+        head=commits[1],
+        metric=metric,
+        threshold=options.share(threshold, "--threshold", may_be_zero=True),
+        confidence=confidence,
+        budget_s=_seconds(budget),
+        most_layouts=most_layouts,
+        as_built=as_built,
+        wait_s=wait,
+        share_machine=share_machine,
+    )
+    answer = check_commits(question, where, project.tools())
+    shown.show(answer, terminal)
+    return exit_status(answer, failing)
+
+
+def exit_status(answer: CheckAnswer, failing: Collection[Verdict]) -> int:
+    """3 where a verdict on speed fails, 1 where something could not be executed, 4 where nobody can tell."""
+    from layoutrand.analysis.conclusion import CANNOT_TELL
+
+    if any(answer.has(verdict) for verdict in failing if verdict != CANNOT_TELL):
+        return FAIL_IF_MET
+    if answer.has_failed:
+        return FAILED
+    return UNTOLD if CANNOT_TELL in failing and answer.has(CANNOT_TELL) else 0
+
+
+def _failing(text: str) -> list[Verdict]:
+    """The verdicts that `--fail-if` names; raises `UsageError`."""
+    from layoutrand.analysis.conclusion import FAIL_IF
+
+    words = [word.strip() for word in text.split(",")]
+    if words == ["none"]:
+        return []
+    for word in words:
+        if word not in FAIL_IF:
+            raise UsageError(f"--fail-if {text}: choose of slower, faster and cannot-tell, with commas, or none")
+    return [FAIL_IF[word] for word in words]
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", text.strip())
+    value = 0.0 if match is None else float(match[1]) * _UNITS[match[2] or "s"]
+    if value <= 0:
+        raise UsageError(f"--budget {text}: write a time such as 90s, 10m or 1h")
+    return value
+
+
+def _known_benchmarks(config: Config, wanted: Sequence[str] | None) -> list[str]:
+    from layoutrand.config.config import choose
+
+    choose("benchmark", list(wanted or []), [each.name for each in config.benchmarks])
+    return list(wanted or [])
+
+
+def _check_config(config: Config) -> None:
+    """Raise `UsageError` for what has no two commits, or is not executed here."""
+    from layoutrand.config.two_commits import checkable
+
+    if not config.benchmarks:
+        raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
+    if config.build.generated() is not None or config.suite is not None:
+        raise UsageError("check builds two commits of a repository, and the source of a suite is in none")
+    if config.remote is not None:
+        raise UsageError(
+            f"check links and executes on this machine, and [cluster] says {config.cluster.kind}: `layoutrand run` and "
+            "`layoutrand compare` work there"
+        )
+    found, left_out = checkable(config)
+    if not found:
+        raise UsageError("nothing to check: " + "; ".join(f"system {name} {why}" for name, why in left_out.items()))
+
+
+@dataclass(frozen=True)
+class _CheckedProject:
+    """Where a check happens, and what it is told on."""
+
+    directory: Path
+    config: Config
+    jobs: int
+    terminal: Terminal
+    confidence: float
+
+    def mirrors(self) -> Mirrors:
+        """The mirrors of repositories in the cache."""
+        from layoutrand.cache.store import Cache, default_root
+        from layoutrand.capture.origin import Origins
+
+        return Origins(self.directory, Cache(default_root()), self.terminal.say).mirrors
+
+    def tools(self) -> CheckTools:
+        """What the check works with."""
+        from layoutrand.cache.store import Cache, default_root
+        from layoutrand.check.question import CheckTools
+        from layoutrand.execute.measure import measure
+
+        return CheckTools(
+            build=self._build,
+            cache=Cache(default_root()),
+            executor=measure,
+            progress=self._progress,
+            say=self.terminal.say,
+            clock=time.monotonic,
+        )
+
+    def _build(
+        self, config: Config, layouts: Sequence[LayoutName], captures: Mapping[str, str] | None
+    ) -> list[SystemBuild]:
+        from layoutrand.cli.building import build_with_progress
+
+        part = options.ProjectPart(config, self.directory, list(config.systems), jobs=self.jobs)
+        return build_with_progress(part, layouts, self.terminal, captures=captures)
+
+    @contextmanager
+    def _progress(self) -> Iterator[Callable[[RunProgress], None]]:
+        from layoutrand.cli.failing import Failures
+        from layoutrand.cli.progress import show_progress
+
+        failures = Failures()
+        with show_progress(self.terminal, self.confidence) as update:
+
+            def advance(progress: RunProgress) -> None:
+                update(progress)
+                if progress.execution.status != "ok":
+                    failures.happened(progress.execution, self.terminal)
+
+            yield advance

@@ -1,0 +1,158 @@
+"""`check` from builds to a verdict, with builds and executions that are made up."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from checkkit import ONE, TWO, Made
+from layoutrand.check.check_document import check_document
+from layoutrand.check.check_words import layout_share
+from layoutrand.stats.running_ratio import FEWEST_ROUNDS
+
+
+def only(answer):
+    (system,) = answer.systems
+    return system
+
+
+def verdicts(answer):
+    return {each.quantity.benchmark: each.concluded.verdict for _, each in answer.benchmarks}
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.03, "slower"), (0.97, "faster"), (1.001, "same")])
+def test_rounds_end_with_the_verdict(tmp_path, ratio, verdict):
+    made = Made(tmp_path, ratio=ratio)
+    answer = made.check()
+    (each,) = only(answer).benchmarks
+    assert verdicts(answer) == {"work": verdict}
+    assert only(answer).ending == "decided"
+    assert FEWEST_ROUNDS <= each.n_rounds < 20
+    assert len(made.executor.commands) == only(answer).executed == 2 * each.n_rounds + 2 * FEWEST_ROUNDS
+
+
+def test_one_program_is_told_at_once_and_nothing_is_executed(tmp_path):
+    made = Made(tmp_path, same=True)
+    answer = made.check()
+    assert verdicts(answer) == {"work": "same program"}
+    assert only(answer).is_same_program
+    assert made.executor.commands == []
+    assert made.asked == [([], None)]
+
+
+def test_layouts_are_linked_as_they_are_needed_from_the_captures(tmp_path):
+    """Stock is a build, layouts after the first are links of the captures that there are."""
+    made = Made(tmp_path, ratio=1.0, sd=0.02)
+    answer = made.check()
+    first, second, third, *_ = made.asked
+    assert first == ([], None)
+    assert second == (["stock", *range(1, FEWEST_ROUNDS + 1)], None)
+    assert third == ([9, 10, 11, 12], {"base": "capture-of-base", "head": "capture-of-head"})
+    assert max(made.asked[-1][0]) < only(answer).benchmarks[0].n_rounds + 4
+
+
+def test_what_is_settled_is_executed_no_more(tmp_path):
+    made = Made(tmp_path, ratio=1.03, benchmarks=TWO)
+    answer = made.check()
+    rounds = {each.quantity.benchmark: each.n_rounds for each in only(answer).benchmarks}
+    executed = {name: sum(len(c.argv) == n for c in made.executor.commands) for name, n in (("work", 1), ("start", 2))}
+    assert all(executed[name] == 2 * rounds[name] + 2 * FEWEST_ROUNDS for name in rounds)
+
+
+def test_the_budget_ends_it_and_the_same_call_goes_on(tmp_path):
+    """As if it had not been interrupted: the same seeds in the same order, and the same verdict after as many."""
+    made = Made(tmp_path, ratio=1.005, sd=0.008)
+    first = made.check(budget_s=6.0)
+    assert only(first).ending == "budget"
+    assert verdicts(first) == {"work": "cannot tell"}
+    done = len(made.executor.commands)
+    assert 0 < done < 40
+    second = made.check()
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    at_once = Made(whole, ratio=1.005, sd=0.008).check()
+    (each,), (other,) = only(second).benchmarks, only(at_once).benchmarks
+    assert (each.n_rounds, each.concluded.verdict) == (other.n_rounds, other.concluded.verdict)
+    assert each.pair.ratio == other.pair.ratio
+    assert only(second).executed == only(at_once).executed - only(first).executed
+
+
+def test_an_interrupted_check_loses_no_execution(tmp_path):
+    made = Made(tmp_path, ratio=1.03)
+    made.executor.interrupt_at = 11
+    with pytest.raises(KeyboardInterrupt):
+        made.check()
+    made.executor.interrupt_at = None
+    answer = made.check()
+    assert verdicts(answer) == {"work": "slower"}
+    (each,) = only(answer).benchmarks
+    assert len(made.executor.commands) == 2 * each.n_rounds + 2 * FEWEST_ROUNDS
+
+
+def test_a_limit_of_layouts_ends_in_cannot_tell_with_how_many_it_would_take(tmp_path):
+    made = Made(tmp_path, ratio=1.0, sd=0.03)
+    answer = made.check(most_layouts=12)
+    (each,) = only(answer).benchmarks
+    assert (only(answer).ending, each.n_rounds, each.concluded.verdict) == ("layouts", 12, "cannot tell")
+    assert each.pair.forecast.n_binaries > 12
+
+
+def test_what_one_build_of_each_would_have_said(tmp_path):
+    """The layouts are the same; the two builds as they are lie 4 % apart, all of which is layout."""
+    answer = Made(tmp_path, ratio=1.0, own=1.04).check()
+    (each,) = only(answer).benchmarks
+    assert each.concluded.verdict == "same"
+    assert each.pair.as_built.verdict == "slower"
+    assert layout_share(each) == pytest.approx(0.04, abs=0.005)
+
+
+def test_without_stock_nothing_of_it_is_built(tmp_path):
+    made = Made(tmp_path, ratio=1.03)
+    answer = made.check(as_built=False)
+    assert all("stock" not in layouts for layouts, _ in made.asked)
+    assert only(answer).benchmarks[0].pair.as_built is None
+
+
+def test_a_layout_that_cannot_be_linked_costs_its_round_alone(tmp_path):
+    made = Made(tmp_path, ratio=1.03, fails={("head", 3)})
+    answer = made.check()
+    (each,) = only(answer).benchmarks
+    assert each.concluded.verdict == "slower"
+    assert len(only(answer).build_failures) == 1
+    assert len(made.executor.commands) == 2 * each.n_rounds + 2 * (FEWEST_ROUNDS - 1)
+
+
+def test_a_program_that_fails_ends_the_check(tmp_path):
+    made = Made(tmp_path, script="exit 3")
+    answer = made.check()
+    assert only(answer).ending == "failures"
+    assert answer.has_failed
+    assert verdicts(answer) == {"work": "cannot tell"}
+    assert len(made.executor.commands) <= 3 * 4
+
+
+def test_what_was_decided_is_not_executed_again(tmp_path):
+    first = Made(tmp_path, ratio=1.03)
+    path = only(first.check()).results
+    again = only(Made(tmp_path, ratio=1.03).check())
+    assert (again.results, again.executed) == (path, 0)
+
+
+def test_the_document_has_the_verdict_and_what_it_rests_on(tmp_path):
+    found = check_document(Made(tmp_path, ratio=1.03, own=1.08).check())
+    assert found["schema"] == "layoutrand/check/1"
+    (system,) = found["systems"]
+    (row,) = system["benchmarks"]
+    assert row["conclusion"] == "slower"
+    assert row["interval"][0] > 1.01
+    assert row["settled"]
+    assert row["as_built_change"] == pytest.approx(0.08, abs=0.001)
+    assert math.isfinite(row["as_built_layout_share"])
+    assert system["comparison"]["suite"] is None
+
+
+def test_benchmarks_are_chosen_by_name(tmp_path):
+    made = Made(tmp_path, ratio=1.03, benchmarks=TWO)
+    assert list(verdicts(made.check(benchmarks=("start",)))) == ["start"]
+    assert ONE in TWO

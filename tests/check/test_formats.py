@@ -1,0 +1,154 @@
+"""What CI systems are given: annotations, code quality, JUnit, a comment; and the screen."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from rich.cells import cell_len
+
+from checkkit import TWO, Made
+from layoutrand.capture.function_changes import ChangedFunction, FunctionChanges
+from layoutrand.check.check_words import change_sentence, of_artefact
+from layoutrand.check.ci_formats import github_annotations, gitlab_code_quality, junit
+from layoutrand.check.comment import comment, reproduce
+from layoutrand.check.question import CheckAnswer
+from layoutrand.cli.charts import plain
+from layoutrand.cli.check_output import CheckOutput, check_screen
+from layoutrand.cli.checking import exit_status
+from layoutrand.errors import UsageError
+
+LINES = {"work": 7, "start": 11}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """By name, made once: slower, same though the own builds differ, cannot tell, one program, failed."""
+    made = {
+        "slower": {"ratio": 1.03, "own": 1.08},
+        "same": {"ratio": 1.0, "own": 1.04},
+        "open": {"ratio": 1.0, "sd": 0.03},
+        "one program": {"same": True},
+        "failed": {"script": "exit 3"},
+    }
+    found = {}
+    for name, settings in made.items():
+        project = Made(tmp_path_factory.mktemp("check"), benchmarks=TWO, **settings)
+        found[name] = project.check(most_layouts=10)
+    return found
+
+
+def test_exit_status_is_by_what_fails(answers):
+    def status(name, *failing):
+        return exit_status(answers[name], failing)
+
+    assert (status("slower", "slower"), status("slower"), status("slower", "faster")) == (3, 0, 0)
+    assert (status("open", "slower"), status("open", "slower", "cannot tell")) == (0, 4)
+    assert status("same", "slower", "cannot tell") == status("one program", "slower", "cannot tell") == 0
+    assert status("failed", "slower") == 1
+
+
+def test_annotations_name_the_benchmark_where_it_is_configured(answers):
+    told = github_annotations(answers["slower"], ["slower"], LINES, "sub")
+    assert [line.split("::")[1].split(" ")[0] for line in told] == ["error", "error", "notice"]
+    assert told[0].startswith("::error file=sub/layoutrand.toml,line=7,title=work%3A slower::+")
+    assert "as built +8.0 %25" in told[0]
+    assert "\n" not in "".join(told)
+
+
+def test_a_verdict_that_does_not_fail_is_no_error(answers):
+    told = github_annotations(answers["slower"], [], LINES, "")
+    assert [line.split("::")[1].split(" ")[0] for line in told] == ["warning", "warning", "notice"]
+    assert [line[:8] for line in github_annotations(answers["same"], ["slower"], LINES, "")] == ["::notice"]
+    assert github_annotations(answers["failed"], [], LINES, "")[0].startswith("::error title=layoutrand check O2::")
+
+
+def test_code_quality_has_what_gitlab_asks_for(answers):
+    entries = gitlab_code_quality(answers["slower"], ["slower"], LINES, "")
+    assert {entry["severity"] for entry in entries} == {"major"}
+    assert len({entry["fingerprint"] for entry in entries}) == len(entries) == 2
+    assert entries[0]["location"] == {"path": "layoutrand.toml", "lines": {"begin": 7}}
+    assert all(set(e) == {"description", "check_name", "fingerprint", "severity", "location"} for e in entries)
+    assert gitlab_code_quality(answers["same"], ["slower"], LINES, "") == []
+    json.dumps(entries)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("slower", (2, 2, 0, 0)),
+        ("same", (2, 0, 0, 0)),
+        ("open", (2, 0, 0, 2)),
+        ("one program", (2, 0, 0, 0)),
+        ("failed", (2, 0, 2, 0)),
+    ],
+)
+def test_junit_counts_what_it_holds(answers, name, expected):
+    suite = ET.fromstring(junit(answers[name], ["slower"])).find("testsuite")
+    kinds = ("failure", "error", "skipped")
+    assert tuple(int(suite.get(key)) for key in ("tests", "failures", "errors", "skipped")) == expected
+    assert tuple(len(suite.findall(f"testcase/{kind}")) for kind in kinds) == expected[1:]
+
+
+def test_a_comment_begins_with_the_verdict_and_folds_the_rest(answers):
+    text = comment(answers["slower"])
+    assert text.startswith("### ✗ 2 slower\n\nmain aaaaaaa → HEAD bbbbbbb")
+    assert re.search(r"^\| ✗ \| work \| slower \| \+3\.\d % \| .* \| \+8\.0 % \| \d+ \|$", text, re.MULTILINE)
+    assert text.count("<details>") == text.count("</details>") >= 1
+    assert f"layoutrand check {'a' * 40} {'b' * 40} --threshold=1%" in text
+    same = comment(answers["same"])
+    assert same.startswith("### ≈ 2 same")
+    assert "2 unchanged" in same
+
+
+def test_the_command_that_checks_again_has_what_was_asked(tmp_path):
+    answer = Made(tmp_path, same=True).check(benchmarks=("work",), threshold=0.02, confidence=0.99)
+    words = reproduce(answer).split()
+    assert words[:4] == ["layoutrand", "check", "a" * 40, "b" * 40]
+    assert {"--threshold=2%", "--confidence=0.99", "--system=O2", "--benchmark=work"} <= set(words)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_screen_fits(answers, width):
+    for name, answer in answers.items():
+        lines = ["".join(text for text, _ in plain(line)) for line in check_screen(answer, width)]
+        assert len(lines) <= 20, name
+        assert max(map(cell_len, lines)) <= width, name
+    said = "\n".join("".join(text for text, _ in line) for line in check_screen(answers["same"], width))
+    assert "≈ work" in said
+    assert "Your own two builds alone would have said +4" in said
+
+
+def test_what_differs_is_said_in_the_words_of_programs():
+    def function(name, before, after):
+        return ChangedFunction(name, before, after)
+
+    found = FunctionChanges(
+        "prog",
+        (function("parse_line", 100, 140), function("emit", 50, 60), function("main", 10, 10)),
+        (function("fresh", None, 8),),
+        (),
+        40,
+        (),
+    )
+    assert of_artefact(found) == "3 functions differ (parse_line, emit, main), 1 added"
+    assert (
+        of_artefact(FunctionChanges("prog", (), (), (), 1, ("a.o",))) == "no function differs, data of 1 object differs"
+    )
+    one = FunctionChanges("prog", (), (function("fresh", None, 8),), (), 1, ())
+    assert of_artefact(one) == "1 function added (fresh)"
+
+
+def test_one_program_says_why(answers):
+    assert change_sentence(answers["one program"].systems[0]).startswith("same program")
+    assert isinstance(answers["one program"], CheckAnswer)
+
+
+@pytest.mark.parametrize(
+    ("name", "outputs"), [("xml", []), ("text", ["junit"]), ("text", ["text=x"]), ("text", ["=x"])]
+)
+def test_unknown_formats_are_refused(name, outputs):
+    with pytest.raises(UsageError):
+        CheckOutput.of(name, outputs, full=False, failing=())
