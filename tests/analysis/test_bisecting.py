@@ -1,17 +1,20 @@
 """The search for a commit: which it looks at, what decides, and what its error is."""
 
+import dataclasses
 import math
 import random
 
 import pytest
 
-from layoutrand.analysis.bisecting import SearchState, decide_ends, decide_side
+from layoutrand.analysis.bisect_words import rest_words
+from layoutrand.analysis.bisecting import SearchAnswer, SearchState, decide_ends, decide_side
 from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.stats import Interval
 from layoutrand.stats.studies import rate
 
 
 def line_of(n):
-    return [LoggedCommit(f"{k:040x}") for k in range(n)]
+    return [LoggedCommit(f"{k:09x}{0:031x}") for k in range(n)]
 
 
 def rounds(mean, n=20, sd=0.002, seed=1):
@@ -78,6 +81,18 @@ def test_a_commit_lies_with_the_end_that_it_is_not_sure_to_differ_from_or_with_t
 def test_a_commit_that_may_be_like_both_ends_is_open():
     own = (rounds(1.0, sd=0.3), rounds(1.05, sd=0.3, seed=2), rounds(1.1, sd=0.3, seed=3))
     assert decide_side(line_of(1)[0], own, rises=True, confidence=0.99, exact=False).outcome == "open"
+
+
+def interval(low, high):
+    return Interval(centre=(low + high) / 2, low=low, high=high, confidence=0.99, method="anytime", warnings=())
+
+
+def test_that_there_are_more_steps_is_told_where_it_is_sure():
+    state = dataclasses.replace(SearchState.begin(line_of(9), 0.95), good=3, bad=4)
+    pair = SearchAnswer("found", (), interval(1.02, 1.04), interval(1.05, 1.06), state, 0, 0)
+    assert rest_words(pair).endswith("`bisect 000000000 000000003`, `bisect 000000004 000000008`")
+    assert rest_words(dataclasses.replace(pair, whole=interval(1.03, 1.05))) == ""
+    assert rest_words(dataclasses.replace(pair, state=dataclasses.replace(state, good=0))).count("`bisect") == 1
 
 
 def test_only_rounds_that_all_have_count():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
 import sqlite3
 import subprocess
@@ -9,11 +10,14 @@ import sys
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fakes import EXECUTION
 from layoutrand.errors import ResultsError
 from layoutrand.model import BuildFailure, BuiltFrom, Context, Experiment, Node, SlotKey
 from layoutrand.results.file import check_usable, exclusive_use, open_for_reading, open_for_writing, results_path
+from layoutrand.results.rows import built_of, built_text
 
 EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
 CONTEXT = Context(
@@ -334,3 +338,28 @@ def test_the_lock_dies_with_its_process(path):
     assert subprocess.run([sys.executable, "-c", script]).returncode == -9
     with exclusive_use(path, wait_s=0, on_wait=pytest.fail):
         pass
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(
+    st.lists(
+        st.builds(
+            BuiltFrom,
+            system=TEXT,
+            capture=TEXT,
+            commit=TEXT,
+            committed_at=st.none() | st.floats(allow_nan=False),
+            subject=TEXT,
+            dirty=st.none() | st.booleans(),
+            made_from=st.dictionaries(TEXT, TEXT),
+        )
+    ),
+    st.dictionaries(TEXT, st.none() | st.integers() | TEXT),
+)
+def test_what_captures_were_built_from_is_read_back_also_from_a_newer_layoutrand(built, more):
+    text = built_text(built)
+    assert built_of(text) == tuple(built)
+    newer = [{**{f"new {name}": value for name, value in more.items()}, **row} for row in json.loads(text)]
+    assert built_of(json.dumps(newer)) == tuple(built)

@@ -53,12 +53,28 @@ def certainty(answer: SearchAnswer) -> str:
     return f"If one commit made the step, at most {share} of such searches end at another; the size holds in any case"
 
 
+def rest_words(answer: SearchAnswer) -> str:
+    """That other commits between the ends changed something as well, where that is sure; else nothing."""
+    pair, whole, state = answer.ratio, answer.whole, answer.state
+    if pair is None or whole is None or answer.ending not in {"found", "one of several"}:
+        return ""
+    if pair.low <= whole.high and whole.low <= pair.high:
+        return ""
+    first, last = state.line[0].short, state.line[-1].short
+    before, after = state.line[state.good].short, state.line[state.bad].short
+    sides = [f"`bisect {first} {before}`"] * (state.good > 0) + [f"`bisect {after} {last}`"] * (after != last)
+    return f"the ends differ by another amount than this, so there are more steps: {', '.join(sides)}"
+
+
 def cost_words(answer: SearchAnswer) -> str:
     """What it took."""
     looked = sum(decision.commit is not None for decision in answer.state.decisions)
-    parts = [f"{looked} of {max(0, len(answer.state.line) - 2)} commits between were measured"]
+    parts = [
+        f"{looked} of {max(0, len(answer.state.line) - 2)} commits between {'was' if looked == 1 else 'were'} measured"
+    ]
     if answer.state.same:
-        parts.append(f"{len(answer.state.same)} were the same program as an end")
+        n = len(answer.state.same)
+        parts.append(f"{n} {'was' if n == 1 else 'were'} the same program as an end")
     if answer.state.skipped:
         parts.append(f"{len(answer.state.skipped)} could not be built")
     return f"{', '.join(parts)}; {answer.executed:,} executions now, {answer.known:,} were there already"
@@ -85,6 +101,7 @@ def bisect_document(
         "decisions": [_decision_json(each) for each in state.decisions],
         "same_program": [state.line[place].commit for place in state.same],
         "skipped": [{"commit": state.line[place].commit, "error": why} for place, why in state.skipped.items()],
+        "more_steps": bool(rest_words(answer)),
         "n_commits": len(state.line),
         "executed": answer.executed,
         "already": answer.known,

@@ -98,7 +98,7 @@ class _Search:
     told: Failures
     executed: int = 0
     known: int = 0
-    begun: set[int] = field(default_factory=set)
+    wanted: set[tuple[str, int]] = field(default_factory=set)
 
     def run(self, good: str, bad: str, confidence: float) -> SearchAnswer:
         """The answer; raises `UsageError` where the ends are no such commits, or cannot be built."""
@@ -207,9 +207,9 @@ class _Search:
         choices = RunChoices(part.benchmarks, list(seeds), controls=False)
         summary, _ = self.project.execute([state.line[place].commit for place in places], choices, self.told)
         self.executed += summary.executed
-        if number not in self.begun:  # what later looks find there was executed by this call
-            self.begun.add(number)
-            self.known += summary.already
+        wanted = {(state.captures[place], seed) for place in places for seed in seeds}
+        self.known += max(0, len(wanted - self.wanted) - summary.executed)
+        self.wanted |= wanted
         names = [name_at(part.systems[0], state.captures[place]) for place in places]
         with open_for_reading(results_path(part.directory)) as store:
             found = searched_rounds(store, self._question(), names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from layoutrand.analysis.bisect_words import answer_words, certainty, cost_words, direction, size_words
+from layoutrand.analysis.bisect_words import answer_words, certainty, cost_words, direction, rest_words, size_words
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.cli.answer_parts import header, screen_width, wrapped
 from layoutrand.instruments.asked_for import primary_metric
@@ -46,6 +46,8 @@ def bisect_screen(
     lines.append([])
     if answer.whole is not None:
         lines += wrapped("ⓘ", "cyan", f"the ends differ by {' '.join(change_words(answer.whole))}", width)
+    if rest := rest_words(answer):
+        lines += wrapped("ⓘ", "cyan", rest, width)
     lines += wrapped("ⓘ", "cyan", cost_words(answer), width)
     if answer.ending in {"found", "one of several"}:
         lines += wrapped("ⓘ", "cyan", certainty(answer), width)

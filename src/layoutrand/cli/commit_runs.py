@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from layoutrand.config.config import Config
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import Summary
+    from layoutrand.model import LayoutName
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,13 @@ class ProjectCommits:
         return summary, {wanted[result.system]: result for result in results}
 
     def build(self, commits: Sequence[str]) -> dict[tuple[str, str], SystemBuild]:
-        """Capture each system at each commit, and link nothing; by system and commit."""
+        """Build each system at each commit, and link no layouts; by system and commit."""
         from layoutrand.cli.building import build_with_progress
+        from layoutrand.model import IDENTITY
 
         part, wanted = self._at(commits)
-        return {wanted[result.system]: result for result in build_with_progress(part, [], self.terminal)}
+        layouts: list[LayoutName] = [] if part.config.build.mode == "relink" else [IDENTITY]  # which is a build there
+        return {wanted[result.system]: result for result in build_with_progress(part, layouts, self.terminal)}
 
     def _at(self, commits: Sequence[str]) -> tuple[ProjectPart, dict[str, tuple[str, str]]]:
         """The project with its systems at commits in place of its own, and name -> system, commit."""

@@ -203,4 +203,7 @@ def _contexts(directory: Path, selection: Selection) -> list[Context]:
     from layoutrand.results.file import open_for_reading, results_path
 
     with open_for_reading(results_path(directory)) as store:
-        return store.contexts(selection.experiment)
+        contexts = store.contexts(selection.experiment)
+    # Those of `history --run` and `bisect` are of other systems: the same at commits.
+    systems = {execution.system for execution in selection.executions}
+    return [each for each in contexts if not each.captures or systems & set(each.captures)]

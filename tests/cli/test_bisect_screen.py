@@ -1,0 +1,63 @@
+"""The screen of `bisect`: what was found, what it rests on, and what to do where there is no answer."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from fakes import make_config
+from layoutrand.analysis.bisecting import Decision, SearchAnswer, SearchState
+from layoutrand.capture.commit_log import LoggedCommit
+from layoutrand.cli.bisect_screen import bisect_screen
+from layoutrand.stats import Interval
+
+KEPT = Path(__file__).parent / "answers"
+CONFIG = make_config(
+    '[[benchmarks]]\nname = "work"\ncommand = ["{artefact}"]\n'
+    '[[benchmarks]]\nname = "rate"\ncommand = ["{artefact}"]\n'
+    'metric = {regex = "(x)", name = "rate", unit = "1/s", better = "more"}\n'
+)
+
+
+def between(low, high):
+    return Interval(centre=(low + high) / 2, low=low, high=high, confidence=0.99, method="anytime", warnings=())
+
+
+def answered(ending="found"):
+    line = tuple(LoggedCommit(f"{k:09x}{0:031x}", 1.7e9 + 86_400 * k, f"Change number {k}") for k in range(40))
+    decided = Decision(line[20], "bad", 24, between(0.03, 0.04))
+    state = SearchState(line, 18, 19, skipped={17: "no"}, same=(3, 4), decisions=(decided, decided), confidence=0.95)
+    suspects = line[16:20] if ending in {"one of several", "cannot tell"} else line[19:20]
+    return SearchAnswer(ending, suspects, between(1.029, 1.045), between(1.031, 1.047), state, 214, 30)
+
+
+def screen(answer, benchmark="work", width=80):
+    lines = bisect_screen(answer, CONFIG, "a", benchmark, 0.01, width)
+    return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
+
+
+def kept_or_written(name, text):
+    path = KEPT / f"{name}.txt"
+    if os.environ.get("LAYOUTRAND_ANSWERS") == "write":
+        path.write_text(text)
+    return path.read_text()
+
+
+@pytest.mark.parametrize("ending", ["found", "one of several", "cannot tell", "no step", "same program"])
+def test_transcripts(ending):
+    text = screen(answered(ending))
+    assert text == kept_or_written(f"bisect-{ending.replace(' ', '-')}-80", text)
+    assert max(map(cell_len, text.splitlines())) <= 80
+    assert len(text.splitlines()) <= 20
+
+
+def test_of_what_more_is_better_a_rise_is_faster():
+    assert "✗ 000000013  slower" in screen(answered())
+    assert "✓ 000000013  faster" in screen(answered(), "rate")
+
+
+def test_other_steps_between_the_ends_are_told():
+    text = screen(dataclasses.replace(answered(), whole=between(1.08, 1.09)))
+    assert "there are more steps" in " ".join(text.split())
