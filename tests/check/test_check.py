@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from checkkit import ONE, TWO, Made
+from experiments import execution
+from fakes import make_config
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import layout_share
+from layoutrand.check.earlier_counts import take_earlier_counts
+from layoutrand.execute import experiment as experiments
+from layoutrand.results.file import open_for_reading, open_for_writing
 from layoutrand.stats.running_ratio import FEWEST_ROUNDS
 
 
@@ -156,3 +162,36 @@ def test_benchmarks_are_chosen_by_name(tmp_path):
     made = Made(tmp_path, ratio=1.03, benchmarks=TWO)
     assert list(verdicts(made.check(benchmarks=("start",)))) == ["start"]
     assert ONE in TWO
+
+
+def counted(tmp_path, captures, contents):
+    """What is taken from another check of one capture, whose executions are ``contents`` (instrument, status, seed)."""
+    config = make_config(
+        ONE.replace('"]\n', '"]\nmetric = { wall = true, cachegrind = true }\n'), systems=("base", "head")
+    )
+    (tmp_path / ".layoutrand" / "check").mkdir(parents=True)
+    folder = tmp_path / ".layoutrand" / "check"
+    definitions = experiments.definitions(config, list(config.benchmarks), tmp_path)
+    experiment = experiments.current_experiment(config)
+    with open_for_writing(folder / "other.sqlite") as store:
+        ids = store.begin(experiment, experiments.current_context(config))
+        for instrument, status, seed in contents:
+            row = execution(config, tmp_path, "head", "work", seed, instrument=instrument, status=status)
+            store.record(ids, replace(row, capture="x", definition=definitions["work", instrument]))
+    taken = take_earlier_counts(config, tmp_path, folder / "mine.sqlite", captures)
+    again = take_earlier_counts(config, tmp_path, folder / "mine.sqlite", captures)
+    if not taken:
+        return 0, again, []
+    with open_for_reading(folder / "mine.sqlite") as store:
+        return taken, again, [(e.system, e.instrument, e.layout) for e in store.executions(experiment)]
+
+
+def test_counts_of_a_commit_are_known_from_other_checks_and_times_are_not(tmp_path):
+    """What was head there is base here; nothing is taken twice, and nothing that failed."""
+    rows = [("cachegrind", "ok", 1), ("cachegrind", "exit", 2), ("native", "ok", 1)]
+    taken = counted(tmp_path, {"base": "x", "head": "y"}, rows)
+    assert taken == (1, 0, [("base", "cachegrind", 1)])
+
+
+def test_counts_of_other_programs_are_left_alone(tmp_path):
+    assert counted(tmp_path, {"base": "y", "head": "z"}, [("cachegrind", "ok", 1)]) == (0, 0, [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -149,7 +150,9 @@ def _work_tree(where: SourceRepository, mirrors: Mirrors, head: str) -> CheckedC
     mirrors.resolve(where.url, "HEAD")  # so that there is a mirror, and it has the commit
     mirror = mirrors.path(where.url)
     listed = names(git("ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=root))
-    wanted = [name for name in dict.fromkeys(listed) if not (is_ours(name) or _in_cache(root, name))]
+    in_cache = cache(lambda top: is_cache(root / top))  # as layoutrand's in a job of a CI system may be
+    wanted = [name for name in dict.fromkeys(listed) if not (is_ours(name) or in_cache(name.partition("/")[0]))]
+    wanted = [name for name in wanted if not name.endswith("/")]  # a repository of its own, and no submodule
     with mirrors.lock(mirror.name):
         _in(mirror, root, "read-tree", head)
         _in(mirror, root, "update-index", "--add", "--remove", "-z", "--stdin", stdin=_lines(wanted))
@@ -161,12 +164,6 @@ def _work_tree(where: SourceRepository, mirrors: Mirrors, head: str) -> CheckedC
         text = f"tree {tree}\nparent {head}\nauthor {_BY} {when} +0000\ncommitter {_BY} {when} +0000\n\nThe work tree\n"
         commit = _in(mirror, root, "hash-object", "-t", "commit", "-w", "--stdin", stdin=text.encode())
     return CheckedCommit(commit.decode().strip(), f"work tree {head[:_SHORT]}+", len(changed))
-
-
-def _in_cache(root: Path, name: str) -> bool:
-    """Whether it lies in a directory that says it is a cache, as layoutrand's in a job of a CI system may be."""
-    top, separator, _ = name.partition("/")
-    return bool(separator) and is_cache(root / top)
 
 
 def _lines(wanted: Sequence[str]) -> bytes:

@@ -16,6 +16,7 @@ from layoutrand.analysis.conclusion import CANNOT_TELL, of_pair
 from layoutrand.analysis.sample import Sample, binary_mean
 from layoutrand.analysis.selection import Question, Selection, select
 from layoutrand.check.commit_pair import CommitPair
+from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.judged import main_metrics
 from layoutrand.check.question import Ending, Quantity, quantity_of
 from layoutrand.config.schedule import Slot
@@ -88,8 +89,12 @@ class CheckRounds:
         return sum(state.settled for state in self._progress.values())
 
     def recall(self) -> None:
-        """Take what earlier calls recorded."""
+        """Take what earlier calls recorded, and counts that checks of other commits did."""
         path = self.pair.results_path()
+        if all(self.pair.captures) and any(each.instrument in simulated() for each in self.quantities):
+            captures = dict(zip((BASE, HEAD), self.pair.captures, strict=True))
+            if count := take_earlier_counts(self.pair.config, self.pair.question.project, path, captures):
+                self.pair.tools.say(f"{count:,} counts are known from checks of other commits")
         if path.exists():
             self._look()
             for quantity, state in self._progress.items():  # the last round may lack its executions of stock
@@ -100,7 +105,7 @@ class CheckRounds:
         states = self._progress.values()
         if all(state.settled for state in states):
             return "decided"
-        if any(state.failed >= MOST_FAILED and not state.n_rounds for state in states):
+        if any(state.failed >= MOST_FAILED for state in states):
             return "failures"
         return "layouts" if self.is_over else "budget"
 
@@ -112,9 +117,10 @@ class CheckRounds:
         active = self._active()
         wanted = {quantity: self._progress[quantity].seed + 1 for quantity in active}
         self._link(wanted.values())
-        if self.pair.tools.clock() - begin + self._round_s > left_s:  # links took what was left
+        linked = self.pair.tools.clock()
+        if linked - begin + self._round_s > left_s:  # links took what was left
             return False
-        slots_of = self._execute(wanted)
+        is_executed = self._execute(wanted)
         for quantity, seed in wanted.items():
             self._progress[quantity].seed = seed
         self._look()
@@ -123,8 +129,8 @@ class CheckRounds:
             done = wanted[quantity] in self._seeds(quantity)
             state.failed = 0 if done else state.failed + 1
             state.ended = state.failed >= MOST_FAILED or state.seed >= self.pair.question.most_layouts
-        if slots_of:
-            self._round_s = self.pair.tools.clock() - begin
+        if is_executed:
+            self._round_s = self.pair.tools.clock() - linked
         return True
 
     def comparison(self) -> Comparison | None:

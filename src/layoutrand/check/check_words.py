@@ -132,7 +132,7 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
         case "layouts":
             return f"stopped at --most-layouts {question.most_layouts:,}"
         case "failures":
-            return "nothing could be compared: builds or executions failed"
+            return "stopped, as builds or executions fail"
         case _:
             return ""
 

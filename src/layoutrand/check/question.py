@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import CANNOT_TELL, SAME_PROGRAM, Conclusion, Verdict, of_pair
+from layoutrand.analysis.reasons import Step
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build import SystemBuild
 from layoutrand.cache.store import Cache
@@ -165,11 +166,22 @@ def concluded_benchmarks(
         pair = found.get(quantity)
         concluded = Conclusion(CANNOT_TELL, CANNOT_TELL, (), ())
         if comparison is not None and pair is not None:
-            concluded = of_pair(comparison, pair)
+            concluded = _of_check(of_pair(comparison, pair))
         rows.append(
             CheckedBenchmark(quantity, concluded, pair, counts.get(quantity, 0), concluded.verdict != CANNOT_TELL)
         )
     return tuple(rows)
+
+
+def _of_check(concluded: Conclusion) -> Conclusion:
+    """The same with steps that are taken by another `check`, and by no `run`."""
+    return replace(concluded, next=tuple(map(_step, concluded.next)))
+
+
+def _step(step: Step) -> Step:
+    if step.kind == "more layouts":
+        return replace(step, command="", short="a larger --budget")
+    return replace(step, command="") if step.command.startswith("layoutrand run") else step
 
 
 def quantity_of(pair: BenchmarkRatio) -> Quantity:

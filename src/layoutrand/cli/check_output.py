@@ -159,7 +159,7 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
         if text := ending_sentence(system, answer.question):
             notes += wrapped("ⓘ", "cyan", text, width)
         lines += [*notes, []] if notes else []
-    steps = [step for _, each in answer.benchmarks for step in each.concluded.next if step.kind != "more layouts"]
+    steps = [step for _, each in answer.benchmarks for step in each.concluded.next]
     shown = next_lines(steps, width)
     return [*lines, *(shown if steps else steps_and_details([], "Details: --full", width))]
 
