@@ -29,6 +29,10 @@ def answered(ending="found"):
     line = tuple(LoggedCommit(f"{k:09x}{0:031x}", 1.7e9 + 86_400 * k, f"Change number {k}") for k in range(40))
     decided = Decision(line[20], "bad", 24, between(0.03, 0.04))
     state = SearchState(line, 18, 19, skipped={17: "no"}, same=(3, 4), decisions=(decided, decided), confidence=0.95)
+    if ending in {"no step", "same program"}:
+        begun = SearchState.begin(line, 0.95)
+        whole = None if ending == "same program" else between(0.995, 1.004)
+        return SearchAnswer(ending, (), whole, whole, begun, 16 if whole else 0, 0)
     suspects = line[16:20] if ending in {"one of several", "cannot tell"} else line[19:20]
     return SearchAnswer(ending, suspects, between(1.029, 1.045), between(1.031, 1.047), state, 214, 30)
 

@@ -52,7 +52,7 @@ def bisect_screen(
     if answer.ending in {"found", "one of several"}:
         lines += wrapped("ⓘ", "cyan", certainty(answer), width)
     if answer.ending == "cannot tell":
-        lines.append([("  Next: ", "bold"), ("the same with --most-seeds 300 goes on from here", "")])
+        lines.append([("  Next: ", "bold"), ("the same command with a larger --most-seeds goes on from here", "")])
     return lines
 
 
