@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from layoutrand.config.config import Factor
 from layoutrand.config.jdk import JDK_FACTORS
+from layoutrand.config.layout_policy import Factor
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/project/verified.md"
 BEGIN, END = "<!-- matrix:begin -->", "<!-- matrix:end -->"

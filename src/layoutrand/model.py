@@ -71,13 +71,30 @@ class Layout:
 
 
 @dataclass(frozen=True)
+class Coincidence:
+    """How much of one binary of a reconciled layout lies where all its systems have it, read off the binary.
+
+    ``functions`` and ``variables`` (constants among them) count those whose contents are the same in all systems,
+    ``changed`` functions that all systems have with other contents.  ``functions_elsewhere`` and the like are the
+    addresses that were agreed on for those of them that lie elsewhere; of a changed function, that begin elsewhere.
+    """
+
+    functions: int
+    variables: int
+    changed: int
+    functions_elsewhere: tuple[int, ...] = ()
+    variables_elsewhere: tuple[int, ...] = ()
+    changed_elsewhere: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Verification:
     """What was proved of one binary before it was handed out.
 
     ``tau_identity`` is Kendall's tau-a between its section order and identity's, ``tau_request`` between the order
     achieved and the order asked for (1.0, or the binary would have been refused).  ``post_processed`` is how much of
     the verified link is proved to be in the file, one of `layoutrand.build.descent`; other than "file as linked" only
-    where the user's own build worked on the file after the link.
+    where the user's own build worked on the file after the link.  ``coincidence`` is of a reconciled layout alone.
     """
 
     n_sections: int
@@ -86,6 +103,7 @@ class Verification:
     tau_request: float
     text_size: int
     post_processed: str = "file as linked"
+    coincidence: Coincidence | None = None
 
 
 @dataclass(frozen=True)

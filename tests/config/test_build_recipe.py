@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from layoutrand.config.build_recipe import BUILD_ENVIRONMENT, Recipe, binary_facts
-from layoutrand.config.config import Build, LayoutPolicy, System
+from layoutrand.config.config import Build, System
+from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.linkers import toolbox
 from layoutrand.platform.disk import canonical_json
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.config.config import Factor
+from layoutrand.config.layout_policy import Factor
 from layoutrand.config.toolchain import Toolchain, parse, require_factors, require_version
 from layoutrand.errors import ConfigError, FeatureUnsupported, ToolNotFound, UsageError
 from layoutrand.linkers import toolbox

@@ -17,7 +17,7 @@ from execkit import MAKEFILE, NAMES, direct
 from layoutrand.build import apply
 from layoutrand.capture.collect import BuildPlace
 from layoutrand.capture.link_memory import LinkMemory
-from layoutrand.config.config import LayoutPolicy
+from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import (
     AnalysisError,
     CacheError,

@@ -30,7 +30,7 @@ from layoutrand.cluster.measuring_task import MeasuringAnswer, record_key, recor
 from layoutrand.cluster.returned_records import ReturnedRecords
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.cluster.task_inputs import run_name
-from layoutrand.config.config import LayoutPolicy
+from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.config.schedule import Slot
 from layoutrand.engines.engine import TaskExecutor
 from layoutrand.engines.known.dask import Dask

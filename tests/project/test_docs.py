@@ -15,7 +15,7 @@ import typer.main
 import yaml
 
 from layoutrand.analysis import reasons
-from layoutrand.config import config, toolchain
+from layoutrand.config import config, layout_policy, toolchain
 from layoutrand.config.jdk import factors_of_a_jdk
 from layoutrand.config.schedule import Order
 from layoutrand.interop import exports, table
@@ -330,7 +330,7 @@ def test_the_factors_of_the_page_are_those_there_are():
         name for row in re.findall(r"^\| (`.*?) \|", rows, re.MULTILINE) for name in re.findall(r"`([\w-]+)`", row)
     }
 
-    assert there == set(get_args(config.Factor))
+    assert there == set(get_args(layout_policy.Factor))
 
 
 def test_the_make_targets_that_are_named_exist():

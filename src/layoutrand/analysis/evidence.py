@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from layoutrand.analysis.analysis_warnings import LeftOutExecutions
 from layoutrand.analysis.sample import ROUND
 from layoutrand.analysis.selection import Selection
+from layoutrand.build.coincidence import QUESTION, CoincidingSystems
 from layoutrand.config.seeds import format_seeds
 from layoutrand.model import BinaryName
 from layoutrand.warning import sentences_of
@@ -39,7 +40,8 @@ class SystemEvidence:
 class Evidence:
     """Of a selection; ``policy`` and what follows it are None for imported results, which do not tell.
 
-    ``nodes`` are those of a cluster that executed it, none where it was executed here.
+    ``nodes`` are those of a cluster that executed it, none where it was executed here; ``coinciding`` says what lies at
+    the same addresses where layouts are reconciled.
     """
 
     systems: tuple[SystemEvidence, ...]
@@ -50,6 +52,7 @@ class Evidence:
     randomise: Any
     protocol: int | None
     nodes: tuple[str, ...] = ()
+    coinciding: tuple[CoincidingSystems, ...] = ()
 
 
 def evidence(selection: Selection, systems: Collection[str] = ()) -> Evidence:
@@ -68,6 +71,7 @@ def evidence(selection: Selection, systems: Collection[str] = ()) -> Evidence:
         randomise=json.loads(experiment.randomise) if own else None,
         protocol=experiment.protocol if own else None,
         nodes=tuple(sorted({e.node for e in selection.executions if e.node and (not systems or e.system in systems)})),
+        coinciding=selection.coinciding,
     )
 
 
@@ -159,7 +163,14 @@ def sentences(of: Evidence) -> list[str]:
         lines.append(f"{where}, project {of.project}; left out: {left_out_words(of)}")
     elif of.left_out:
         lines.append(f"left out: {left_out_words(of)}")
-    return lines
+    return lines + reconciled_words(of)
+
+
+def reconciled_words(of: Evidence) -> list[str]:
+    """Where layouts are reconciled, how much lies at the same addresses, and which question that answers."""
+    if of.policy is None or of.policy.get("couple") != "address":
+        return []
+    return [*map(str, of.coinciding), QUESTION]
 
 
 def left_out_words(of: Evidence) -> str:
@@ -200,4 +211,5 @@ def evidence_json(of: Evidence) -> dict[str, Any]:
         ],
         "left_out": sentences_of(of.left_out),
         "nodes": list(of.nodes),
+        "coinciding": [asdict(each) for each in of.coinciding],
     }

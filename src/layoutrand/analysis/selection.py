@@ -25,6 +25,7 @@ from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.analysis.present_captures import Recorded, WantedCaptures, choose_captures, made_from, source_of
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.unlike_starts import without_other_starts
+from layoutrand.build.coincidence import CoincidingSystems, recorded_coincidence
 from layoutrand.config.conditions import mixed_cpus
 from layoutrand.config.config import Config, choose
 from layoutrand.config.disturbance import Disturbed, summary
@@ -39,6 +40,7 @@ from layoutrand.instruments.known import simulated
 from layoutrand.model import (
     BinaryName,
     BuildFailure,
+    Context,
     Execution,
     Experiment,
     Node,
@@ -83,7 +85,8 @@ class Selection:
     ``sources`` are the files it was imported from; empty for what layoutrand executed itself.  ``nodes`` are
     those of a cluster that it was executed on; empty where it was executed here.  ``programs`` says what tells the
     systems' programs apart beside their files, ``made`` of which commit or files each system was built, in words.
-    ``names`` are the labels of systems and benchmarks (`analysis/display_names.py`).
+    ``names`` are the labels of systems and benchmarks (`analysis/display_names.py`), ``coinciding`` what of reconciled
+    layouts lies at the same addresses.
     """
 
     experiment: Experiment
@@ -97,6 +100,7 @@ class Selection:
     programs: Programs = field(default_factory=Programs)
     made: Mapping[str, str] = field(default_factory=dict)
     names: DisplayNames = field(default_factory=DisplayNames)
+    coinciding: tuple[CoincidingSystems, ...] = ()
 
     @property
     def at_random(self) -> bool:
@@ -145,7 +149,8 @@ def select(question: Question, store: ResultsStore) -> Selection:
     warnings: list[AnyWarning] = [*_executed_again(everything, systems)]
     current = {system: capture for each in merged for system, capture in store.current_captures(each).items()}
     current = {e.system: e.capture for e in wanted if current.get(e.system) == e.capture}
-    made = made_from(context for each in merged for context in store.contexts(each))
+    contexts = [context for each in merged for context in store.contexts(each)]
+    made = made_from(contexts)
     of_here = any(each.host == here.host or (experiments.is_pool(each) and question.host is None) for each in merged)
     prebuilt = [name for name in systems if config.systems[name].prebuilt is not None]
     recorded = Recorded(wanted, made, current, is_of_here=of_here, prebuilt=prebuilt)
@@ -173,7 +178,13 @@ def select(question: Question, store: ResultsStore) -> Selection:
         programs=programs(config, benchmarks),
         made={system: source_of(made, system, capture) for system, capture in captures.items()},
         names=DisplayNames.of(config),
+        coinciding=_coinciding(contexts, captures.values()),
     )
+
+
+def _coinciding(contexts: Sequence[Context], captures: Iterable[str]) -> tuple[CoincidingSystems, ...]:
+    """What of reconciled layouts of these captures lies at the same addresses."""
+    return tuple(recorded_coincidence(each.tools[name] for name in captures for each in contexts if name in each.tools))
 
 
 def _executed_again(everything: Sequence[Execution], systems: Sequence[str]) -> Iterable[ExecutedAgain]:

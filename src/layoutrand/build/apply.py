@@ -32,7 +32,8 @@ from layoutrand.capture.ingest import ingest
 from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.capture.records import LinkRecord, read_record, read_records
 from layoutrand.capture.workspace import Workspace
-from layoutrand.config.config import LayoutPolicy, as_dict
+from layoutrand.config.config import as_dict
+from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import FeatureUnsupported, LayoutrandError, StoreError, ToolNotFound
 from layoutrand.layout.distance import kendall_tau

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from layoutrand.cache import keys
 from layoutrand.cache.store import Cache
 from layoutrand.config.build_recipe import binary_facts
-from layoutrand.config.config import LayoutPolicy
+from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.link.relink import Linked
-from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName, Verification
+from layoutrand.model import STOCK, Binary, BuildFailure, Coincidence, LayoutName, Verification
 from layoutrand.platform.disk import cache_errors, sha256_bytes
 
 
-def binary_key(capture_id: str, artefact: str, policy: LayoutPolicy, layout: LayoutName) -> str:
-    """The key of one linked binary in the cache."""
-    return keys.binary_key(binary_facts(capture_id, artefact, policy, layout))
+def binary_key(capture_id: str, artefact: str, policy: LayoutPolicy, layout: LayoutName, coupled: str = "") -> str:
+    """The key of one linked binary in the cache; ``coupled`` is that of a reconciled layout."""
+    return keys.binary_key(binary_facts(capture_id, artefact, policy, layout, coupled))
 
 
 def cached_binary(cache: Cache, system: str, artefact: str, layout: LayoutName, key: str) -> Binary | None:
@@ -53,7 +54,7 @@ def store_linked(  # noqa: PLR0913 - the parts of one entry
         "sha256": linked.sha256,
         "text_sha256": linked.text_sha256,
         "link_s": linked.link_s,
-        "verification": vars(linked.verification),
+        "verification": asdict(linked.verification),
         **(beside or {}),
     }
     cache.commit_binary(entry, key, meta)
@@ -108,6 +109,14 @@ def binary_of(path: Path, meta: Any, system: str, artefact: str, layout: LayoutN
         text_sha256=meta["text_sha256"],
         cached=cached,
         link_s=meta["link_s"],
-        verification=Verification(**proof) if proof else None,
+        verification=_proof_of(proof) if proof else None,
         node=meta.get("node", ""),
     )
+
+
+def _proof_of(proof: Mapping[str, Any]) -> Verification:
+    found = proof.get("coincidence")
+    if not found:
+        return Verification(**proof)
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    return Verification(**{**proof, "coincidence": Coincidence(**values)})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from layoutrand.build import prebuilt
+from layoutrand.build.artefact_layouts import ArtefactTask, artefact_layouts, refuse_immovable
 from layoutrand.build.binaries import as_failure, cached_binary, store_stock
-from layoutrand.build.build_setup import BuildSetup, LinkingNodes, refuse_twins, threads
+from layoutrand.build.build_setup import BuildSetup, refuse_twins, threads
 from layoutrand.build.build_warnings import (
     BinaryMadeAgain,
     CaptureBuiltAgain,
@@ -18,14 +18,14 @@ from layoutrand.build.build_warnings import (
     SharedCapture,
     StockBuiltAgain,
 )
+from layoutrand.build.coupling import CoupledSystem, CoupledSystems, coupled_names, require_captures
 from layoutrand.build.earlier_builds import recall_capture, remember_build
 from layoutrand.build.jdk_layouts import make_jdk_layouts
-from layoutrand.build.linking import Linking, Reference
+from layoutrand.build.linking import Linking
 from layoutrand.build.rebuild import Rebuilt, rebuild
-from layoutrand.cache.capture_record import Capture, CapturedLink
+from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.keys import stock_key
 from layoutrand.capture.instrumented_build import BuildOrder, build_stock, capture, make_order
-from layoutrand.capture.libraries import companions
 from layoutrand.capture.workspace import end_abandoned_builds
 from layoutrand.config.build_recipe import Recipe, Variant
 from layoutrand.config.config import System
@@ -35,7 +35,6 @@ from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
-from layoutrand.platform.process import InTurn
 from layoutrand.suites.expand import build_tools
 from layoutrand.warning import AnyWarning
 
@@ -47,6 +46,7 @@ class SystemBuild:
     ``facts`` are those of the key of the instrumented build, none where there is no such build.
 
     ``jvms`` has what a JVM said of itself in each layout, where the system is a JDK whose options place something.
+    ``coupled`` are the captures of all systems that its layouts are reconciled with, its own among them.
     """
 
     system: str
@@ -57,6 +57,7 @@ class SystemBuild:
     notes: tuple[AnyWarning, ...]
     jvms: Mapping[LayoutName, JvmFacts] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    coupled: tuple[str, ...] = ()
 
 
 def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutName]) -> list[SystemBuild]:
@@ -65,11 +66,15 @@ def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutNam
     Captures come first (each system's instrumented and stock builds, as many at a time as there are jobs), then all
     missing binaries are linked and verified, as many at a time. In rebuild mode each layout is a build of its own.
     Prebuilt systems have their stock binaries, whatever the ``layouts``, and these with factors of a JDK.
-    Where there are ``setup.nodes`` they link the layouts.
+    Where there are ``setup.nodes`` they link the layouts. Systems with reconciled layouts need the captures of all.
     """
     config, jobs, progress = setup.config, setup.jobs, setup.progress
     everything = list(systems)
     systems = [name for name in everything if config.systems[name].prebuilt is None]
+    coupled = coupled_names(config) if systems else []
+    require_captures(config)
+    if coupled:  # layouts that depend on several captures are linked where all of these are
+        setup = replace(setup, nodes=None)
     relinking = config.build.mode == "relink"
     at_once = max(1, min(jobs, len(systems) * (relinking + (STOCK in layouts))))
     if ended := end_abandoned_builds(setup.cache):
@@ -79,10 +84,10 @@ def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutNam
         # Interleaved, so that a system's two builds run side by side and neither kind waits for all of the other.
         captured = {}
         stocks = {}
-        for name in systems:
+        for name in dict.fromkeys([*systems, *coupled]):
             if relinking:
                 captured[name] = pool.submit(_capture, share, name)
-            if STOCK in layouts:
+            if STOCK in layouts and name in systems:
                 stocks[name] = pool.submit(_stock, share, name)
         bases = {name: future.result() for name, future in captured.items()}
         controls = {name: future.result() for name, future in stocks.items()}
@@ -97,7 +102,10 @@ def build(setup: BuildSetup, systems: Sequence[str], layouts: Sequence[LayoutNam
                 pool.map(lambda name: _layouts(setup, name, bases[name], controls.get(name, nothing), layouts), systems)
             )
     elif relinking:
-        results = [_layouts(setup, name, bases[name], controls.get(name, nothing), layouts) for name in systems]
+        together = _together(setup, coupled, bases)
+        results = [
+            _layouts(setup, name, bases[name], controls.get(name, nothing), layouts, together) for name in systems
+        ]
     else:
         results = [_rebuilt(setup, name, controls.get(name, nothing), layouts) for name in systems]
     results += [_prebuilt(setup, name, layouts) for name in everything if name not in systems]
@@ -150,7 +158,12 @@ def build_earlier(setup: BuildSetup, name: str, capture: str, layouts: Sequence[
             f"capture {capture[:12]} of {name} is not in the cache any more, so its layouts cannot be linked: check "
             "out the source that it was made from, and explain that"
         )
-    factors = tuple(setup.config.layout.factors)
+    if setup.config.layout.by_address:
+        raise BuildFailed(
+            f"results of {name} in reconciled layouts are of several captures, and are not linked again from one: set "
+            'layout.couple = "order" for layouts of this system alone'
+        )
+    factors = setup.config.layout.captured()
     toolbox = toolboxes.prepare(setup.config.systems[name].toolchain, setup.project, factors, setup.runner)
     base = _Base(replace(made, system=name), toolbox.tools["ld"], None, True, None, ())
     return _layouts(setup, name, base, _Stock([], []), layouts)
@@ -159,7 +172,7 @@ def build_earlier(setup: BuildSetup, name: str, capture: str, layouts: Sequence[
 def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
     """What building the system in this variant takes; raises if source, toolchain or a tool is not there."""
     options: System = setup.config.systems[name]
-    factors = tuple(setup.config.layout.factors)
+    factors = setup.config.layout.captured()
     toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner)
     recipe = Recipe(name, variant, setup.config.build, options, toolbox.toolchain, factors)
     return make_order(recipe, setup.origins.find(recipe), toolbox, build_tools(setup.config, recipe.build))
@@ -206,8 +219,27 @@ def _stock(setup: BuildSetup, name: str) -> _Stock:
         return _Stock([as_failure(name, artefact, STOCK, error) for artefact in artefacts], notes)
 
 
-def _layouts(setup: BuildSetup, name: str, base: _Base, stock: _Stock, layouts: Sequence[LayoutName]) -> SystemBuild:
-    """All layouts of one system."""
+def _together(setup: BuildSetup, names: Sequence[str], bases: Mapping[str, _Base]) -> CoupledSystems | None:
+    """The systems whose layouts are reconciled; None where they are not."""
+    if not names:
+        return None
+    systems = tuple(_coupled_system(name, bases[name]) for name in names)
+    return CoupledSystems(systems, setup.config.layout, setup.cache)
+
+
+def _coupled_system(name: str, base: _Base) -> CoupledSystem:
+    return CoupledSystem(name, base.capture, base.ld, base.error, base.order.facts if base.order else {})
+
+
+def _layouts(
+    setup: BuildSetup,
+    name: str,
+    base: _Base,
+    stock: _Stock,
+    layouts: Sequence[LayoutName],
+    together: CoupledSystems | None = None,
+) -> SystemBuild:
+    """All layouts of one system, reconciled with those of others where they are given ``together``."""
     results = list(stock.results)
     wanted = [layout for layout in layouts if layout != STOCK]
     notes = [*stock.notes, *base.notes]
@@ -219,11 +251,16 @@ def _layouts(setup: BuildSetup, name: str, base: _Base, stock: _Stock, layouts: 
         ]
     elif base.capture is not None and base.ld is not None:
         ld, policy = base.ld, setup.config.layout
-        linkings = [
-            Linking(setup.cache, setup.runner, setup.jobs, policy, ld, base.capture, number)
-            for number in range(len(base.capture.links))
+        tasks = [
+            ArtefactTask(
+                setup,
+                Linking(
+                    *(setup.cache, setup.runner, setup.jobs, policy, ld, base.capture, number),
+                    coupled=together.artefact(base.capture, link.artefact) if together else None,
+                ),
+            )
+            for number, link in enumerate(base.capture.links)
         ]
-        tasks = [_Task(setup, linking) for linking in linkings]
         known = [task.cached(wanted) for task in tasks]
         if base.cached and any(len(found) < len(wanted) for found, _ in known):
             damaged = setup.cache.damaged_files(base.capture)
@@ -233,14 +270,14 @@ def _layouts(setup: BuildSetup, name: str, base: _Base, stock: _Stock, layouts: 
                 setup.cache.drop_capture(base.capture.id)
                 note = CaptureBuiltAgain(name, damaged[0])
                 again = _capture(setup, name)
-                return _layouts(setup, name, replace(again, notes=(*base.notes, note)), stock, layouts)
+                return _layouts(setup, name, replace(again, notes=(*base.notes, note)), stock, layouts, together)
         gc.freeze()  # a capture's sections live as long as the process: no search for garbage among them at each link
         rows = {}
         for task, (found, damaged_layouts) in zip(tasks, known, strict=True):
             notes += [BinaryMadeAgain(name, task.link.artefact, layout, "linked") for layout in damaged_layouts]
-            rows[task.link.artefact] = _artefact_layouts(task, wanted, found)
+            rows[task.link.artefact] = artefact_layouts(task, wanted, found)
             notes += [RecordedWarning(name, task.link.artefact, text) for text in task.link.warnings]
-        for row in refuse_twins(_refuse_immovable(tasks, rows)).values():
+        for row in refuse_twins(refuse_immovable(tasks, rows)).values():
             results += row
     return SystemBuild(
         system=name,
@@ -249,7 +286,8 @@ def _layouts(setup: BuildSetup, name: str, base: _Base, stock: _Stock, layouts: 
         binaries=tuple(r for r in results if isinstance(r, Binary)),
         failures=tuple(r for r in results if isinstance(r, BuildFailure)),
         notes=tuple(notes),
-        facts=base.order.facts if base.order else {},
+        facts={**(base.order.facts if base.order else {}), **(together.facts_beside(name) if together else {})},
+        coupled=together.captures() if together else (),
     )
 
 
@@ -289,95 +327,6 @@ def _rebuilt(setup: BuildSetup, name: str, stock: _Stock, layouts: Sequence[Layo
         notes=(*stock.notes, *made.notes),
         facts=made.facts,
     )
-
-
-def _artefact_layouts(
-    task: _Task, layouts: Sequence[LayoutName], found: Mapping[LayoutName, Binary]
-) -> list[Binary | BuildFailure]:
-    """Every layout of one artefact: ``found`` in the cache, or linked now."""
-    results: dict[LayoutName, Binary | BuildFailure] = dict(found)
-    missing = [layout for layout in layouts if layout not in results]
-    for _ in found:
-        task.setup.progress.advance()
-    # One thread more than linkers, so that none of these waits while layouts are drawn and binaries verified.
-    jobs = task.setup.jobs
-    task = replace(task, linking=replace(task.linking, runner=InTurn(task.setup.runner, jobs)))
-    with task.setup.cache.thread_scratch("link") as own_scratch, threads(task.setup, jobs + (jobs > 1)) as pool:
-        if task.setup.nodes is not None:
-            results |= _on_nodes(task, task.setup.nodes, missing, found, own_scratch)
-        else:
-            results |= dict(zip(missing, pool.map(lambda layout: task.make(layout, own_scratch), missing), strict=True))
-    return [results[layout] for layout in layouts]
-
-
-def _on_nodes(
-    task: _Task,
-    nodes: LinkingNodes,
-    missing: Sequence[LayoutName],
-    found: Mapping[LayoutName, Binary],
-    own_scratch: Callable[[], Path],
-) -> dict[LayoutName, Binary | BuildFailure]:
-    """The missing layouts, linked by nodes: all but the first that can be, which is linked here for them to repeat."""
-    results: dict[LayoutName, Binary | BuildFailure] = dict(found)
-    for layout in missing:
-        if not task.linking.few() and any(isinstance(result, Binary) for result in results.values()):
-            break
-        results[layout] = task.make(layout, own_scratch)
-    left = [layout for layout in missing if layout not in results]
-    first = next((result for result in results.values() if isinstance(result, Binary)), None)
-    if left and first is not None:
-        reference = Reference(first.layout, first.sha256)
-        results |= nodes.link(task.linking, left, reference, task.setup.progress.advance)
-    return {layout: results[layout] for layout in missing}
-
-
-def _refuse_immovable(
-    tasks: Sequence[_Task], rows: Mapping[str, list[Binary | BuildFailure]]
-) -> dict[str, list[Binary | BuildFailure]]:
-    """A program with nothing to move has no layouts, unless it needs artefacts that have some."""
-    needs = companions(rows)
-    few = {task.link.artefact: task.linking.few() for task in tasks if not needs[task.link.artefact]}
-    return {
-        artefact: [
-            BuildFailure(result.system, artefact, result.layout, reason, None)
-            if isinstance(result, Binary) and isinstance(result.layout, int) and (reason := few.get(artefact, ""))
-            else result
-            for result in row
-        ]
-        for artefact, row in rows.items()
-    }
-
-
-@dataclass(frozen=True)
-class _Task:
-    """Linking one artefact of one capture, for this build."""
-
-    setup: BuildSetup
-    linking: Linking
-
-    @property
-    def link(self) -> CapturedLink:
-        """The captured link."""
-        return self.linking.link
-
-    def cached(self, layouts: Sequence[LayoutName]) -> tuple[dict[LayoutName, Binary], list[LayoutName]]:
-        """Those layouts that are in the cache, whole; and those that are there damaged."""
-        # Before they are read: another process may be making them at this moment.
-        key, cache = self.linking.key, self.setup.cache
-        there = [layout for layout in layouts if cache.has_entry(key(layout))]
-        names = (self.linking.capture.system, self.link.artefact)
-        # Most of it is hashing, which needs no lock of the interpreter.
-        with threads(self.setup, self.setup.jobs) as pool:
-            found = pool.map(lambda layout: cached_binary(cache, *names, layout, key(layout)), layouts)
-            whole = {layout: binary for layout, binary in zip(layouts, found, strict=True) if binary is not None}
-        return whole, [layout for layout in there if layout not in whole]
-
-    def make(self, layout: LayoutName, own_scratch: Callable[[], Path]) -> Binary | BuildFailure:
-        """Link, verify and store one layout in the thread's own scratch; an error becomes a record that names it."""
-        try:
-            return self.linking.make(layout, own_scratch)
-        finally:
-            self.setup.progress.advance()
 
 
 def all_layouts(seeds: Sequence[int], *, controls: bool) -> list[LayoutName]:

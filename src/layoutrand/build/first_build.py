@@ -24,7 +24,8 @@ from layoutrand.capture.linked_files import LinkedFile, is_elf_file, linked_file
 from layoutrand.capture.origin import Say
 from layoutrand.capture.recognise import Recognised, Way, safe_name
 from layoutrand.capture.records import read_records
-from layoutrand.config.config import Build, Config, Factor, LayoutPolicy, Project, System
+from layoutrand.config.config import Build, Config, Project, System
+from layoutrand.config.layout_policy import Factor, LayoutPolicy
 from layoutrand.errors import BuildError, BuildFailed, NotCompiledHere, NothingLinked, WorkedOnAfterLink
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.trials import is_of_a_trial

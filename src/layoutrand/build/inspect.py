@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from layoutrand.layout.distance import adjacent_kept, kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
 from layoutrand.link import codecheck
 from layoutrand.linkers import link_order
-from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
+from layoutrand.model import IDENTITY, STOCK, Binary, Coincidence, LayoutName
 from layoutrand.objects import elf
 
 
@@ -48,7 +48,8 @@ class Inspection:
     """One binary's layout.
 
     ``wrong_slots`` counts slots that hold another section than asked for (0 if verified); ``post_processed`` is how
-    much of what was linked is in the file, as in `Verification`.
+    much of what was linked is in the file, and ``coincidence`` what lies where other systems have it, as in
+    `Verification`.
     """
 
     system: str
@@ -62,6 +63,7 @@ class Inspection:
     post_processed: str
     placed: tuple[InspectedSection, ...]
     distances: tuple[Distance, ...]
+    coincidence: Coincidence | None = None
 
 
 def inspect(
@@ -78,21 +80,25 @@ def inspect(
     post_processed = proof.post_processed if proof else descent.AS_LINKED
     if post_processed == descent.AS_LINKED or kept is None:
         file = elf.read(binary.path.read_bytes(), name=str(binary.path))
-        number, address, _section = codecheck.placed_addresses(file)
+        number, address, _section = codecheck.of_capture(codecheck.placed_addresses(file), len(link.sections))
     else:
         number, address = np.arange(len(kept)), np.array(kept, np.int64)
     achieved = codecheck.placed_order(number, address)
     policy = config.layout
     factors, classes = tuple(policy.factors), policy.classes
 
-    not_drawn = next((factor for factor in (LINK_ORDER, LINKER_SHUFFLE) if factor in factors), None)
+    not_drawn = next(
+        (f"with {factor} the linker decides" for factor in (LINK_ORDER, LINKER_SHUFFLE) if factor in factors), None
+    )
+    if policy.by_address:
+        not_drawn = "what the systems share, and not the seed alone, decides"
 
     def order(name: LayoutName) -> tuple[int, ...]:
         if not_drawn and name == binary.layout:
             return tuple(achieved.tolist())  # section by section nothing was asked for; the binary was verified
         if not_drawn and name != IDENTITY:
             raise FeatureUnsupported(
-                f"with {not_drawn} the linker decides the order of layout {name}: it is known from that layout's own "
+                f"{not_drawn} the order of layout {name}: it is known from that layout's own "
                 f"binary alone, so there is no distance from layout {binary.layout} to it"
             )
         return draw(
@@ -113,6 +119,7 @@ def inspect(
         post_processed=post_processed,
         placed=tuple(_placed(link, slot, index, where[index]) for slot, index in enumerate(achieved.tolist())),
         distances=tuple(_distance(other, order(other), achieved.tolist()) for other in others),
+        coincidence=proof.coincidence if proof else None,
     )
 
 
@@ -144,4 +151,5 @@ def inspect_document(result: Inspection) -> dict[str, Any]:
         "distances": [
             {"seed": d.other, "kendall_tau": d.kendall_tau, "adjacent_kept": d.adjacent_kept} for d in result.distances
         ],
+        "coincidence": None if result.coincidence is None else asdict(result.coincidence),
     }

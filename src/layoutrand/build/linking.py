@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.build.binaries import as_failure, binary_key, store_linked
+from layoutrand.build.coupling import CoupledArtefact
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
-from layoutrand.config.config import LayoutPolicy
+from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
 from layoutrand.layout.order import LINK_ORDER, draw
 from layoutrand.link.code import Code, only_one_layout
@@ -32,7 +33,10 @@ class Reference:
 
 @dataclass(frozen=True)
 class Linking:
-    """One artefact of a capture, the ``number``-th, and what linking it takes; ``jobs`` links happen at once."""
+    """One artefact of a capture, the ``number``-th, and what linking it takes; ``jobs`` links happen at once.
+
+    ``coupled`` is given where its layouts are reconciled with those of other systems.
+    """
 
     cache: Cache
     runner: Runner
@@ -41,6 +45,7 @@ class Linking:
     ld: Tool
     capture: Capture
     number: int
+    coupled: CoupledArtefact | None = None
 
     @property
     def link(self) -> CapturedLink:
@@ -54,7 +59,8 @@ class Linking:
 
     def key(self, layout: LayoutName) -> str:
         """The key of one binary in the cache."""
-        return binary_key(self.capture.id, self.link.artefact, self.policy, layout)
+        coupled = self.coupled.key if self.coupled else ""
+        return binary_key(self.capture.id, self.link.artefact, self.policy, layout, coupled)
 
     def make(self, layout: LayoutName, own_scratch: Callable[[], Path]) -> Binary | BuildFailure:
         """Link, verify and store one layout in the thread's own scratch; an error becomes a record that names it."""
@@ -94,6 +100,13 @@ class Linking:
     def _link(self, layout: LayoutName, scratch: Path) -> Linked:
         if layout != IDENTITY and len(self.capture.links) == 1 and (reason := self.few()):
             raise CaptureFailed(reason)
+        threads = max(1, len(os.sched_getaffinity(0)) // self.jobs) if self.jobs > 1 else 0
+        if self.coupled is not None and layout != IDENTITY:
+            linked, output = self.coupled.link(
+                layout, self._code(), runner=self.runner, scratch=scratch, threads=threads
+            )
+            self._keep(output, scratch)
+            return linked
         policy = self.policy
         wanted = draw(
             self.link.sections,
@@ -103,17 +116,20 @@ class Linking:
             classes=policy.classes,
             padding=policy.padding_bytes,
         )
-        threads = max(1, len(os.sched_getaffinity(0)) // self.jobs) if self.jobs > 1 else 0
         binary, seconds, output = link_layout(
             self.runner, self.ld, self.link, self.base, wanted, scratch=scratch, threads=threads
         )
+        self._keep(output, scratch)
+        return verify(binary, self.link, wanted, self._code(), seconds)
+
+    def _keep(self, output: Path, scratch: Path) -> None:
+        """Put the linked file where it is stored from."""
         entry = scratch / "entry"
         with cache_errors("make", entry):
             if entry.exists():  # of a layout that failed
                 remove_tree(entry)
             entry.mkdir()
             os.rename(output, entry / os.path.basename(self.link.artefact))
-        return verify(binary, self.link, wanted, self._code(), seconds)
 
     def _code(self) -> Code:
         """Identity's code, read once per process: every seed of a capture is compared with the same arrays."""

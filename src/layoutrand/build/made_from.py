@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar
 
 from layoutrand.build.build_setup import BuildSetup
+from layoutrand.build.coupling import coupled_facts, coupled_names
 from layoutrand.build.prebuilt import origin_of, present_id, recorded_under
 from layoutrand.cache.capture_record import Capture, source_words
 from layoutrand.cache.difference import compare, compare_files
@@ -179,7 +180,7 @@ def present_systems(setup: BuildSetup, names: Iterable[str], image: str | None) 
     looking = Origins(setup.project, setup.cache, setup.progress.say)
     looking.mirrors = LocalRevisions(setup.cache.root / "repos", setup.cache.lock, setup.progress.say)
     setup = replace(setup, origins=looking)
-    find = cache(lambda name: toolboxes.prepare(name, setup.project, tuple(setup.config.layout.factors), setup.runner))
+    find = cache(lambda name: toolboxes.prepare(name, setup.project, setup.config.layout.captured(), setup.runner))
     return {name: _present(setup, name, image, find) for name in names}
 
 
@@ -194,11 +195,13 @@ def _present(setup: BuildSetup, name: str, image: str | None, find: Callable[[st
     except LayoutrandError as error:
         return PresentSystem({}, "", (_first_line(error),))
     unknown: list[str] = [] if image is not None else ["the template of the image cannot be read"]
-    recipe = Recipe(name, "capture", config.build, options, toolchain, tuple(config.layout.factors))
+    recipe = Recipe(name, "capture", config.build, options, toolchain, config.layout.captured())
     origin = _told(lambda: setup.origins.find(recipe), unknown)
     toolbox = _told(lambda: find(options.toolchain), unknown)
     facts = recipe.key_facts(origin.facts if origin else {}, toolbox.facts() if toolbox else {}, os.environ)
     missing = {"source": origin, "tools": toolbox, "image": image}
+    if others := [other for other in coupled_names(config) if other != name]:
+        facts |= coupled_facts({other: _facts_of(setup, other, find, unknown) for other in others})
     parts = parts_of(config, name, facts, image or "")
     capture = _told(lambda: _capture(setup, recipe, origin, toolbox, image), unknown)
     return PresentSystem(
@@ -209,6 +212,18 @@ def _present(setup: BuildSetup, name: str, image: str | None, find: Callable[[st
         contents=origin.contents if origin else None,
         earlier=lambda digest: setup.cache.recall(f"source-{digest}"),
     )
+
+
+def _facts_of(setup: BuildSetup, name: str, find: Callable[[str], Toolbox], unknown: list[str]) -> Mapping[str, Any]:
+    """What another system would be built from now, as far as that is told."""
+
+    def look() -> Mapping[str, Any]:
+        options = setup.config.systems[name]
+        toolchain = toolboxes.load(options.toolchain, setup.project)
+        recipe = Recipe(name, "capture", setup.config.build, options, toolchain, setup.config.layout.captured())
+        return recipe.key_facts(setup.origins.find(recipe).facts, find(options.toolchain).facts(), os.environ)
+
+    return _told(look, unknown) or {}
 
 
 def _told(look: Callable[[], Found], unknown: list[str]) -> Found | None:
@@ -229,8 +244,27 @@ def _capture(
     known = setup.cache.recall(order.key)
     if known is None or "capture" not in known:
         return None
-    made = origin_of(setup.config, recipe.system, known["capture"], (), image)
+    coupled = known_captures(setup)
+    if coupled is None:
+        return None
+    made = origin_of(setup.config, recipe.system, known["capture"], (), image, coupled)
     return recorded_under(setup.config, recipe.system, made)
+
+
+def known_captures(setup: BuildSetup) -> list[str] | None:
+    """The captures of all systems whose layouts are reconciled, [] where they are not; None where one is not built."""
+    found = [_known_capture(setup, name) for name in coupled_names(setup.config)]
+    return None if None in found else [capture for capture in found if capture]
+
+
+def _known_capture(setup: BuildSetup, name: str) -> str | None:
+    """The capture of a system as it is configured now, where that was built."""
+    options, factors = setup.config.systems[name], setup.config.layout.captured()
+    toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner)
+    recipe = Recipe(name, "capture", setup.config.build, options, toolbox.toolchain, factors)
+    order = make_order(recipe, setup.origins.find(recipe), toolbox, build_tools(setup.config, recipe.build))
+    known = setup.cache.recall(order.key)
+    return known.get("capture") if known else None
 
 
 def _part(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from layoutrand.build.binaries import as_failure, cached_binary, store_stock
@@ -49,13 +50,21 @@ def recorded_under(config: Config, system: str, origin: str) -> str:
     return keys.with_arguments(origin, options.args) if options.args else origin
 
 
-def origin_of(config: Config, system: str, capture: str, binaries: tuple[Binary, ...], image: str) -> str:
+def origin_of(
+    config: Config,
+    system: str,
+    capture: str,
+    binaries: tuple[Binary, ...],
+    image: str,
+    coupled: Sequence[str] = (),
+) -> str:
     """What tells a system's files from others.
 
-    The id of its capture; for a prebuilt system, which has none, a digest of its files; and where there is an ``image``
-    around its artefact (its key), a digest of that, too.
+    The id of its capture; where its layouts are reconciled, a digest of that and of the ``coupled`` captures of all
+    systems; for a prebuilt system, which has none, a digest of its files; and where there is an ``image`` around its
+    artefact (its key), a digest of that, too.
     """
-    origin = capture
+    origin = keys.coupled_with(capture, coupled) if coupled and capture else capture
     if config.systems[system].prebuilt is not None:
         origin = _id(config, system, {(b.artefact, b.sha256) for b in binaries if b.layout == STOCK})
     return keys.in_image(origin, image) if image else origin

@@ -15,9 +15,10 @@ from layoutrand.build.binaries import binary_key, cached_binary
 from layoutrand.build.build import find_order
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.earlier_builds import Remembered, latest_build, recall_capture
+from layoutrand.build.made_from import known_captures
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.difference import FileChanges, Part, compare, compare_files
-from layoutrand.cache.keys import reference_key, stock_key
+from layoutrand.cache.keys import coupled_key, reference_key, stock_key
 from layoutrand.capture.instrumented_build import BuildOrder
 from layoutrand.errors import LayoutrandError
 from layoutrand.model import STOCK, LayoutName
@@ -174,8 +175,15 @@ def _binaries(
     if verdict.capture is None:
         return Binaries(artefact, (), (), tuple(wanted), "the capture must be built first" if wanted else "")
     capture, policy = verdict.capture, setup.config.layout
+    together = known_captures(setup)
+    if together is None:
+        why = 'the captures of all systems must be built first (layout.couple = "address")'
+        return Binaries(artefact, (), (), tuple(wanted), why if wanted else "")
+    coupled = coupled_key(together, artefact, policy.facts()) if together else ""
     states = {
-        layout: _state(setup, capture.system, artefact, layout, binary_key(capture.id, artefact, policy, layout))
+        layout: _state(
+            setup, capture.system, artefact, layout, binary_key(capture.id, artefact, policy, layout, coupled)
+        )
         for layout in wanted
     }
     by_state = {kind: tuple(k for k, state in states.items() if state == kind) for kind in set(states.values())}

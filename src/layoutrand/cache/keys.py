@@ -38,6 +38,16 @@ def binary_key(facts: Mapping[str, Any]) -> str:
     return _digest(facts)
 
 
+def coupled_key(captures: Sequence[str], artefact: str, policy: Mapping[str, Any]) -> str:
+    """Of what systems with these captures agree on, so that an artefact's parts have the same addresses in all."""
+    return _digest({"captures": captures, "artefact": artefact, "policy": policy})
+
+
+def coupled_with(origin: str, others: Sequence[str]) -> str:
+    """Of files of that origin whose layouts are reconciled with those of the ``others``, all systems in order."""
+    return _digest([origin, "coupled", others])
+
+
 def stock_key(build: str, artefact: str) -> str:
     """Of one artefact of the user's own build."""
     return _digest({"stock": build, "artefact": artefact})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 
 from layoutrand.analysis.beside import metric_beside
-from layoutrand.analysis.evidence import evidence, left_out_words
+from layoutrand.analysis.evidence import evidence, left_out_words, reconciled_words
 from layoutrand.analysis.verdict_marks import WITHIN_REACH
 from layoutrand.cli.charts import ELSEWHERE, NARROWEST, WIDEST, Line
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_WARNINGS: Final = 3
 _TOLD_ELSEWHERE: Final = frozenset({"interval too wide", "beside the others", "failures"})
 _LINES_EACH: Final = 2
+_LINES_OF_QUESTION: Final = 4
 GAP: Final = 2
 _MOST_STEPS: Final = 3
 
@@ -80,6 +81,8 @@ def remark_lines(selection: Selection, shown: Iterable[tuple[str, str]], width: 
         lines += wrapped("ⓘ", "cyan", f"left out: {left_out_words(evidence(selection))}", width)
     if metric := metric_beside(selection, shown):
         lines += wrapped("ⓘ", "cyan", f"simulated counts are recorded as well: --metric {metric}", width)
+    for text in reconciled_words(evidence(selection)):
+        lines += wrapped("ⓘ", "cyan", text, width, most=_LINES_OF_QUESTION)
     return lines
 
 

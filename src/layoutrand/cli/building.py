@@ -114,7 +114,9 @@ def _counter(update: Callable[[int, int], None], total: int) -> Callable[[], Non
 
 
 def show_build(results: Sequence[SystemBuild], page: Display) -> None:
-    """What was built, as a table, then notes and failures."""
+    """What was built, as a table, what of it lies at the same addresses, then notes and failures."""
+    from layoutrand.build.coincidence import coinciding_systems
+
     rows = []
     for result in results:
         linked = [binary for binary in result.binaries if not binary.cached]
@@ -133,6 +135,8 @@ def show_build(results: Sequence[SystemBuild], page: Display) -> None:
         )
     columns = ("system", "placeable sections", "binaries", "made now", "cached", "verified", "failed", "build once")
     page.table("Binaries", columns, rows)
+    for coinciding in coinciding_systems(binary for result in results for binary in result.binaries):
+        page.line(str(coinciding))
     warn_folded((note for result in results for note in result.notes), page)
     show_failures([failure for result in results for failure in result.failures], page)
 

@@ -31,6 +31,7 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
 ) -> int:
     """The order asked for, the order achieved, and how far two layouts are apart."""
     from layoutrand.build.binaries import kept_addresses
+    from layoutrand.build.coincidence import coinciding_systems
     from layoutrand.build.descent import AS_LINKED
     from layoutrand.build.inspect import inspect as inspect_binary
     from layoutrand.build.inspect import inspect_document
@@ -62,6 +63,8 @@ def inspect(  # noqa: PLR0913 - one parameter for each option
     terminal.line(f"{found.path}\nsha256 {found.sha256}")
     exact = "exactly as asked" if not found.wrong_slots else f"{found.wrong_slots} slots are not as asked"
     terminal.line(f"{len(found.placed)} sections, {', '.join(found.factors)}, classes {found.classes}: {exact}")
+    for coinciding in coinciding_systems([binary]):
+        terminal.line(str(coinciding))
     if reason := only_one_layout(link, factors=found.factors, classes=found.classes):
         terminal.line(f"it has {reason}")
     if found.post_processed != AS_LINKED:

@@ -23,7 +23,7 @@ from layoutrand.cache.store import Cache, default_root
 from layoutrand.cluster.bundle import import_capture
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.config.build_recipe import BUILD_VERSION
-from layoutrand.config.config import LayoutPolicy
+from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import ClusterError, LayoutrandError, without_log
 from layoutrand.host.facts import node_name
 from layoutrand.linkers.toolbox import Tool

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from layoutrand.config.config import Build, LayoutPolicy, System
+from layoutrand.config.config import Build, System
+from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.layout.order import LINK_ORDER, places_data
 from layoutrand.platform.environment import GIT_ENVIRONMENT
@@ -123,12 +124,15 @@ class Recipe:
         }
 
 
-def binary_facts(capture_id: str, artefact: str, policy: LayoutPolicy, layout: int | str) -> dict[str, Any]:
-    """Everything that decides one linked binary, as JSON values."""
-    return {
+def binary_facts(
+    capture_id: str, artefact: str, policy: LayoutPolicy, layout: int | str, coupled: str = ""
+) -> dict[str, Any]:
+    """Everything that decides one linked binary, as JSON values; ``coupled`` is the key of a reconciled layout."""
+    facts = {
         "version": BUILD_VERSION,
         "capture": capture_id,
         "artefact": artefact,
         "policy": policy.facts() if isinstance(layout, int) else {},
         "layout": layout,
     }
+    return facts | ({"coupled": coupled} if coupled and isinstance(layout, int) else {})

@@ -31,7 +31,8 @@ from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.disturbance import Disturbance
 from layoutrand.config.image import Image
-from layoutrand.config.jdk import JIT_STRESS, factors_of_a_jdk
+from layoutrand.config.jdk import factors_of_a_jdk
+from layoutrand.config.layout_policy import Factor, LayoutPolicy
 from layoutrand.config.metric import Metric
 from layoutrand.config.problems import explain, key_path, suggest
 from layoutrand.config.schedule import Order
@@ -42,24 +43,6 @@ from layoutrand.engines.engine import Remote
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.text.strict_table import STRICT, Name
 
-Factor = Literal[
-    "function-order",
-    "module-order",
-    "function-order-in-module",
-    "data-order",
-    "padding",
-    "link-order",
-    "linker-shuffle",
-    "cds-order",
-    "heap-base",
-    "jit-stress",
-]
-Classes = Literal["keep", "mix"]
-_ALONE = {
-    "link-order": "leaves the order to the linker",
-    "linker-shuffle": "leaves the order to the linker",
-    JIT_STRESS: "changes the generated code, not only where it lies",
-}
 PLACEHOLDERS = frozenset({"args", "artefact", "artefact_dir", "home", "project"})
 
 
@@ -155,33 +138,6 @@ class Build(_Table):
     def generated(self) -> GeneratedSource | None:
         """The source, where layoutrand makes it itself for a suite's tools; None where it is the user's."""
         return None
-
-
-class LayoutPolicy(_Table):
-    """``[layout]``: what is randomised, and within which bounds."""
-
-    factors: Annotated[list[Factor], Field(min_length=1)] = ["function-order"]
-    classes: Classes = "keep"
-    padding_bytes: Annotated[int, Field(ge=1, le=1 << 20)] = 64
-
-    @field_validator("factors")
-    @classmethod
-    def _compatible(cls, factors: list[Factor]) -> list[Factor]:
-        if len(set(factors)) != len(factors):
-            raise ValueError("a factor is listed twice")
-        if "function-order" in factors and {"module-order", "function-order-in-module"} & set(factors):
-            raise ValueError("function-order already orders all functions, so it cannot go with another order factor")
-        for alone, why in _ALONE.items():
-            if alone in factors and len(factors) > 1:
-                raise ValueError(f"{alone} {why}, so it cannot go with another factor")
-        if (of_a_jdk := factors_of_a_jdk(factors)) and len(of_a_jdk) < len(factors):
-            raise ValueError(f"{of_a_jdk[0]} is of a JDK that is taken as it is, so no factor of a link goes with it")
-        return factors
-
-    def facts(self) -> dict[str, Any]:
-        """What decides a layout, as JSON values: a setting of a factor only where that factor is at work."""
-        facts = {"factors": sorted(self.factors), "classes": self.classes}
-        return facts | ({"padding_bytes": self.padding_bytes} if "padding" in self.factors else {})
 
 
 class FlagSet(_Table):

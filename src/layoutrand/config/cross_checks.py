@@ -20,6 +20,7 @@ def across(table: Mapping[str, Any]) -> Iterator[str]:
     """
     build = table_at(table, "build")
     yield from _incomplete(table)
+    yield from _coupled(table)
     yield from _of_a_jdk(table)
     yield from _labels(table)
     if "repo" in build:
@@ -48,6 +49,18 @@ def across(table: Mapping[str, Any]) -> Iterator[str]:
     )
     if isinstance(image, dict) and known and isinstance(placed := image.get("artefact"), str) and placed not in known:
         yield f"build.image.artefact: {placed!r} is not in build.artefacts{suggest(placed, known)}"
+
+
+def _coupled(table: Mapping[str, Any]) -> Iterator[str]:
+    """What the same addresses in all systems need."""
+    if table_at(table, "layout").get("couple") != "address":
+        return
+    if table_at(table, "build").get("mode") == "rebuild":
+        yield 'layout.couple: "address" needs captures to link, so it cannot go with build.mode = "rebuild"'
+    systems = table_at(table, "systems")
+    built = [name for name, system in systems.items() if isinstance(system, dict) and "prebuilt" not in system]
+    if len(built) < 2 and "matrix" not in table:
+        yield 'layout.couple: "address" is for two systems that are built, or more'
 
 
 def _labels(table: Mapping[str, Any]) -> Iterator[str]:

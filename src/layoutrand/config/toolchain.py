@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 
-from layoutrand.config.config import Factor
+from layoutrand.config.layout_policy import Factor
 from layoutrand.config.problems import explain
 from layoutrand.errors import ConfigError, FeatureUnsupported
 from layoutrand.text.strict_table import STRICT

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from layoutrand.build.build import SystemBuild
+from layoutrand.build.coincidence import coinciding_systems, record_of_coincidence
 from layoutrand.build.made_from import built_from
 from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.cache.capture_record import tools_of
@@ -18,8 +19,10 @@ def make_request(config: Config, project: Path, results: Sequence[SystemBuild], 
     """The request to execute what ``results`` built."""
     image = image_of(config, project)
     origins = {
-        r.system: origin_of(config, r.system, r.capture.id if r.capture else "", r.binaries, image) for r in results
+        r.system: origin_of(config, r.system, r.capture.id if r.capture else "", r.binaries, image, r.coupled)
+        for r in results
     }
+    together = record_of_coincidence(coinciding_systems(binary for r in results for binary in r.binaries))
     built = BuiltSystems(
         binaries=[binary for result in results for binary in result.binaries],
         failures=[failure for result in results for failure in result.failures],
@@ -29,8 +32,17 @@ def make_request(config: Config, project: Path, results: Sequence[SystemBuild], 
             r.system for r in results if r.capture and r.capture.source.get("exehash") == "sha256"
         ),
         jvms={(r.system, layout): facts for r in results for layout, facts in r.jvms.items()},
-        linked={r.system: r.capture for r in results if r.capture} if config.build.mode == "relink" else {},
-        tools={recorded_under(config, r.system, origins[r.system]): tools_of(r.capture) for r in results if r.capture},
+        linked={r.system: r.capture for r in results if r.capture and not r.coupled}
+        if config.build.mode == "relink"
+        else {},
+        tools={
+            recorded_under(config, r.system, origins[r.system]): {
+                **tools_of(r.capture),
+                **(together if r.coupled else {}),
+            }
+            for r in results
+            if r.capture
+        },
         built=[
             built_from(config, r.system, r.capture, r.facts, recorded_under(config, r.system, origins[r.system]), image)
             for r in results

@@ -165,6 +165,12 @@ Marks = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 """What `placed_addresses` gives: capture index, address and output section of each mark."""
 
 
+def of_capture(marks: Marks, count: int) -> Marks:
+    """The marks of a capture's ``count`` sections, without those of fillers, whose numbers follow."""
+    own = marks[0] < count
+    return marks if own.all() else (marks[0][own], marks[1][own], marks[2][own])
+
+
 def placed(binary: elf.Elf, marks: Marks, size: NDArray[np.int64]) -> Placed:
     """Where each section of a capture lies by its mark; ``size`` has the sections' sizes in memory.
 

@@ -119,7 +119,9 @@ def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seco
     if LINK_ORDER in layout.factors:
         outputs = codecheck.placed_addresses(binary)[2].tolist()
         return _linked(binary, verify_moved(binary, link, layout, code), outputs, seconds)
-    where = codecheck.placed(binary, codecheck.placed_addresses(binary), code.size)
+    where = codecheck.placed(
+        binary, codecheck.of_capture(codecheck.placed_addresses(binary), len(code.size)), code.size
+    )
     achieved = np.argsort(where.address, kind="stable")
     own_shuffle = LINKER_SHUFFLE in layout.factors and layout.name != IDENTITY
     wanted = achieved if own_shuffle else np.array(layout.order, np.int64)

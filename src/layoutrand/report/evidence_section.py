@@ -15,6 +15,7 @@ from layoutrand.analysis.evidence import (
     left_out_words,
     node_words,
     policy_words,
+    reconciled_words,
     round_words,
     seed_words,
 )
@@ -154,7 +155,10 @@ def _rests_on(selection: Selection) -> Chapter:
         for row in found.systems
     ]
     columns = ("system", "seeds or binaries", "executions", "failed", "binaries not built", "capture", "source")
-    left = [f"Left out: {left_out_words(found)}."]
+    left = [
+        f"Left out: {left_out_words(found)}.",
+        *(f"{text[:1].upper()}{text[1:]}." for text in reconciled_words(found)),
+    ]
     return Chapter(
         "evidence",
         "What the numbers rest on",

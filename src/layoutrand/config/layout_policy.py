@@ -1,0 +1,81 @@
+"""``[layout]``: what is randomised, within which bounds, and what layouts of one seed have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from layoutrand.config.jdk import JIT_STRESS, factors_of_a_jdk
+from layoutrand.text.strict_table import STRICT
+
+Factor = Literal[
+    "function-order",
+    "module-order",
+    "function-order-in-module",
+    "data-order",
+    "padding",
+    "link-order",
+    "linker-shuffle",
+    "cds-order",
+    "heap-base",
+    "jit-stress",
+]
+Classes = Literal["keep", "mix"]
+Couple = Literal["order", "address"]
+_ALONE = {
+    "link-order": "leaves the order to the linker",
+    "linker-shuffle": "leaves the order to the linker",
+    JIT_STRESS: "changes the generated code, not only where it lies",
+}
+
+
+class LayoutPolicy(BaseModel):
+    """``[layout]``: what is randomised, and within which bounds."""
+
+    model_config = STRICT
+
+    factors: Annotated[list[Factor], Field(min_length=1)] = ["function-order"]
+    classes: Classes = "keep"
+    padding_bytes: Annotated[int, Field(ge=1, le=1 << 20)] = 64
+    couple: Couple = "order"
+
+    @field_validator("factors")
+    @classmethod
+    def _compatible(cls, factors: list[Factor]) -> list[Factor]:
+        if len(set(factors)) != len(factors):
+            raise ValueError("a factor is listed twice")
+        if "function-order" in factors and {"module-order", "function-order-in-module"} & set(factors):
+            raise ValueError("function-order already orders all functions, so it cannot go with another order factor")
+        for alone, why in _ALONE.items():
+            if alone in factors and len(factors) > 1:
+                raise ValueError(f"{alone} {why}, so it cannot go with another factor")
+        if (of_a_jdk := factors_of_a_jdk(factors)) and len(of_a_jdk) < len(factors):
+            raise ValueError(f"{of_a_jdk[0]} is of a JDK that is taken as it is, so no factor of a link goes with it")
+        return factors
+
+    @model_validator(mode="after")
+    def _addresses_are_ours(self) -> Self:
+        if not self.by_address:
+            return self
+        for factor in self.factors:
+            if factor in _ALONE or factors_of_a_jdk([factor]):
+                raise ValueError(
+                    f'{factor} leaves addresses to others than layoutrand, so it cannot go with couple = "address"'
+                )
+        return self
+
+    def facts(self) -> dict[str, Any]:
+        """What decides a layout, as JSON values: a setting of a factor only where that factor is at work."""
+        facts: dict[str, Any] = {"factors": sorted(self.factors), "classes": self.classes}
+        facts |= {"padding_bytes": self.padding_bytes} if "padding" in self.factors else {}
+        return facts | ({"couple": self.couple} if self.by_address else {})
+
+    @property
+    def by_address(self) -> bool:
+        """Whether what systems share lies at the same addresses in all of them."""
+        return self.couple == "address"
+
+    def captured(self) -> tuple[str, ...]:
+        """The factors that a capture must serve: where addresses are to be the same, data has to be placed, too."""
+        return (*self.factors, *(["data-order"] if self.by_address and "data-order" not in self.factors else []))
