@@ -168,6 +168,18 @@ WRONG = {
         MINIMAL + '[layout]\nfactors = ["function-order", "module-order"]\n',
         "layout.factors: function-order already orders all functions, so it cannot go with another order factor",
     ),
+    "unknown coupling": (
+        MINIMAL + '[layout]\ncouple = "adress"\n',
+        "layout.couple: must be 'order' or 'address' (given: 'adress')",
+    ),
+    "one system coupled by address": (
+        MINIMAL + '[layout]\ncouple = "address"\n',
+        'layout.couple: "address" is for two systems that are built, or more',
+    ),
+    "a linker's own order coupled by address": (
+        MINIMAL + '[systems.other]\n[layout]\ncouple = "address"\nfactors = ["linker-shuffle"]\n',
+        'layout: linker-shuffle leaves addresses to others than layoutrand, so it cannot go with couple = "address"',
+    ),
     "unknown classes": (MINIMAL + '[layout]\nclasses = "kept"\n', "layout.classes: must be 'keep' or 'mix' (given: 'kept')"),
     "flags with an open quote": (
         changed("systems.a", """cflags = "-DX='a" """), "systems.a.cflags: cannot be split into words as a shell does: no closing quotation (given: \"-DX='a\")",
