@@ -46,6 +46,8 @@ def test_counts_that_no_layout_changes_are_exact_after_three_rounds():
     assert (exact.low, exact.high) == (exact.centre, exact.centre) == (pytest.approx(1.02), pytest.approx(1.02))
     assert math.isinf(running_ratio([1000.0] * n, [1020.0] * n).high)
     assert math.isinf(running_ratio([1000.0] * n, [1020.0, 1020.0, 1021.0], is_count=True).high)
+    assert running_decision([1000.0] * n, [1020.0] * n, threshold=0.01, is_count=True) == 0.0
+    assert running_test([1000.0] * n, [1000.0] * n, is_count=True) == 1.0
     assert math.isinf(running_ratio([1000.0] * (n - 1), [1020.0] * (n - 1), is_count=True).high)
 
 

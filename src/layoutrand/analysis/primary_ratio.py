@@ -109,6 +109,7 @@ def primary_data(pair: SamplePair, primary: Primary) -> tuple[Any, Any]:
 def sureness_of(pair: SamplePair, primary: Primary, threshold: float, looks: Looks = "once") -> Sureness | None:
     """The p-values that belong to the primary ratio."""
     if looks != "once":
-        return running_sureness(*primary_data(pair, primary), threshold)
+        is_count = pair.measured[0].instrument in simulated()
+        return running_sureness(*primary_data(pair, primary), threshold, is_count=is_count)
     method = "paired-log-t" if primary == "paired" else "fieller-welch"
     return sureness(*primary_data(pair, primary), threshold, method=method)

@@ -43,11 +43,11 @@ def sureness(baseline: Any, candidate: Any, threshold: float, *, method: str) ->
     return Sureness(difference, difference, decision, decision, 1, "undecided")
 
 
-def running_sureness(baseline: Any, candidate: Any, threshold: float) -> Sureness | None:
+def running_sureness(baseline: Any, candidate: Any, threshold: float, *, is_count: bool) -> Sureness | None:
     """The same of rounds that are looked at one after the other; Holm's adjustment holds for these p-values, too."""
     try:
-        difference = running_test(baseline, candidate)
-        decision = running_decision(baseline, candidate, threshold=threshold)
+        difference = running_test(baseline, candidate, is_count=is_count)
+        decision = running_decision(baseline, candidate, threshold=threshold, is_count=is_count)
     except AnalysisError:
         return None
     return Sureness(difference, difference, decision, decision, 1, "undecided")

@@ -65,7 +65,7 @@ def running_ratio(
     old, new = _logs(baseline, candidate)
     logs = new - old
     found = running_interval(logs, confidence=confidence)
-    if is_count and logs.size >= FEWEST_EXACT and is_constant(old) and is_constant(new):
+    if is_count and _is_exact(old, new):
         ratio = math.exp(float(logs[0]))
         return replace(found, centre=ratio, low=ratio, high=ratio, method=METHOD)
     centre = math.exp(found.centre)
@@ -74,12 +74,14 @@ def running_ratio(
     return replace(found, centre=centre, low=_power(found.low), high=_power(found.high), method=METHOD)
 
 
-def running_test(baseline: Measurements, candidate: Measurements, *, ratio: float = 1.0) -> float:
+def running_test(
+    baseline: Measurements, candidate: Measurements, *, ratio: float = 1.0, is_count: bool = False
+) -> float:
     """The p-value of a ratio, which holds at whatever round one stops.
 
     Parameters
     ----------
-    baseline, candidate
+    baseline, candidate, is_count
         As in `running_ratio`.
     ratio
         The ratio of the hypothesis.
@@ -96,15 +98,19 @@ def running_test(baseline: Measurements, candidate: Measurements, *, ratio: floa
     """
     check_positive(ratio, name="ratio")
     old, new = _logs(baseline, candidate)
+    if is_count and _is_exact(old, new):
+        return 1.0 if math.isclose(float(new[0] - old[0]), math.log(ratio), abs_tol=1e-12) else 0.0
     return evidence_against(new - old, math.log(ratio))
 
 
-def running_decision(baseline: Measurements, candidate: Measurements, *, threshold: float = 0.0) -> float:
+def running_decision(
+    baseline: Measurements, candidate: Measurements, *, threshold: float = 0.0, is_count: bool = False
+) -> float:
     """How sure a verdict by `running_ratio` is, at whatever round one stops; as `decision_test`.
 
     Parameters
     ----------
-    baseline, candidate
+    baseline, candidate, is_count
         As in `running_ratio`.
     threshold
         Smallest relative difference that matters.
@@ -123,6 +129,8 @@ def running_decision(baseline: Measurements, candidate: Measurements, *, thresho
     old, new = _logs(baseline, candidate)
     logs = new - old
     centre = math.exp(float(logs.mean()))
+    if is_count and _is_exact(old, new):
+        return 1.0 if threshold == 0 and centre == 1 else 0.0
     if 1 - threshold <= centre <= 1 + threshold:
         edges = {1 - threshold, 1 + threshold}
     else:
@@ -230,6 +238,11 @@ def _logs(baseline: Measurements, candidate: Measurements) -> tuple[FloatArray, 
     old, new = nested(baseline, name="baseline"), nested(candidate, name="candidate")
     check_pairs(old, new)
     return log_means(old, "baseline"), log_means(new, "candidate")
+
+
+def _is_exact(old: FloatArray, new: FloatArray) -> bool:
+    """Whether counts have been the same to the digit in enough layouts of each system."""
+    return old.size >= FEWEST_EXACT and is_constant(old) and is_constant(new)
 
 
 def _power(value: float) -> float:
