@@ -223,8 +223,7 @@ class CheckRounds:
     def _look(self) -> None:
         """Read what there is, and see what it settles."""
         question, pair = self.pair.question, self.pair
-        captures = dict(zip((BASE, HEAD), pair.captures, strict=True)) if all(pair.captures) else {}
-        asked = Question(pair.config, question.project, [], list(question.benchmarks), captures, None)
+        asked = Question(pair.config, question.project, [], list(question.benchmarks), {}, None)
         try:
             with file.open_for_reading(pair.results_path()) as store:
                 self.selection = select(asked, store)

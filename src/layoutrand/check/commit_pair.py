@@ -77,7 +77,7 @@ class CommitPair:
         missing = [layout for layout in layouts if layout not in self.linked]
         if not missing:
             return
-        if STOCK in missing or self.config.build.mode != "relink":
+        if STOCK in missing or self.config.build.mode != "relink" or self.config.layout.by_address:
             found = self.tools.build(self.config, missing, None)
         else:
             captures = {each.system: each.capture.id for each in self.builds if each.capture is not None}
@@ -114,6 +114,7 @@ def _together(mine: SystemBuild, more: SystemBuild) -> SystemBuild:
         notes=(*mine.notes, *notes),
         jvms={**mine.jvms, **more.jvms},
         facts=mine.facts or more.facts,
+        coupled=more.coupled or mine.coupled,
     )
 
 

@@ -143,6 +143,7 @@ def _places(answer: CheckAnswer) -> tuple[Mapping[str, int], str]:
 
 def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
     """The first screen: what was compared and what differs, verdicts, what stopped it, what to do next."""
+    from layoutrand.analysis.evidence import reconciled_words
     from layoutrand.check.check_words import ending_sentence
     from layoutrand.cli.answer import as_built_lines
     from layoutrand.cli.answer_parts import next_lines, screen_width, steps_and_details, warning_lines, wrapped
@@ -155,6 +156,9 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
         notes: list[Line] = []
         if system.comparison is not None:
             notes += as_built_lines(system.comparison, width)
+            if system.comparison.evidence is not None:
+                for told in reconciled_words(system.comparison.evidence):
+                    notes += wrapped("ⓘ", "cyan", told, width, most=4)
         notes += warning_lines([(each.quantity.benchmark, each.concluded.reasons) for each in system.benchmarks], width)
         if text := ending_sentence(system, answer.question):
             notes += wrapped("ⓘ", "cyan", text, width)
