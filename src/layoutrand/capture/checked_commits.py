@@ -58,8 +58,7 @@ def source_repository(project: Path, source: str, repo: str | None) -> SourceRep
         if repo is not None:  # a bare repository
             return SourceRepository(str(folder), None, "")
         raise UsageError(
-            f"{folder} is in no git repository ({error.message}), so there are no two commits to check; "
-            "`layoutrand compare` compares systems"
+            f"{folder} is in no git repository ({error.message}), so there are no commits to go by"
         ) from error
     root = Path(top).resolve()
     inside = "" if repo is not None or folder == root else folder.relative_to(root).as_posix()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.capture.checked_commits import SourceRepository
 from layoutrand.capture.repository import Mirrors
-from layoutrand.capture.submodules import is_local
-from layoutrand.config.config import Build
 from layoutrand.errors import BuildFailed, UsageError
 from layoutrand.platform.git_command import git
 
@@ -31,37 +29,6 @@ class LoggedCommit:
 _SHORT = 9
 
 
-@dataclass(frozen=True)
-class SourceHome:
-    """Where a project's source is kept: the repository's address, and the directory of the source in it.
-
-    ``root`` is the work tree on this machine, None of a repository elsewhere.
-    """
-
-    url: str
-    inside: str
-    root: Path | None
-
-
-def source_home(project: Path, build: Build) -> SourceHome:
-    """The repository of the project's source; raises `UsageError` where there is none."""
-    if build.repo is not None:
-        path = (project / build.repo).resolve()
-        if path.exists():
-            return SourceHome(str(path), "", path)
-        return SourceHome(
-            os.path.abspath(path) if is_local(build.repo) and "://" not in build.repo else build.repo, "", None
-        )
-    folder = (project / build.source).resolve()
-    try:
-        top = Path(os.fsdecode(git("rev-parse", "--show-toplevel", cwd=folder).removesuffix(b"\n"))).resolve()
-    except BuildFailed as error:
-        raise UsageError(
-            f"build.source: {folder} is in no git repository, so there are no commits to go through: {error.message}"
-        ) from error
-    return SourceHome(str(top), "" if folder == top else folder.relative_to(top).as_posix(), top)
-
-
 class CommitLog:
     """The commits of one repository; every method raises `UsageError` for what it does not have."""
 
@@ -70,10 +37,11 @@ class CommitLog:
         self._folder, self._name, self._where = folder, name, ("--git-dir=.",) if is_bare else ()
 
     @classmethod
-    def of(cls, home: SourceHome, mirrors: Mirrors, *, fetch: bool) -> CommitLog:
+    def of(cls, home: SourceRepository, mirrors: Mirrors, *, fetch: bool) -> CommitLog:
         """Of the repository on this machine, or of its mirror, which is brought up to date where ``fetch``."""
-        if home.root is not None:
-            return cls(home.root, home.url)
+        here = home.root or Path(home.url)  # which may be a repository without a work tree
+        if here.is_dir():
+            return cls(here, home.url)
         if fetch:
             mirrors.resolve(home.url, None)
         mirror = mirrors.path(home.url)

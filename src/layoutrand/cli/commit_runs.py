@@ -12,7 +12,8 @@ from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
-    from layoutrand.capture.commit_log import CommitLog, SourceHome
+    from layoutrand.capture.checked_commits import SourceRepository
+    from layoutrand.capture.commit_log import CommitLog
     from layoutrand.cli.failing import Failures
     from layoutrand.cli.terminal import Terminal
     from layoutrand.config.config import Config
@@ -29,14 +30,14 @@ class ProjectCommits:
     terminal: Terminal
 
     @cached_property
-    def home(self) -> SourceHome:
+    def home(self) -> SourceRepository:
         """Where the source is kept; raises `UsageError` where that is no repository."""
-        from layoutrand.capture.commit_log import source_home
+        from layoutrand.capture.checked_commits import source_repository
 
         build = self.part.config.build
         if build.generated() is not None:
             raise UsageError("the source is generated for a suite, so there are no commits of it")
-        return source_home(self.part.directory.resolve(), build)
+        return source_repository(self.part.directory.resolve(), build.source, build.repo)
 
     def log(self, *, fetch: bool) -> CommitLog:
         """The commits, those of a repository elsewhere brought up to date where ``fetch``."""
