@@ -37,7 +37,7 @@ def value(chance, name, number, layout, round_effect):
     return mean * chance.gauss(1, 0.002 if layout == "stock" else 0.006)
 
 
-def measured_commits(root, *, apart=False, dirty=()):
+def measured_commits(root, *, apart=False, dirty=(), unbuilt=()):
     """A repository whose commits were all measured: side by side, or one after the other."""
     chance = random.Random(8)
     config = make_config(TABLES, systems=("O2",))
@@ -52,7 +52,7 @@ def measured_commits(root, *, apart=False, dirty=()):
     effects = {seed: chance.gauss(1, 0.05) for seed in range(1, N_SEEDS + 1)}
     for seed, k in slots:
         for name in NAMES:
-            for layout in (seed, "stock"):
+            for layout in (seed,) if k in unbuilt else (seed, "stock"):
                 order += 1
                 rows.append(
                     execution(
@@ -152,6 +152,18 @@ def test_commits_measured_one_after_the_other_are_compared_by_their_means(tmp_pa
     assert series["compared"] == "by mean"
     assert [step["commit"] for step in series["steps"]] == [commits[SLOWER_FROM]]
     assert any("work trees with changes" in each for each in document["warnings"])
+
+
+def test_commits_without_stock_leave_that_of_the_others(tmp_path, said):
+    commits = measured_commits(tmp_path / "p", unbuilt=(0, 3, 9))
+    document = json.loads(said(tmp_path / "p", "--json"))
+    (layout,) = document["series"][1]["steps"]
+    assert (layout["verdict"], layout["commit"], layout["after"]) == ("layout only", commits[LAYOUT_FROM], commits[2])
+    assert layout["n_other_commits"] == 1
+    (slower,) = document["series"][0]["steps"]
+    assert slower["stock"]["ratio"] == pytest.approx(1.037, abs=0.01)
+    rows = [line for line in said(tmp_path / "p").splitlines() if line.startswith("  as built")]
+    assert [row[12:].rstrip().count(" ") for row in rows] == [3, 3]
 
 
 def test_exports_over_commits(project, monkeypatch, capsys):

@@ -7,7 +7,7 @@ A step in the means over layouts is the program's.  A step that only stock shows
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Final
@@ -176,15 +176,21 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
     layouts = np.array([[tables[number][name] for name in rounds] for number in chosen])
     if not rounds:
         layouts = np.array([[fmean(tables[number].values())] for number in chosen])
-    stocks = _stock_table([samples[number] for number in chosen], is_beside=bool(rounds))
-    if not _above_zero(layouts, stocks):
+    stocks = _stocks([samples[number] for number in chosen], is_beside=bool(rounds))
+    if not _above_zero(layouts, None if stocks is None else stocks.table):
         warnings.append(NotAboveZero(first.benchmark, first.system))
         layouts, stocks = np.ones((len(chosen), 1)), None
-    found = find_steps(np.log(layouts), confidence=asked.confidence)
-    own = None if stocks is None else find_steps(np.log(stocks), confidence=asked.confidence)
+    logs = np.log(layouts)
+    found = find_steps(logs, confidence=asked.confidence)
+    own = None if stocks is None else find_steps(np.log(stocks.table), confidence=asked.confidence)
     if not found.can_tell:
         warnings.append(TooShortHistory(first.benchmark, first.system, len(chosen), not rounds))
-    together = _together(np.log(layouts), None if stocks is None else np.log(stocks), found, own, asked, first.better)
+    steps = [
+        _of_layouts(step, stocks, _between(step.place, found, len(chosen)), asked, first.better) for step in found.steps
+    ]
+    if stocks is not None and own is not None:
+        steps += _of_stock_alone(stocks, own, logs, found, asked)
+    together = sorted(steps, key=lambda step: step.place)
     return CommitSeries(
         system=first.system,
         benchmark=first.benchmark,
@@ -249,59 +255,51 @@ def _beside(samples: Sequence[Sample], names: Sequence[BinaryName]) -> list[Bina
     return [name for name in names if str(name) in near]
 
 
-def _stock_table(samples: Sequence[Sample], *, is_beside: bool) -> FloatArray | None:
-    """Stock's values in the shape of `find_steps`; None where a point has none."""
-    if not all(sample.controls.get(STOCK) for sample in samples):
+@dataclass(frozen=True)
+class _Stocks:
+    """Stock's values in the shape of `find_steps`, of the points that have some: ``places`` says which these are."""
+
+    table: FloatArray
+    places: tuple[int, ...]
+
+    def ratio_at(self, start: int, place: int, end: int, confidence: float) -> Interval | None:
+        """New over old at a place between the points ``start`` and ``end``; None where a side has no stock."""
+        kept = [number for number, own in enumerate(self.places) if start <= own < end]
+        before = sum(self.places[number] < place for number in kept)
+        if not 0 < before < len(kept):
+            return None
+        return _as_ratio(change_at(np.log(self.table[kept]), before, confidence=confidence))
+
+
+def _stocks(samples: Sequence[Sample], *, is_beside: bool) -> _Stocks | None:
+    """Stock of the points that were executed with it; None where there are not two."""
+    places = tuple(number for number, sample in enumerate(samples) if sample.controls.get(STOCK))
+    own = [samples[number] for number in places]
+    if len(own) < 2:
         return None
+    means = np.array([[fmean(map(fmean, sample.controls[STOCK]))] for sample in own])
     if not is_beside:
-        return np.array([[fmean(map(fmean, sample.controls[STOCK]))] for sample in samples])
+        return _Stocks(means, places)
     by_round: list[dict[int, list[float]]] = []
-    for sample in samples:
+    for sample in own:
         values: dict[int, list[float]] = {}
         for number, iterations in zip(sample.rounds[STOCK], sample.controls[STOCK], strict=True):
             values.setdefault(number, []).append(fmean(iterations))
         by_round.append(values)
     rounds = [number for number in by_round[0] if all(number in values for values in by_round)]
-    if len(rounds) < FEWEST_ROUNDS and not all(sample.instrument in simulated() for sample in samples):
-        return None
-    if not rounds:
-        return np.array([[fmean(map(fmean, sample.controls[STOCK]))] for sample in samples])
-    return np.array([[fmean(values[number]) for number in rounds] for values in by_round])
+    if len(rounds) < FEWEST_ROUNDS:
+        return _Stocks(means, places)
+    return _Stocks(np.array([[fmean(values[number]) for number in rounds] for values in by_round]), places)
 
 
 def _above_zero(*tables: FloatArray | None) -> bool:
     return all(table is None or bool((table > 0).all()) for table in tables)
 
 
-def _together(
-    layouts: FloatArray,
-    stocks: FloatArray | None,
-    found: Steps,
-    own: Steps | None,
-    asked: HistoryQuestion,
-    better: Better,
-) -> list[HistoryStep]:
-    """The steps of the means with stock beside them, and those that stock alone shows."""
-    steps = [_of_layouts(step, layouts, stocks, found, asked, better) for step in found.steps]
-    for step in own.steps if own is not None else ():
-        beside = [each for each in found.steps if each.first <= step.last and step.first <= each.last]
-        if any((each.size.centre > 0) == (step.size.centre > 0) for each in beside):
-            continue
-        if abs(step.size.centre) > math.log1p(
-            asked.threshold
-        ):  # smaller ones are neither the program's nor of interest
-            steps.append(_of_stock(step, layouts, found, asked))
-    return sorted(steps, key=lambda step: step.place)
-
-
 def _of_layouts(
-    step: SeriesStep,
-    layouts: FloatArray,
-    stocks: FloatArray | None,
-    found: Steps,
-    asked: HistoryQuestion,
-    better: Better,
+    step: SeriesStep, stocks: _Stocks | None, span: tuple[int, int], asked: HistoryQuestion, better: Better
 ) -> HistoryStep:
+    """A step of the means, with stock beside it, between the neighbouring steps."""
     ratio = _as_ratio(step.size)
     said = decide(ratio, asked.threshold, better=better)
     verdict: StepVerdict = "about the threshold"
@@ -309,20 +307,30 @@ def _of_layouts(
         verdict = "faster" if said == "faster" else "slower"
     elif said == "equivalent":
         verdict = "small"
-    start, end = _between(step.place, found, len(layouts))
-    beside = None
-    if stocks is not None:
-        beside = _as_ratio(change_at(stocks[start:end], step.place - start, confidence=asked.confidence))
+    beside = None if stocks is None else stocks.ratio_at(span[0], step.place, span[1], asked.confidence)
     return HistoryStep(verdict, step.place, step.first, step.last, ratio, beside)
 
 
-def _of_stock(step: SeriesStep, layouts: FloatArray, found: Steps, asked: HistoryQuestion) -> HistoryStep:
-    """A step of stock at which the means show none: layout only where their interval has no room for it."""
-    start, end = _between(step.place, found, len(layouts))
-    size = change_at(layouts[start:end], step.place - start, confidence=asked.confidence)
-    inside = size.low <= step.size.centre <= size.high
-    verdict: StepVerdict = "cannot tell" if inside else "layout only"
-    return HistoryStep(verdict, step.place, step.first, step.last, _as_ratio(size), _as_ratio(step.size))
+def _of_stock_alone(
+    stocks: _Stocks, own: Steps, layouts: FloatArray, found: Steps, asked: HistoryQuestion
+) -> Iterator[HistoryStep]:
+    """Steps of stock at which the means show none: layout only where their interval has no room for it.
+
+    Those within the threshold are neither the program's nor of interest.
+    """
+    for step in own.steps:
+        place, last = stocks.places[step.place], stocks.places[step.last]
+        first = stocks.places[step.first - 1] + 1
+        beside = [each for each in found.steps if each.first <= last and first <= each.last]
+        if any((each.size.centre > 0) == (step.size.centre > 0) for each in beside):
+            continue
+        if abs(step.size.centre) <= math.log1p(asked.threshold):
+            continue
+        start, end = _between(place, found, len(layouts))
+        size = change_at(layouts[start:end], place - start, confidence=asked.confidence)
+        inside = size.low <= step.size.centre <= size.high
+        verdict: StepVerdict = "cannot tell" if inside else "layout only"
+        yield HistoryStep(verdict, place, first, last, _as_ratio(size), _as_ratio(step.size))
 
 
 def _between(place: int, found: Steps, n: int) -> tuple[int, int]:

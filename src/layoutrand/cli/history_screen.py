@@ -90,8 +90,13 @@ def _drawn(series: CommitSeries, history: History, width: int) -> list[Line]:
     lines: list[Line] = [
         [("  ", ""), (filled(name, left), "bold"), (filled(bars, room), "magenta"), (f"  {right}", "")]
     ]
-    if len(known) == len(stocks) and known:
-        lines.append([("  ", ""), (filled("as built", left), "dim"), (between(known, low, high, room), "dim")])
+    if known:
+        bars = between([low if value is None else value for value in stocks], low, high, room)
+        if len(known) < len(stocks):  # nothing where it was not executed, as of commits that `bisect` looked at
+            shown = zip(bars, stocks, strict=True) if len(bars) == len(stocks) else ()
+            bars = "".join(" " if value is None else bar for bar, value in shown)
+        if bars:
+            lines.append([("  ", ""), (filled("as built", left), "dim"), (bars, "dim")])
     return lines
 
 
