@@ -13,6 +13,8 @@ from fakes import make_config
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import layout_share
 from layoutrand.check.earlier_counts import take_earlier_counts
+from layoutrand.config.two_commits import coupled_by
+from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
 from layoutrand.results.file import open_for_reading, open_for_writing
 from layoutrand.stats.running_ratio import FEWEST_ROUNDS
@@ -195,3 +197,13 @@ def test_counts_of_a_commit_are_known_from_other_checks_and_times_are_not(tmp_pa
 
 def test_counts_of_other_programs_are_left_alone(tmp_path):
     assert counted(tmp_path, {"base": "y", "head": "z"}, [("cachegrind", "ok", 1)]) == (0, 0, [])
+
+
+def test_the_coupling_is_chosen_where_it_can_be():
+    config = make_config(ONE)
+    assert coupled_by(config, "address").layout.by_address
+    assert not coupled_by(coupled_by(config, "address"), "order").layout.by_address
+    rebuilt = config.model_copy(update={"build": config.build.model_copy(update={"mode": "rebuild"})})
+    for wrong, how in ((config, "nearly"), (rebuilt, "address")):
+        with pytest.raises(UsageError):
+            coupled_by(wrong, how)

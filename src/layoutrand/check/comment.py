@@ -142,6 +142,7 @@ def reproduce(answer: CheckAnswer) -> str:
     words += [f"--system={each.system}" for each in answer.systems]
     words += [f"--benchmark={name}" for name in question.benchmarks]
     words += [f"--metric={question.metric}"] if question.metric else []
+    words += ["--couple=address"] if question.config.layout.by_address else []
     return shlex.join(words)
 
 

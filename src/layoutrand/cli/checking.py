@@ -53,6 +53,10 @@ def check(  # noqa: PLR0913 - one parameter for each option
     as_built: Annotated[
         bool, typer.Option("--as-built/--no-as-built", help="Show what one build of each would have said.")
     ] = True,
+    couple: Annotated[
+        str | None,
+        typer.Option(help="order: as a user will see it; address: the change alone. Default: layout.couple."),
+    ] = None,
     format_name: Annotated[
         str, typer.Option("--format", help="What is printed: text, github, gitlab, junit, markdown, json.")
     ] = "text",
@@ -80,12 +84,14 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.check.check import check as check_commits
     from layoutrand.check.question import CheckQuestion
     from layoutrand.cli.check_output import CheckOutput
+    from layoutrand.config.two_commits import coupled_by
 
     failing = _failing(fail_if)
     shown = CheckOutput.of("json" if json else format_name, output or [], full=full, failing=failing)
     terminal = options.terminal(json=shown.is_document, quiet=quiet)
     config = options.load_config(directory)
     _check_config(config)
+    config = config if couple is None else coupled_by(config, couple)
     project = _CheckedProject(directory, config, options.count_jobs(jobs), terminal, confidence)
     where = source_repository(directory, config.build.source, config.build.repo)
     commits = chosen_commits(where, project.mirrors(), base, head)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, get_args
 
-from layoutrand.config.config import Benchmark, Build, Config, System
+from pydantic import ValidationError
+
+from layoutrand.config.config import Benchmark, Build, Config, System, choose
+from layoutrand.config.layout_policy import Couple, LayoutPolicy
+from layoutrand.config.problems import explain
 from layoutrand.config.warmup_choices import ChosenWarmup
+from layoutrand.errors import UsageError
 
 BASE: Final = "base"
 HEAD: Final = "head"
@@ -29,6 +34,18 @@ def checkable(config: Config) -> tuple[list[str], dict[str, str]]:
         else:
             chosen.append(name)
     return chosen, left
+
+
+def coupled_by(config: Config, couple: str) -> Config:
+    """The configuration with another ``layout.couple``; raises `UsageError` where that cannot be."""
+    choose("coupling", [couple], list(get_args(Couple)))
+    if couple != "order" and config.build.mode == "rebuild":
+        raise UsageError('--couple address needs captures to link, so it does not go with build.mode = "rebuild"')
+    try:
+        policy = LayoutPolicy.model_validate({**config.layout.model_dump(), "couple": couple})
+    except ValidationError as error:
+        raise UsageError("--couple: " + "; ".join(explain(error, LayoutPolicy))) from error
+    return config.model_copy(update={"layout": policy})
 
 
 def _alike(one: System, other: System) -> bool:
