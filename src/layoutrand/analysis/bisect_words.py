@@ -50,6 +50,10 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
 def certainty(answer: SearchAnswer) -> str:
     """The stated error of the whole search."""
     share = f"{100 * (1 - answer.state.confidence):g} %"
+    if rest_words(answer):
+        return (
+            f"At most {share} of such searches give a size that is wrong; of several steps they follow the larger part"
+        )
     return f"If one commit made the step, at most {share} of such searches end at another; the size holds in any case"
 
 
@@ -63,7 +67,7 @@ def rest_words(answer: SearchAnswer) -> str:
     first, last = state.line[0].short, state.line[-1].short
     before, after = state.line[state.good].short, state.line[state.bad].short
     sides = [f"`bisect {first} {before}`"] * (state.good > 0) + [f"`bisect {after} {last}`"] * (after != last)
-    return f"the ends differ by another amount than this, so there are more steps: {', '.join(sides)}"
+    return f"there are more steps: {', '.join(sides)}"
 
 
 def cost_words(answer: SearchAnswer) -> str:

@@ -45,9 +45,9 @@ def bisect_screen(
             lines.append([(f"    and {len(answer.suspects) - _MOST_LISTED} more", "dim")])
     lines.append([])
     if answer.whole is not None:
-        lines += wrapped("ⓘ", "cyan", f"the ends differ by {' '.join(change_words(answer.whole))}", width)
-    if rest := rest_words(answer):
-        lines += wrapped("ⓘ", "cyan", rest, width)
+        rest = rest_words(answer)
+        whole = f"the ends differ by {' '.join(change_words(answer.whole))}{', so ' if rest else ''}{rest}"
+        lines += wrapped("ⓘ", "cyan", whole, width)
     lines += wrapped("ⓘ", "cyan", cost_words(answer), width)
     if answer.ending in {"found", "one of several"}:
         lines += wrapped("ⓘ", "cyan", certainty(answer), width)

@@ -31,14 +31,14 @@ _CHIPS: Final = {
 def history_page(history: History) -> Page:
     """The page; `layoutrand.report.html.render` makes the file of it."""
     warnings = [*history.warnings, *(each for series in history.series for each in series.warnings)]
-    counts: dict[str, int] = {}
-    for series in history.series:
-        for step in series.steps:
-            counts[step.verdict] = counts.get(step.verdict, 0) + 1
-    chips = [VerdictChip(_CHIPS[verdict], f"{count} {verdict}") for verdict, count in counts.items()]
+    found = [step.verdict for series in history.series for step in series.steps]
+    chips = [
+        VerdictChip(key, f"{found.count(verdict)} {verdict}") for verdict, key in _CHIPS.items() if verdict in found
+    ]
+    measured = {c.commit for series in history.series for point in series.points for c in point.commits}
     return Page(
         title=f"{history.project}: performance over commits",
-        subtitle=f"{len(history.commits):,} commits on {history.host}",
+        subtitle=f"{len(measured):,} of {len(history.commits):,} commits measured on {history.host}",
         banners=[Banner("Which steps are there?", chips or [VerdictChip("same", "no step")])],
         lights=_lights(history),
         findings=[f"{sentence}." for sentence in sentences(history)],
@@ -124,7 +124,7 @@ def _figure(series: CommitSeries, history: History, name: str, anchor: str) -> F
         series=drawn,
         verticals=verticals,
     )
-    caption = "Vertical lines are steps of the means. What only the squares show is where one build's code landed."
+    caption = "Vertical lines are steps of the means. What only the triangles show is where one build's code landed."
     return Figure("Over commits", plot.draw(chart), caption, _table(series, rows), anchor=anchor)
 
 
