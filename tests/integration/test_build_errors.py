@@ -51,6 +51,13 @@ def failure_of(result: SystemBuild, layout: object = "identity") -> BuildFailure
     return next(failure for failure in result.failures if failure.layout == layout)
 
 
+def test_a_build_that_fails_says_why_though_no_layout_is_asked_for(simple: Workshop) -> None:
+    """As who compares captures does."""
+    (result,) = simple.build_all("$CC -c nothing.c", layouts=[])
+    assert result.capture is None
+    assert "nothing.c" in failure_of(result).error
+
+
 def test_no_compiler(simple: Workshop, path_without_tools: Path) -> None:
     """Without gcc every layout fails with the name of the missing program, what it is for and what to do."""
     message = only_error(simple.build(BUILD, seeds=[1]))

@@ -247,7 +247,7 @@ def _layouts(
         results += [
             as_failure(name, artefact, layout, base.error)
             for artefact in setup.config.build.artefacts
-            for layout in wanted
+            for layout in wanted or ([] if results else [IDENTITY])  # who wants a capture alone is told, too
         ]
     elif base.capture is not None and base.ld is not None:
         ld, policy = base.ld, setup.config.layout
