@@ -98,7 +98,9 @@ class CheckRounds:
         if path.exists():
             self._look()
             for quantity, state in self._progress.items():  # the last round may lack its executions of stock
-                state.seed = max(0, max(self._seeds(quantity), default=0) - 1)
+                last = max(self._seeds(quantity), default=0)
+                state.seed = max(0, last - 1)
+                state.ended = last >= self.pair.question.most_layouts
 
     def ending(self) -> Ending:
         """Why there are no more rounds, or would be none but for the budget."""
