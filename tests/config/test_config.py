@@ -172,9 +172,9 @@ WRONG = {
         MINIMAL + '[layout]\ncouple = "adress"\n',
         "layout.couple: must be 'order' or 'address' (given: 'adress')",
     ),
-    "one system coupled by address": (
-        MINIMAL + '[layout]\ncouple = "address"\n',
-        'layout.couple: "address" is for two systems that are built, or more',
+    "rebuilt systems coupled by address": (
+        changed("build", 'mode = "rebuild"') + '[layout]\ncouple = "address"\n',
+        'layout.couple: "address" needs captures to link, so it cannot go with build.mode = "rebuild"',
     ),
     "a linker's own order coupled by address": (
         MINIMAL + '[systems.other]\n[layout]\ncouple = "address"\nfactors = ["linker-shuffle"]\n',

@@ -147,26 +147,33 @@ class _Stock:
     notes: list[AnyWarning]
 
 
-def build_earlier(setup: BuildSetup, name: str, capture: str, layouts: Sequence[LayoutName]) -> SystemBuild:
-    """Layouts of a capture that is in the cache, whatever the system's source and flags are now; without stock.
+def build_earlier(setup: BuildSetup, captures: Mapping[str, str], layouts: Sequence[LayoutName]) -> list[SystemBuild]:
+    """Layouts of captures (by system) that are in the cache, whatever source and flags are now; without stock.
 
-    Raises `BuildFailed` where it is not there any more, or damaged.
+    Raises `BuildFailed` where one is not there any more, or damaged, or where layouts are reconciled with those of
+    systems whose captures are not given.
     """
+    coupled = coupled_names(setup.config)
+    if missing := [name for name in coupled if name not in captures]:
+        raise BuildFailed(
+            f"layouts of {', '.join(captures)} are reconciled with those of {', '.join(missing)}, and cannot be linked "
+            'without: set layout.couple = "order" for layouts of one system alone'
+        )
+    bases = {name: _earlier(setup, name, capture) for name, capture in captures.items()}
+    together = _together(setup, coupled, bases)
+    return [_layouts(setup, name, base, _Stock([], []), layouts, together) for name, base in bases.items()]
+
+
+def _earlier(setup: BuildSetup, name: str, capture: str) -> _Base:
     made = setup.cache.load_capture(capture)
     if made is None:
         raise BuildFailed(
             f"capture {capture[:12]} of {name} is not in the cache any more, so its layouts cannot be linked: check "
             "out the source that it was made from, and explain that"
         )
-    if setup.config.layout.by_address:
-        raise BuildFailed(
-            f"results of {name} in reconciled layouts are of several captures, and are not linked again from one: set "
-            'layout.couple = "order" for layouts of this system alone'
-        )
     factors = setup.config.layout.captured()
     toolbox = toolboxes.prepare(setup.config.systems[name].toolchain, setup.project, factors, setup.runner)
-    base = _Base(replace(made, system=name), toolbox.tools["ld"], None, True, None, ())
-    return _layouts(setup, name, base, _Stock([], []), layouts)
+    return _Base(replace(made, system=name), toolbox.tools["ld"], None, True, None, ())
 
 
 def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:

@@ -91,10 +91,11 @@ class CheckRounds:
     def recall(self) -> None:
         """Take what earlier calls recorded, and counts that checks of other commits did."""
         path = self.pair.results_path()
-        if all(self.pair.captures) and any(each.instrument in simulated() for each in self.quantities):
-            captures = dict(zip((BASE, HEAD), self.pair.captures, strict=True))
-            if count := take_earlier_counts(self.pair.config, self.pair.question.project, path, captures):
-                self.pair.tools.say(f"{count:,} counts are known from checks of other commits")
+        captures = self.pair.recorded
+        is_counted = any(each.instrument in simulated() for each in self.quantities)
+        known = (self.pair.config, self.pair.question.project, path, captures)
+        if captures and is_counted and (count := take_earlier_counts(*known)):
+            self.pair.tools.say(f"{count:,} counts are known from checks of other commits")
         if path.exists():
             self._look()
             for quantity, state in self._progress.items():  # the last round may lack its executions of stock

@@ -56,6 +56,11 @@ class CommitPair:
         found = [each.capture.id if each.capture else "" for each in self.builds]
         return found[0], found[1]
 
+    @property
+    def recorded(self) -> dict[str, str]:
+        """What executions of both are recorded under, by system; {} where there are no captures."""
+        return dict(self.request().built.captures) if all(self.captures) else {}
+
     def changes(self) -> list[FunctionChanges] | None:
         """What differs, by content; None where builds leave no objects to compare."""
         base, head = (each.capture for each in self.builds)

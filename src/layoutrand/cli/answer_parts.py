@@ -81,6 +81,13 @@ def remark_lines(selection: Selection, shown: Iterable[tuple[str, str]], width: 
         lines += wrapped("ⓘ", "cyan", f"left out: {left_out_words(evidence(selection))}", width)
     if metric := metric_beside(selection, shown):
         lines += wrapped("ⓘ", "cyan", f"simulated counts are recorded as well: --metric {metric}", width)
+    lines += reconciled_lines(selection, width)
+    return lines
+
+
+def reconciled_lines(selection: Selection, width: int) -> list[Line]:
+    """How much lies at the same addresses where layouts are reconciled, and which question that answers."""
+    lines: list[Line] = []
     for text in reconciled_words(evidence(selection)):
         lines += wrapped("ⓘ", "cyan", text, width, most=_LINES_OF_QUESTION)
     return lines

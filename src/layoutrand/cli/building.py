@@ -94,7 +94,7 @@ def build_with_progress(
         setup = BuildSetup.of(config, directory, Cache(default_root()), SubprocessRunner(), progress, jobs=part.jobs)
         setup = replace(setup, nodes=nodes)
         if captures:
-            return [build_earlier(setup, name, captures[name], layouts) for name in systems]
+            return build_earlier(setup, {name: captures[name] for name in systems}, layouts)
         return build_systems(setup, systems, layouts)
 
 

@@ -33,12 +33,19 @@ def at_commits(config: Config, wanted: Mapping[str, tuple[str, str]], url: str, 
     """The configuration whose systems are those of ``wanted`` (name -> system as declared, commit) alone.
 
     ``inside`` is the directory of the source in the repository at ``url``, "" for all of it.  All else (commands,
-    flags, benchmarks) is as it is declared now.
+    flags, benchmarks) is as it is declared now, but for layouts in which all systems have the same addresses: they
+    would be others whenever another commit takes part.
     """
     build = {"repo": url, "rev": None, "source": inside or ".", "in_place": False}
     systems = {name: config.systems[of].model_copy(update={"rev": commit}) for name, (of, commit) in wanted.items()}
     return renamed(
-        config.model_copy(update={"build": config.build.model_copy(update=build), "systems": systems}),
+        config.model_copy(
+            update={
+                "build": config.build.model_copy(update=build),
+                "systems": systems,
+                "layout": config.layout.model_copy(update={"couple": "order"}),
+            }
+        ),
         {name: of for name, (of, _) in wanted.items()},
     )
 

@@ -57,10 +57,6 @@ def _coupled(table: Mapping[str, Any]) -> Iterator[str]:
         return
     if table_at(table, "build").get("mode") == "rebuild":
         yield 'layout.couple: "address" needs captures to link, so it cannot go with build.mode = "rebuild"'
-    systems = table_at(table, "systems")
-    built = [name for name, system in systems.items() if isinstance(system, dict) and "prebuilt" not in system]
-    if len(built) < 2 and "matrix" not in table:
-        yield 'layout.couple: "address" is for two systems that are built, or more'
 
 
 def _labels(table: Mapping[str, Any]) -> Iterator[str]:
