@@ -148,7 +148,6 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
     from layoutrand.cli.answer import as_built_lines
     from layoutrand.cli.answer_parts import (
         next_lines,
-        reconciled_lines,
         screen_width,
         steps_and_details,
         warning_lines,
@@ -169,8 +168,6 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
         notes += warning_lines([(each.quantity.benchmark, each.concluded.reasons) for each in system.benchmarks], width)
         if text := ending_sentence(system, answer.question):
             notes += wrapped("ⓘ", "cyan", text, width)
-        if system.selection is not None:
-            notes += reconciled_lines(system.selection, width)
         lines += [*notes, []] if notes else []
     steps = [step for _, each in answer.benchmarks for step in each.concluded.next]
     shown = next_lines(steps, width)
