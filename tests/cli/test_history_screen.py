@@ -166,6 +166,14 @@ def test_commits_without_stock_leave_that_of_the_others(tmp_path, said):
     assert [row[12:].rstrip().count(" ") for row in rows] == [3, 3]
 
 
+def test_noise_that_would_hide_a_step_is_no_sign_that_there_is_none(project, said):
+    root, commits = project
+    text = said(root, "--since", commits[LAYOUT_FROM + 1], "--benchmark", "startup")
+    assert "≈ no step beyond 1 %" in text
+    strict = said(root, "--since", commits[LAYOUT_FROM + 1], "--benchmark", "startup", "--threshold", "0.01%")
+    assert "? cannot tell: a step below about 0." in strict
+
+
 def test_exports_over_commits(project, monkeypatch, capsys):
     root, commits = project
     monkeypatch.chdir(root)

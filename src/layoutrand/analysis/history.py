@@ -203,6 +203,7 @@ def _series(rows: Sequence[tuple[list[LoggedCommit], ProgramSamples, Sample]], a
         stocks=own,
         steps=tuple(_in_points(step, chosen) for step in together),
         warnings=tuple(warnings),
+        resolution=None if found.steps or not found.can_tell else _resolution(logs, asked.confidence),
     )
 
 
@@ -290,6 +291,12 @@ def _stocks(samples: Sequence[Sample], *, is_beside: bool) -> _Stocks | None:
     if len(rounds) < FEWEST_ROUNDS:
         return _Stocks(means, places)
     return _Stocks(np.array([[fmean(values[number]) for number in rounds] for values in by_round]), places)
+
+
+def _resolution(logs: FloatArray, confidence: float) -> float | None:
+    """The half-width of a change in the middle, as a share."""
+    half = change_at(logs, len(logs) // 2, confidence=confidence).half_width
+    return math.expm1(half) if math.isfinite(half) else None
 
 
 def _above_zero(*tables: FloatArray | None) -> bool:

@@ -55,7 +55,8 @@ class CommitSeries:
 
     ``n_rounds`` counts the rounds that all points have, within which they are compared; 0 where points were measured at
     different times, so that only what rises above the differences between times is a step.  ``layouts`` are the steps
-    of the means, ``stocks`` those of stock; ``steps`` is what both say together.
+    of the means, ``stocks`` those of stock; ``steps`` is what both say together.  ``resolution`` is, of means without a
+    step, how large one in the middle could be and be taken for noise, None where that is not known.
     """
 
     system: str
@@ -69,6 +70,7 @@ class CommitSeries:
     stocks: Steps | None
     steps: tuple[HistoryStep, ...]
     warnings: tuple[AnyWarning, ...]
+    resolution: float | None = None
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,10 @@ NOTABLE: Final[frozenset[StepVerdict]] = frozenset(
 """Steps that are told one by one at first sight; small ones are counted."""
 
 
+_WHOLE: Final = 10
+"""Percent from which on digits after the point say nothing."""
+
+
 @dataclass(frozen=True)
 class StepPlace:
     """Where a step lies: it is at ``commit`` or at one of ``others`` beside it, of which some may not be measured.
@@ -65,6 +69,24 @@ def step_words(step: HistoryStep) -> str:
     return f"{size} {interval}"
 
 
+def sees_threshold(history: History, series: CommitSeries) -> bool:
+    """Whether a step as large as the threshold would have shown."""
+    return series.resolution is not None and series.resolution <= history.threshold
+
+
+def no_step(history: History, series: CommitSeries) -> str:
+    """What it means that no step is told: that there is none, or that noise would hide it."""
+    if not series.layouts.can_tell:
+        return "cannot tell: too few commits"
+    if series.layouts.steps or sees_threshold(history, series):
+        return f"no step beyond {100 * history.threshold:g} %"
+    if series.resolution is None:
+        return "cannot tell: too few commits"
+    size = 100 * series.resolution
+    shown = f"{size:.0f}" if size >= _WHOLE else f"{size:.2g}"
+    return f"cannot tell: a step below about {shown} % would not show"
+
+
 def sentences(history: History) -> list[str]:
     """Every step in a sentence that can be quoted, and of series without one that they have none."""
     said = []
@@ -72,8 +94,7 @@ def sentences(history: History) -> list[str]:
         name = f"{series.benchmark}, {series.system}, {series.metric}"
         if not series.steps:
             n = len(series.points)
-            none = f"no step over {n} program{'' if n == 1 else 's'}" if series.layouts.can_tell else "cannot tell"
-            said.append(f"{name}: {none}")
+            said.append(f"{name}: {no_step(history, series)}, over {n} program{'' if n == 1 else 's'}")
         for step in series.steps:
             place = step_place(history, series, step)
             beside = "" if step.stock is None else f"; as built {change_words(step.stock)[0]}"
@@ -120,6 +141,7 @@ def _series_json(history: History, series: CommitSeries) -> dict[str, Any]:
         "compared": "by round" if series.n_rounds else "by mean",
         "n_rounds": series.n_rounds,
         "can_tell": series.layouts.can_tell,
+        "resolution": series.resolution,
         "points": [_point_json(point) for point in series.points],
         "steps": [_step_json(history, series, step) for step in series.steps],
         "sentences": [each for each in sentences(history) if each.startswith(f"{series.benchmark}, {series.system}, ")],

@@ -12,6 +12,8 @@ from layoutrand.analysis.history_words import (
     STEP_SYMBOLS,
     from_to,
     how_compared,
+    no_step,
+    sees_threshold,
     series_name,
     step_place,
     step_words,
@@ -105,11 +107,11 @@ def _steps(series: CommitSeries, history: History, width: int, most: int) -> lis
     largest = sorted(shown, key=lambda step: -abs(step.ratio.centre - 1))[: max(most, 1)]
     lines = [_step(step, series, history, width) for step in shown if step in largest]
     small = len(series.steps) - len(largest)
-    if not shown and series.layouts.can_tell:
+    if not shown:
+        said = no_step(history, series)
+        symbol = "≈" if series.layouts.steps or sees_threshold(history, series) else "?"
         rest = f"; {small} smaller: --full" if small else ""
-        lines.append([("    ", ""), ("≈ ", ""), (f"no step beyond {100 * history.threshold:g} %{rest}", "")])
-    elif not shown:
-        lines.append([("    ", ""), ("? ", "yellow"), ("cannot tell: too few commits", "")])
+        lines.append([("    ", ""), (f"{symbol} ", "" if symbol == "≈" else "yellow"), (f"{said}{rest}", "")])
     elif small and most > len(largest):
         lines.append([(f"    and {small} smaller: --full", "dim")])
     return lines
