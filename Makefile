@@ -23,12 +23,14 @@
 #                  docs/packages.md (some hours; some of them: PACKAGES="zlib bzip2"); needs root
 #   make rates     simulate how often what the commands print is true, and write docs/rates.md (hours; fewer
 #                  experiments: SETS=100)
+#   make inert     make hundreds of changes that change nothing, and some that do, judge them by one build, by a t test and by
+#                  `layoutrand check`, and write docs/inert.md (many hours, 20 GB; some of them: INERT_ONLY=lua)
 #   make clean     remove what was made here
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test merge coverage slow fresh versions lock perf matrix packages rates docs manual hotspot-check lint clean \
+.PHONY: help demo test merge coverage slow fresh versions lock perf matrix packages rates inert docs manual hotspot-check lint clean \
   needs installs container release
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
@@ -48,6 +50,9 @@ PACKAGES_IN ?= /var/tmp/layoutrand-packages
 # Simulated experiments in each cell of `make rates`, and where cells are kept: a run that was stopped goes on.
 SETS ?= 1000
 RATES_IN ?= .venv/rates
+# Where `make inert` works, and a regular expression for the names of changes: a run that was stopped goes on.
+INERT_IN ?= /var/tmp/layoutrand-inert
+INERT_ONLY ?=
 # Options for pytest, such as PYTEST="-k cache -x".
 PYTEST ?=
 # The tests start Python some thousand times: let none compile what another has.
@@ -158,6 +163,10 @@ packages: .venv/test.stamp
 rates: .venv/test.stamp
 	@PYTHONPATH=tests .venv/bin/python -m rates.drive --directory "$(RATES_IN)" --sets $(SETS) --jobs $(JOBS) \
 	  --through-cli 20 --page
+
+inert: .venv/test.stamp
+	@PYTHONPATH=tests .venv/bin/python -m inert.drive --directory "$(INERT_IN)" --jobs $(JOBS) --only "$(INERT_ONLY)" \
+	  --private-lists --page
 
 hotspot-check: .venv/demo.stamp
 	@LAYOUTRAND=$(CURDIR)/.venv/bin/layoutrand examples/hotspot/check "$(HOTSPOT)"

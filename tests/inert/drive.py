@@ -1,0 +1,216 @@
+"""Make changes that change nothing, and some that do, and count what three judges say of them: `make inert`.
+
+Three steps, each with one JSON file for each change below the directory: `changes` (drawn, built, proved, calibrated),
+`cycles` (judged by simulated cycles) and `time` (40 of them, judged by time, one after another, last).  A file that is
+there is not made again, unless the code that it depends on is another; so a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from inert import study, table
+from inert.programs import NotBuilt, Program
+from inert.study import Base, Slot
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PAGE = CHECKOUT / "docs" / "inert.md"
+OPENING = Path(__file__).with_name("opening.md")
+ARCHIVES = Path.home() / ".cache" / "layoutrand-cint"
+STEPS = ("changes", "cycles", "time")
+_MAKERS = ("c_text", "unused", "changes", "work", "proof", "programs", "more_programs", "study")
+_ON_THE_SIDE = {"cli", "report", "explain", "jvm", "suites", "cluster", "interop", "library", "engines"}
+"""What the figures do not depend on, but for the words they are told in."""
+
+
+def code(step: str) -> str:
+    """A digest of what a step's files depend on: the sources of the study, and for judges those of the product."""
+    digest = hashlib.sha256()
+    files = [Path(__file__).with_name(f"{name}.py") for name in _MAKERS]
+    if step != "changes":
+        source = CHECKOUT / "src" / "layoutrand"
+        files += [
+            path for path in sorted(source.rglob("*.py")) if path.relative_to(source).parts[0] not in _ON_THE_SIDE
+        ]
+    for path in files:
+        digest.update(f"{path.relative_to(CHECKOUT)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def commit() -> str:
+    """The commit of this checkout, with a plus where files of the product are not as in it."""
+    words = ["git", "-C", str(CHECKOUT)]
+    name = subprocess.run([*words, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    changed = subprocess.run(
+        [*words, "status", "--porcelain", "--untracked-files=no", "src"], capture_output=True, text=True, check=True
+    )
+    return name + ("+" if changed.stdout.strip() else "")
+
+
+class Cells:
+    """The files of a study."""
+
+    def __init__(self, directory: Path, *, is_kept: bool) -> None:
+        self.directory = directory
+        self._is_kept = is_kept
+        self._code = {step: code(step) for step in STEPS}
+        self._commit = commit()
+        for step in STEPS:
+            (directory / step).mkdir(parents=True, exist_ok=True)
+
+    def read(self, step: str, name: str) -> dict[str, Any] | None:
+        """A file as it is kept; None where there is none, or one of other code or of a change that is another by now."""
+        path = self.directory / step / f"{name}.json"
+        if not path.exists():
+            return None
+        found: dict[str, Any] = json.loads(path.read_text())
+        if not (self._is_kept or found["code"] == self._code[step]):
+            return None
+        change = found if step == "changes" else self.read("changes", name)
+        return found if change is not None and change["commit"] == found["commit"] else None
+
+    def write(self, step: str, name: str, document: dict[str, Any], seconds: float) -> None:
+        """Whole or not at all."""
+        path = self.directory / step / f"{name}.json"
+        part = path.with_suffix(".part")
+        own = {"seconds": round(seconds, 1), "code": self._code[step], "made_at": self._commit}
+        part.write_text(json.dumps({**document, **own}, indent=1) + "\n")
+        part.replace(path)
+
+    def error(self, step: str, name: str, text: str) -> None:
+        """What went wrong; the file of a later success says no more of it."""
+        (self.directory / step / f"{name}.error").write_text(text)
+
+    def no_error(self, step: str, name: str) -> None:
+        """It went well."""
+        (self.directory / step / f"{name}.error").unlink(missing_ok=True)
+
+
+def make_changes(cells: Cells, program: Program, wanted: Sequence[Slot]) -> None:
+    """The changes of one program."""
+    todo = [slot for slot in wanted if cells.read("changes", slot.name) is None]
+    if not todo:
+        return
+    base = Base.of(program)
+    taken = {
+        cell["commit"]
+        for slot in study.slots()
+        if slot.program == program.name and (cell := cells.read("changes", slot.name)) is not None
+    }
+    for slot in todo:
+        begin = time.monotonic()
+        try:
+            made = study.make_planted(slot, base) if slot.target else study.make_inert(slot, base, taken)
+        except (NotBuilt, study.NoAnswer, study.work.Failed, OSError, subprocess.CalledProcessError) as error:
+            cells.error("changes", slot.name, f"{error}\n\n{traceback.format_exc()}")
+            _say(f"{slot.name}: no change: {str(error)[:200]}")
+            continue
+        taken.add(made.commit)
+        cells.write("changes", slot.name, made.as_json(), time.monotonic() - begin)
+        cells.no_error("changes", slot.name)
+        _say(f"{slot.name}: {made.what or 'no place found'} ({time.monotonic() - begin:.0f} s)")
+
+
+def judge(cells: Cells, program: Program, wanted: Sequence[Slot], metric: str) -> None:
+    """What the judges say of the changes of one program."""
+    for slot in wanted:
+        made = cells.read("changes", slot.name)
+        if made is None or not made["commit"] or cells.read(metric, slot.name) is not None:
+            continue
+        begin = time.monotonic()
+        try:
+            found = study.judged(program, made, metric)
+        except (NotBuilt, study.NoAnswer, study.work.Failed, OSError, LookupError) as error:
+            cells.error(metric, slot.name, f"{error}\n\n{traceback.format_exc()}")
+            _say(f"{slot.name}, {metric}: no answer: {str(error)[:300]}")
+            continue
+        same = {key: made[key] for key in ("name", "program", "kind", "target", "commit")}
+        cells.write(metric, slot.name, {**same, **found}, time.monotonic() - begin)
+        cells.no_error(metric, slot.name)
+        judges = ", ".join(f"{judge} {found[judge]['verdict']}" for judge in ("gate", "ttest", "check"))
+        _say(f"{slot.name}, {metric}: {judges} ({time.monotonic() - begin:.0f} s)")
+
+
+def _say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+_Task = tuple[Path, str, list[Slot], argparse.Namespace]
+
+
+def _one_program(task: _Task) -> None:
+    """All that is simulated of one program; in a worker."""
+    directory, name, wanted, options = task
+    cells = Cells(directory, is_kept=options.keep)
+    program = Program(name, directory / "programs" / name)
+    try:
+        program.prepare(options.archives, private_lists=options.private_lists)
+        if "changes" in options.steps:
+            make_changes(cells, program, wanted)
+        if "cycles" in options.steps:
+            judge(cells, program, wanted, "cycles")
+    except Exception as error:  # the other programs go on, and the table says what is missing
+        cells.error("changes", name, traceback.format_exc())
+        _say(f"{name}: {type(error).__name__}: {error}")
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--directory", type=Path, required=True, help="where everything is kept; some 20 GB")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs at once; time is taken alone")
+    parser.add_argument("--only", default="", help="changes whose name this regular expression finds")
+    parser.add_argument("--steps", type=lambda text: text.split(","), default=list(STEPS), help="default: all three")
+    parser.add_argument("--keep", action="store_true", help="files of other code stay as they are")
+    parser.add_argument("--archives", type=Path, default=ARCHIVES, help="where sources are kept")
+    parser.add_argument("--private-lists", action="store_true", help="as examples/cint/prepare has it")
+    parser.add_argument("--page", action="store_true", help="write docs/inert.md")
+    options = parser.parse_args()
+    if unknown := set(options.steps) - set(STEPS):
+        parser.error(f"--steps {','.join(sorted(unknown))}: there are {', '.join(STEPS)}")
+    return options
+
+
+def main() -> int:
+    """Make, judge, then write the page; 1 where anything that was asked for is missing."""
+    options = arguments()
+    options.directory = options.directory.resolve()
+    options.archives = options.archives.resolve()
+    if set(options.steps) - {"changes"} and not study.has_check():
+        print("inert: this layoutrand has no command check, so there is nothing to judge by", file=sys.stderr)
+        return 1
+    every = study.slots()
+    wanted = [slot for slot in every if re.search(options.only, slot.name)]
+    cells = Cells(options.directory, is_kept=options.keep)
+    by_program: dict[str, list[Slot]] = {}
+    for slot in wanted:
+        by_program.setdefault(slot.program, []).append(slot)
+    tasks = [(options.directory, name, slots, options) for name, slots in by_program.items()]
+    with multiprocessing.get_context("spawn").Pool(min(options.jobs, max(1, len(tasks))), maxtasksperchild=1) as pool:
+        for _ in pool.imap_unordered(_one_program, tasks, chunksize=1):
+            pass
+    if "time" in options.steps:
+        for slot in study.timed(every):
+            if slot in wanted:
+                judge(cells, Program(slot.program, options.directory / "programs" / slot.program), [slot], "time")
+    found = table.collected(cells.read, every, study.timed(every))
+    if options.page:
+        PAGE.write_text(table.page(found, OPENING.read_text()))
+    print(table.summary(found))
+    return 0 if table.is_complete(found, wanted, options.steps) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
