@@ -36,6 +36,9 @@ _SOURCES = (".c", ".cc", ".cpp")
 _BUILD_FILES = re.compile(r"^(?:[Mm]akefile(?:\.in)?|GNUmakefile|build\.sh|configure|.*\.(?:mk|mak))$")
 _OBJECT = r"[\w./-]+\.(?:o|lo|c|cc|cpp|\$\(OBJEXT\))"
 _LISTED = re.compile(rf"(?<![\w./$()-]){_OBJECT}(?:(?:[ \t]|\\\n)+{_OBJECT})+(?![\w./-])")
+_PUT_TOGETHER = {"sqlite": "sqlite/src/"}
+"""Directories of sources that the build puts together into one file before it is compiled."""
+
 _TRIES = 200
 
 _Item = TypeVar("_Item")
@@ -108,7 +111,8 @@ class SourceTree:
         return [
             name
             for name in self.texts
-            if PurePosixPath(name).suffix in _SOURCES and PurePosixPath(name).stem in self.stems
+            if PurePosixPath(name).suffix in _SOURCES
+            and (PurePosixPath(name).stem in self.stems or name.startswith(_PUT_TOGETHER.get(self.program, "?")))
         ]
 
     @property
@@ -205,12 +209,29 @@ def _rename(tree: SourceTree, executed: Executed, draws: Draws) -> Change | None
         if PurePosixPath(file).name == "build.sh":
             changed = _in_lists(changed, tree.program, bare, stem)
         if changed != text:
-            texts[file] = changed
+            texts[file] = _LISTED.sub(lambda found: _sorted_in(found[0], stem), changed)
     included = re.compile(rf'(#[ \t]*include[ \t]*"(?:[\w./]*/)?){re.escape(path.name)}"')
     for file in tree.texts:
         if PurePosixPath(file).suffix in _SOURCES and included.search(tree.texts[file]):
             return None  # a file that is included as well is more than one file
     return Change(RENAMED, f"{name} renamed to {new}", texts, (name, new))
+
+
+def _sorted_in(listed: str, stem: str) -> str:
+    """A list of files in which the one of this stem stands before the first that sorts behind it."""
+    spans = _word_spans(listed)
+    words = [listed[begin:end] for begin, end in spans]
+    stems = [PurePosixPath(word).name.partition(".")[0] for word in words]
+    if stem not in stems:
+        return listed
+    moved = words.pop(stems.index(stem))
+    stems.remove(stem)
+    words.insert(next((place for place, other in enumerate(stems) if other > stem), len(words)), moved)
+    parts, last = [], 0
+    for (begin, end), word in zip(spans, words, strict=True):
+        parts += [listed[last:begin], word]
+        last = end
+    return "".join([*parts, listed[last:]])
 
 
 def _in_lists(text: str, program: str, bare: re.Pattern[str], stem: str) -> str:
@@ -219,8 +240,14 @@ def _in_lists(text: str, program: str, bare: re.Pattern[str], stem: str) -> str:
     if match is None:
         return text
     lists = re.compile(r"\$\(each_name(?:[^()])*\)", re.DOTALL)
-    changed = lists.sub(lambda found: bare.sub(stem, found[0]), match[0])
+    changed = lists.sub(lambda found: _each_sorted(bare.sub(stem, found[0]), stem), match[0])
     return text[: match.start()] + changed + text[match.end() :]
+
+
+def _each_sorted(listed: str, stem: str) -> str:
+    """The same of a list that build.sh gives to each_name: two words stand before it."""
+    head, directory, rest = listed.rstrip(")").split(" ", 2)
+    return f"{head} {directory} {_sorted_in(rest, stem)})"
 
 
 def _lengthen(tree: SourceTree, executed: Executed, draws: Draws) -> Change | None:

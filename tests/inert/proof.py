@@ -8,6 +8,9 @@ instruction, every constant and every callee, which it may not: if the multisets
 the same functions.  Beside what the change itself adds, all of it must be equal; for a string in code that is not executed,
 what refers to the string differs, and must then not be executed.
 
+A change that leaves all that is loaded as it was, as one in code that is not compiled does, is no change at all, and thrown
+away as well: it would be an easy one for every judge.
+
 The executed work is looked at as well, which would find what the first test cannot (another object chosen from an archive,
 another variable behind the same name): own instructions, over all functions of the program, must agree to
 `SAME_WORK`.  They need not be equal: a program that hashes addresses executes a few instructions more or fewer wherever
@@ -23,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inert.changes import INSERTED, LENGTHENED, Executed
+from layoutrand.capture.identity import NOT_LOADED_CODE
 from layoutrand.objects import elf
 from layoutrand.objects.section_contents import section_contents
 
@@ -66,6 +70,11 @@ def objects(tree: Path) -> Iterator[Path]:
     for path in sorted(tree.rglob("*.o")):
         if path.is_file() and ".libs" not in path.parts and elf.is_elf(path.read_bytes()[:4]):
             yield path
+
+
+def loaded(program: Path) -> list[tuple[str, int, int, bytes]]:
+    """What is loaded of a linked program: two with the same are one program, whatever their sources are called."""
+    return elf.loaded_content(elf.read(program.read_bytes(), name=program.name), skip=NOT_LOADED_CODE)
 
 
 def difference(kind: str, base: Contents, head: Contents, executed: Executed) -> str:

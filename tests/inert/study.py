@@ -84,6 +84,7 @@ class Base:
     program: Program
     executed: Executed
     contents: proof.Contents
+    loaded: list[tuple[str, int, int, bytes]]
     tree: SourceTree
     counts: work.Counts
 
@@ -94,8 +95,9 @@ class Base:
         built = program.build("base", f"{FLAGS} {proof.FLAGS}")
         executed = work.executed(built, workload)
         contents, stems = proof.contents(program.directory / "build"), program.object_stems()
+        loaded = proof.loaded(built)
         stock = program.kept(program.build("base", FLAGS), "base")
-        return cls(program, executed, contents, program.tree(stems), work.counts(stock, workload))
+        return cls(program, executed, contents, loaded, program.tree(stems), work.counts(stock, workload))
 
 
 @dataclass
@@ -155,6 +157,8 @@ def not_inert(base: Base, change: Change, commit: str) -> str:
     head = proof.contents(base.program.directory / "build")
     if proof.difference(change.kind, base.contents, head, base.executed):
         return "other code"
+    if proof.loaded(built) == base.loaded:
+        return "nothing moves"
     try:
         executed = work.executed(built, base.program.workload("cycles"))
     except work.Failed:

@@ -21,6 +21,8 @@ from inert.changes import (
     Draws,
     Executed,
     SourceTree,
+    _each_sorted,
+    _sorted_in,
     draw,
     hot_places,
     plant,
@@ -87,7 +89,7 @@ EXECUTED = Executed({"main": (1, 100), "sum": (2, 9000), "twice": (2, 10)})
 
 
 def _built(place, change=None):
-    """The toy with a change: what it prints, and the content of its code."""
+    """The toy with a change: what it prints, the content of its code, and what is loaded of it."""
     place.mkdir()
     for name, text in TOY.items():
         (place / name).write_text(text)
@@ -95,7 +97,7 @@ def _built(place, change=None):
         change.apply(place)
     subprocess.run(["make", "-s", "CC=gcc", f"CFLAGS=-O2 {proof.FLAGS}"], cwd=place, check=True)
     printed = subprocess.run([place / "toy"], capture_output=True, text=True, check=True).stdout
-    return printed, proof.contents(place)
+    return printed, proof.contents(place), proof.loaded(place / "toy")
 
 
 def _tree(place):
@@ -114,14 +116,15 @@ def base(tmp_path_factory):
 @pytest.mark.parametrize("kind", INERT)
 def test_a_change_compiles_prints_the_same_is_inert_by_content_and_is_the_seeds(kind, tmp_path, base):
     tree = _tree(tmp_path / "tree")
-    change, again = (draw(tree, kind, EXECUTED, Draws(3, kind)) for _ in range(2))
+    change, again = (draw(tree, kind, EXECUTED, Draws(6, kind)) for _ in range(2))
     assert change == again
     assert change.kind == kind
     assert change.renamed or any(text != TOY[name] for name, text in change.texts.items())
-    printed, contents = _built(tmp_path / "head", change)
+    printed, contents, loaded = _built(tmp_path / "head", change)
     assert printed == base[0]
     assert proof.difference(kind, base[1], contents, EXECUTED) == ""
-    others = [draw(tree, kind, EXECUTED, Draws(seed, kind)) for seed in range(4, 12)]
+    assert loaded != base[2]
+    others = [draw(tree, kind, EXECUTED, Draws(seed, kind)) for seed in range(7, 15)]
     assert kind == EXCHANGED or any(other != change for other in others)  # the toy has one pair to exchange
 
 
@@ -130,14 +133,14 @@ def test_the_proof_sees_a_constant_a_slowdown_and_what_is_not_the_kind(tmp_path,
     ((name, function, calls),) = [each for each in hot_places(tree, EXECUTED, 5) if each[1].name == "sum"]
     planted = plant(tree, name, function, 50)
     assert calls == 2
-    printed, contents = _built(tmp_path / "planted", planted)
+    printed, contents, _ = _built(tmp_path / "planted", planted)
     assert printed == base[0]
     assert proof.difference(EXCHANGED, base[1], contents, EXECUTED) == "functions differ: sum"
     inserted = draw(tree, INSERTED, EXECUTED, Draws(3))
-    _, more = _built(tmp_path / "inserted", inserted)
+    _, more, _ = _built(tmp_path / "inserted", inserted)
     assert proof.difference(RENAMED, base[1], more, EXECUTED).startswith("functions differ: unused_")
     lengthened = draw(tree, LENGTHENED, EXECUTED, Draws(3))
-    _, longer = _built(tmp_path / "lengthened", lengthened)
+    _, longer, _ = _built(tmp_path / "lengthened", lengthened)
     assert proof.difference(LENGTHENED, base[1], longer, Executed({"explain": (1, 40)})).startswith("executed")
     assert proof.difference(REORDERED, base[1], longer, EXECUTED) == "functions differ: explain"
 
@@ -162,6 +165,14 @@ MACRO(word) { }
     assert [len(each.context) for each in found] == [0, 1, 0]
     assert not can_exchange(text, found[0], found[1])  # the other may be left out
     assert not can_exchange(text, found[0], found[2])  # which calls the first, declared nowhere before
+
+
+def test_a_renamed_file_goes_where_it_sorts_in_lists():
+    listed = "a.o \\\n  c/x1_b.o d.$(OBJEXT)"
+    assert _sorted_in(listed, "x1_b") == "a.o \\\n  d.$(OBJEXT) c/x1_b.o"
+    assert _sorted_in(listed, "other") == listed
+    assert _each_sorted("$(each_name src b x1_a \\\n  z)", "x1_a") == "$(each_name src b x1_a \\\n  z)"
+    assert _each_sorted("$(each_name src x1_a b \\\n  z)", "x1_a") == "$(each_name src b x1_a \\\n  z)"
 
 
 def test_strings_that_belong_together_stay_as_they_are():
