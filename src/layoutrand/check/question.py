@@ -181,6 +181,8 @@ def _of_check(concluded: Conclusion) -> Conclusion:
 def _step(step: Step) -> Step:
     if step.kind == "more layouts":
         return replace(step, command="", short="a larger --budget")
+    if step.kind == "other threshold" and not step.short:
+        return replace(step, short="less noise, or a larger --threshold")
     return replace(step, command="") if step.command.startswith("layoutrand run") else step
 
 

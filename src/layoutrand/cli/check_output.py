@@ -28,6 +28,7 @@ SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
 MOST_ROWS: Final = 8
 _MOST_FUNCTIONS: Final = 40
+_MOST_STEPS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ def check_screen(answer: CheckAnswer, columns: int | None) -> list[Line]:
         if text := ending_sentence(system, answer.question):
             notes += wrapped("ⓘ", "cyan", text, width)
         lines += [*notes, []] if notes else []
-    steps = [step for _, each in answer.benchmarks for step in each.concluded.next]
+    steps = list(dict.fromkeys(step for _, each in answer.benchmarks for step in each.concluded.next))[:_MOST_STEPS]
     shown = next_lines(steps, width)
     return [*lines, *(shown if steps else steps_and_details([], "Details: --full", width))]
 
