@@ -81,7 +81,7 @@ def difference(kind: str, base: Contents, head: Contents, executed: Executed) ->
     """Why the change of this kind is not inert by its content; "" if it is."""
     gone, new = base.without(head), head.without(base)
     if kind == INSERTED:
-        new = Counter({name: count for name, count in new.items() if ".unused_" not in name})
+        new = Counter({name: count for name, count in new.items() if "unused_" not in name})
     if kind == LENGTHENED:
         hot = [name for name in {*gone, *new} if executed.functions.get(_function(name), (0, 0)) != (0, 0)]
         if not gone:

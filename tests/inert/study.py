@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -345,6 +346,8 @@ def welch(one: Sequence[float], other: Sequence[float]) -> float:
 
 def checked(program: Program, made: dict[str, Any], metric: str) -> dict[str, Any]:
     """What `layoutrand check` says."""
+    # a check that was stopped would go on, and count only what it executes now
+    shutil.rmtree(program.project(metric) / ".layoutrand" / "check", ignore_errors=True)
     words = ["check", "base", made["commit"], "-C", str(program.project(metric)), "--json", "--jobs", "1"]
     words += ["--fail-if", "none"]
     words += ["--budget", "24h", "--share-machine"] if metric == "cycles" else ["--budget", "10m"]
