@@ -229,21 +229,19 @@ def shortfall(found: Collected) -> list[str]:
 
 
 def truths(found: Collected) -> list[str]:
-    """How near planted effects are to what they are called, over layouts."""
-    cells = [cell for cell in found.cells["changes"].values() if cell.get("truth")]
-    lines = _head(["planted", "changes", "smallest true effect", "largest", "median half-width of its interval"])
+    """How near planted effects are to what they are called, over layouts, by cycles and by time."""
+    lines = _head(["planted", "by", "changes", "smallest true effect", "largest", "median half-width of its interval"])
+    rows = 0
     for target in TARGETS:
-        own = [cell["truth"] for cell in cells if cell["target"] == target]
-        if own:
-            effects = sorted(each["effect"] for each in own)
-            widths = [(each["interval"][1] - each["interval"][0]) / 2 for each in own]
-            figures = [
-                f"{100 * effects[0]:.2f} %",
-                f"{100 * effects[-1]:.2f} %",
-                f"{100 * statistics.median(widths):.2f} %",
-            ]
-            lines.append(_row([f"{100 * target:.0f} %", str(len(own)), *figures]))
-    return lines if cells else []
+        for metric, step in (("cycles", "changes"), ("time", "time")):
+            own = [c["truth"] for c in found.cells[step].values() if c.get("truth") and c["target"] == target]
+            if own:
+                rows += 1
+                effects = sorted(each["effect"] for each in own)
+                width = statistics.median((each["interval"][1] - each["interval"][0]) / 2 for each in own)
+                figures = [f"{100 * value:.2f} %" for value in (effects[0], effects[-1], width)]
+                lines.append(_row([f"{100 * target:.0f} %", _by(metric), str(len(own)), *figures]))
+    return lines if rows else []
 
 
 def page(found: Collected, opening: str) -> str:
