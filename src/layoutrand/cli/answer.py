@@ -71,7 +71,7 @@ def comparison_screen(results: Sequence[Comparison], selection: Selection, colum
 def _screen(result: Comparison, facts: Sequence[str], width: int) -> Iterator[Line]:
     """What was compared, the verdicts, and a figure of the intervals."""
     shown, folded = _shown(_rows(result))
-    yield header(f"{result.candidate} against {result.baseline}", [_counts(result), *facts], width)
+    yield from header(f"{result.candidate} against {result.baseline}", [_counts(result), *facts], width)
     yield []
     yield from _table(shown, result, width)
     if folded:

@@ -78,7 +78,7 @@ def layout_answer(
     told = rows if len(rows) <= MOST_ROWS else sorted(rows, key=_weight)[:MOST_ROWS]
     told = [row for row in rows if row in told]
     facts = [_counts(shown), *source_facts(report.selection)]
-    lines: list[Line] = [header(_QUESTION, facts, width), [], *_table(told, width)]
+    lines: list[Line] = [*header(_QUESTION, facts, width), [], *_table(told, width)]
     if others := [row for row in rows if row not in told]:
         lines.append([(f"    and {len(others)} more: {_folded(others)}", "dim")])
     lines.append([])
@@ -120,7 +120,9 @@ def _names(shown: Sequence[Analysis]) -> list[str]:
 def _counts(shown: Sequence[Analysis]) -> str:
     counts = {each.n_binaries for each in shown}
     what = "executions" if all(each.one_layout for each in shown) else "layouts"
-    return f"{min(counts):,} {what}" if len(counts) == 1 else f"{min(counts):,} to {max(counts):,} {what}"
+    said = f"{min(counts):,} {what}" if len(counts) == 1 else f"{min(counts):,} to {max(counts):,} {what}"
+    systems = {each.system for each in shown}
+    return f"{systems.pop()}: {said}" if len(systems) == 1 else said
 
 
 def _table(rows: Sequence[_Row], width: int) -> Iterator[Line]:
