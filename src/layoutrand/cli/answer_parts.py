@@ -7,6 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
@@ -57,7 +58,9 @@ def source_facts(selection: Selection) -> list[str]:
     """Where a selection was executed, and of which source."""
     if selection.sources:
         files = dict.fromkeys(source.file for source in selection.sources)
-        return [f"imported from {next(iter(files))}" if len(files) == 1 else f"imported from {len(files)} files"]
+        return [
+            f"imported from {Path(next(iter(files))).name}" if len(files) == 1 else f"imported from {len(files)} files"
+        ]
     of = evidence(selection)
     where = f"{len(of.nodes)} nodes" if len(of.nodes) > 1 else of.host or ""
     made = {row.system: _briefly_of(row.source) for row in of.systems if row.source}
