@@ -20,8 +20,9 @@ from layoutrand.stats.round_contrasts import Contrasts
 
 _MOST_EXPONENT: Final = 100.0
 _WHOLE_ERROR: Final = 6
-"""Binaries up to which Bonett's bound may have the whole error; of more it has this over their number. By simulation:
-the kurtosis that a sample shows lags behind that of long tails the more the larger it is."""
+"""Binaries up to which Bonett's bound may have the whole error; of more it has this over their number where they differ
+by their layouts, and between the two where noise has a share.  By simulation: the kurtosis that a sample shows lags
+behind that of long tails the more the larger it is."""
 
 
 def quiet_bounds(found: Contrasts, alpha: float) -> tuple[float, float]:
@@ -42,7 +43,9 @@ def noisy_upper(found: Contrasts, alpha: float) -> float:
 
 def _long_tailed(found: Contrasts, alpha: float) -> float:
     """Upper bound of the binaries' variance by the kurtosis that they have; infinite for very few."""
-    return _by_kurtosis(found, normal_quantile(1 - alpha * min(1.0, _WHOLE_ERROR / found.binaries.size)), 1)
+    rare = max(0.0, 1.0 - _WHOLE_ERROR / found.binaries.size)
+    of_layouts = max(0.0, 1.0 - found.of_noise / found.of_binaries) if found.of_binaries > 0 else 0.0
+    return _by_kurtosis(found, normal_quantile(1 - alpha * (1.0 - rare * of_layouts)), 1)
 
 
 def _by_kurtosis(found: Contrasts, quantile: float, sign: int) -> float:
