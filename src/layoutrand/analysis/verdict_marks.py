@@ -44,6 +44,11 @@ def change_words(ratio: Interval | None) -> tuple[str, str]:
     return f"{signed(centre, digits)} %", f"({signed(low, digits)} … {signed(high, digits)})"
 
 
+def size_in_brief(ratio: Interval) -> str:
+    """``1.21 %``: a size for a sentence, however exactly it is known."""
+    return f"{signed(100 * (ratio.centre - 1), min(_EXACT_DIGITS, percent_digits(ratio)))} %"
+
+
 def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:
     """Why there is no verdict, or that it is doubtful; ``pair`` is None for a suite."""
     causes = [each.cause for each in concluded.reasons]

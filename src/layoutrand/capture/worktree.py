@@ -23,6 +23,8 @@ _FIELDS: Final = {"1": 8, "u": 10}  # words before the name, in lines of that ki
 def git_state(source: Path, exclude: Sequence[str] = ()) -> dict[str, Any] | None:
     """Commit and dirtiness of the part of a git work tree that is built, or None outside one.
 
+    A commit that has nothing of it says nothing of it: None, too.
+
     ``dirty`` is whether any of it differs from the commit, untracked files included; ``changed`` names the first
     `MOST_NAMED` of ``n_changed`` files, ``diff_sha256`` is the same where commit and contents are.  ``ignored`` counts
     files that git ignores, though the build sees them.  ``error`` stands in place of all where git refuses to say.
@@ -31,6 +33,8 @@ def git_state(source: Path, exclude: Sequence[str] = ()) -> dict[str, Any] | Non
         return None
     try:
         commit = git("rev-parse", "--verify", "HEAD^{commit}", cwd=source).decode().strip()
+        if not git("ls-tree", "HEAD", "--", ".", cwd=source):
+            return None  # a directory that the commit does not know, as one that the repository ignores
         changed, ignored = _changed(source, exclude)
     except (BuildFailed, ToolNotFound) as error:
         return {"commit": None, "dirty": None, "error": str(error)}
