@@ -8,6 +8,7 @@ import pytest
 
 from experiments import execution
 from fakes import make_config
+from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.cli.failing import MOST_LINES, Failures, warn_folded
 from layoutrand.config.execution_warnings import TooShort
 
@@ -49,6 +50,17 @@ def test_identical_failures_are_told_once_and_then_counted(failed):
     page.said.clear()
     told.conclude(several, page)
     assert page.said == [f"systems a, c, benchmark b, seeds 1..30, stock, identity: 61 more: {WRONG}"]
+
+
+def test_failures_have_the_labels_that_people_read(failed):
+    page, told = Lines(), Failures(DisplayNames({"a": "GCC 12"}, {"b": "a long sum"}))
+    several = [failed(1), failed(2)]
+    told.happened(several[0], page)
+    told.conclude(several, page)
+    assert page.said == [
+        f"system GCC 12, benchmark a long sum, seed 1: {WRONG}; output in log-1",
+        f"system GCC 12, benchmark a long sum, seed 2: {WRONG}; output in log-2",
+    ]
 
 
 def test_the_node_of_a_failure_is_named(failed):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from layoutrand.analysis.compare import BenchmarkRatio
-from layoutrand.analysis.conclusion import Conclusion
+from layoutrand.analysis.conclusion import WITHIN_REACH, Conclusion
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, signed
@@ -26,9 +26,6 @@ SYMBOLS: Final[Mapping[str, str]] = {
 """Of verdicts on two systems, and on the layouts of one."""
 
 _EXACT_DIGITS: Final = 2
-
-WITHIN_REACH: Final = 1_000
-"""So many layouts may be worth naming; more are "too noisy"."""
 
 
 def change_words(ratio: Interval | None) -> tuple[str, str]:

@@ -14,8 +14,8 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld
 from layoutrand.analysis.beside import metric_beside
+from layoutrand.analysis.conclusion import WITHIN_REACH
 from layoutrand.analysis.evidence import evidence
-from layoutrand.analysis.verdict_marks import WITHIN_REACH
 from layoutrand.cli.charts import ELSEWHERE, NARROWEST, WIDEST, Line
 from layoutrand.stats.stats_warning import StatsWarning
 
