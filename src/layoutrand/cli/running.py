@@ -252,7 +252,7 @@ FEW: Final = 20
 def _floor_words(row: SelfComparison) -> str:
     """How far apart two systems that do not differ would be measured, and of how many rounds."""
     if row.noise_floor is None:
-        return "-"
+        return "too few" if row.has_too_few else "-"
     digits = max(0, min(2, digits_of(row.noise_floor * 100)))
     return f"± {100 * row.noise_floor:.{digits}f} % ({row.n_floor} rounds)"
 
