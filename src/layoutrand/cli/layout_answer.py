@@ -157,9 +157,14 @@ def _cells(row: _Row) -> tuple[str, str, str, str, str]:
             layout = "none" if part.upper == 0 else f"below {_rough(part.upper)} %"
         elif row.concluded.verdict == "machine, not layout":
             layout = "cannot tell"
-    one = one_more(analysis).replace("-", MINUS)
+    one = one_build(one_more(analysis))
     own = "-" if analysis.stock is None or analysis.one_layout else briefly_among(analysis, analysis.stock.mean)
     return row.name, layout, noise, one or "-", own
+
+
+def one_build(said: str) -> str:
+    """What one more build shows; a range that reaches down to nothing is no knowledge of it."""
+    return "cannot tell" if said.startswith("-100 to ") else said.replace("-", MINUS)
 
 
 def _plain(noise: float) -> str:
