@@ -17,7 +17,7 @@ from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NoShift
 from layoutrand.analysis.node_warnings import ControlElsewhere
 from layoutrand.cli import analysis, run
-from layoutrand.cli.layout_answer import one_build
+from layoutrand.cli.layout_answer import bounded, one_build
 from layoutrand.cli.terminal_tables import all_warnings
 from layoutrand.model import Measurement
 
@@ -182,3 +182,12 @@ def test_why_a_control_has_no_shift_is_told_under_the_tables():
     stock, identity = (SimpleNamespace(warnings=(each,)) for each in told)
     assert all_warnings(SimpleNamespace(warnings=(), stock=stock, identity=identity)) == list(told)
     assert all_warnings(SimpleNamespace(warnings=told[:1], stock=None, identity=identity)) == list(told)
+
+
+def test_a_bound_of_what_layout_adds_stays_one_and_is_that_of_the_sentences():
+    assert [bounded(upper) for upper in (0.0, 0.0123, 0.2711, 8.26)] == [
+        "none",
+        "below 1.3 %",
+        "below 28 %",
+        "cannot tell",
+    ]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from rich.cells import cell_len
 
 from layoutrand.analysis.analysis_warnings import NewFiles
-from layoutrand.cli.answer_parts import header, warning_lines
+from layoutrand.cli.answer_parts import header, steps_and_details, warning_lines
 from layoutrand.stats.advice import NoVariation, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
 
@@ -55,3 +55,14 @@ def test_that_the_results_may_be_old_is_told_first():
     lines = in_words(warning_lines([("a", of(*warnings))], 80))
     assert lines[0] == "  ⚠ data.json in the source changed since these results were built"
     assert lines[-1] == "    and 1 more: --full"
+
+
+def test_a_command_stands_in_one_line():
+    said = ["a larger --threshold", "more work for each execution", "layoutrand doctor"]
+    lines = in_words(steps_and_details(said, "Details: --full", 78))
+    assert lines == [
+        "  Next: a larger --threshold · more work for each execution ·",
+        "    layoutrand doctor",
+        "  Details: --full",
+    ]
+    assert in_words(steps_and_details(said[2:], "--full", 40)) == ["  Next: layoutrand doctor" + " " * 9 + "--full"]

@@ -30,6 +30,7 @@ _OF_THE_RESULTS: Final = (NewFiles, ShownThoughOld)
 _LINES_EACH: Final = 2
 GAP: Final = 2
 _MOST_STEPS: Final = 3
+_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 
 
 def screen_width(columns: int | None) -> int:
@@ -169,9 +170,12 @@ def steps_and_details(said: Sequence[str], details: str, width: int) -> list[Lin
     """Steps behind one another, and what stands at the right or, where there is no room, below."""
     if not said:
         return [[(f"  {details}", "dim")]]
-    text = f"Next: {' · '.join(said[:_MOST_STEPS])}"
+    # A command is copied: it stands in one line.
+    whole = [each.replace(" ", _NO_BREAK) if each.startswith("layoutrand ") else each for each in said]
+    text = f"Next: {' · '.join(whole[:_MOST_STEPS])}"
     room = width - 2 - cell_len(text) - cell_len(details)
     if room >= 5:
-        return [[("  ", ""), (text, "bold"), (" " * room, ""), (details, "dim")]]
-    lines = [("  " if not k else "    ", part) for k, part in enumerate(textwrap.wrap(text, width - 4))]
+        return [[("  ", ""), (text.replace(_NO_BREAK, " "), "bold"), (" " * room, ""), (details, "dim")]]
+    parts = textwrap.wrap(text, width - 4, break_long_words=False)
+    lines = [("  " if not k else "    ", part.replace(_NO_BREAK, " ")) for k, part in enumerate(parts)]
     return [*([(blank, ""), (part, "bold")] for blank, part in lines), [(f"  {details}", "dim")]]

@@ -27,7 +27,7 @@ from layoutrand.cli.answer_parts import (
     wrapped,
 )
 from layoutrand.cli.charts import Line, histogram, in_order, width_of
-from layoutrand.text.quantities import MINUS, quantity, signed
+from layoutrand.text.quantities import MINUS, at_most, quantity, signed
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport
@@ -154,12 +154,19 @@ def _cells(row: _Row) -> tuple[str, str, str, str, str]:
         if row.concluded.verdict == "layout matters" and part.sd is not None:
             layout = f"±{_rough(part.sd.centre)} %"
         elif part.upper is not None and row.concluded.verdict in {"practically none", "cannot tell"}:
-            layout = "none" if part.upper == 0 else f"below {_rough(part.upper)} %"
+            layout = bounded(part.upper)
         elif row.concluded.verdict == "machine, not layout":
             layout = "cannot tell"
     one = one_build(one_more(analysis))
     own = "-" if analysis.stock is None or analysis.one_layout else briefly_among(analysis, analysis.stock.mean)
     return row.name, layout, noise, one or "-", own
+
+
+def bounded(upper: float) -> str:
+    """What layout adds at most, rounded up as sentences have it; from 100 % on that is no knowledge of it."""
+    if upper >= 1:
+        return "cannot tell"
+    return f"below {at_most(upper)} %" if upper else "none"
 
 
 def one_build(said: str) -> str:
