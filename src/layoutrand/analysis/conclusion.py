@@ -219,7 +219,8 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     # Thousands are no advice: the sentence of the benchmark has the figure, and other steps may do more.
     few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= WITHIN_REACH else None
     command = f"layoutrand run --seeds {few}" if few else ""
-    more = [] if few or not forecast.n_more else [STEPS["sooner"]]
+    is_enough = forecast.n_binaries is not None and not forecast.n_more
+    more = [] if few or is_enough else [STEPS["sooner"]]
     return [Step("more layouts", command, sentence, has_figures=True, n_layouts=forecast.n_binaries), *more]
 
 

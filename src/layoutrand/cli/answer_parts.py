@@ -14,7 +14,6 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld
 from layoutrand.analysis.beside import metric_beside
-from layoutrand.analysis.conclusion import WITHIN_REACH
 from layoutrand.analysis.evidence import evidence
 from layoutrand.cli.charts import ELSEWHERE, NARROWEST, WIDEST, Line
 from layoutrand.stats.stats_warning import StatsWarning
@@ -160,9 +159,14 @@ def wrapped(symbol: str, style: str, text: str, width: int, most: int = _LINES_E
     return [first, *([("    ", ""), (part, "")] for part in parts[1:])]
 
 
+def _is_within_reach(step: Step) -> bool:
+    """Not so many layouts that nobody executes them, nor a range of such numbers, which is a sentence of `--full`."""
+    return bool(step.command) if step.kind == "more layouts" and step.has_figures else True
+
+
 def next_lines(steps: Sequence[Step], width: int) -> list[Line]:
     """What to do next, commands where there are some, and where the details are."""
-    within = [step for step in dict.fromkeys(steps) if step.n_layouts is None or step.n_layouts <= WITHIN_REACH]
+    within = [step for step in dict.fromkeys(steps) if _is_within_reach(step)]
     return steps_and_details(list(dict.fromkeys(step.briefly for step in within)), "Details: --full", width)
 
 
