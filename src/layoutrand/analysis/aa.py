@@ -40,7 +40,7 @@ from layoutrand.config.twice import first_of, is_second, second_of
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
 from layoutrand.model import BinaryName
-from layoutrand.stats import Interval, ratio_interval
+from layoutrand.stats import Interval, missed_share, ratio_interval
 from layoutrand.stats.decision import Verdict
 from layoutrand.text.quantities import finite
 
@@ -59,7 +59,8 @@ class SelfComparison:
     defined; ``verdict`` is what `compare` would say of it if it did not know, with this ``threshold``: "undecided"
     where the sides were executed at different times.  In as many as 1 - confidence of comparisons of ``n_floor``
     rounds two systems that do not differ are measured farther apart than ``noise_floor``, a fraction; None where sides
-    are not beside each other in time, are too few (`FEWEST_FOR_FLOOR`), or an interval has no bounds.
+    are not beside each other in time, are too few (`FEWEST_FOR_FLOOR`), or an interval has no bounds.  It knows nothing
+    of what happens to fewer executions than a share of ``could_miss``: so many may well have had none of it.
     """
 
     system: str
@@ -72,6 +73,7 @@ class SelfComparison:
     threshold: float
     noise_floor: float | None = None
     n_floor: int = 0
+    could_miss: float | None = None
 
     @property
     def is_alarm(self) -> bool:
@@ -157,7 +159,8 @@ def _rows(found: Comparison, division: SidesOfItself, own: Sequence[Sample]) -> 
             found.threshold,
         )
         floor = None if pair.sureness is None else _floor(pair.ratio, n_each, n_rounds)
-        rows.append(replace(row, noise_floor=floor, n_floor=n_rounds))
+        missed = None if floor is None else missed_share(2 * n_each)
+        rows.append(replace(row, noise_floor=floor, n_floor=n_rounds, could_miss=missed))
     return rows
 
 
@@ -273,6 +276,7 @@ def aa_document(rows: Sequence[SelfComparison]) -> list[dict[str, Any]]:
             "threshold": row.threshold,
             "noise_floor": finite(row.noise_floor),
             "n_floor": row.n_floor or None,
+            "could_miss": row.could_miss,
         }
         for row in rows
     ]
