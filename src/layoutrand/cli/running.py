@@ -234,8 +234,8 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *,
     )
     if missed := [row.could_miss for row in rows if row.could_miss is not None]:
         page.line(
-            f"noise floor: what happens to fewer than {percent(max(missed), 0)} of executions may have been missed, and is "
-            "not in it"
+            f"noise floor: what happens to fewer than {percent(max(missed), 0)} of executions may have been missed, "
+            "and is not in it"
         )
     expected = percent(1 - confidence, 0)
     count, of = alarms(rows, in_time=False)
