@@ -88,15 +88,20 @@ def test_a_planted_conflict_is_found_and_confirmed_in_layouts_that_took_no_part(
     assert "only others can confirm" in refused.stderr
 
 
-def test_nothing_is_found_where_no_place_matters(layoutrand):
+def test_nothing_is_found_where_no_place_matters(layoutrand, tmp_path):
     call = layoutrand(PRINTED)
     found = explained(call, "--confirm", "5")
 
     assert found["suspects"] == []
     assert found["closest"]["p_value"] > 0.05
     assert 0 < found["detectable"]["share"] < 1
+    configured = tmp_path / "project" / "layoutrand.toml"
+    configured.write_text(
+        configured.read_text().replace("[[benchmarks]]\n", '[[benchmarks]]\nlabel = "a long sum"\n', 1)
+    )
     text = call("explain", "--profiler", "callgrind").stdout
-    assert "nothing found: none of the" in text
+    assert text.startswith("a long sum, ")
+    assert 0 < text.find("nothing found: none of the") < text.find("Hot functions")
     assert "is found with a chance of 80 %" in text
     (same,) = json.loads(call("explain", "--profiler", "callgrind", "--metric", "rounds", "--json").stdout)[
         "benchmarks"
