@@ -9,8 +9,10 @@ import pytest
 from experiments import execution
 from fakes import make_config
 from layoutrand.analysis.display_names import DisplayNames
+from layoutrand.cli.building import show_failures
 from layoutrand.cli.failing import MOST_LINES, Failures, warn_folded
 from layoutrand.config.execution_warnings import TooShort
+from layoutrand.model import BuildFailure
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a", "c"))
 WRONG = "its output is not the reference output"
@@ -116,3 +118,9 @@ def test_warnings_of_one_kind_are_told_once_where_they_are_many():
     page = Lines()
     warn_folded([TooShort(f"b{k}", 0.002) for k in range(12)], page)
     assert page.said == [f"{few[0]} (and 11 more like this; --json lists all)"]
+
+
+def test_a_single_seed_without_a_binary_is_no_range():
+    page = Lines()
+    show_failures([BuildFailure("a", "prog", 5, "it cannot be linked", None)], page)
+    assert page.said == ["a (seed 5): it cannot be linked"]
