@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import pkgutil
@@ -25,7 +26,8 @@ from collections.abc import Mapping
 from typing import Any
 
 READ_BY_A_START = ("PYTHON", "LC_", "LANG", "TYPER", "_TYPER", "COLUMNS", "TERM", "NO_COLOR", "OPENBLAS", "OMP_")
-LATE_IMPORTS = ("scipy.special", "typer._adapters", "encodings.cp437", "rich.table", "rich.markdown")
+LATE_IMPORTS = ("scipy.special", "encodings.cp437", "rich.table", "rich.markdown")
+NOT_IN_EACH_VERSION = ("typer._adapters",)
 ALL_AT_ONCE = 1 << 20
 LONGEST_S = 900
 
@@ -149,6 +151,9 @@ def _main() -> None:
     found = pkgutil.walk_packages(layoutrand.__path__, "layoutrand.")
     for name in [each.name for each in found if "__main__" not in each.name] + list(LATE_IMPORTS):
         importlib.import_module(name)
+    for name in NOT_IN_EACH_VERSION:
+        if importlib.util.find_spec(name):
+            importlib.import_module(name)
     gc.freeze()
     words = _serve(socket.socket(fileno=int(sys.argv[1])))
     if words is not None:

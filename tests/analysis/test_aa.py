@@ -124,7 +124,17 @@ def test_the_noise_floor_is_that_of_as_many_rounds_as_there_are(tmp_path):
     mean = sum(signed) / 10
     sd = math.sqrt(sum((each - mean) ** 2 for each in signed) / 9)
     assert row.n_floor == 20
+    assert row.could_miss == pytest.approx(1 - 0.05 ** (1 / 20))
     assert row.noise_floor == pytest.approx(math.expm1(t.ppf(0.975, 9) * sd / math.sqrt(20)))
+
+
+def test_of_too_few_rounds_there_is_no_noise_floor(tmp_path):
+    """What happens once in a while is not in them, and would be in the next."""
+    selection, _ = recorded(tmp_path, executed(tmp_path, {seed: 1 + 0.001 * seed % 0.007 for seed in range(1, 20)}))
+    beside, in_time = row_of(selection)
+    assert (beside.n_each, beside.noise_floor, beside.has_too_few) == (9, None, True)
+    assert (in_time.noise_floor, in_time.has_too_few) == (None, False)
+    assert (beside.could_miss, in_time.could_miss) == (None, None)
 
 
 def test_a_system_that_was_executed_twice_is_compared_as_two(tmp_path):
@@ -328,11 +338,12 @@ def test_intervals_without_bounds_are_null_in_json_and_words_in_the_table(tmp_pa
 
 def test_digits_are_no_finer_than_the_interval(tmp_path, capsys):
     chance = random.Random(7)
-    values = {seed: 1 + 0.05 * chance.gauss(0, 1) for seed in range(1, 13)}
+    values = {seed: 1 + 0.05 * chance.gauss(0, 1) for seed in range(1, 31)}
     show_aa(row_of(recorded(tmp_path, executed(tmp_path, values))[0]), 0.95, Terminal(json=False, quiet=False))
     shown = capsys.readouterr().out
     (line,) = [line for line in shown.splitlines() if "neighbouring rounds" in line]
-    assert "1.013  [0.981, 1.045]     no  ± 2.3 % (12 rounds)" in line
+    assert "noise floor: what happens to fewer than 10 % of executions may have been missed" in shown
+    assert "0.997  [0.968, 1.028]     no  ± 2.1 % (30 rounds)" in line
     assert (
         "find a difference of a system from itself: 0 of 1, where 5 % are to be expected by chance; so few tell little of how often"
         in shown

@@ -188,6 +188,18 @@ def test_nothing_succeeded(tmp_path):
         analyse(selected(CONFIG, tmp_path), confidence=0.95, metrics=[])
 
 
+def test_nothing_succeeded_is_told_once_for_each_cause(tmp_path):
+    rows = [
+        execution(CONFIG, tmp_path, "a", "b", seed, status="exit", reason="exit status 1", log=f"logs/{seed}")
+        for seed in (1, 2, 3)
+    ]
+    write(CONFIG, tmp_path, [*rows, *measured(CONFIG, tmp_path, "a", "b", {"stock": [[1]]})])
+    with pytest.raises(AnalysisError) as error:
+        analyse(selected(CONFIG, tmp_path), confidence=0.95, metrics=[])
+    assert str(error.value).splitlines()[-1].endswith("exit status 1; log logs/1 (and 2 more like this)")
+    assert str(error.value).count("exit status 1") == 1
+
+
 def test_the_document_has_the_promised_keys(tmp_path):
     analysis = analysis_of(tmp_path, REPORT)
     assert {

@@ -52,6 +52,12 @@ def test_what_is_compared_with_what(plan, primary, rounds, warned):
     assert pair.design.cannot_tell == (warned == [ExecutedApart])
 
 
+def test_what_was_executed_apart_takes_new_rounds():
+    """No seed that is recorded is executed again, so `run` without new ones would change nothing."""
+    (apart,) = of_design(pair_of(alone("a", range(1, 31)) + alone("b", range(1, 21))))
+    assert apart.new_rounds == "31..60" and "`layoutrand run --seeds 31..60`" in str(apart)
+
+
 def test_the_same_executions_with_other_numbers_are_compared_in_the_same_way():
     """The better of two answers is never chosen: only the numbers differ here."""
     plan = both(range(1, 20)) + alone("b", range(20, 30))

@@ -145,6 +145,16 @@ def test_one_system_without_a_steady_state_leaves_the_benchmark_without_a_sugges
 # --- the command -------------------------------------------------------------------------------------------------
 
 
+def test_people_read_labels_and_programs_names(tmp_path, capsys):
+    labelled = BENCHMARK.replace('name = "b"\n', 'name = "b"\nlabel = "a long sum"\n')
+    project(tmp_path, TWO, HEAD.replace("[systems.a]\n", '[systems.a]\nlabel = "GCC 12"\n') + labelled)
+    assert warming.warmup(directory=tmp_path, plots=False) == 0
+    assert "\na long sum, GCC 12, time: " in capsys.readouterr().out
+    assert "GCC 12" in (tmp_path / ".layoutrand" / "warmup" / "b.svg").read_text()
+    assert warming.warmup(directory=tmp_path, json=True) == 0
+    assert [row["system"] for row in json.loads(capsys.readouterr().out)["benchmarks"]] == ["a", "b"]
+
+
 def test_the_command_draws_a_figure_and_changes_nothing(tmp_path, capsys):
     project(tmp_path, TWO)
     before = (tmp_path / "layoutrand.toml").read_text()

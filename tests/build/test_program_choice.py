@@ -30,6 +30,11 @@ def test_the_likeliest_goes_by_name_then_place_then_size(tmp_path):
     assert not first(Likeliest(()), tmp_path, linked[3:]).is_program
 
 
+def test_what_cmake_links_to_try_a_compiler_is_told_to_nobody(tmp_path):
+    linked = [program("build/CMakeFiles/_CMakeLTOTest-CXX/bin/boo", 9), program("build/a", 5), program("build/b", 4)]
+    assert first(Likeliest(("a",)), tmp_path, linked).others == ("build/b",)
+
+
 def test_scripts_of_a_cargo_build_are_no_programs(tmp_path):
     linked = [program("target/release/build/x/build-script-build", 99), program("target/release/x", 5)]
 

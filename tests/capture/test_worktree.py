@@ -133,3 +133,13 @@ def test_personal_settings_hide_nothing(repository, tmp_path, monkeypatch):
 
     assert git_state(repository / "sub")["changed"] == ["new.c"]
     assert (repository / ".git" / "index").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("ignored", ["built/\n", ""])
+def test_a_directory_that_the_commit_does_not_know_has_none(repository, ignored):
+    """What stands in a repository by chance, as a demo does, is not of its commit."""
+    (repository / ".gitignore").write_text(ignored)
+    (repository / "built").mkdir()
+    (repository / "built" / "a.c").write_text("a")
+    assert git_state(repository / "built") is None
+    assert git_state(repository / "sub") is not None

@@ -7,13 +7,18 @@ import json
 import os
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.cells import cell_len
 
 from experiments import execution, measured, write
 from fakes import make_config
+from layoutrand.analysis.analysis_warnings import NoShift
+from layoutrand.analysis.node_warnings import ControlElsewhere
 from layoutrand.cli import analysis, run
+from layoutrand.cli.layout_answer import bounded, one_build
+from layoutrand.cli.terminal_tables import all_warnings
 from layoutrand.model import Measurement
 
 KEPT = Path(__file__).parent / "answers"
@@ -162,3 +167,27 @@ def test_a_screen_without_colours_or_characters_says_the_same(screen, monkeypatc
     assert "\x1b" not in text
     for word in ("faster", "slower", "same within 1 %", "Details: --full"):
         assert (word in plain, word in text) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [("-6 to +6 %", "−6 to +6 %"), ("-100 to +453 %", "cannot tell"), ("-99 to +80 %", "−99 to +80 %"), ("", "")],
+)
+def test_a_range_down_to_no_time_at_all_tells_nothing_of_one_build(said, shown):
+    assert one_build(said) == shown
+
+
+def test_why_a_control_has_no_shift_is_told_under_the_tables():
+    told = NoShift("stock", "no variation"), ControlElsewhere("identity")
+    stock, identity = (SimpleNamespace(warnings=(each,)) for each in told)
+    assert all_warnings(SimpleNamespace(warnings=(), stock=stock, identity=identity)) == list(told)
+    assert all_warnings(SimpleNamespace(warnings=told[:1], stock=None, identity=identity)) == list(told)
+
+
+def test_a_bound_of_what_layout_adds_stays_one_and_is_that_of_the_sentences():
+    assert [bounded(upper) for upper in (0.0, 0.0123, 0.2711, 8.26)] == [
+        "none",
+        "below 1.3 %",
+        "below 28 %",
+        "cannot tell",
+    ]

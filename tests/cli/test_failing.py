@@ -8,8 +8,11 @@ import pytest
 
 from experiments import execution
 from fakes import make_config
+from layoutrand.analysis.display_names import DisplayNames
+from layoutrand.cli.building import show_failures
 from layoutrand.cli.failing import MOST_LINES, Failures, warn_folded
 from layoutrand.config.execution_warnings import TooShort
+from layoutrand.model import BuildFailure
 
 CONFIG = make_config('[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n', systems=("a", "c"))
 WRONG = "its output is not the reference output"
@@ -49,6 +52,17 @@ def test_identical_failures_are_told_once_and_then_counted(failed):
     page.said.clear()
     told.conclude(several, page)
     assert page.said == [f"systems a, c, benchmark b, seeds 1..30, stock, identity: 61 more: {WRONG}"]
+
+
+def test_failures_have_the_labels_that_people_read(failed):
+    page, told = Lines(), Failures(DisplayNames({"a": "GCC 12"}, {"b": "a long sum"}))
+    several = [failed(1), failed(2)]
+    told.happened(several[0], page)
+    told.conclude(several, page)
+    assert page.said == [
+        f"system GCC 12, benchmark a long sum, seed 1: {WRONG}; output in log-1",
+        f"system GCC 12, benchmark a long sum, seed 2: {WRONG}; output in log-2",
+    ]
 
 
 def test_the_node_of_a_failure_is_named(failed):
@@ -104,3 +118,9 @@ def test_warnings_of_one_kind_are_told_once_where_they_are_many():
     page = Lines()
     warn_folded([TooShort(f"b{k}", 0.002) for k in range(12)], page)
     assert page.said == [f"{few[0]} (and 11 more like this; --json lists all)"]
+
+
+def test_a_single_seed_without_a_binary_is_no_range():
+    page = Lines()
+    show_failures([BuildFailure("a", "prog", 5, "it cannot be linked", None)], page)
+    assert page.said == ["a (seed 5): it cannot be linked"]

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 import pytest
 
 from fakes import captures, make_config, shell_binaries
+from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.cli import progress as progress_module
 from layoutrand.cli import terminal as terminal_module
 from layoutrand.cli.progress import ratio_lines, show_progress, standing_lines
@@ -83,7 +84,7 @@ def run(tmp_path, executor=measure, terminal=TERMINAL, layouts=(1, 2, 3, "stock"
         ),
         choices=RunChoices(wait_s=0),
     )
-    with open_for_writing(results_path(tmp_path)) as store, show_progress(terminal, 0.95) as update:
+    with open_for_writing(results_path(tmp_path)) as store, show_progress(terminal, 0.95, DisplayNames()) as update:
 
         def advance(progress):
             on_progress(progress)
@@ -128,7 +129,7 @@ def test_elsewhere_a_plain_line_at_most_every_ten_seconds(tmp_path, capsys, monk
     run(tmp_path, terminal=Terminal(json=False, quiet=True), on_progress=every.append)
     clock = iter([0.0, *(4.0 * k for k in range(1, 7))])
     monkeypatch.setattr(progress_module.time, "monotonic", lambda: next(clock))
-    with show_progress(TERMINAL, 0.95) as update:
+    with show_progress(TERMINAL, 0.95, DisplayNames()) as update:
         for progress in every:
             update(dataclasses.replace(progress, total=7))
             shown.append(len(capsys.readouterr().err.splitlines()))
@@ -145,6 +146,15 @@ def test_a_plain_line_says_how_far_how_long_and_what_is_known_worst(tmp_path, ca
     assert "left" not in lines[0], "one short execution tells nothing of the time between"
     assert re.match(r"executions: 5 of 6, (about \d+ s|less than 1 s) left; ", lines[-1])
     assert "; widest: b, a: " in lines[-1]
+
+
+def test_lines_have_the_labels_that_people_read(tmp_path, capsys, monkeypatch):
+    every = []
+    run(tmp_path, terminal=Terminal(json=False, quiet=True), on_progress=every.append)
+    monkeypatch.setattr(progress_module, "_LINE_S", 0.0)
+    with show_progress(TERMINAL, 0.95, DisplayNames({"a": "GCC 12"}, {"b": "a long sum"})) as update:
+        update(every[-2])
+    assert "widest: a long sum, GCC 12: " in capsys.readouterr().err
 
 
 def test_quiet_shows_nothing(tmp_path, capsys, monkeypatch):

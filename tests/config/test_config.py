@@ -132,6 +132,7 @@ WRONG = {
     ),
     "unknown table, near": (MINIMAL + "[layuot]\n", "layuot: unknown key; did you mean 'layout'?"),
     "unknown table, far": (MINIMAL + "[xyz]\n", "xyz: unknown key; known here: project, build, suite, layout, systems, benchmarks, run, cluster, warmup, matrix"),
+    "unknown key, of other case": (changed("build", "IN_PLACE = true"), "build.IN_PLACE: unknown key; did you mean 'in_place'?"),
     "unknown key, near": (changed("build", 'comands = ["x"]'), "build.comands: unknown key; did you mean 'commands'?"),
     "unknown key, far": (changed("project", "zzz = 1"), "project.zzz: unknown key; known here: name"),
     "unknown key of a system": (changed("systems.a", 'cflag = ""'), "systems.a.cflag: unknown key; did you mean 'cflags'?"),

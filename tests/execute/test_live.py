@@ -10,7 +10,7 @@ from experiments import execution
 from fakes import make_config
 from layoutrand.config.schedule import Slot
 from layoutrand.execute.live import Live
-from layoutrand.execute.run_progress import cost
+from layoutrand.execute.run_progress import cost, executed_alone
 from layoutrand.model import Measurement
 
 CONFIG = make_config(
@@ -104,7 +104,8 @@ def test_a_mean_of_zero_has_no_relative_width(tmp_path):
 
 def test_systems_stand_against_the_first_by_rounds_that_both_are_done_in(tmp_path):
     values = {"b": [8.0, 8.1, 7.9, 8.2, 8.0, 7.8], "a": [10.0, 10.1, 9.9, 10.2, 10.0, 9.9, 50.0]}
-    recorded = [done(tmp_path, s, "x", v, layout=k) for s, row in values.items() for k, v in enumerate(row, 1)]
+    rounds = [(s, k, v) for s, row in values.items() for k, v in enumerate(row, 1)]
+    recorded = [done(tmp_path, s, "x", v, layout=k, started_at=20.0 * k) for s, k, v in rounds]
     (ratio,) = Live(BENCHMARKS, recorded, [], ["a", "b"]).ratios(confidence=0.95)
     assert (ratio.benchmark, ratio.baseline, ratio.candidate, ratio.n_rounds) == ("x", "a", "b", 6)
     assert ratio.ratio.low < ratio.ratio.centre < ratio.ratio.high < 0.99
@@ -114,10 +115,43 @@ def test_systems_stand_against_the_first_by_rounds_that_both_are_done_in(tmp_pat
     assert Live(BENCHMARKS, recorded, [], ["a"]).ratios(confidence=0.95) == []
 
 
+def test_rounds_of_which_systems_were_executed_at_different_times_give_no_ratio(tmp_path):
+    """What `compare` takes for an error of design is no verdict while it is made, either."""
+    earlier = [done(tmp_path, "a", "x", 10.0 + k / 9, layout=k, started_at=20.0 * k) for k in range(1, 9)]
+    live = Live(BENCHMARKS, earlier, [], ["a", "b"])
+    later = [done(tmp_path, "b", "x", 8.0 + k / 7, layout=k, started_at=1000 + 20.0 * k) for k in range(1, 9)]
+    for each in later:
+        live.add(each)
+    assert live.ratios(confidence=0.95) == []
+    assert Live(BENCHMARKS, earlier + later, [], ["a", "b"]).ratios(confidence=0.95) == []
+    for layout in range(9, 15):
+        for system, seconds in (("b", 8.0), ("a", 10.0)):
+            live.add(done(tmp_path, system, "x", seconds + layout / 11, layout=layout))
+    (ratio,) = live.ratios(confidence=0.95)
+    assert ratio.n_rounds == 6
+
+
+def test_the_time_between_executions_is_that_of_earlier_ones_before_there_are_others(tmp_path):
+    earlier = [done(tmp_path, "a", "x", 0.1, layout=k, started_at=1.1 * k) for k in range(1, 4)]
+    assert Live(BENCHMARKS, earlier, slots("a", "x", 10)).remaining_s() == pytest.approx(11.0)
+
+
+def test_a_system_that_is_added_later_is_said_to_be_executed_alone():
+    both = [Slot(s, "x", k, "native", k, 0, 2 * k) for k in range(1, 31) for s in "ab"]
+    said = executed_alone(both, [slot for slot in both if slot.system == "b"])
+    assert said.startswith("b is executed alone: the others have 30 ") and said.endswith("run --seeds 31..60")
+    assert executed_alone(both, both) == executed_alone(both, []) == ""
+    assert (
+        executed_alone(both, [slot for slot in both if slot.round > 10 or (slot.round, slot.system) == (10, "b")]) == ""
+    )
+    counted = [Slot(s, "x", k, "cachegrind", k, 0, 2 * k) for k in range(1, 31) for s in "ab"]
+    assert executed_alone(counted, [slot for slot in counted if slot.system == "b"]) == ""
+
+
 def test_what_is_about_to_be_executed_is_said_with_its_time_where_that_is_known(tmp_path):
     known = [done(tmp_path, "a", "x", 2.0)]
     assert (
         cost(Live(BENCHMARKS, known, slots("a", "x", 40)), 40, 1)
-        == "40 executions (1 are recorded already), about 1 min 20 s"
+        == "40 executions (1 is recorded already), about 1 min 20 s"
     )
     assert cost(Live(BENCHMARKS, [], slots("a", "x", 1000)), 1000, 0) == "1,000 executions"

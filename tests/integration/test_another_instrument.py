@@ -123,7 +123,7 @@ def test_an_instrument_is_added_by_a_module(layoutrand, tmp_path):
     counted = {value["mean"] for row in rows if row["metric"] == "lines" for value in row["binaries"]}
     assert counted == {3.0, 5.0}
 
-    assert "lines" in layoutrand("compare", "O1", "O2").stdout
+    assert "lines" in layoutrand("compare", "O1", "O2", "--full").stdout
     layoutrand("report", "--output", str(project / "report.html"))
     page = (project / "report.html").read_text()
     assert "lines on standard error" in page

@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 
+from conflictkit import CONFIG, source
 from daskkit import DaskCluster, dask
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, results_path
-from workshop import Workshop, main_calling, many_functions
+from startkit import layoutrand
+from workshop import Workshop, main_calling, many_functions, require
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
@@ -101,6 +103,39 @@ def test_rounds_on_two_workers(shop: Workshop, tmp_path: Path, monkeypatch: pyte
     for node in ("w1", "w2"):
         own = sorted((e for e in rows if e.node == node), key=lambda e: e.started_at)
         assert all(a.started_at + a.wall_s <= b.started_at for a, b in itertools.pairwise(own))
+
+
+def test_what_nodes_executed_is_explained_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted conflict is found in counts that came back from two workers."""
+    require("gcc", "gcc")
+    require("valgrind", "valgrind")
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
+    (project / "src" / "prog.c").write_text(source(rounds=200))
+    env = {"LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+
+    def call(*arguments: str) -> dict[str, Any]:
+        done = layoutrand(*arguments, "--json", "-C", project, env={**os.environ, **env})
+        assert done.returncode == 0, done.stderr
+        document: dict[str, Any] = json.loads(done.stdout)
+        return document
+
+    with dask(tmp_path / "dask", ()) as cluster:
+        worker(cluster, tmp_path, "w1", monkeypatch)
+        worker(cluster, tmp_path, "w2", monkeypatch)
+        (project / "layoutrand.toml").write_text(
+            CONFIG % "{ cachegrind = true }"
+            + f'[cluster]\nkind = "dask"\nscheduler = "{cluster.address}"\n'
+            + f'shared = "{tmp_path}/shared"\ncache = "{tmp_path}/n"\n'
+        )
+        ran = call("run", "--seeds", "24", "--no-controls")
+        assert (ran["nodes"], ran["executed"]) == (["w1", "w2"], 24)
+        (found,) = call("explain", "--profiler", "callgrind", "--metric", "i1_misses")["benchmarks"]
+    first = found["suspects"][0]
+    assert (first["kind"], set(first["functions"])) == ("sets", {"ping", "pong"})
+    assert first["p_value"] <= 0.01
+    assert len(found["binaries"]) == 24
 
 
 def test_a_worker_killed_while_it_executes(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

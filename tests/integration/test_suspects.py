@@ -1,69 +1,19 @@
-"""`layoutrand explain` on a program with a planted conflict, and on one in which nothing is to be found.
-
-The conflict: one function fills seven of the eight ways of the simulated instruction cache, and two small ones are
-called after it, again and again.  Where they share sets, nine lines take turns in eight places, and all miss.
-"""
+"""`layoutrand explain` on a program with a planted conflict, and on one in which nothing is to be found."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import sqlite3
 
 import pytest
 
 import startkit
+from conflictkit import CONFIG, PRINTED, source
 from workshop import require
 
 SEEDS = 24
-CONFIG = """\
-[project]
-name = "planted"
-[build]
-source = "src"
-commands = ["make"]
-artefacts = ["prog"]
-[systems.O1]
-toolchain = "gcc"
-cflags = "-O1"
-[[benchmarks]]
-name = "b"
-command = ["{artefact}"]
-metric = %s
-"""
-PRINTED = """{ printed = [
-  { name = "hash", regex = 'hash ([0-9.]+)' }, { name = "rounds", regex = 'rounds ([0-9]+)' }
-] }"""
-
-
-def source(rounds):
-    """The program; it prints a hash of where its functions lie, which depends on the layout and on no single place."""
-    rng = random.Random(7)
-    sizes = {"bulk": 7 * 4096 - 64, "ping": 1008, "pong": 1008}
-    sizes |= {f"cold{k}": rng.randrange(16, 900) for k in range(100)}
-    names = ", ".join(f"(long) {name}" for name in sizes)
-    return "\n".join(
-        [
-            "#include <stdio.h>",
-            "volatile unsigned sink;",
-            *(
-                f'__attribute__((noinline)) void {name}(void) {{ __asm__ volatile (".fill {size}, 1, 0x90"); sink++; }}'
-                for name, size in sizes.items()
-            ),
-            f"static long at(int k) {{ long all[] = {{{names}}}; return all[k] - (long) bulk; }}",
-            "int main(void) {",
-            "  unsigned long hash = 1469598103934665603UL;",
-            f"  for (int k = 0; k < {rounds}; k++) {{ bulk(); ping(); pong(); }}",
-            f"  for (int k = 0; k < {len(sizes)}; k++) hash = (hash ^ at(k)) * 1099511628211UL;",
-            '  printf("hash %.6f\\n", 1 + (hash >> 40) / 167772160.0);',
-            f'  puts("rounds {rounds}");',
-            "  return 0;",
-            "}",
-            "",
-        ]
-    )
 
 
 @pytest.fixture
@@ -138,15 +88,20 @@ def test_a_planted_conflict_is_found_and_confirmed_in_layouts_that_took_no_part(
     assert "only others can confirm" in refused.stderr
 
 
-def test_nothing_is_found_where_no_place_matters(layoutrand):
+def test_nothing_is_found_where_no_place_matters(layoutrand, tmp_path):
     call = layoutrand(PRINTED)
     found = explained(call, "--confirm", "5")
 
     assert found["suspects"] == []
     assert found["closest"]["p_value"] > 0.05
     assert 0 < found["detectable"]["share"] < 1
+    configured = tmp_path / "project" / "layoutrand.toml"
+    configured.write_text(
+        configured.read_text().replace("[[benchmarks]]\n", '[[benchmarks]]\nlabel = "a long sum"\n', 1)
+    )
     text = call("explain", "--profiler", "callgrind").stdout
-    assert "nothing found: none of the" in text
+    assert text.startswith("a long sum, ")
+    assert 0 < text.find("nothing found: none of the") < text.find("Hot functions")
     assert "is found with a chance of 80 %" in text
     (same,) = json.loads(call("explain", "--profiler", "callgrind", "--metric", "rounds", "--json").stdout)[
         "benchmarks"

@@ -231,7 +231,7 @@ def test_cint(clone):
         clone.execute(prepare.replace("--size test", "--size test --programs bzip2,lua"), "")
     for line in rest:
         done = clone.execute(line if FULL else REDUCED.get(line, line), "", timeout=HOURS_S)
-    assert "O3 / O2" in done.stdout
+    assert "O3 against O2" in done.stdout
 
 
 def _hotspot_prepared(clone):

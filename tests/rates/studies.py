@@ -149,7 +149,10 @@ def of_itself(world: World, size: Size, number: int, tally: Tally) -> None:
     tally.add("aa true", not holds(pair["interval"], 1.0), doubts)
     floor = beside["noise_floor"]
     within = None if floor is None else abs(math.log(pair["ratio"])) <= math.log1p(floor)
-    tally.add("aa floor", within, against(doubts_of(document["benchmarks"][0], document)))
+    told = against(doubts_of(document["benchmarks"][0], document))
+    if world.rare_executions is not None and (beside["could_miss"] or 0) >= world.rare_executions:
+        told.append("rare executions could have been missed")
+    tally.add("aa floor", within, told)
     rows = recorded.executed_twice(recorded.executions_of(alike.plan, alike.seconds, alike.failed, size.benchmarks))
     document = recorded.compared_with_itself(recorded.selection_of_twice(rows, size.benchmarks), 0.0)
     twice = document["aa"]["noise_floor"][0]

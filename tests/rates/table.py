@@ -120,14 +120,16 @@ def page(found: Cells, opening: str) -> str:
     """The whole page; ``opening`` is the text before the tables, with {NAMES} to be filled in."""
     commits = Counter(cell["commit"] for cell in found.values())
     sets = Counter(max((count["sets"] for count in cell["counts"].values()), default=0) for cell in found.values())
-    most = max(sets)
     parts = [
         opening.format(
             commits=" and ".join(f"`{name[:12]}` ({number} cells)" for name, number in commits.most_common()),
             there=len(found),
             all=len(cells()),
             sets=" or ".join(map(str, sorted(sets, reverse=True))),
-            error_interval=_share(math.sqrt(0.95 * 0.05 / most)),
+            error_interval=" or ".join(
+                f"{_share(math.sqrt(0.95 * 0.05 / count))} ({count} experiments, {number} cells)"
+                for count, number in sorted(sets.items(), reverse=True)
+            ),
             minutes=f"{sum(cell['seconds'] for cell in found.values()) / 60:.1f}",
             followed=MOST_FOLLOWED,
         ).rstrip(),

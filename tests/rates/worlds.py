@@ -60,6 +60,11 @@ class World:
         """The share of layouts that a sample may lack altogether, where that is what makes a number wrong."""
         return {"bimodal": SHARE_OF_TWO, "rare": SHARE_OF_FEW}.get(self.layouts)
 
+    @property
+    def rare_executions(self) -> float | None:
+        """The share of executions that a sample may lack altogether, where that is what makes a number wrong."""
+        return SPIKES if self.noise == "spikes" else None
+
 
 WORLDS = {
     world.name: world

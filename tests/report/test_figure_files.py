@@ -6,6 +6,7 @@ import dataclasses
 import io
 import itertools
 import re
+import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -26,6 +27,7 @@ from layoutrand.report.figure_files import FORMATS, Look, figure_files
 from layoutrand.text.document import Table
 from layoutrand.text.latex import escape, tabular
 from reportkit import HOSTILE, SVG, page_of, recorded
+from workshop import absent, require
 
 FEW = {"names": ("fib",), "systems": ("a", "b"), "n": 4, "executions": 2}
 
@@ -385,6 +387,26 @@ def test_captions_stand_alone_and_have_the_source(tmp_path):
     assert r"\input{Means-over-layouts}" in latex
     assert "LaTeX reads PDF and PNG, which were not asked for" in latex
     assert "fib: order of execution. A slope or a step" in found["captions.txt"]
+    assert all("Built from commit 19c4d91a2b3c." in found[name] for name in found), "a file is sent without its caption"
+
+
+@pytest.mark.slow
+def test_latex_sets_every_figure_and_table(tmp_path):
+    require("pdflatex", "texlive-latex-base")
+    for package in ("booktabs", "siunitx"):
+        if not subprocess.run(["kpsewhich", f"{package}.sty"], capture_output=True, text=True, check=False).stdout:
+            absent(f"LaTeX has no {package} (texlive-latex-recommended, texlive-science)")
+    page = dataclasses.replace(page_of(recorded(tmp_path, **FEW)), sources="100 % of a_b & #1 ~ {c} ^ $d \\e")
+    for file in figure_files(page, ["tex", "pdf"], Look()):
+        (tmp_path / file.name).write_bytes(file.data)
+    packages = "".join(rf"\usepackage{{{each}}}" for each in ("graphicx", "booktabs", "siunitx"))
+    document = rf"\documentclass{{article}}{packages}\begin{{document}}\input{{captions}}\end{{document}}"
+    (tmp_path / "paper.tex").write_text(document)
+    call = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "paper.tex"]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "undefined" not in done.stdout.lower()
+    assert (tmp_path / "paper.pdf").stat().st_size > 0
 
 
 def test_the_panel_holds_the_ratios_and_each_benchmark(tmp_path):

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.config.config import parse
+from layoutrand.build.first_build import Learned
+from layoutrand.build.new_project import FirstBenchmark, NewProject
+from layoutrand.build.program_choice import ChosenProgram
+from layoutrand.capture.recognise import Way
+from layoutrand.config.config import System
 from layoutrand.text import render
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -43,19 +47,11 @@ def test_a_variable_is_told_from_an_unset_one():
     assert filtered("assignment", "LD_RUN_PATH") == '"LD_RUN_PATH${LD_RUN_PATH+=}${LD_RUN_PATH-}"'
 
 
-@given(TEXT, st.lists(TEXT, min_size=1, max_size=3), st.lists(TEXT, max_size=3))
-def test_the_starting_configuration_is_toml_whatever_was_found(name, artefacts, commands):
+@given(TEXT, st.lists(TEXT, min_size=1, max_size=3), st.lists(TEXT, min_size=1, max_size=3), TEXT)
+def test_the_starting_configuration_is_toml_whatever_was_found(name, artefacts, commands, what):
     """Names of directories and programs with any character give a file that can be read."""
-    text = render.render(
-        "layoutrand.toml.j2",
-        found="a build",
-        name=name,
-        commands=commands,
-        artefacts=artefacts,
-        guessed=True,
-        toolchain="gcc",
-        arguments=["x"],
-    )
+    learned = Learned("gcc", Way(tuple(commands)), (what,), ChosenProgram(tuple(artefacts), what, 0, (name,)), [])
+    text = NewProject(name, what, learned, {"O2": System(cflags="-O2")}, FirstBenchmark("b", (what,), name)).rendered()
     table = tomllib.loads(text)
 
     assert (table["project"]["name"], table["build"]["artefacts"], table["build"]["commands"]) == (
@@ -63,22 +59,7 @@ def test_the_starting_configuration_is_toml_whatever_was_found(name, artefacts, 
         artefacts,
         commands,
     )
-
-
-def test_the_starting_configuration_is_valid():
-    """With usual values it passes every check."""
-    text = render.render(
-        "layoutrand.toml.j2",
-        found="make",
-        name="prog",
-        commands=["make"],
-        artefacts=["prog", "b"],
-        guessed=False,
-        toolchain="gcc",
-        arguments=[],
-    )
-
-    assert parse(text, path="x").build.artefacts == ["prog", "b"]
+    assert (table["build"]["exclude"], table["benchmarks"][0]["command"]) == ([what], [what])
 
 
 def test_an_unknown_template_is_an_error():

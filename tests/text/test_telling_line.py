@@ -84,6 +84,16 @@ error[E0425]: cannot find value `y` in this scope
 2 |     println!("{}", y);
 error: could not compile `words` (bin "words") due to 1 previous error
 """
+CARGO = """\
+    Updating crates.io index
+error: failed to get `anyhow` as a dependency of package `words v0.1.0 (/x)`
+
+Caused by:
+  download of config.json failed
+
+Caused by:
+  [6] Could not resolve hostname (Could not resolve host: index.crates.io)
+"""
 
 
 @pytest.mark.parametrize(
@@ -93,6 +103,7 @@ error: could not compile `words` (bin "words") due to 1 previous error
         (LINK, "a.c:(.text+0x5): undefined reference to `f'", 1),
         (CMAKE, "CMake Error at CMakeLists.txt:3 (find_package):", 5),
         (RUST, "error[E0425]: cannot find value `y` in this scope", 3),
+        (CARGO, "error: failed to get `anyhow` as a dependency of package `words v0.1.0 (/x)`", 3),
         ("bash: line 1: nmake: command not found\n", "bash: line 1: nmake: command not found", 1),
         (
             "ls: cannot access 'z': No such file or directory\nmake: *** No rule to make target 'x', needed by 'y'.\n",
@@ -106,3 +117,10 @@ def test_a_build(output, first, n_lines):
     said = of_build(output).splitlines()
     assert said[:1] == ([first] if first else [])
     assert len(said) == n_lines
+
+
+def test_of_an_error_of_cargo_the_innermost_cause_is_told():
+    assert of_build(CARGO).splitlines()[1:] == [
+        "Caused by:",
+        "  [6] Could not resolve hostname (Could not resolve host: index.crates.io)",
+    ]

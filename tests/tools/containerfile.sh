@@ -18,6 +18,10 @@ user=root directory=/ entry='' command=''
 variables=()
 
 inside() {  # as the user of now, in the directory of now, with the variables of now
+    # Installing certificates has replaced those that this machine's network needs (fresh_root.sh).
+    if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
+        cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+    fi
     local become=("$here/inside.sh" --root "$root" env "${variables[@]}")
     if [ "$user" = root ]; then "${become[@]}" sh -c "cd '$directory' && $1"
     else "${become[@]}" setpriv --reuid "$user" --regid "$user" --init-groups env "HOME=/home/$user" sh -c "cd '$directory' && $1"

@@ -14,9 +14,9 @@ such systems.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from layoutrand.analysis.analyse import choose_metrics, measurements
 from layoutrand.analysis.blocking import freed
@@ -24,24 +24,31 @@ from layoutrand.analysis.compare import Comparison, compare
 from layoutrand.analysis.comparison_warnings import ExecutedApart
 from layoutrand.analysis.evidence import evidence
 from layoutrand.analysis.same_program import SameProgram
-from layoutrand.analysis.sample import ROUND, Sample
+from layoutrand.analysis.sample import Sample
 from layoutrand.analysis.selection import Selection
+from layoutrand.analysis.sides_of_itself import (
+    FEWEST,
+    Sides,
+    SidesOfItself,
+    in_order_of_time,
+    of_once,
+    of_second,
+    round_number,
+    side_of,
+)
 from layoutrand.config.twice import first_of, is_second, second_of
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import simulated
-from layoutrand.layout.keyed import keyed_order
 from layoutrand.model import BinaryName
-from layoutrand.stats import Interval, ratio_interval
+from layoutrand.stats import Interval, missed_share, ratio_interval
 from layoutrand.stats.decision import Verdict
 from layoutrand.text.quantities import finite
 
-Sides = Literal["executed twice", "neighbouring rounds", "executed apart", "first and second half"]
-"""What stands for two systems: two executions in each round, rounds beside each other, the second execution at another
-time than the first, halves of the time."""
-
 _IN_TIME: Final[frozenset[Sides]] = frozenset({"executed apart", "first and second half"})
 
-FEWEST: Final = 4
+FEWEST_FOR_FLOOR: Final = 10
+"""Binaries a side below which rare executions and speeds of the machine are seen too seldom to foresee them: of 5
+pairs, the floor held .72 of comparisons on a machine of two speeds and .88 with rare slow executions."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,8 @@ class SelfComparison:
     defined; ``verdict`` is what `compare` would say of it if it did not know, with this ``threshold``: "undecided"
     where the sides were executed at different times.  In as many as 1 - confidence of comparisons of ``n_floor``
     rounds two systems that do not differ are measured farther apart than ``noise_floor``, a fraction; None where sides
-    are not beside each other in time, or an interval has no bounds.
+    are not beside each other in time, are too few (`FEWEST_FOR_FLOOR`), or an interval has no bounds.  It knows nothing
+    of what happens to fewer executions than a share of ``could_miss``: so many may well have had none of it.
     """
 
     system: str
@@ -65,11 +73,17 @@ class SelfComparison:
     threshold: float
     noise_floor: float | None = None
     n_floor: int = 0
+    could_miss: float | None = None
 
     @property
     def is_alarm(self) -> bool:
         """Whether the interval finds a difference, which is not there."""
         return self.ratio is not None and not self.ratio.low <= 1 <= self.ratio.high
+
+    @property
+    def has_too_few(self) -> bool:
+        """Whether there are too few binaries for a noise floor."""
+        return self.sides not in _IN_TIME and self.n_each < FEWEST_FOR_FLOOR
 
 
 @dataclass(frozen=True)
@@ -101,7 +115,7 @@ def compare_halves(
         raise AnalysisError(f"A/A needs at least {FEWEST} binaries per benchmark: `layoutrand run --twice --seeds 10`")
     again = [sample for sample in samples if sample.system == second_of(system)]
     options = {"confidence": confidence, "threshold": threshold, "metric": metric}
-    division, late = _of_second(own, again), []
+    division, late = of_second(own, again), []
     found = None if division is None else _compared(selection, division, **options)
     if division is not None and found is not None and _is_apart(found):
         late = [
@@ -109,7 +123,7 @@ def compare_halves(
         ]
         division = None
     if division is None or found is None:
-        division = _of_once(own, selection)
+        division = of_once(own, selection)
         found = _compared(selection, division, **options)
     shown = division.sides == "first and second half"
     in_time = [sample for sample in own if not shown and sample.instrument not in simulated()]
@@ -118,7 +132,7 @@ def compare_halves(
     return Halves(system, division.sides, *division.seeds, _of_one_program(found, selection, own, again), rows)
 
 
-def _compared(selection: Selection, division: _Division, **options: Any) -> Comparison:
+def _compared(selection: Selection, division: SidesOfItself, **options: Any) -> Comparison:
     return compare(replace(selection, samples=division.samples), *division.names, **options)
 
 
@@ -127,7 +141,7 @@ def _is_apart(found: Comparison) -> bool:
     return any(isinstance(each, ExecutedApart) for pair in found.benchmarks for each in pair.warnings)
 
 
-def _rows(found: Comparison, division: _Division, own: Sequence[Sample]) -> list[SelfComparison]:
+def _rows(found: Comparison, division: SidesOfItself, own: Sequence[Sample]) -> list[SelfComparison]:
     """What a comparison of two sides says of each benchmark."""
     counts = {sample.benchmark: len(sample.binaries) for sample in own}
     rows = []
@@ -145,7 +159,8 @@ def _rows(found: Comparison, division: _Division, own: Sequence[Sample]) -> list
             found.threshold,
         )
         floor = None if pair.sureness is None else _floor(pair.ratio, n_each, n_rounds)
-        rows.append(replace(row, noise_floor=floor, n_floor=n_rounds))
+        missed = None if floor is None else missed_share(2 * n_each)
+        rows.append(replace(row, noise_floor=floor, n_floor=n_rounds, could_miss=missed))
     return rows
 
 
@@ -192,7 +207,7 @@ def of_seeds(selection: Selection, seeds: Collection[int]) -> Selection:
     wanted = set(seeds)
     samples = []
     for sample in selection.samples:
-        kept = [item for item in sample.binaries if _number(sample, item[0]) in wanted]
+        kept = [item for item in sample.binaries if round_number(sample, item[0]) in wanted]
         samples.append(replace(sample, binaries=tuple(kept)))
     return replace(selection, samples=tuple(samples))
 
@@ -218,143 +233,14 @@ def _of_one_program(
     )
 
 
-@dataclass(frozen=True)
-class _Division:
-    """Two sides: the names that they are compared under, their seeds, and their samples, both of each benchmark."""
-
-    sides: Sides
-    names: tuple[str, str]
-    seeds: tuple[tuple[BinaryName, ...], tuple[BinaryName, ...]]
-    samples: tuple[Sample, ...]
-
-
-def _of_second(own: Sequence[Sample], again: Sequence[Sample]) -> _Division | None:
-    """Each round's two executions; None where there are too few of them."""
-    seconds = {(sample.benchmark, sample.instrument, sample.metric): sample for sample in again}
-    samples: list[Sample] = []
-    names: tuple[dict[BinaryName, None], dict[BinaryName, None]] = {}, {}
-    for sample in own:
-        other = seconds.get((sample.benchmark, sample.instrument, sample.metric))
-        if other is None:
-            continue
-        called = {name: _first_name(other, name) for name, _ in other.binaries}
-        common = {name: name for name, _ in sample.binaries if name in set(called.values())}
-        called = {name: first for name, first in called.items() if first in common}
-        if 2 * len(common) >= FEWEST:
-            samples += [_side(sample, sample.system, common), _side(other, other.system, called)]
-            names[0].update(dict.fromkeys(common))
-            names[1].update(dict.fromkeys(called))
-    if not samples:
-        return None
-    both = (samples[0].system, samples[1].system)
-    return _Division("executed twice", both, (tuple(names[0]), tuple(names[1])), tuple(samples))
-
-
-def _first_name(sample: Sample, name: BinaryName) -> BinaryName:
-    """What the first execution of a round is called, of the name of the second."""
-    return sample.rounds[name][0] if isinstance(name, int) and name in sample.rounds else name
-
-
-def _of_once(own: Sequence[Sample], selection: Selection) -> _Division:
-    """What the design makes two systems: halves of the time where it executes one after the other, else neighbours."""
-    system = own[0].system
-    both = (f"{system}, half 1", f"{system}, half 2")
-    if selection.in_sequence:
-        order = [name for _, name in _in_time(own)]
-        half = len(order) // 2
-        firsts, seconds = order[:half], order[len(order) - half :]
-        halves = {name: name for name in firsts}, {name: name for name in seconds}
-        samples = [_side(sample, name, part) for sample in own for name, part in zip(both, halves, strict=True)]
-        return _Division("first and second half", both, (tuple(firsts), tuple(seconds)), tuple(samples))
-    return _of_neighbours(own, both, at_random=selection.at_random)
-
-
-def _of_neighbours(own: Sequence[Sample], both: tuple[str, str], *, at_random: bool) -> _Division:
-    """Rounds executed one after the other on one node, by two; an odd one is left out.
-
-    ``at_random``: rounds have no time of their own, nor have those of two systems; neighbours are then next by seed.
-    """
-    by_node: dict[str, list[BinaryName]] = {}
-    order = _in_time(own)
-    if at_random:
-        listed = list(dict.fromkeys(name for sample in own for name, _ in sample.binaries))
-        order.sort(key=lambda each: listed.index(each[1]))
-    for node, name in order:
-        by_node.setdefault(node, []).append(name)
-    called: tuple[dict[BinaryName, BinaryName], dict[BinaryName, BinaryName]] = {}, {}
-    for names in by_node.values():
-        for place in range(0, len(names) - 1, 2):
-            pair = names[place : place + 2]
-            first, second = (pair[k] for k in keyed_order(0, "aa", [str(name).encode() for name in pair]))
-            called[0][first] = first
-            called[1][second] = first
-    samples = [_side(sample, name, own_names) for sample in own for name, own_names in zip(both, called, strict=True)]
-    return _Division("neighbouring rounds", both, (tuple(called[0]), tuple(called[1])), tuple(samples))
-
-
-def _in_time(own: Sequence[Sample]) -> list[tuple[str, BinaryName]]:
-    """Node and name of all binaries in the order of execution; imported ones are taken to be in that order."""
-    found: dict[BinaryName, tuple[float, str]] = {}
-    for sample in own:
-        for name, _ in sample.binaries:
-            started = sample.started.get(name, (0.0,))[0]
-            node = sample.nodes.get(name, ("",))[0]
-            found[name] = min(found.get(name, (math.inf, "")), (started, node))
-    return [(found[name][1], name) for name in sorted(found, key=lambda name: found[name][0])]
-
-
-def _side(sample: Sample, system: str, called: Mapping[BinaryName, BinaryName]) -> Sample:
-    """The sample as one side: binaries under the names of the rounds that they stand in, and these rounds' controls."""
-    rounds = {_number(sample, name): _round_of(other) for name, other in called.items()}
-    executed = {
-        control: [place for place, number in enumerate(sample.rounds.get(control, ())) if number in rounds]
-        for control in sample.controls
-    }
-    controls = {
-        control: tuple(sample.controls[control][place] for place in places) for control, places in executed.items()
-    }
-
-    def chosen(of: Mapping[BinaryName, tuple[Any, ...]]) -> dict[BinaryName, tuple[Any, ...]]:
-        parts = {
-            control: tuple(of[control][place] for place in own) for control, own in executed.items() if control in of
-        }
-        return {called[name]: values for name, values in of.items() if name in called} | parts
-
-    numbers = chosen(sample.rounds)
-    for control in executed:
-        if control in numbers:
-            numbers[control] = tuple(rounds[number] for number in numbers[control])
-    return replace(
-        sample,
-        system=system,
-        binaries=tuple((called[name], runs) for name, runs in sample.binaries if name in called),
-        controls={control: runs for control, runs in controls.items() if runs},
-        rounds=numbers,
-        nodes=chosen(sample.nodes),
-        started=chosen(sample.started),
-    )
-
-
-def _number(sample: Sample, name: BinaryName) -> int | None:
-    """The round of a binary, or of an execution of what has one layout alone; None of imported names."""
-    if is_second(sample.system) and name in sample.rounds:
-        return sample.rounds[name][0]
-    return _round_of(name)
-
-
-def _round_of(name: BinaryName) -> int | None:
-    found = None if isinstance(name, int) else ROUND.fullmatch(name)
-    return name if isinstance(name, int) else int(found[1]) if found else None
-
-
 def _by_time(sample: Sample, confidence: float, threshold: float) -> SelfComparison:
     """The first half of the rounds against the second, each side by itself."""
     sample = freed(sample).sample  # else the node that has more rounds in one half would make a difference
-    order = [name for _, name in _in_time([sample])]
+    order = [name for _, name in in_order_of_time([sample])]
     half = len(order) // 2
     parts = [{name: name for name in part} for part in (order[:half], order[len(order) - half :])]
     try:
-        data = [measurements(_side(sample, sample.system, part)) for part in parts]
+        data = [measurements(side_of(sample, sample.system, part)) for part in parts]
         ratio = ratio_interval(data[0], data[1], confidence=confidence, method="fieller-welch")
     except AnalysisError:  # a mean that is not above 0
         ratio = None
@@ -369,7 +255,7 @@ def _floor(ratio: Interval | None, n_each: int, n_rounds: int) -> float | None:
     The interval is Student's, of logarithms of rounds, or nearly so; what is predicted is a new mean around no
     difference, with the degrees of freedom that the interval has.
     """
-    if ratio is None or not (ratio.low > 0 and math.isfinite(ratio.high)) or not n_rounds:
+    if ratio is None or not (ratio.low > 0 and math.isfinite(ratio.high)) or n_each < FEWEST_FOR_FLOOR:
         return None
     return math.expm1(math.log(ratio.high / ratio.low) / 2 * math.sqrt(n_each / n_rounds))
 
@@ -390,6 +276,7 @@ def aa_document(rows: Sequence[SelfComparison]) -> list[dict[str, Any]]:
             "threshold": row.threshold,
             "noise_floor": finite(row.noise_floor),
             "n_floor": row.n_floor or None,
+            "could_miss": row.could_miss,
         }
         for row in rows
     ]

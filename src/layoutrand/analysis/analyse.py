@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -28,6 +29,7 @@ from layoutrand.config.disturbance import Disturbed
 from layoutrand.config.metric import Better
 from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import counts
+from layoutrand.instruments.program_output import without_last_words
 from layoutrand.model import BinaryName, LayoutName
 from layoutrand.stats import Interval, mean_interval, variance_components
 from layoutrand.warning import AnyWarning, sentences_of
@@ -315,8 +317,20 @@ def _relative_sd(variance: float, mean: float) -> float | None:
 
 
 def _failure_lines(selection: Selection) -> list[str]:
+    """One line for each cause, with the first that had it: what was not built, then what failed."""
+    unbuilt, failed = defaultdict(list), defaultdict(list)
+    for failure in selection.build_failures:
+        unbuilt[failure.system, failure.error].append(failure)
+    for execution in selection.failures:
+        key = execution.system, execution.benchmark, execution.status, without_last_words(execution.reason)
+        failed[key].append(execution)
     lines = [
-        f"  - {e.system}, {e.benchmark}, {e.layout}: {e.status}: {e.reason}" + (f"; log {e.log}" if e.log else "")
-        for e in selection.failures
+        f"  - {system}: {len(several)} layout{'s' * (len(several) > 1)} could not be built: {error}"
+        for (system, error), several in unbuilt.items()
     ]
+    for first, *more in failed.values():
+        log = f"; log {first.log}" if first.log else ""
+        alike = f" (and {len(more)} more like this)" if more else ""
+        place = f"{first.system}, {first.benchmark}, {first.layout}"
+        lines.append(f"  - {place}: {first.status}: {first.reason}{log}{alike}")
     return lines[:10] + ([f"  ... and {len(lines) - 10} more"] if len(lines) > 10 else [])

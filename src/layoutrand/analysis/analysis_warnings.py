@@ -39,6 +39,10 @@ class LeftOutExecutions(AnyWarning):
         whose, which = self._parts
         return f"{whose}{self.count} executions of {which}"
 
+    def brief(self) -> str:
+        """What was left out, for a screen that says so already."""
+        return self.briefly()
+
 
 @dataclass(frozen=True)
 class OtherCaptures(LeftOutExecutions):
@@ -101,6 +105,10 @@ class SystemLeftOut(LeftOutExecutions):
             "there now, --any-source shows these"
         )
 
+    def brief(self) -> str:
+        """What was left out, without what there is instead."""
+        return f"{self.system}: {self.count} executions of what is not configured, or not the source, any more"
+
 
 @dataclass(frozen=True)
 class NewFiles(AnyWarning):
@@ -129,6 +137,11 @@ class NotCompared(AnyWarning):
 
     def __str__(self) -> str:
         return f"whether the results are of the present source and tools was not seen whole: {'; '.join(self.reasons)}"
+
+    def brief(self) -> str:
+        """What was found."""
+        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        return f"not seen whole whether these results are of the present source: {self.reasons[0]}{more}"
 
 
 @dataclass(frozen=True)

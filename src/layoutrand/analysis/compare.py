@@ -234,7 +234,8 @@ def _ratio(pair: SamplePair, selection: Selection, confidence: float, threshold:
     warnings += [*pair.free[0].warnings, *pair.free[1].warnings, *of_design(pair), *shape]
     both = both_ratios(pair, confidence, looks)
     primary, ratio, reasons = both.primary(pair)
-    warnings += [*of_short(*pair.measured), *reasons, *of_both(pair.measured, by_round=primary == "paired")]
+    by_round, in_turns = primary == "paired", not pair.design.cannot_tell
+    warnings += [*of_short(*pair.measured), *reasons, *of_both(pair.measured, by_round=by_round, in_turns=in_turns)]
     verdict: Verdict = UNDECIDED
     old, new = pair.data(0), pair.data(1)
     mean_old, mean_new = (mean_interval(side, confidence=confidence).centre for side in (old, new))

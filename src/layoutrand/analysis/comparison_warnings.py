@@ -10,7 +10,8 @@ from layoutrand.model import BinaryName
 from layoutrand.text.quantities import ratio_words
 from layoutrand.warning import AnyWarning
 
-_TOGETHER: Final = "`layoutrand run` without --system executes all systems of a round one after the other"
+_AS_MANY: Final = 30
+"""New rounds that are proposed, as many as `run` makes by itself."""
 
 
 def _listed(names: tuple[BinaryName, ...]) -> str:
@@ -23,11 +24,24 @@ class DesignError(AnyWarning):
     """Two systems that were executed so that a drift of the machine can look like a difference between them.
 
     ``alone`` are the executions of baseline and candidate, of ``n_executions`` each, that were made while the other
-    was not executed.
+    was not executed.  ``last_seed`` is the largest that either was executed with.
     """
 
     alone: tuple[int, int]
     n_executions: tuple[int, int]
+    last_seed: int
+
+    @property
+    def new_rounds(self) -> str:
+        """Seeds that no system was executed with, which all systems are executed with beside each other."""
+        return f"{self.last_seed + 1}..{self.last_seed + _AS_MANY}"
+
+    @property
+    def _together(self) -> str:
+        return (
+            "what is recorded is not executed again, so it takes new rounds: `layoutrand run --seeds "
+            f"{self.new_rounds}` executes all systems of a round one after the other"
+        )
 
     @property
     def _counts(self) -> str:
@@ -46,7 +60,7 @@ class ExecutedApart(DesignError):
     def __str__(self) -> str:
         return (
             f"error of design, so there is no verdict: {self._counts}. What the machine did meanwhile cannot be told "
-            f"from a difference between the systems; {_TOGETHER}"
+            f"from a difference between the systems; {self._together}"
         )
 
     def brief(self) -> str:
@@ -63,7 +77,7 @@ class AddedAlone(DesignError):
     def __str__(self) -> str:
         return (
             f"error of design: {self._counts}. What the machine did meanwhile would look like a difference, so only "
-            f"the {self.n_rounds} rounds are compared in which both were executed; {_TOGETHER}"
+            f"the {self.n_rounds} rounds are compared in which both were executed; {self._together}"
         )
 
     def brief(self) -> str:
@@ -111,7 +125,7 @@ class FewCompleteRounds(AnyWarning):
         have = "none is" if not self.complete else f"{self.complete} {'is' if self.complete == 1 else 'are'}"
         return (
             f"not compared by round: of up to {self.of} rounds {have} complete, so a drift of the machine widens the "
-            f"interval; {_TOGETHER}"
+            "interval; `layoutrand run` without --system executes all systems of a round one after the other"
         )
 
 

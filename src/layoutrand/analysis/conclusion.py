@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from layoutrand.analysis.analyse import Analysis
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
+from layoutrand.analysis.comparison_warnings import DesignError
 from layoutrand.analysis.conclusion_warnings import (
     AgainstItself,
     FalseAlarm,
@@ -47,8 +48,8 @@ _OF_STATISTICS: Final[dict[str, Verdict]] = {
     "undecided": "cannot tell",
 }
 
-MOST_LAYOUTS: Final = 1_000
-"""More are not told to be executed as the next step."""
+WITHIN_REACH: Final = 1_000
+"""So many layouts may be named as what would tell; more are no advice, and "too noisy"."""
 
 FAIL_IF: Final[dict[str, Verdict]] = {
     "slower": "slower",
@@ -117,7 +118,16 @@ def of_pair(result: Comparison, pair: BenchmarkRatio) -> Conclusion:
         first = _to_decide(pair)
     elif beside == CANNOT_TELL and pair.sureness is not None and pair.sureness.n_judged > 1:
         warnings.insert(0, NotBesideOthers(pair.sureness.n_judged))
-    return _concluded(verdict, beside, [*_of_medians(pair), *warnings], first)
+    return _concluded(verdict, beside, [*_of_medians(pair), *warnings], [*_beside_each_other(pair), *first])
+
+
+def _beside_each_other(pair: BenchmarkRatio) -> list[Step]:
+    """New rounds, where those there are were executed of one system alone; nothing executes these again."""
+    apart = next((each for each in pair.warnings if isinstance(each, DesignError)), None)
+    if apart is None:
+        return []
+    command = f"layoutrand run --seeds {apart.new_rounds}"
+    return [Step("same rounds", command, STEPS["same rounds"].sentence)]
 
 
 def _of_medians(pair: BenchmarkRatio) -> list[AnyWarning]:
@@ -205,11 +215,12 @@ def _to_decide(pair: BenchmarkRatio) -> list[Step]:
     if not sentence:
         return []
     if forecast.n_binaries is None and forecast.fewest is None:
-        return [Step("other threshold", "", sentence, has_figures=True)]
+        return [Step("other threshold", "", sentence, has_figures=True, short=STEPS["other threshold"].short)]
     # Thousands are no advice: the sentence of the benchmark has the figure, and other steps may do more.
-    few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= MOST_LAYOUTS else None
+    few = forecast.n_binaries if forecast.n_more and (forecast.n_binaries or 0) <= WITHIN_REACH else None
     command = f"layoutrand run --seeds {few}" if few else ""
-    more = [] if few or not forecast.n_more else [STEPS["sooner"]]
+    is_enough = forecast.n_binaries is not None and not forecast.n_more
+    more = [] if few or is_enough else [STEPS["sooner"]]
     return [Step("more layouts", command, sentence, has_figures=True, n_layouts=forecast.n_binaries), *more]
 
 

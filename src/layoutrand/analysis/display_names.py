@@ -6,9 +6,9 @@ Documents keep the names, by which commands and scripts know everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from layoutrand.analysis.analysis_warnings import ExecutedAgain
 from layoutrand.config.config import Config
@@ -17,6 +17,8 @@ from layoutrand.warning import AnyWarning
 
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection
+
+_Named = TypeVar("_Named")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,14 @@ class DisplayNames:
         label = self.benchmark(benchmark)
         return benchmark if label == benchmark else f"{label} ({benchmark})"
 
+    def given(self, value: _Named) -> _Named:
+        """A frozen value that names systems and benchmarks in its fields, with their labels there."""
+        return _renamed(value, self) if self.systems or self.benchmarks else value
+
+    def given_each(self, values: Iterable[_Named]) -> tuple[_Named, ...]:
+        """The same of several."""
+        return tuple(map(self.given, values))
+
 
 def labels_json(names: DisplayNames) -> dict[str, dict[str, str]]:
     """The value of the key ``labels`` of documents: name -> label of what has one."""
@@ -85,10 +95,11 @@ def displayed(selection: Selection) -> Selection:
 
 
 def _renamed(value: Any, names: DisplayNames) -> Any:
-    """A frozen value whose fields name systems and benchmarks, with the labels in their places."""
     ways: Mapping[str, Callable[[str], str]] = {
         "system": names.system,
         "systems": names.system,
+        "baseline": names.system,
+        "candidate": names.system,
         "of": names.system,
         "benchmark": names.benchmark,
     }

@@ -251,10 +251,10 @@ def in_order_of_start(samples: Sequence[Sample]) -> list[TimedExecution]:
     return [TimedExecution(*each.key, each.started, each.value) for each in sorted(made, key=lambda e: e.started)]
 
 
-def of_both(samples: Sequence[Sample], *, by_round: bool) -> list[AnyWarning]:
+def of_both(samples: Sequence[Sample], *, by_round: bool, in_turns: bool = True) -> list[AnyWarning]:
     """What the machine's state means for the ratio of systems, ``by_round`` if it is that of their rounds.
 
-    All take turns, so what the machine does to all of them makes the ratio less certain and not wrong.
+    Where all take turns, what the machine does to all of them makes the ratio less certain and not wrong.
     """
     state = machine_state(samples)
     changed = state is not None and state.follows_time
@@ -265,7 +265,7 @@ def of_both(samples: Sequence[Sample], *, by_round: bool) -> list[AnyWarning]:
         return []
     alternation = next((made for each in samples if (made := _alternation(each, state)) is not None), None)
     levels = () if alternation is None else alternation.levels
-    return [MachineChanged(levels, samples[0].unit, state.n_changes, by_round)]
+    return [MachineChanged(levels, samples[0].unit, state.n_changes, by_round, in_turns)]
 
 
 def _made(sample: Sample) -> list[_Made]:

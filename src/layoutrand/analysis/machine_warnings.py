@@ -86,12 +86,16 @@ class MachineDrifted(AnyWarning):
 
 @dataclass(frozen=True)
 class MachineChanged(AnyWarning):
-    """The machine was at several ``levels`` (none: it drifted) while systems that are compared took turns."""
+    """The machine was at several ``levels`` (none: it drifted) while systems were executed that are compared.
+
+    ``in_turns`` says that they took turns, ``by_round`` that each round has a ratio of its own.
+    """
 
     levels: tuple[float, ...]
     unit: str
     n_changes: int
     by_round: bool
+    in_turns: bool = True
 
     def __str__(self) -> str:
         if self.levels:
@@ -103,6 +107,8 @@ class MachineChanged(AnyWarning):
             return (
                 f"{what}; each round has its own ratio, so that only what changed within rounds makes it less certain"
             )
+        if not self.in_turns:
+            return f"{what}; the systems did not take turns, so the difference between them may be that alone"
         return f"{what}; all systems took turns, so the ratio is not wrong for it, and less certain"
 
     def brief(self) -> str:

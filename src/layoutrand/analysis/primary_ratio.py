@@ -32,16 +32,23 @@ def of_design(pair: SamplePair) -> list[AnyWarning]:
     design = pair.design
     found: list[AnyWarning] = [PairedWithout(design.elsewhere)] if design.elsewhere else []
     if design.cannot_tell:
-        return [*found, ExecutedApart(design.alone, design.n_executions)]
+        return [*found, ExecutedApart(design.alone, design.n_executions, _last_seed(pair))]
     if design.primary == "unpaired":
         few = len(design.pairs) > 0
         return [*found, FewCompleteRounds(len(design.pairs), design.n_rounds)] if few else found
     if design.is_restricted:
-        return [*found, AddedAlone(design.alone, design.n_executions, len(design.pairs))]
+        return [*found, AddedAlone(design.alone, design.n_executions, _last_seed(pair), len(design.pairs))]
     if design.not_beside:
         found.append(RoundsApart(design.not_beside))
     without_pair = design.without_pair
     return [*found, IncompleteRounds(without_pair, len(design.pairs))] if any(without_pair) else found
+
+
+def _last_seed(pair: SamplePair) -> int:
+    """The largest seed that either has; of what has one layout alone it is the number of a round."""
+    names = [name for sample in pair.measured for name, _ in sample.binaries]
+    rounds = [number for sample in pair.measured for own in sample.rounds.values() for number in own]
+    return max([*(name for name in names if isinstance(name, int)), *rounds], default=0)
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,9 @@ STEPS: Final[dict[StepKind, Step]] = {
         Step("quiet machine", "layoutrand doctor", "measure on a quieter machine; what disturbs this one is told by"),
         Step("repeat disturbed", "", "set run.disturbance.repeat, and execute again", short="run.disturbance.repeat"),
         Step("retry failed", "layoutrand run --retry-failed", "execute again what failed"),
-        Step("same rounds", "layoutrand run", "execute all systems in the same rounds, on the same nodes"),
+        Step(
+            "same rounds", "layoutrand run", "execute all systems in the same rounds, on the same nodes, with new seeds"
+        ),
         Step(
             "more work",
             "",

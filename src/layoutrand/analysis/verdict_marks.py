@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from layoutrand.analysis.compare import BenchmarkRatio
-from layoutrand.analysis.conclusion import Conclusion
+from layoutrand.analysis.conclusion import WITHIN_REACH, Conclusion
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, signed
@@ -27,9 +27,6 @@ SYMBOLS: Final[Mapping[str, str]] = {
 
 _EXACT_DIGITS: Final = 2
 
-WITHIN_REACH: Final = 1_000
-"""So many layouts may be worth naming; more are "too noisy"."""
-
 
 def change_words(ratio: Interval | None) -> tuple[str, str]:
     """``+0.76 %`` and ``(+0.60 … +0.92)``; a dash where there is no ratio."""
@@ -42,6 +39,11 @@ def change_words(ratio: Interval | None) -> tuple[str, str]:
     if low == high:  # simulated: every digit counts, and none of them tells more
         return f"{signed(centre, min(digits, _EXACT_DIGITS))} %", "(exactly)"
     return f"{signed(centre, digits)} %", f"({signed(low, digits)} … {signed(high, digits)})"
+
+
+def size_in_brief(ratio: Interval) -> str:
+    """``1.21 %``: a size for a sentence, however exactly it is known."""
+    return f"{signed(100 * (ratio.centre - 1), min(_EXACT_DIGITS, percent_digits(ratio)))} %"
 
 
 def in_a_word(concluded: Conclusion, pair: BenchmarkRatio | None) -> str:

@@ -48,8 +48,14 @@ class NewProject:
 
     def text(self) -> str:
         """The commented file, which is valid."""
+        text = self.rendered()
+        parse(text, path="layoutrand.toml")
+        return text
+
+    def rendered(self) -> str:
+        """The commented file, unread."""
         chosen = self.learned.chosen
-        text = render(
+        return render(
             "layoutrand.toml.j2",
             schema=SCHEMA_PLACE,
             found=self.what,
@@ -62,8 +68,6 @@ class NewProject:
             ],
             benchmark=self.benchmark,
         )
-        parse(text, path="layoutrand.toml")
-        return text
 
 
 def systems_to_compare(toolchain: str, *, is_rust: bool) -> dict[str, System]:

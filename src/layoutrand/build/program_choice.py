@@ -21,6 +21,9 @@ _ASIDE: Final = frozenset(
 _BUILD_SCRIPTS: Final = ("build-script-", "build_script_")
 """What Cargo links to execute during the build."""
 
+_OF_CMAKE: Final = "CMakeFiles"
+"""Where CMake links programs of its own."""
+
 
 @dataclass(frozen=True)
 class ChosenProgram:
@@ -145,5 +148,6 @@ class NamedByWords:
 
 
 def _chosen(file: LinkedFile, programs: Sequence[LinkedFile], place: int) -> ChosenProgram:
-    others = tuple(each.path for each in programs if each.path != file.path)
+    # CMake links programs of its own, to see what a compiler can.
+    others = tuple(each.path for each in programs if each.path != file.path and _OF_CMAKE not in each.path.split("/"))
     return ChosenProgram((file.path, *file.needs), file.linker, place, others, file.is_program)

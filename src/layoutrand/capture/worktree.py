@@ -23,6 +23,7 @@ _FIELDS: Final = {"1": 8, "u": 10}  # words before the name, in lines of that ki
 def git_state(source: Path, exclude: Sequence[str] = ()) -> dict[str, Any] | None:
     """Commit and dirtiness of the part of a git work tree that is built, or None outside one.
 
+    A commit that has nothing of it says nothing of it: None, too.
     ``tree``, ``committed_at`` and ``subject`` are the commit's (`layoutrand.platform.git_command.commit_facts`).
     ``dirty`` is whether any of it differs from the commit, untracked files included; ``changed`` names the first
     `MOST_NAMED` of ``n_changed`` files, ``diff_sha256`` is the same where commit and contents are.  ``ignored`` counts
@@ -32,8 +33,10 @@ def git_state(source: Path, exclude: Sequence[str] = ()) -> dict[str, Any] | Non
         return None
     try:
         commit = git("rev-parse", "--verify", "HEAD^{commit}", cwd=source).decode().strip()
+        if not git("ls-tree", "HEAD", "--", ".", cwd=source):
+            return None  # a directory that the commit does not know, as one that the repository ignores
         prefix = os.fsdecode(git("rev-parse", "--show-prefix", cwd=source).strip()).rstrip("/")
-        facts = _facts(commit, source, prefix)
+        facts = commit_facts(commit, cwd=source, prefix=prefix)
         changed, ignored = _changed(source, exclude)
     except (BuildFailed, ToolNotFound) as error:
         return {"commit": None, "dirty": None, "error": str(error)}
@@ -46,14 +49,6 @@ def git_state(source: Path, exclude: Sequence[str] = ()) -> dict[str, Any] | Non
         "diff_sha256": digest_of(changed) if changed else None,
         "ignored": ignored,
     }
-
-
-def _facts(commit: str, source: Path, prefix: str) -> dict[str, Any]:
-    """The commit's facts; without a tree where it does not have the directory, as before that was first committed."""
-    try:
-        return commit_facts(commit, cwd=source, prefix=prefix)
-    except BuildFailed:
-        return {**commit_facts(commit, cwd=source), "tree": ""}
 
 
 def _changed(source: Path, exclude: Sequence[str]) -> tuple[dict[str, str], int]:

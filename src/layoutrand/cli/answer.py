@@ -10,8 +10,8 @@ from rich.cells import cell_len
 
 from layoutrand.analysis.conclusion import Conclusion, Verdict, all_of, counted, of_pair, of_statistics, of_suite
 from layoutrand.analysis.conclusion_words import verdict_words
-from layoutrand.analysis.sentences import is_speed, percent_digits
-from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word
+from layoutrand.analysis.sentences import is_speed
+from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word, size_in_brief
 from layoutrand.cli.answer_parts import (
     GAP,
     failure_lines,
@@ -25,7 +25,6 @@ from layoutrand.cli.answer_parts import (
     wrapped,
 )
 from layoutrand.cli.charts import Line, PercentAxis, width_of
-from layoutrand.text.quantities import signed
 
 if TYPE_CHECKING:
     from layoutrand.analysis.compare import BenchmarkRatio, Comparison
@@ -71,7 +70,7 @@ def comparison_screen(results: Sequence[Comparison], selection: Selection, colum
 def _screen(result: Comparison, facts: Sequence[str], width: int) -> Iterator[Line]:
     """What was compared, the verdicts, and a figure of the intervals."""
     shown, folded = _shown(_rows(result))
-    yield header(f"{result.candidate} against {result.baseline}", [_counts(result), *facts], width)
+    yield from header(f"{result.candidate} against {result.baseline}", [_counts(result), *facts], width)
     yield []
     yield from _table(shown, result, width)
     if folded:
@@ -196,9 +195,8 @@ def as_built_lines(result: Comparison, width: int) -> list[Line]:
         would = of_statistics(own.verdict)
         if would in {concluded, "cannot tell"}:
             continue
-        size = signed(100 * (own.ratio.centre - 1), min(2, percent_digits(own.ratio)))
         words = verdict_words(would, result.threshold, of_speed=is_speed(pair))
-        found.append(f"{size} % on {pair.benchmark} ({words})")
+        found.append(f"{size_in_brief(own.ratio)} on {pair.benchmark} ({words})")
     if not found:
         return []
     more = f" and {len(found) - 2} more" if len(found) > 2 else ""

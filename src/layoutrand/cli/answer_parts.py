@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
+from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld
 from layoutrand.analysis.beside import metric_beside
-from layoutrand.analysis.evidence import evidence, left_out_words, reconciled_words
-from layoutrand.analysis.verdict_marks import WITHIN_REACH
+from layoutrand.analysis.evidence import evidence, reconciled_words
 from layoutrand.cli.charts import ELSEWHERE, NARROWEST, WIDEST, Line
+from layoutrand.stats.stats_warning import StatsWarning
 
 if TYPE_CHECKING:
     from layoutrand.analysis.reasons import Reason, Step
@@ -21,10 +25,12 @@ if TYPE_CHECKING:
 
 _MOST_WARNINGS: Final = 3
 _TOLD_ELSEWHERE: Final = frozenset({"interval too wide", "beside the others", "failures"})
+_OF_THE_RESULTS: Final = (NewFiles, ShownThoughOld)
 _LINES_EACH: Final = 2
 _LINES_OF_QUESTION: Final = 4
 GAP: Final = 2
 _MOST_STEPS: Final = 3
+_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 
 
 def screen_width(columns: int | None) -> int:
@@ -37,25 +43,40 @@ def filled(text: str, columns: int) -> str:
     return text + " " * (columns - cell_len(text))
 
 
-def header(left: str, facts: Sequence[str], width: int) -> Line:
-    """A title, and on the right as many facts as there is room for."""
-    kept = list(facts)
-    while kept and cell_len(left) + 3 + cell_len(" · ".join(kept)) > width:
-        kept.pop()
-    right = " · ".join(kept)
-    room = max(3, width - cell_len(left) - cell_len(right))
-    return [(left, "bold"), (" " * room + right if right else "", "dim")]
+def header(left: str, facts: Sequence[str], width: int) -> list[Line]:
+    """A title, on the right as many facts as there is room for, and below what there is none for."""
+    rest = list(facts)
+    right = [rest.pop(0)] if rest and cell_len(left) + 3 + cell_len(rest[0]) <= width else []
+    while right and rest and cell_len(left) + 3 + cell_len(" · ".join([*right, rest[0]])) <= width:
+        right.append(rest.pop(0))
+    said = " · ".join(right)
+    room = " " * (width - cell_len(left) - cell_len(said)) if said else ""
+    below = textwrap.wrap(" · ".join(rest), width - 2)
+    return [[(left, "bold"), (room + said, "dim")], *([(" " * (width - cell_len(row)) + row, "dim")] for row in below)]
 
 
 def source_facts(selection: Selection) -> list[str]:
     """Where a selection was executed, and of which source."""
     if selection.sources:
         files = dict.fromkeys(source.file for source in selection.sources)
-        return [f"imported from {next(iter(files))}" if len(files) == 1 else f"imported from {len(files)} files"]
+        return [
+            f"imported from {Path(next(iter(files))).name}" if len(files) == 1 else f"imported from {len(files)} files"
+        ]
     of = evidence(selection)
     where = f"{len(of.nodes)} nodes" if len(of.nodes) > 1 else of.host or ""
-    sources = dict.fromkeys(row.source for row in of.systems if row.source)
-    return [part for part in (where, " / ".join(sources)) if part]
+    made = {row.system: _briefly_of(row.source) for row in of.systems if row.source}
+    alike = len(set(made.values())) == 1
+    told = list(made.values())[:1] if alike else [f"{system}: {source}" for system, source in made.items()]
+    return [part for part in (where, *told) if part]
+
+
+def _briefly_of(source: str) -> str:
+    """A commit, or the digest of files, as short as git has it."""
+    commit = re.search(r"\bcommit ([0-9a-f]{7})[0-9a-f]*( with changes)?", source)
+    if commit:
+        return f"commit {commit[1]}{commit[2] or ''}"
+    files = re.match(r"files ([0-9a-f]{7})[0-9a-f]*$", source)
+    return f"files {files[1]}" if files else source
 
 
 def failure_lines(selection: Selection, width: int) -> list[Line]:
@@ -78,7 +99,10 @@ def remark_lines(selection: Selection, shown: Iterable[tuple[str, str]], width: 
     """What is recorded and not in the numbers; ``shown`` are (benchmark, instrument) of these."""
     lines: list[Line] = []
     if selection.left_out:
-        lines += wrapped("ⓘ", "cyan", f"left out: {left_out_words(evidence(selection))}", width)
+        left_out = "; ".join(each.brief() for each in evidence(selection).left_out)
+        lines += wrapped("ⓘ", "cyan", f"left out: {left_out}", width)
+    for warning in dict.fromkeys(each for each in selection.warnings if isinstance(each, NotCompared)):
+        lines += wrapped("ⓘ", "cyan", warning.brief(), width)
     if metric := metric_beside(selection, shown):
         lines += wrapped("ⓘ", "cyan", f"simulated counts are recorded as well: --metric {metric}", width)
     lines += reconciled_lines(selection, width)
@@ -94,18 +118,39 @@ def reconciled_lines(selection: Selection, width: int) -> list[Line]:
 
 
 def warning_lines(about: Sequence[tuple[str, Sequence[Reason]]], width: int) -> list[Line]:
-    """One line for each thing that was found, with the names of what it is about."""
+    """One line for each thing that was found, with the names of what it is about; what is about the results first."""
     found: dict[str, list[str]] = {}
+    first: list[str] = []
     for name, reasons in about:
-        for text in dict.fromkeys(warning.brief() for reason in reasons for warning in _told(reason)):
-            found.setdefault(text, []).append(name)
+        for warning in _of_both_as_one([warning for reason in reasons for warning in _told(reason)]):
+            text = warning.brief()
+            if isinstance(warning, _OF_THE_RESULTS) and text not in first:
+                first.append(text)
+            if name not in (names := found.setdefault(text, [])):
+                names.append(name)
     lines: list[Line] = []
-    for text, names in list(found.items())[:_MOST_WARNINGS]:
+    shown = [*first, *(text for text in found if text not in first)]
+    for text in shown[:_MOST_WARNINGS]:
+        names = found[text]
         whose = "" if len(names) == len(about) else f"{_listed(names)}: "
         lines += wrapped("⚠", "yellow", f"{whose}{text}", width)
     if len(found) > _MOST_WARNINGS:
         lines.append([(f"    and {len(found) - _MOST_WARNINGS} more: --full", "dim")])
     return lines
+
+
+def _of_both_as_one(warnings: Sequence[AnyWarning]) -> list[AnyWarning]:
+    """Warnings, each once; what both systems share in all but the system is told of neither by name."""
+    sides: dict[AnyWarning, set[str]] = {}
+    for warning in warnings:
+        if isinstance(warning, StatsWarning) and len(warning.of) == 1:
+            sides.setdefault(_of_none(warning), set()).update(warning.sides)
+    both = {warning for warning, named in sides.items() if len(named) == 2}
+    return list(dict.fromkeys(_of_none(each) if _of_none(each) in both else each for each in warnings))
+
+
+def _of_none(warning: AnyWarning) -> AnyWarning:
+    return replace(warning, of=()) if isinstance(warning, StatsWarning) else warning
 
 
 def _told(reason: Reason) -> Sequence[AnyWarning]:
@@ -124,9 +169,14 @@ def wrapped(symbol: str, style: str, text: str, width: int, most: int = _LINES_E
     return [first, *([("    ", ""), (part, "")] for part in parts[1:])]
 
 
+def _is_within_reach(step: Step) -> bool:
+    """Not so many layouts that nobody executes them, nor a range of such numbers, which is a sentence of `--full`."""
+    return bool(step.command) if step.kind == "more layouts" and step.has_figures else True
+
+
 def next_lines(steps: Sequence[Step], width: int) -> list[Line]:
     """What to do next, commands where there are some, and where the details are."""
-    within = [step for step in dict.fromkeys(steps) if step.n_layouts is None or step.n_layouts <= WITHIN_REACH]
+    within = [step for step in dict.fromkeys(steps) if _is_within_reach(step)]
     return steps_and_details(list(dict.fromkeys(step.briefly for step in within)), "Details: --full", width)
 
 
@@ -134,9 +184,12 @@ def steps_and_details(said: Sequence[str], details: str, width: int) -> list[Lin
     """Steps behind one another, and what stands at the right or, where there is no room, below."""
     if not said:
         return [[(f"  {details}", "dim")]]
-    text = f"Next: {' · '.join(said[:_MOST_STEPS])}"
+    # A command is copied: it stands in one line.
+    whole = [each.replace(" ", _NO_BREAK) if each.startswith("layoutrand ") else each for each in said]
+    text = f"Next: {' · '.join(whole[:_MOST_STEPS])}"
     room = width - 2 - cell_len(text) - cell_len(details)
     if room >= 5:
-        return [[("  ", ""), (text, "bold"), (" " * room, ""), (details, "dim")]]
-    lines = [("  " if not k else "    ", part) for k, part in enumerate(textwrap.wrap(text, width - 4))]
+        return [[("  ", ""), (text.replace(_NO_BREAK, " "), "bold"), (" " * room, ""), (details, "dim")]]
+    parts = textwrap.wrap(text, width - 4, break_long_words=False)
+    lines = [("  " if not k else "    ", part.replace(_NO_BREAK, " ")) for k, part in enumerate(parts)]
     return [*([(blank, ""), (part, "bold")] for blank, part in lines), [(f"  {details}", "dim")]]

@@ -29,7 +29,7 @@ def bisect_screen(
     width = screen_width(columns)
     line = answer.state.line
     of = f"{line[0].short} … {line[-1].short}"
-    lines: list[Line] = [header(f"{benchmark}, {system}: which of {len(line) - 1} commits", [of], width), []]
+    lines: list[Line] = [*header(f"{benchmark}, {system}: which of {len(line) - 1} commits", [of], width), []]
     word = direction(answer, _better(config, benchmark))
     if answer.ending == "found":
         lines += _commit(answer, word)

@@ -168,7 +168,7 @@ def _concerned(members: Sequence[BuildFailure], *, artefacts: bool) -> str:
 
     names = dict.fromkeys(each.layout for each in members if not isinstance(each.layout, int))
     seeds = sorted({each.layout for each in members if isinstance(each.layout, int)})
-    numbers = [f"seed{'s' * (len(seeds) > 1)} {format_seeds(seeds)}"] if seeds else []
+    numbers = [f"seed {seeds[0]}" if len(set(seeds)) == 1 else f"seeds {format_seeds(seeds)}"] if seeds else []
     what = dict.fromkeys(f"{each.system} {each.artefact}" if artefacts else each.system for each in members)
     return f"{', '.join(what)} ({', '.join([*names, *numbers])})"
 

@@ -215,11 +215,13 @@ class _CheckedProject:
 
     @contextmanager
     def _progress(self) -> Iterator[Callable[[RunProgress], None]]:
+        from layoutrand.analysis.display_names import DisplayNames
         from layoutrand.cli.failing import Failures
         from layoutrand.cli.progress import show_progress
 
-        failures = Failures()
-        with show_progress(self.terminal, self.confidence) as update:
+        names = DisplayNames.of(self.config)
+        failures = Failures(names)
+        with show_progress(self.terminal, self.confidence, names) as update:
 
             def advance(progress: RunProgress) -> None:
                 update(progress)

@@ -119,13 +119,13 @@ def _of_own_builds(comparison: Comparison, pair: BenchmarkRatio) -> str:
     from layoutrand.analysis.conclusion import of_statistics
     from layoutrand.analysis.conclusion_words import verdict_words
     from layoutrand.analysis.sentences import is_speed
-    from layoutrand.analysis.verdict_marks import change_words
+    from layoutrand.analysis.verdict_marks import size_in_brief
 
     own = pair.as_built
     if own is None or not math.isfinite(own.ratio.half_width):
         return "what your own two builds alone would have said is not known: they were not executed often enough."
     verdict = verdict_words(of_statistics(own.verdict), comparison.threshold, of_speed=is_speed(pair))
-    would = f"your own two builds alone, one layout each, would have said {change_words(own.ratio)[0]} ({verdict})"
+    would = f"your own two builds alone, one layout each, would have said {size_in_brief(own.ratio)} ({verdict})"
     if pair.verdict == "undecided":
         return f"{would}; over layouts it cannot be told."
     return (

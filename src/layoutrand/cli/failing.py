@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from layoutrand.instruments.program_output import without_last_words
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.cli.terminal import Display
     from layoutrand.model import Execution, LayoutName
     from layoutrand.warning import AnyWarning
@@ -27,12 +28,17 @@ _Place = tuple[str, str, "LayoutName", str, int, int]
 class Failures:
     """What one call says of failed executions; all of them are in its JSON document and in the results."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: DisplayNames | None = None) -> None:
+        """Begin with nothing told; ``names`` are those that people read."""
+        from layoutrand.analysis.display_names import DisplayNames
+
+        self.names = names or DisplayNames()
         self._said: dict[str, _Place] = {}
         self._held_back = False
 
     def happened(self, execution: Execution, page: Display) -> None:
         """One more failed; it is told, unless one of its cause was."""
+        execution = self.names.given(execution)
         if self._tell(execution, page):
             return
         if not self._held_back:
@@ -42,7 +48,7 @@ class Failures:
     def conclude(self, failures: Sequence[Execution], page: Display) -> None:
         """All that failed: the first of each cause that was not told yet, then how many more, and of what."""
         causes: dict[str, list[Execution]] = {}
-        for execution in failures:
+        for execution in self.names.given_each(failures):
             self._tell(execution, page)
             causes.setdefault(_cause(execution), []).append(execution)
         left = {

@@ -39,7 +39,7 @@ def history_screen(history: History, columns: int | None) -> list[Line]:
     width = screen_width(columns)
     rows = sorted(history.series, key=_weight)[:_MOST_SERIES]
     told = [series for series in history.series if series in rows]
-    lines: list[Line] = [header(_title(history), _facts(history), width), []]
+    lines: list[Line] = [*header(_title(history), _facts(history), width), []]
     notes = _notes(history, width)
     room = MOST_LINES - len(lines) - len(notes) - 3 - (len(told) < len(history.series))
     each = max(0, room // max(1, len(told)) - 2)

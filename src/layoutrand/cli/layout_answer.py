@@ -27,7 +27,7 @@ from layoutrand.cli.answer_parts import (
     wrapped,
 )
 from layoutrand.cli.charts import Line, histogram, in_order, width_of
-from layoutrand.text.quantities import MINUS, quantity, signed
+from layoutrand.text.quantities import MINUS, at_most, quantity, signed
 
 if TYPE_CHECKING:
     from layoutrand.analysis.analyse import Analysis, AnalysisReport
@@ -78,7 +78,7 @@ def layout_answer(
     told = rows if len(rows) <= MOST_ROWS else sorted(rows, key=_weight)[:MOST_ROWS]
     told = [row for row in rows if row in told]
     facts = [_counts(shown), *source_facts(report.selection)]
-    lines: list[Line] = [header(_QUESTION, facts, width), [], *_table(told, width)]
+    lines: list[Line] = [*header(_QUESTION, facts, width), [], *_table(told, width)]
     if others := [row for row in rows if row not in told]:
         lines.append([(f"    and {len(others)} more: {_folded(others)}", "dim")])
     lines.append([])
@@ -120,7 +120,9 @@ def _names(shown: Sequence[Analysis]) -> list[str]:
 def _counts(shown: Sequence[Analysis]) -> str:
     counts = {each.n_binaries for each in shown}
     what = "executions" if all(each.one_layout for each in shown) else "layouts"
-    return f"{min(counts):,} {what}" if len(counts) == 1 else f"{min(counts):,} to {max(counts):,} {what}"
+    said = f"{min(counts):,} {what}" if len(counts) == 1 else f"{min(counts):,} to {max(counts):,} {what}"
+    systems = {each.system for each in shown}
+    return f"{systems.pop()}: {said}" if len(systems) == 1 else said
 
 
 def _table(rows: Sequence[_Row], width: int) -> Iterator[Line]:
@@ -152,12 +154,24 @@ def _cells(row: _Row) -> tuple[str, str, str, str, str]:
         if row.concluded.verdict == "layout matters" and part.sd is not None:
             layout = f"±{_rough(part.sd.centre)} %"
         elif part.upper is not None and row.concluded.verdict in {"practically none", "cannot tell"}:
-            layout = "none" if part.upper == 0 else f"below {_rough(part.upper)} %"
+            layout = bounded(part.upper)
         elif row.concluded.verdict == "machine, not layout":
             layout = "cannot tell"
-    one = one_more(analysis).replace("-", MINUS)
+    one = one_build(one_more(analysis))
     own = "-" if analysis.stock is None or analysis.one_layout else briefly_among(analysis, analysis.stock.mean)
     return row.name, layout, noise, one or "-", own
+
+
+def bounded(upper: float) -> str:
+    """What layout adds at most, rounded up as sentences have it; from 100 % on that is no knowledge of it."""
+    if upper >= 1:
+        return "cannot tell"
+    return f"below {at_most(upper)} %" if upper else "none"
+
+
+def one_build(said: str) -> str:
+    """What one more build shows; a range that reaches down to nothing is no knowledge of it."""
+    return "cannot tell" if said.startswith("-100 to ") else said.replace("-", MINUS)
 
 
 def _plain(noise: float) -> str:

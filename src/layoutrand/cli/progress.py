@@ -20,6 +20,7 @@ from layoutrand.cli.terminal import Terminal, time_left
 from layoutrand.text.quantities import percent, quantity
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.execute.live import RatioStanding, Standing
     from layoutrand.execute.run_progress import RunProgress
 
@@ -37,19 +38,22 @@ Advance = Callable[["RunProgress"], None]
 
 
 @contextmanager
-def show_progress(terminal: Terminal, confidence: float) -> Iterator[Advance]:
-    """A bar with the time left and each benchmark's mean so far on a terminal, a line every ten seconds elsewhere."""
+def show_progress(terminal: Terminal, confidence: float, names: DisplayNames) -> Iterator[Advance]:
+    """A bar with the time left and each benchmark's mean so far on a terminal, a line every ten seconds elsewhere.
+
+    ``names`` are those that people read.
+    """
     if terminal.quiet:
         yield lambda _progress: None
     elif sys.stderr.isatty() and not terminal.err.is_dumb_terminal:
-        with _drawn(terminal, confidence) as advance:
+        with _drawn(terminal, confidence, names) as advance:
             yield advance
     else:
-        yield _plain(confidence)
+        yield _plain(confidence, names)
 
 
 @contextmanager
-def _drawn(terminal: Terminal, confidence: float) -> Iterator[Advance]:
+def _drawn(terminal: Terminal, confidence: float, names: DisplayNames) -> Iterator[Advance]:
     from rich import progress as bars
     from rich.console import Group
     from rich.live import Live as Screen
@@ -72,16 +76,18 @@ def _drawn(terminal: Terminal, confidence: float) -> Iterator[Advance]:
             if now - last < _DRAW_S and progress.done < progress.total:
                 return
             bar.update(task, completed=progress.done, total=progress.total, left=_left(progress))
-            ratios = ratio_lines(progress.live.ratios(confidence=confidence))[: max(0, console.height // 2 - _AROUND)]
+            known = ratio_lines(names.given_each(progress.live.ratios(confidence=confidence)))
+            ratios = known[: max(0, console.height // 2 - _AROUND)]
             room = console.height - _AROUND - len(ratios)
-            rows = [*ratios, *standing_lines(progress.live.standings(confidence=confidence), room)]
+            standings = names.given_each(progress.live.standings(confidence=confidence))
+            rows = [*ratios, *standing_lines(standings, room)]
             screen.update(Group(bar, *(escape(row) for row in rows)), refresh=True)
             last = time.monotonic()
 
         yield advance
 
 
-def _plain(confidence: float) -> Advance:
+def _plain(confidence: float, names: DisplayNames) -> Advance:
     last = time.monotonic()
 
     def advance(progress: RunProgress) -> None:
@@ -90,7 +96,7 @@ def _plain(confidence: float) -> Advance:
         if now - last < _LINE_S or progress.done == progress.total:
             return
         last = now
-        standings = progress.live.standings(confidence=confidence)
+        standings = names.given_each(progress.live.standings(confidence=confidence))
         widest = f"; widest: {_standing(_by_width(standings)[0])}" if standings else ""
         settled = _settled(progress.live.ratios(confidence=confidence))
         far = f"executions: {progress.done} of {progress.total}{_comma(_left(progress))}"

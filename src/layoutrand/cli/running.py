@@ -67,6 +67,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Execute every binary once per benchmark in seeded, complete rounds; resumes by itself."""
+    from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.config.seeds import parse_seeds
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
@@ -85,7 +86,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
         part = ProjectPart(
             config, directory, options.match_systems(config, system), benchmarks, options.count_jobs(jobs)
         )
-        told = Failures()
+        told = Failures(DisplayNames.of(config))
 
         def execute_seeds() -> tuple[Summary, list[SystemBuild]]:
             choices = RunChoices(
@@ -152,7 +153,7 @@ def _show_ending(
         compared = sum(result.capture is not None or bool(result.binaries) for result in results) > 1
         terminal.say(f"Next: layoutrand {'compare' if compared else 'analyse'}")
     if selves is not None:
-        show_aa(selves, confidence, terminal, seeds=seeds)
+        show_aa(told.names.given_each(selves), confidence, terminal, seeds=seeds)
 
 
 def _more_seeds(
@@ -203,7 +204,9 @@ def _with_itself(part: ProjectPart, seeds: Sequence[int], confidence: float) -> 
 
 
 def _recorded(part: ProjectPart) -> Selection:
-    return load_selection(part.config, part.directory, part.systems, part.benchmarks, Which(is_settled=True))
+    from layoutrand.analysis.display_names import displayed
+
+    return displayed(load_selection(part.config, part.directory, part.systems, part.benchmarks, Which(is_settled=True)))
 
 
 def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *, seeds: Sequence[int] = ()) -> None:
@@ -229,6 +232,11 @@ def show_aa(rows: Sequence[SelfComparison], confidence: float, page: Display, *,
             for row in rows
         ],
     )
+    if missed := [row.could_miss for row in rows if row.could_miss is not None]:
+        page.line(
+            f"noise floor: what happens to fewer than {percent(max(missed), 0)} of executions may have been missed, "
+            "and is not in it"
+        )
     expected = percent(1 - confidence, 0)
     count, of = alarms(rows, in_time=False)
     if of:
@@ -249,7 +257,7 @@ FEW: Final = 20
 def _floor_words(row: SelfComparison) -> str:
     """How far apart two systems that do not differ would be measured, and of how many rounds."""
     if row.noise_floor is None:
-        return "-"
+        return "too few" if row.has_too_few else "-"
     digits = max(0, min(2, digits_of(row.noise_floor * 100)))
     return f"± {100 * row.noise_floor:.{digits}f} % ({row.n_floor} rounds)"
 
@@ -263,6 +271,7 @@ def build_and_execute(
     told: Failures | None = None,
 ) -> tuple[Summary, list[SystemBuild]]:
     """Build what is missing, then execute what has no result yet; ``told`` learns which failures were shown."""
+    from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.build.build import all_layouts
     from layoutrand.build.by_capture import by_capture
     from layoutrand.build.divided import divided
@@ -281,7 +290,7 @@ def build_and_execute(
     from layoutrand.instruments.asked_for import check_programs
     from layoutrand.results.file import check_usable, open_for_writing, results_path
 
-    failures = Failures() if told is None else told
+    failures = Failures(DisplayNames.of(part.config)) if told is None else told
     config, directory, benchmarks = part.config, part.directory, choices.benchmarks
     if not config.benchmarks:
         raise UsageError("layoutrand.toml has no [[benchmarks]], so there is nothing to execute")
@@ -303,7 +312,8 @@ def build_and_execute(
                 0, 0, 0, 0, (), tuple(f for r in results for f in r.failures), results_path(directory)
             ), results
     request = make_request(config, directory, executed if choices.twice or choices.by_capture else results, choices)
-    with open_for_writing(results_path(directory)) as store, show_progress(terminal, confidence) as update:
+    progress = show_progress(terminal, confidence, DisplayNames.of(config))
+    with open_for_writing(results_path(directory)) as store, progress as update:
 
         def advance(progress: RunProgress) -> None:
             update(progress)
@@ -342,16 +352,18 @@ def show_run(summary: Summary, page: Display, told: Failures | None = None) -> N
     """What was executed; ``told`` knows which failures were shown before."""
     from layoutrand.config.disturbance import explanations
 
+    told = Failures() if told is None else told
     page.line(run_message(summary))
     if summary.repeated:
         page.line(f"{summary.repeated} more were made because executions were disturbed; all are recorded")
-    for line in (*(row.line() for row in summary.disturbed), *explanations(summary.disturbed)):
+    disturbed = told.names.given_each(summary.disturbed)
+    for line in (*(row.line() for row in disturbed), *explanations(disturbed)):
         page.warn(line)
-    warn_folded(summary.too_short, page)
+    warn_folded(told.names.given_each(summary.too_short), page)
     for refusal in summary.refusals:
         page.fail(refusal)
     if not summary.total:
         page.fail("nothing to execute: no layout has a binary")
-    (Failures() if told is None else told).conclude(summary.failures, page)
+    told.conclude(summary.failures, page)
     if summary.failures:
         page.line("`layoutrand run --retry-failed` executes failed ones again")

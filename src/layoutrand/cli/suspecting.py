@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -17,6 +17,7 @@ from layoutrand.cli.terminal_tables import interval, show_selection_problems
 from layoutrand.text.quantities import percent
 
 if TYPE_CHECKING:
+    from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.analysis.selection import Selection
     from layoutrand.build.build import SystemBuild
     from layoutrand.config.config import Config
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from layoutrand.model import LayoutName
 
 _SHOWN = 10
+
+_Found = TypeVar("_Found", bound="Explanation | Unexplained")
 
 
 def explain(  # noqa: PLR0913 - one parameter for each option
@@ -62,6 +65,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     quiet: options.Quiet = False,
 ) -> int:
     """Which functions' placement goes with the slow layouts, and whether that stands in new layouts."""
+    from layoutrand.analysis.display_names import displayed
     from layoutrand.analysis.evidence import evidence, sentences
     from layoutrand.errors import UsageError
     from layoutrand.execute.run_plan import RunChoices
@@ -73,11 +77,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     if first_seed is not None and confirm is None:
         raise UsageError("--first-seed is about the new layouts of --confirm")
     config = options.load_config(directory)
-    if config.remote is not None and confirm is not None:
-        raise UsageError(
-            "--confirm executes on the machine that it is given on, and the results are those of nodes: take "
-            "[cluster] out of layoutrand.toml to execute and explain here"
-        )
+    if config.remote is not None and confirm is not None:  # known before any results are read
+        raise UsageError(_elsewhere("nodes", "take [cluster] out of layoutrand.toml to execute and explain here"))
     chosen = options.match_systems(config, system) if system else []
     which = Which(host, capture or [], any_source)
     selection = load_selection(config, directory, chosen, benchmark or [], which)
@@ -90,24 +91,40 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         selection, metric, setup, most_functions=functions, level=round(1 - confidence, 12)
     )
     found: list[Explanation | Unexplained] = []
+    names = selection.names
     confirmed: dict[int, Confirmed] = {}
     failed = False
     for number, each in enumerate(explanations):
         found.append(each)
         failed = failed or not isinstance(each, Explanation)
-        show_explanation(each, terminal, hint=confirm is None)
+        show_explanation(_displayed(each, names), terminal, hint=confirm is None)
         if confirm is not None and isinstance(each, Explanation) and each.suspects:
             made = _confirm(each, selection, setup, confirm, first_seed, confidence, terminal)
             confirmed[number] = made
             failed = failed or bool(made.problems) or bool(made.summary and made.summary.failures)
-            show_confirmations(each, made, terminal)
+            show_confirmations(_displayed(each, names), made, terminal)
         terminal.line()
     if json:
         terminal.document(explain_document(found, confirmed, confidence, selection.experiment))
-    for line in sentences(evidence(selection)):
+    shown = displayed(selection)
+    for line in sentences(evidence(shown)):
         terminal.line(line)
-    show_selection_problems(selection, selection.warnings, terminal)
+    told = () if json else shown.left_out  # these the lines above have told
+    show_selection_problems(shown, [each for each in shown.warnings if each not in told], terminal)
     return 1 if failed else 0
+
+
+def _elsewhere(whose: str, instead: str) -> str:
+    return f"--confirm executes on the machine that it is given on, and the results are those of {whose}: {instead}"
+
+
+def _displayed(found: _Found, names: DisplayNames) -> _Found:
+    """The same under the names that people read."""
+    from layoutrand.explain.suspects import Explanation
+
+    if isinstance(found, Explanation):
+        return replace(found, subject=replace(found.subject, sample=names.given(found.subject.sample)))
+    return names.given(found)
 
 
 def _of_another_machine(config: Config, selection: Selection, terminal: Terminal, *, confirm: bool) -> None:
@@ -120,10 +137,7 @@ def _of_another_machine(config: Config, selection: Selection, terminal: Terminal
         return
     whose = "the nodes" if is_pool(experiment) else experiment.hostname
     if confirm:
-        raise UsageError(
-            f"--confirm executes on the machine that it is given on, and the results are those of {whose}: give it "
-            "there"
-        )
+        raise UsageError(_elsewhere(whose, "give it there"))
     terminal.warn(f"hot functions are looked for on this machine, not on {whose} that executed the layouts")
 
 
@@ -179,7 +193,7 @@ def _confirm(
     recorded = [e.layout for e in selection.executions if isinstance(e.layout, int)]
     first = first_seed(recorded, asked)
     terminal.say(f"confirming: new layouts from seed {first} on")
-    with show_progress(terminal, confidence) as update:
+    with show_progress(terminal, confidence, selection.names) as update:
 
         def advance(progress: RunProgress) -> None:
             update(progress)
@@ -189,13 +203,14 @@ def _confirm(
         made = confirm(explanation, setup, count=count, first=first, confidence=confidence, progress=advance)
     if made.summary is not None:
         terminal.say(run_message(made.summary))
-        for line in (*(row.line() for row in made.summary.disturbed), *explanations(made.summary.disturbed)):
+        disturbed = selection.names.given_each(made.summary.disturbed)
+        for line in (*(row.line() for row in disturbed), *explanations(disturbed)):
             terminal.warn(line)
     return made
 
 
 def show_explanation(found: Explanation | Unexplained, page: Display, *, hint: bool) -> None:
-    """What was looked at, the hottest functions, and the suspects, or that there are none; ``hint`` at --confirm."""
+    """What was looked at, the suspects or that there are none, and the hottest functions; ``hint`` at --confirm."""
     from layoutrand.explain import words
     from layoutrand.explain.explain import Unexplained
     from layoutrand.explain.explain_warnings import NothingDiffers
@@ -205,6 +220,11 @@ def show_explanation(found: Explanation | Unexplained, page: Display, *, hint: b
         return
     page.line(words.looked_at(found))
     page.line()
+    if found.suspects:
+        _show_suspects(found, page, hint=hint)
+    else:
+        page.line(words.nothing_found(found))
+    page.line()
     page.table(
         "Hot functions",
         ("function", "share of cost", "size"),
@@ -212,11 +232,6 @@ def show_explanation(found: Explanation | Unexplained, page: Display, *, hint: b
     )
     if len(found.hotness.functions) > _SHOWN:
         page.line(f"and {len(found.hotness.functions) - _SHOWN} more")
-    page.line()
-    if found.suspects:
-        _show_suspects(found, page, hint=hint)
-    else:
-        page.line(words.nothing_found(found))
     for warning in found.warnings:
         if isinstance(warning, NothingDiffers):  # the line above says it
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -69,7 +70,7 @@ def show_analysis(report: AnalysisReport, page: Display, *, every: bool) -> None
     show_evidence(evidence(report.selection), page)
     if beside := simulated_beside(report.selection, [(each.benchmark, each.instrument) for each in shown]):
         page.line(beside)
-    several = [(f"{a.system}, {a.benchmark}, {a.metric}", warning) for a in shown for warning in a.warnings]
+    several = [(f"{a.system}, {a.benchmark}, {a.metric}", warning) for a in shown for warning in all_warnings(a)]
     show_grouped(several, page)
     show_selection_problems(report.selection, report.warnings, page)
 
@@ -255,6 +256,12 @@ def _outliers(found: Findings) -> str:
 def _change(low: float, high: float) -> str:
     digits = 1 if max(abs(low - 1), abs(high - 1)) >= 0.01 else 2
     return f"{' to '.join(changes([low, high], digits))} %"
+
+
+def all_warnings(analysis: Analysis) -> list[AnyWarning]:
+    """Those of the layouts, then why a control has no shift or no noise in its table."""
+    of_controls = [each.warnings for each in (analysis.stock, analysis.identity) if each is not None]
+    return [*analysis.warnings, *itertools.chain.from_iterable(of_controls)]
 
 
 def _control_rows(analysis: Analysis) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,17 +64,20 @@ def warmup(  # noqa: PLR0913 - one parameter for each option
     here = selection.experiment.hostname
     found = examine(selection, config, metric)
     folder = figures or directory / ".layoutrand" / "warmup"
+    shown = selection.names.given_each(
+        replace(each, warnings=selection.names.given_each(each.warnings)) for each in found
+    )
     for name in dict.fromkeys(each.benchmark for each in found):
-        picture = draw([each for each in found if each.benchmark == name])
+        picture = draw([each for each, of in zip(shown, found, strict=True) if of.benchmark == name])
         try:
             write_atomically(_figure(folder, name), picture.encode())
         except OSError as error:
             raise UsageError(f"cannot write into {folder}: {error.strerror}; --figures names another place") from error
     if json:
         terminal.document(warmup_document(found, here, lambda name: str(_figure(folder, name))))
-    show_warmup(found, terminal)
+    show_warmup(shown, terminal)
     if plots or (plots is None and sys.stdout.isatty() and not json):
-        show_plots(found, terminal, width=terminal.out.width)
+        show_plots(shown, terminal, width=terminal.out.width)
     terminal.say(f"figures: {_figure(folder, '*')}")
     options.warn_of_source(config, directory, folder, terminal)
     if write:

@@ -112,6 +112,12 @@ class TooShort(AnyWarning):
             "(metric.regex), or measure simulated counts (metric.cachegrind)"
         )
 
+    def brief(self) -> str:
+        """What was found."""
+        return (
+            f"{self.benchmark}: an execution takes {quantity(self.seconds, 's')}, much of it the start of the process"
+        )
+
 
 def too_short(benchmark: str, seconds: Sequence[float]) -> list[TooShort]:
     """A warning where the lower quartile of these times of whole processes is below `TOO_SHORT_S`.

@@ -58,7 +58,8 @@ def problems_of(error: ValidationError, model: type[BaseModel], by_kind: Tables 
 
 def suggest(name: str, known: Sequence[str]) -> str:
     """``; did you mean 'x'?`` for the nearest known name, or nothing."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    alike = [each for each in known if each.casefold() == name.casefold()]
+    near = alike[:1] or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

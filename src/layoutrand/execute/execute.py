@@ -26,7 +26,7 @@ from layoutrand.execute.judge import in_its_words, judge, of_the_program
 from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Outcome
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
-from layoutrand.execute.run_progress import RunProgress, Summary, cost, known, summarised
+from layoutrand.execute.run_progress import RunProgress, Summary, cost, executed_alone, known, summarised
 from layoutrand.execute.workplace import Workplace, end_leftovers
 from layoutrand.host.attempts import Attempts, is_to_be_repeated, that_count
 from layoutrand.host.machine_lock import machine_lock_path, only_one_measures
@@ -95,6 +95,8 @@ def execute(
         live = Live(plan.benchmarks, that_count(recorded, experiments.slot_key), pending, plan.systems)
         if pending:
             say(cost(live, len(pending), len(plan.slots) - len(pending)))
+        if alone := executed_alone(plan.slots, pending):
+            say(alone)
         states = [execution.host_state for execution in recorded]
         observer = Observer(request.config.run.disturbance, states, watch or HostWatch())
         observe = functools.partial(_observe, observer, executor)

@@ -5,17 +5,19 @@ Nothing here has an effect or decides anything; it is asked between executions, 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from statistics import fmean, median
 from typing import Final
 
 from layoutrand.config.config import Benchmark
 from layoutrand.config.metric import Better
 from layoutrand.config.schedule import Slot
 from layoutrand.instruments.asked_for import primary_metric
+from layoutrand.instruments.known import simulated
 from layoutrand.model import Execution
 from layoutrand.stats import Interval, mean_interval, running_interval
 from layoutrand.text.quantities import finite
@@ -88,8 +90,12 @@ class Live:
         self._last_end: dict[str, float] = {}
         self._values: dict[tuple[str, str], dict[int, list[float]]] = {}
         self._units: dict[str, str] = {}
-        for execution in recorded:
+        earlier = list(recorded)
+        for execution in earlier:
             self._keep(execution)
+        self._recorded = sorted(filter(self._is_main, earlier), key=lambda each: (each.node, each.started_at))
+        self._gap = _usual_gap(self._recorded)
+        self._beside: dict[tuple[str, str, str], tuple[set[int], set[int]]] = {}
 
     def add(self, execution: Execution) -> None:
         """One slot is executed."""
@@ -103,7 +109,7 @@ class Live:
     def remaining_s(self) -> float | None:
         """Seconds until the schedule is done by as many nodes as do it now; None as long as nobody can tell.
 
-        Short executions take less time than what lies between them, which two of this call tell.
+        Short executions take less time than what lies between them, which two of this call tell, or earlier ones.
         """
         waiting = {kind: n for kind, n in self._waiting.items() if n > 0}
         if not waiting:
@@ -111,9 +117,9 @@ class Live:
         if not self._count:
             return None
         executing = sum(n * self._duration(kind) for kind, n in waiting.items())
-        if not self._between and executing < _LONG_S * sum(waiting.values()):
+        if not self._between and self._gap is None and executing < _LONG_S * sum(waiting.values()):
             return None
-        between = fmean(self._between) if self._between else 0.0
+        between = fmean(self._between) if self._between else self._gap or 0.0
         return (executing + between * sum(waiting.values())) / max(1, len(self._last_end))
 
     def standings(self, *, confidence: float) -> list[Standing]:
@@ -128,12 +134,17 @@ class Live:
         return found
 
     def ratios(self, *, confidence: float) -> list[RatioStanding]:
-        """How each system stands against the first, benchmark by benchmark; nothing before two rounds of both."""
+        """How each system stands against the first, benchmark by benchmark; nothing before two rounds of both.
+
+        A round counts where both were executed at one time, as in `compare`: what the machine did between an earlier
+        call and this one would look like a difference.
+        """
         found = []
         for benchmark, better in self._better.items():
             for candidate in self._systems[1:]:
                 old, new = (self._values.get((each, benchmark), {}) for each in (self._systems[0], candidate))
-                means = [(fmean(old[seed]), fmean(new[seed])) for seed in old if seed in new]
+                both = self._at_one_time(benchmark, self._systems[0], candidate)
+                means = [(fmean(old[seed]), fmean(new[seed])) for seed in old if seed in new and both(seed)]
                 if len(means) < _FEWEST_ROUNDS or not all(one > 0 and other > 0 for one, other in means):
                     continue
                 logs = running_interval([math.log(other / one) for one, other in means], confidence=confidence)
@@ -141,6 +152,20 @@ class Live:
                 ratio = replace(logs, centre=math.exp(logs.centre), low=low, high=high)
                 found.append(RatioStanding(benchmark, self._systems[0], candidate, ratio, better, len(means)))
         return found
+
+    def _at_one_time(self, benchmark: str, baseline: str, candidate: str) -> Callable[[int], bool]:
+        """Whether both systems were executed beside each other in a round, which those of this call are."""
+        if self._main[benchmark][0] in simulated():
+            return lambda _seed: True
+        key = benchmark, baseline, candidate
+        if key not in self._beside:
+            own = [e for e in self._recorded if e.benchmark == benchmark and e.system in key[1:]]
+            self._beside[key] = {each.layout for each in own if isinstance(each.layout, int)}, _together(own)
+        known, together = self._beside[key]
+        return lambda seed: seed not in known or seed in together
+
+    def _is_main(self, execution: Execution) -> bool:
+        return execution.instrument == self._main[execution.benchmark][0]
 
     def _keep(self, execution: Execution) -> None:
         self._count[_kind(execution)] += 1
@@ -162,6 +187,28 @@ class Live:
         alike += [[k for k in self._count if k[2] == instrument], list(self._count)]
         kinds = next(kinds for kinds in alike if kinds)
         return sum(self._seconds[k] for k in kinds) / sum(self._count[k] for k in kinds)
+
+
+def _together(executions: Sequence[Execution]) -> set[int]:
+    """Seeds of which the executions of two systems follow each other, but for one of another round."""
+    made = [execution for execution in executions if isinstance(execution.layout, int)]
+    places: dict[int, list[int]] = {}
+    systems: dict[int, set[str]] = {}
+    for place, execution in enumerate(made):
+        if isinstance(execution.layout, int):
+            places.setdefault(execution.layout, []).append(place)
+            systems.setdefault(execution.layout, set()).add(execution.system)
+    return {seed for seed, own in places.items() if len(systems[seed]) > 1 and own[-1] - own[0] <= len(own)}
+
+
+def _usual_gap(executions: Sequence[Execution]) -> float | None:
+    """Seconds between executions that follow each other; the median, since some lie between calls."""
+    gaps = [
+        max(0.0, after.started_at - before.started_at - before.wall_s)
+        for before, after in itertools.pairwise(executions)
+        if before.node == after.node
+    ]
+    return median(gaps) if gaps else None
 
 
 def _kind(execution: Execution) -> _Kind:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import TooShort, too_short
+from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.iterations import read_now
 from layoutrand.execute.live import Live
@@ -35,10 +36,32 @@ class RunProgress:
 
 def cost(live: Live, n_pending: int, n_known: int) -> str:
     """What is about to be executed, and how long that takes where earlier executions tell."""
-    known = f" ({n_known:,} are recorded already)" if n_known else ""
+    known = f" ({n_known:,} {'is' if n_known == 1 else 'are'} recorded already)" if n_known else ""
     seconds = live.remaining_s()
     time = "" if seconds is None else f", about {duration(max(1, round(seconds)))}"
     return f"{n_pending:,} executions{known}{time}"
+
+
+def executed_alone(slots: Sequence[Slot], pending: Sequence[Slot]) -> str:
+    """That a system is about to be executed in rounds that another has already, and what to do instead; or "".
+
+    What an interrupted run left of a round, or a failed execution, is no reason to say so: it takes half of the rounds.
+    """
+    timed = [slot for slot in slots if slot.instrument not in simulated()]
+    due = {(slot.system, slot.round) for slot in pending}
+    rounds = {slot.round for slot in timed}
+    known = {(slot.system, slot.round) for slot in timed} - due
+    for system in dict.fromkeys(slot.system for slot in timed):
+        others = [each for each in dict.fromkeys(slot.system for slot in timed) if each != system]
+        late = [r for r in rounds if (system, r) in due and any((each, r) in known for each in others)]
+        if len(late) > 1 and 2 * len(late) >= len(rounds):
+            first = max(rounds) + 1
+            return (
+                f"{system} is executed alone: the others have {len(late)} of these rounds already, and what the "
+                "machine does meanwhile looks like a difference, so that `compare` will not tell; new rounds execute "
+                f"all systems beside each other: layoutrand run --seeds {first}..{first + len(rounds) - 1}"
+            )
+    return ""
 
 
 @dataclass(frozen=True)

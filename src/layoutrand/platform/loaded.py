@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from layoutrand.platform.interrupts import noted_interrupts
+
 _PAUSE_S: Final = 0.002
 
 
@@ -30,8 +32,10 @@ def loaded_files(argv: Sequence[str], env: Mapping[str, str], cwd: Path, name: s
 
     It and what it has started are gone afterwards.  Raises `OSError` where the program cannot be started.
     """
-    # Into a file: nobody reads a pipe meanwhile, and a program that fills one would wait for ever.
+    # Into a file: nobody reads a pipe meanwhile, and a program that fills one would wait for ever.  Ctrl-C does not
+    # reach a session of its own, and takes effect when the program is gone.
     with (
+        noted_interrupts() as interrupts,
         tempfile.TemporaryFile() as written,
         subprocess.Popen(  # noqa: S603 - the command that layoutrand.toml gives
             argv,
@@ -46,11 +50,11 @@ def loaded_files(argv: Sequence[str], env: Mapping[str, str], cwd: Path, name: s
         deadline = time.monotonic() + timeout_s
         found: set[tuple[str, int]] = set()
         try:
-            while process.poll() is None and time.monotonic() < deadline:
+            while process.poll() is None and time.monotonic() < deadline and not interrupts.received:
                 found |= set(_mapped(process.pid, name))
                 time.sleep(_PAUSE_S)
             returncode = process.poll()
-        finally:  # also after Ctrl-C, which does not reach a session of its own
+        finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()

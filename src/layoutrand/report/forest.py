@@ -20,11 +20,11 @@ from layoutrand.analysis.conclusion import (
 )
 from layoutrand.analysis.conclusion_words import verdict_words
 from layoutrand.analysis.place_among import briefly_among
-from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word
+from layoutrand.analysis.verdict_marks import SYMBOLS, change_words, in_a_word, size_in_brief
 from layoutrand.report import ratios, tracks
 from layoutrand.report.page_parts import Banner, Forest, ForestRow, VerdictChip
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import MINUS, signed
+from layoutrand.text.quantities import MINUS
 
 
 def key_of(verdict: str) -> str:
@@ -138,9 +138,8 @@ def _as_built(result: Comparison, pair: BenchmarkRatio, concluded: Conclusion) -
     would = of_statistics(own.verdict)
     if would in {concluded.verdict, "cannot tell"}:
         return ""
-    size = signed(_percent(own.ratio.centre), min(2, sentences.percent_digits(own.ratio)))
     words = verdict_words(would, result.threshold, of_speed=sentences.is_speed(pair))
-    return f"your own builds alone: {size} %, {words}"
+    return f"your own builds alone: {size_in_brief(own.ratio)}, {words}"
 
 
 def _ends(result: Comparison) -> tuple[str, str]:

@@ -19,9 +19,8 @@ bound has rises to a half (Puza and O'Neill, Interval Estimation via Tail Functi
 the ratio of mean absolute deviations, by its logarithm (Bonett and Seier, Confidence Intervals for Mean Absolute
 Deviations, American Statistician 57, 2003), turned into the standard deviation of normal layouts that give noise like
 the controls' this ratio; where the test finds more than the ratio alone, it is the bound that p stands for.  The upper
-bound is the largest of the same, of Williams's (Biometrika 49, 1962) and of Bonett's for long tails (Approximate
-Confidence Interval for Standard Deviation of Nonnormal Distributions, Computational Statistics and Data Analysis 50,
-2006), as few slow layouts make a large standard deviation of a small mean deviation.
+bound is the largest of the same and of those of `spread_bounds`, as few slow layouts make a large standard deviation of
+a small mean deviation.
 """
 
 from __future__ import annotations
@@ -37,8 +36,9 @@ from layoutrand.errors import AnalysisError
 from layoutrand.stats.checks import check_confidence, check_count, check_seed
 from layoutrand.stats.interval import Interval
 from layoutrand.stats.levels import FloatArray
-from layoutrand.stats.quantiles import chi2_quantile, f_quantile, normal_levels, normal_quantile, normal_tail, t_tail
+from layoutrand.stats.quantiles import normal_levels, normal_quantile, normal_tail, t_tail
 from layoutrand.stats.round_contrasts import Contrasts, RoundValues, contrasts, deviations_by_label, window_of
+from layoutrand.stats.spread_bounds import noisy_upper, quiet_bounds
 from layoutrand.stats.stats_warning import plural
 from layoutrand.stats.streams import RaggedSampler, Stream
 from layoutrand.stats.univariate import Values, middle_of, middles_of, sample_of
@@ -49,7 +49,6 @@ _JUST_FOUND: Final = 1e-3
 """Of an error, by which the lower bound is above 0 at least where binaries are found to differ."""
 
 _LARGEST: Final = 1e6
-_MOST_EXPONENT: Final = 100.0
 """Ratio of spreads beyond which controls are as good as constant."""
 
 
@@ -259,8 +258,8 @@ def _result(p_value: float, found: Contrasts, size: float, window: int | None, c
     own, noise = (float(np.abs(part).mean()) for part in (found.binaries, found.noise))
     variance, p_less = found.of_binaries - found.of_noise, 1.0
     if noise * _LARGEST <= own:
-        high = max(_chi2_bound(found, alpha / 2), math.sqrt(_long_tailed(found, alpha)))
-        bounds = (_chi2_bound(found, (1 + confidence) / 2) if p_value <= alpha else 0.0, high)
+        low, high = quiet_bounds(found, alpha)
+        bounds = (max(low, _JUST_FOUND * high) if p_value <= alpha else 0.0, high)
     else:
         log_ratio, error = math.log(own / noise) if own > 0 else -math.inf, _error(found)
         p_less = 1 - t_tail(log_ratio / error, min(found.degrees))
@@ -300,7 +299,7 @@ def _bounds(p_value: float, found: Contrasts, ratio: tuple[float, float], alpha:
             low = _tail_limits(lambda shift: normal_tail(score - shift / error), alpha, error)[0]
         low = max(low, _JUST_FOUND * error)
     high = _layout_sd(limit[1], noise)
-    return min(_layout_sd(low, noise), high), max(high, _upper(found, alpha))
+    return min(_layout_sd(low, noise), high), max(high, noisy_upper(found, alpha))
 
 
 def _precision(part: FloatArray) -> float:
@@ -359,39 +358,3 @@ def _folded(values: FloatArray, sd: float) -> FloatArray:
     z = values / sd
     density = np.exp(-(z**2) / 2) * math.sqrt(2 / math.pi)
     return np.asarray(sd * density + values * (1 - 2 * normal_levels(-z)))
-
-
-def _upper(found: Contrasts, alpha: float) -> float:
-    """Of the layouts' standard deviation, from variances: the larger of Williams's bound and Bonett's."""
-    upper, lower = found.degrees
-    if lower < 1:
-        return math.inf
-    excess = found.of_binaries - found.of_noise * f_quantile(alpha / 2, upper, lower)
-    normal = upper * excess / chi2_quantile(alpha / 2, upper)
-    return math.sqrt(max(normal, _long_tailed(found, alpha) - found.of_noise, 0.0))
-
-
-def _long_tailed(found: Contrasts, alpha: float) -> float:
-    """Upper bound of the binaries' variance by the kurtosis that they have; infinite for very few."""
-    values, n = found.binaries, found.binaries.size
-    quantile = normal_quantile(1 - alpha)
-    if n <= max(quantile, 3) or found.of_binaries == 0:
-        return 0.0
-    squares = float(((values - values.mean()) ** 2).sum())
-    kurtosis = n * float(((values - _trimmed_mean(values)) ** 4).sum()) / squares**2
-    correction = n / (n - quantile)
-    error = correction * math.sqrt(max(kurtosis - (n - 3) / n, 0.0) / (n - 1))
-    return found.of_binaries * correction * math.exp(min(quantile * error, _MOST_EXPONENT))
-
-
-def _trimmed_mean(values: FloatArray) -> float:
-    """Without ``1 / (2 sqrt(n - 4))`` of the values at each end, as Bonett has it."""
-    n = values.size
-    cut = int(n / (2 * math.sqrt(n - 4))) if n > 4 else 0
-    cut = min(cut, (n - 1) // 2)
-    return float(np.sort(values)[cut : n - cut].mean())
-
-
-def _chi2_bound(found: Contrasts, tail: float) -> float:
-    degrees = found.degrees[0]
-    return math.sqrt(degrees * found.of_binaries / chi2_quantile(tail, degrees))

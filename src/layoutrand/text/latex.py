@@ -36,8 +36,8 @@ _BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=\\%|(?:s|ms|MiB)\b|\\textmu\{\}s)"
 _ROWS_OF_A_PAGE: Final = 45
 
 
-def tabular(table: Table) -> str:
-    """The table; what it is, and what it needs beside booktabs, stands in comments above it.
+def tabular(table: Table, origin: str = "") -> str:
+    """The table; what it is, its origin, and what it needs beside booktabs, stand in comments above it.
 
     Columns of numbers line up at the point, and other numbers have their units, by siunitx.
     """
@@ -52,7 +52,8 @@ def tabular(table: Table) -> str:
     packages = (
         r"\usepackage{booktabs} and \usepackage{siunitx} (version 3)" if uses_numbers else r"\usepackage{booktabs}"
     )
-    lines = [f"% {plain(table.caption)}", f"% Needs {packages}."]
+    lines = [f"% {plain(each)}" for each in (table.caption, origin) if each]
+    lines.append(f"% Needs {packages}.")
     if any(r"\textmu" in cell for row in rows for cell in row):
         lines.append(r"% LaTeX before 2020 needs \usepackage{textcomp}, too.")
     if others:

@@ -32,8 +32,13 @@ def _environment() -> jinja2.Environment:
     environment.filters["sh"] = lambda value: shlex.quote(str(value))
     environment.filters["assignment"] = _assignment
     environment.filters["toml"] = _toml
-    environment.filters["comment"] = lambda value: " ".join(str(value).split())
+    environment.filters["comment"] = _comment
     return environment
+
+
+def _comment(value: object) -> str:
+    """One line of a comment, in which neither TOML nor a terminal takes control characters."""
+    return re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", " ".join(str(value).split()))
 
 
 def _assignment(name: str) -> str:

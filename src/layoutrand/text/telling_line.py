@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_CONTEXT: Final = 4
+_CONTEXT: Final = 6
 """Lines below an error of a build that show where it is."""
 
+_CAUSE: Final = "Caused by:"
 _CAUSED: Final = re.compile(r"^\s*Caused by: ")
 _FRAME: Final = re.compile(r"^\s+at \S.*\)$|^\s*\.\.\. \d+ (?:more|common frames omitted)$")
 _SANITIZER: Final = re.compile(r"^SUMMARY: \w*Sanitizer: ")
@@ -53,21 +54,33 @@ def of_program(output: str) -> str:
 def of_build(output: str) -> str:
     """The first error of a build's output, with the lines that belong to it; "" where none is recognised.
 
-    What programs of a parallel build print afterwards is about other files, or says only that something failed.
+    What programs of a parallel build print afterwards is about other files, or says only that something failed.  Of an
+    error of cargo, which tells from the outside in, it is the last ``Caused by:``.
     """
     lines = [line.rstrip() for line in output.split("\n")]
     numbered = [(place, line) for place, line in enumerate(lines) if not _OUTER.search(line)]
     for pattern, which in ((_ERROR, 0), (_MISSING, -1)):
         if found := [place for place, line in numbered if pattern.search(line)]:
             place = found[which]
-            return "\n".join([lines[place], *_belonging(lines[place + 1 : place + 1 + _CONTEXT])])
+            return "\n".join([lines[place], *(_caused(lines[place + 1 :]) or _belonging(lines[place + 1 :]))])
     return ""
+
+
+def _caused(below: list[str]) -> list[str]:
+    """The innermost cause below an error of cargo, a paragraph under a line of its own; none where there is none."""
+    places = []
+    for place, line in enumerate(below):
+        if line == _CAUSE:
+            places.append(place)
+        elif line and not line.startswith((" ", "\t")):
+            break
+    return [_CAUSE, *_belonging(below[places[-1] + 1 :])] if places else []
 
 
 def _belonging(below: list[str]) -> list[str]:
     """The lines right below an error that are indented: source and caret, or what CMake says."""
     kept: list[str] = []
-    for line in below:
+    for line in below[:_CONTEXT]:
         if line and not line.startswith((" ", "\t")):
             break
         kept.append(line)

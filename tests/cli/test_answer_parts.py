@@ -1,0 +1,68 @@
+"""What the first screens have in common: no fact is dropped, and what both systems share is told once."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from rich.cells import cell_len
+
+from layoutrand.analysis.analysis_warnings import NewFiles
+from layoutrand.cli.answer_parts import header, steps_and_details, warning_lines
+from layoutrand.stats.advice import NoVariation, TooFew
+from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
+
+
+def in_words(lines):
+    return ["".join(text for text, _ in line).rstrip() for line in lines]
+
+
+def of(*warnings):
+    return [SimpleNamespace(cause="anything", warnings=warnings)]
+
+
+def test_facts_that_have_no_room_beside_the_title_stand_below():
+    facts = ["30 layouts each", "a-host-with-a-name", "O2: commit 0123456", "O3: commit 89abcde with changes"]
+    lines = in_words(header("O3 against O2", facts, 80))
+    assert all(cell_len(line) <= 80 for line in lines)
+    assert " · ".join(part for line in lines for part in line.removeprefix("O3 against O2").strip().split(" · ")) == (
+        " · ".join(facts)
+    )
+    assert len(lines) == 2
+
+
+def test_all_facts_in_one_line_where_there_is_room():
+    assert in_words(header("A against B", ["x", "y"], 40)) == ["A against B" + " " * 24 + "x · y"]
+
+
+def test_what_both_systems_share_is_told_once_and_without_either():
+    few = TooFew(4, of=(BASELINE,)), TooFew(4, of=(CANDIDATE,))
+    apart = NoVariation(of=(BASELINE,)), TooFew(3, of=(BASELINE,))
+    lines = in_words(warning_lines([("b", of(*few, *apart))], 80))
+    assert lines == [
+        "  ⚠ 4 binaries hardly support an interval",
+        "  ⚠ all binaries of the baseline have exactly the same mean",
+        "  ⚠ 3 binaries of the baseline hardly support an interval",
+    ]
+
+
+def test_one_line_for_a_thing_with_the_benchmarks_that_it_is_about():
+    lines = in_words(warning_lines([("a", of(TooFew(4))), ("b", of(TooFew(4))), ("c", of())], 80))
+    assert lines == ["  ⚠ a, b: 4 binaries hardly support an interval"]
+
+
+def test_that_the_results_may_be_old_is_told_first():
+    warnings = [NoVariation(), TooFew(4), TooFew(3), NewFiles(("data.json",))]
+    lines = in_words(warning_lines([("a", of(*warnings))], 80))
+    assert lines[0] == "  ⚠ data.json in the source changed since these results were built"
+    assert lines[-1] == "    and 1 more: --full"
+
+
+def test_a_command_stands_in_one_line():
+    said = ["a larger --threshold", "more work for each execution", "layoutrand doctor"]
+    lines = in_words(steps_and_details(said, "Details: --full", 78))
+    assert lines == [
+        "  Next: a larger --threshold · more work for each execution ·",
+        "    layoutrand doctor",
+        "  Details: --full",
+    ]
+    assert in_words(steps_and_details(said[2:], "--full", 40)) == ["  Next: layoutrand doctor" + " " * 9 + "--full"]
