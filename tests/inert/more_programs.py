@@ -78,8 +78,8 @@ MORE: Mapping[str, OneMore] = {
             "sha256": "4a457df853425b6bb6e3457aa1d1a13bccec587a04c38c622b1013a0da41439f",
         },
         '    compile "-Isrc -DMD_VERSION_MAJOR=0 -DMD_VERSION_MINOR=4 -DMD_VERSION_RELEASE=8" src/md4c.c src/md4c-html.c \\\n'
-        "        src/entity.c md2html/md2html.c md2html/cmdline.c\n    $CC $CFLAGS $LDFLAGS ./*.o -o md2html\n",
-        "md2html",
+        "        src/entity.c md2html/md2html.c md2html/cmdline.c\n    $CC $CFLAGS $LDFLAGS ./*.o -o markdown\n",
+        "markdown",
         ("--github", "text"),
         False,
         _markdown,
