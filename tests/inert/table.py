@@ -188,16 +188,21 @@ def promises(found: Collected) -> Iterator[str]:
         if own:
             count = sum(is_found(cell, "check") for cell in own)
             met = count >= LEAST_POWER * len(own)
-            yield _promise(metric, "at least 90 % of planted 2 % found by `check`", share(count, len(own)), is_met=met)
+            yield _promise(
+                found, metric, "at least 90 % of planted 2 % found by `check`", share(count, len(own)), is_met=met
+            )
         used = [cell["check"]["executions"] for cell in (*inert, *planted)]
         if used:
             middle = statistics.median(used)
             words = f"a median of at most 60 % of the executions of {FIXED_ROUNDS} rounds"
-            yield _promise(metric, words, f"{100 * middle / FIXED:.0f} %", is_met=middle <= MOST_EXECUTIONS * FIXED)
+            yield _promise(
+                found, metric, words, f"{100 * middle / FIXED:.0f} %", is_met=middle <= MOST_EXECUTIONS * FIXED
+            )
 
 
-def _promise(metric: str, wanted: str, found: str, *, is_met: bool) -> str:
-    return f"- by {_by(metric)}: {wanted}: {found}, {'met' if is_met else '**missed**'}"
+def _promise(found_all: Collected, metric: str, wanted: str, found: str, *, is_met: bool) -> str:
+    word = "too early to say" if found_all.missing(metric) else "met" if is_met else "**missed**"
+    return f"- by {_by(metric)}: {wanted}: {found}, {word}"
 
 
 def _by(metric: str) -> str:

@@ -26,7 +26,7 @@ from startkit import layoutrand
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-GENERATED = {"rates.md", "packages.md", "reference/commands.md"}
+GENERATED = {"rates.md", "inert.md", "packages.md", "reference/commands.md"}
 PAGES = {"README.md": README} | {
     f"docs/{path.relative_to(DOCS)}": path
     for path in sorted(DOCS.rglob("*.md"))
