@@ -182,7 +182,7 @@ def promises(found: Collected) -> Iterator[str]:
         if inert:
             met = alarms_of_check <= MOST_ALARMS * len(inert)
             yield _promise(
-                metric, "false alarms of `check` at most 5 %", share(alarms_of_check, len(inert)), is_met=met
+                found, metric, "false alarms of `check` at most 5 %", share(alarms_of_check, len(inert)), is_met=met
             )
         own = [cell for cell in planted if cell["target"] == 0.02]
         if own:
