@@ -87,7 +87,9 @@ def captures_are_recorded(monkeypatch):
 
     whole = experiments.current_context
     captures = dict.fromkeys(("a", AGAIN, "b", second_of("b")), "capture-of-a")
-    monkeypatch.setattr(experiments, "current_context", lambda config: whole(config, captures=captures))
+    monkeypatch.setattr(
+        experiments, "current_context", lambda config, **more: whole(config, **{**more, "captures": captures})
+    )
 
 
 def row_of(selection, **options):
