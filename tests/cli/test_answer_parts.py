@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
 from rich.cells import cell_len
 
 from layoutrand.analysis.analysis_warnings import NewFiles
+from layoutrand.cache.capture_record import source_in_brief, source_words
 from layoutrand.cli.answer_parts import header, steps_and_details, warning_lines
 from layoutrand.stats.advice import NoVariation, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
@@ -66,3 +68,20 @@ def test_a_command_stands_in_one_line():
         "  Details: --full",
     ]
     assert in_words(steps_and_details(said[2:], "--full", 40)) == ["  Next: layoutrand doctor" + " " * 9 + "--full"]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({"commit": "0123456789abcdef" * 2, "repo": "https://example.org/x"}, "commit 0123456"),
+        ({"digest": "fedcba9876543210"}, "files fedcba9"),
+        (
+            {"digest": "fedcba9876543210", "git": {"commit": "0123456789abcdef", "dirty": True}},
+            "commit 0123456 with changes",
+        ),
+        ({"digest": "fedcba9876543210", "git": {"commit": "0123456789abcdef", "dirty": False}}, "commit 0123456"),
+        ({}, "not recorded"),
+    ],
+)
+def test_a_source_in_brief(source, words):
+    assert source_in_brief(source_words(source)) == words

@@ -157,7 +157,7 @@ def _cells(row: _Row) -> tuple[str, str, str, str, str]:
             layout = bounded(part.upper)
         elif row.concluded.verdict == "machine, not layout":
             layout = "cannot tell"
-    one = one_build(one_more(analysis))
+    one = one_more(analysis).replace("-", MINUS)
     own = "-" if analysis.stock is None or analysis.one_layout else briefly_among(analysis, analysis.stock.mean)
     return row.name, layout, noise, one or "-", own
 
@@ -167,11 +167,6 @@ def bounded(upper: float) -> str:
     if upper >= 1:
         return "cannot tell"
     return f"below {at_most(upper)} %" if upper else "none"
-
-
-def one_build(said: str) -> str:
-    """What one more build shows; a range that reaches down to nothing is no knowledge of it."""
-    return "cannot tell" if said.startswith("-100 to ") else said.replace("-", MINUS)
 
 
 def _plain(noise: float) -> str:
