@@ -8,8 +8,10 @@ import pytest
 from rich.cells import cell_len
 
 from layoutrand.analysis.analysis_warnings import NewFiles
+from layoutrand.analysis.reasons import STEPS
 from layoutrand.cache.capture_record import source_in_brief, source_words
-from layoutrand.cli.answer_parts import header, steps_and_details, warning_lines
+from layoutrand.cli.answer_parts import failure_lines, header, possible_steps, warning_lines
+from layoutrand.model import BuildFailure
 from layoutrand.stats.advice import NoVariation, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
 
@@ -45,6 +47,19 @@ def test_what_both_systems_share_is_told_once_and_without_either():
         "  ⚠ all binaries of the baseline have exactly the same mean",
         "  ⚠ 3 binaries of the baseline hardly support an interval",
     ]
+
+
+def test_more_layouts_are_no_advice_where_there_are_no_more():
+    """A program of few functions has few orders, and most seeds are one that was there."""
+    steps = [STEPS["quiet machine"], STEPS["more layouts"]]
+    failed = [
+        BuildFailure("a", "prog", seed, "the same code in the same order as seed 1", None) for seed in range(3, 31)
+    ]
+    few, many = SimpleNamespace(build_failures=failed), SimpleNamespace(build_failures=failed[:2])
+    assert possible_steps(steps, few, 2) == steps[:1]
+    assert possible_steps(steps, many, 28) == steps
+    text = " ".join(line.strip() for line in in_words(failure_lines(SimpleNamespace(failures=[], **vars(few)), 80)))
+    assert text == "⚠ 28 layouts could not be built: the same code in the same order as seed 1"
 
 
 def test_one_line_for_a_thing_with_the_benchmarks_that_it_is_about():

@@ -18,6 +18,7 @@ from layoutrand.cli.answer_parts import (
     filled,
     header,
     next_lines,
+    possible_steps,
     remark_lines,
     screen_width,
     source_facts,
@@ -64,7 +65,9 @@ def comparison_screen(results: Sequence[Comparison], selection: Selection, colum
         lines += [*_screen(result, facts, width), []]
         if notes := [*_notes(result, width), *(rest if result is results[-1] else ())]:
             lines += [*notes, []]
-    return [*lines, *next_lines([step for result in results for each in all_of(result) for step in each.next], width)]
+    steps = [step for result in results for each in all_of(result) for step in each.next]
+    most = max((max(pair.n_baseline, pair.n_candidate) for result in results for pair in result.benchmarks), default=0)
+    return [*lines, *next_lines(possible_steps(steps, selection, most), width)]
 
 
 def _screen(result: Comparison, facts: Sequence[str], width: int) -> Iterator[Line]:

@@ -81,8 +81,16 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
         lines += wrapped("⚠", "yellow", f"{where}: {count:,} {are} not in the numbers: {reasons[0][0]}{others}", width)
     if selection.build_failures:
         count = len(selection.build_failures)
-        lines += wrapped("⚠", "yellow", f"{count:,} layout{'s' * (count > 1)} could not be built", width)
+        most = Counter(failure.error for failure in selection.build_failures).most_common(1)[0][0]
+        unbuilt = f"{count:,} layout{'s' * (count > 1)} could not be built: {most.splitlines()[0]}"
+        lines += wrapped("⚠", "yellow", unbuilt, width)
     return lines
+
+
+def possible_steps(steps: Iterable[Step], selection: Selection, n_layouts: int) -> list[Step]:
+    """Without more layouts, where most of those asked for could not be built: more of them could not, either."""
+    is_exhausted = len(selection.build_failures) > n_layouts
+    return [step for step in steps if not (is_exhausted and step.kind == "more layouts")]
 
 
 def remark_lines(selection: Selection, shown: Iterable[tuple[str, str]], width: int) -> list[Line]:

@@ -20,6 +20,7 @@ from layoutrand.cli.answer_parts import (
     filled,
     header,
     next_lines,
+    possible_steps,
     remark_lines,
     screen_width,
     source_facts,
@@ -91,7 +92,8 @@ def layout_answer(
             lines += figure
     if notes:
         lines += [*notes, []]
-    return lines, [step for row in rows for step in row.concluded.next]
+    steps = [step for row in rows for step in row.concluded.next]
+    return lines, possible_steps(steps, report.selection, max((each.n_binaries for each in shown), default=0))
 
 
 def _weight(row: _Row) -> tuple[int, float]:
