@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.analysis_warnings import NewFiles
 from layoutrand.analysis.reasons import STEPS
 from layoutrand.cache.capture_record import source_in_brief, source_words
-from layoutrand.cli.answer_parts import failure_lines, header, possible_steps, warning_lines
+from layoutrand.cli.answer_parts import failure_lines, header, possible_steps, steps_and_details, warning_lines
 from layoutrand.model import BuildFailure
 from layoutrand.stats.advice import NoVariation, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
