@@ -124,6 +124,8 @@ def _counts(result: Comparison) -> str:
     kinds = {kind for pair in pairs for kind in pair.counted}
     what = {"binaries": "layouts", "executions": "executions"}.get(next(iter(kinds)), "") if len(kinds) == 1 else ""
     low, high = min(numbers), max(numbers)
+    if low == high == 1 and what:
+        return f"1 {what.removesuffix('s')} each"
     return f"{low:,} {what or 'binaries or executions'} each" if low == high else f"{low:,} to {high:,} {what}".rstrip()
 
 

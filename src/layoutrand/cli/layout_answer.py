@@ -122,6 +122,7 @@ def _names(shown: Sequence[Analysis]) -> list[str]:
 def _counts(shown: Sequence[Analysis]) -> str:
     counts = {each.n_binaries for each in shown}
     what = "executions" if all(each.one_layout for each in shown) else "layouts"
+    what = what.removesuffix("s") if counts == {1} else what
     said = f"{min(counts):,} {what}" if len(counts) == 1 else f"{min(counts):,} to {max(counts):,} {what}"
     systems = {each.system for each in shown}
     return f"{systems.pop()}: {said}" if len(systems) == 1 else said
