@@ -110,7 +110,7 @@ coverage: .venv/lint.stamp
 
 slow: .venv/test.stamp
 	@LAYOUTRAND_EXAMPLES=full .venv/bin/pytest -n auto --dist worksteal -m "slow and not perf" $(PYTEST)
-	@if [ "$$(id -u)" -eq 0 ]; then $(MAKE) --no-print-directory fresh RELEASES="bookworm sid noble resolute"; \
+	@if [ "$$(id -u)" -eq 0 ]; then $(MAKE) --no-print-directory fresh RELEASES="bookworm sid noble resolute" && \
 	  $(MAKE) --no-print-directory installs container; \
 	  else echo "make slow: left out, for want of root: make fresh RELEASES='bookworm sid noble resolute', make installs, make container" >&2; fi
 	@$(MAKE) --no-print-directory versions

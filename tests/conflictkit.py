@@ -54,3 +54,10 @@ def source(rounds):
             "",
         ]
     )
+
+
+def write_source(project):
+    """The program, 200 rounds of it, below a project's directory."""
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
+    (project / "src" / "prog.c").write_text(source(rounds=200))

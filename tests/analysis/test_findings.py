@@ -18,7 +18,7 @@ from layoutrand import stats
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.documents import analyse_document
 from layoutrand.analysis.evidence import evidence, policy_words, sentences
-from layoutrand.analysis.sentences import of_analysis
+from layoutrand.analysis.sentences import UNFORESEEN, of_analysis, one_more
 from layoutrand.cli.output_formats import MarkdownPage
 from layoutrand.cli.terminal_tables import show_analysis
 from layoutrand.model import BuildFailure, Measurement
@@ -245,6 +245,15 @@ def test_one_more_binary_lies_in_a_range_of_its_own(tmp_path):
     half = scipy_stats.t.ppf(0.975, 2) * math.sqrt(4 / 3)
     assert (one.low, one.high) == pytest.approx((10 - half, 10 + half))
     assert "one more binary would show -50 to +50 % of the mean over 3 layouts" in of_analysis(analysis)
+
+
+def test_a_range_down_to_no_time_at_all_tells_nothing_of_one_more_binary(tmp_path):
+    """In no table, sentence or page."""
+    analysis = analysed(tmp_path, {1: [[1.0]], 2: [[10.0]], 3: [[30.0]]})
+
+    assert analysis.findings.one_binary.next.low < 0
+    assert one_more(analysis) == UNFORESEEN
+    assert "what one more binary would show cannot be told" in of_analysis(analysis)
 
 
 def test_a_long_tail_gets_a_median_beside_the_mean(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.default_builds import AsBuilt, SinglePairs
-from layoutrand.analysis.place_among import place_among
+from layoutrand.analysis.place_among import briefly_among, place_among
 from layoutrand.analysis.sentences import of_ratio
 from layoutrand.analysis.sureness import Sureness
 from layoutrand.stats import Forecast, Interval
@@ -262,6 +262,21 @@ def test_the_place_of_a_build_among_the_layouts(mean, changes, words):
     """Counted in layouts, in the direction that is better: "above 0 %" of them is the best of all."""
     fields = {"binary_means": tuple((seed, float(seed)) for seed in (1, 2, 3, 4)), "unit": "s", "better": "less"}
     assert place_among(SimpleNamespace(**fields | changes), mean) == words
+
+
+@pytest.mark.parametrize(
+    ("mean", "seeds", "words"),
+    [
+        (0.5, (1, 2, 3), "beats all 3"),
+        (9.0, (1, 2, 3), "beaten by all 3"),
+        (1.5, (1, 2, 3), "beats 2 of 3"),
+        (2.0, (2,), "-"),
+        (9.0, (2,), "-"),
+    ],
+)
+def test_the_place_in_a_column(mean, seeds, words):
+    fields = {"binary_means": tuple((seed, float(seed)) for seed in seeds), "unit": "s", "better": "less"}
+    assert briefly_among(SimpleNamespace(**fields), mean) == words
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from fakes import make_config
 from layoutrand.analysis.analysis_warnings import NoShift
 from layoutrand.analysis.node_warnings import ControlElsewhere
 from layoutrand.cli import analysis, run
-from layoutrand.cli.layout_answer import bounded, one_build
+from layoutrand.cli.layout_answer import bounded
 from layoutrand.cli.terminal_tables import all_warnings
 from layoutrand.model import Measurement
 
@@ -167,14 +167,6 @@ def test_a_screen_without_colours_or_characters_says_the_same(screen, monkeypatc
     assert "\x1b" not in text
     for word in ("faster", "slower", "same within 1 %", "Details: --full"):
         assert (word in plain, word in text) == (True, True)
-
-
-@pytest.mark.parametrize(
-    ("said", "shown"),
-    [("-6 to +6 %", "−6 to +6 %"), ("-100 to +453 %", "cannot tell"), ("-99 to +80 %", "−99 to +80 %"), ("", "")],
-)
-def test_a_range_down_to_no_time_at_all_tells_nothing_of_one_build(said, shown):
-    assert one_build(said) == shown
 
 
 def test_why_a_control_has_no_shift_is_told_under_the_tables():

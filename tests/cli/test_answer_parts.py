@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
 from rich.cells import cell_len
 
 from layoutrand.analysis.analysis_warnings import NewFiles
-from layoutrand.cli.answer_parts import header, steps_and_details, warning_lines
+from layoutrand.analysis.reasons import STEPS
+from layoutrand.cache.capture_record import source_in_brief, source_words
+from layoutrand.cli.answer_parts import failure_lines, header, possible_steps, steps_and_details, warning_lines
+from layoutrand.model import BuildFailure
 from layoutrand.stats.advice import NoVariation, TooFew
 from layoutrand.stats.stats_warning import BASELINE, CANDIDATE
 
@@ -45,6 +49,19 @@ def test_what_both_systems_share_is_told_once_and_without_either():
     ]
 
 
+def test_more_layouts_are_no_advice_where_there_are_no_more():
+    """A program of few functions has few orders, and most seeds are one that was there."""
+    steps = [STEPS["quiet machine"], STEPS["more layouts"]]
+    failed = [
+        BuildFailure("a", "prog", seed, "the same code in the same order as seed 1", None) for seed in range(3, 31)
+    ]
+    few, many = SimpleNamespace(build_failures=failed), SimpleNamespace(build_failures=failed[:2])
+    assert possible_steps(steps, few, 2) == steps[:1]
+    assert possible_steps(steps, many, 28) == steps
+    text = " ".join(line.strip() for line in in_words(failure_lines(SimpleNamespace(failures=[], **vars(few)), 80)))
+    assert text == "⚠ 28 layouts could not be built: the same code in the same order as seed 1"
+
+
 def test_one_line_for_a_thing_with_the_benchmarks_that_it_is_about():
     lines = in_words(warning_lines([("a", of(TooFew(4))), ("b", of(TooFew(4))), ("c", of())], 80))
     assert lines == ["  ⚠ a, b: 4 binaries hardly support an interval"]
@@ -66,3 +83,20 @@ def test_a_command_stands_in_one_line():
         "  Details: --full",
     ]
     assert in_words(steps_and_details(said[2:], "--full", 40)) == ["  Next: layoutrand doctor" + " " * 9 + "--full"]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({"commit": "0123456789abcdef" * 2, "repo": "https://example.org/x"}, "commit 0123456"),
+        ({"digest": "fedcba9876543210"}, "files fedcba9"),
+        (
+            {"digest": "fedcba9876543210", "git": {"commit": "0123456789abcdef", "dirty": True}},
+            "commit 0123456 with changes",
+        ),
+        ({"digest": "fedcba9876543210", "git": {"commit": "0123456789abcdef", "dirty": False}}, "commit 0123456"),
+        ({}, "not recorded"),
+    ],
+)
+def test_a_source_in_brief(source, words):
+    assert source_in_brief(source_words(source)) == words

@@ -18,7 +18,7 @@ from fakes import captures, make_config, shell_binaries
 from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.cli import progress as progress_module
 from layoutrand.cli import terminal as terminal_module
-from layoutrand.cli.progress import ratio_lines, show_progress, standing_lines
+from layoutrand.cli.progress import FirstVerdicts, ratio_lines, show_progress, standing_lines
 from layoutrand.cli.terminal import Terminal, time_left
 from layoutrand.execute.execute import execute
 from layoutrand.execute.live import RatioStanding, Standing
@@ -220,10 +220,26 @@ def test_a_verdict_is_shown_once_it_is_settled_and_else_how_it_stands():
         standing("sort", 0.97, 1.04),
         standing("new", 0.0, math.inf),
     ]
-    assert ratio_lines(ratios) == [
+    assert ratio_lines(ratios, FirstVerdicts()) == [
         "parse: O3 against O2 faster after 9 rounds: −12.0 % (−14.0 … −10.0)",
         "rate: O3 against O2 slower after 9 rounds: −12.0 % (−14.0 … −10.0)",
         "emit: O3 against O2 same after 9 rounds: +0.10 % (−0.20 … +0.40)",
         "sort: O3 against O2 open after 9 rounds: +0.5 % (−3.0 … +4.0)",
     ]
-    assert progress_module._settled(ratios) == "; settled: 3 of 5 (1 faster, 1 slower, 1 same)"
+    assert progress_module._settled(ratios, FirstVerdicts()) == "; settled: 3 of 5 (1 faster, 1 slower, 1 same)"
+
+
+def test_a_verdict_that_is_settled_stays_so_though_a_later_interval_reaches_farther():
+    def standing(low, high, n_rounds):
+        ratio = Interval(centre=0.995, low=low, high=high, confidence=0.95, method="anytime", warnings=())
+        return RatioStanding("parse", "O2", "O3", ratio, "less", n_rounds)
+
+    verdicts = FirstVerdicts()
+    looks = [standing(0.98, 1.01, 8), standing(0.992, 0.998, 20), standing(0.989, 0.999, 21)]
+    lines = [ratio_lines([look], verdicts)[0] for look in looks]
+    assert [line.split(":")[1].split(" after ") for line in lines] == [
+        [" O3 against O2 open", "8 rounds"],
+        [" O3 against O2 same", "20 rounds"],
+        [" O3 against O2 same", "20 rounds"],
+    ]
+    assert progress_module._settled(looks[-1:], verdicts) == "; settled: 1 of 1 (1 same)"

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from conflictkit import CONFIG, source
+from conflictkit import CONFIG, write_source
 from daskkit import DaskCluster, dask
 from layoutrand.model import Execution
 from layoutrand.results.file import open_for_reading, results_path
@@ -110,9 +110,7 @@ def test_what_nodes_executed_is_explained_here(tmp_path: Path, monkeypatch: pyte
     require("gcc", "gcc")
     require("valgrind", "valgrind")
     project = tmp_path / "project"
-    (project / "src").mkdir(parents=True)
-    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
-    (project / "src" / "prog.c").write_text(source(rounds=200))
+    write_source(project)
     env = {"LAYOUTRAND_CACHE": str(tmp_path / "cache")}
 
     def call(*arguments: str) -> dict[str, Any]:

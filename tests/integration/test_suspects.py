@@ -10,7 +10,7 @@ import sqlite3
 import pytest
 
 import startkit
-from conflictkit import CONFIG, PRINTED, source
+from conflictkit import CONFIG, PRINTED, source, write_source
 from workshop import require
 
 SEEDS = 24
@@ -22,9 +22,7 @@ def layoutrand(tmp_path):
     require("gcc", "gcc")
     require("valgrind", "valgrind")
     project = tmp_path / "project"
-    (project / "src").mkdir(parents=True)
-    (project / "src" / "Makefile").write_text("prog: prog.c\n\t$(CC) $(CFLAGS) -o $@ prog.c\n")
-    (project / "src" / "prog.c").write_text(source(rounds=200))
+    write_source(project)
 
     def call(*arguments, status=0):
         env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Final
 
@@ -150,9 +151,9 @@ class OddValues(AnyWarning):
     side: str
 
     @property
+    @abstractmethod
     def in_short(self) -> str:
         """``some rounds lie far from the others``."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

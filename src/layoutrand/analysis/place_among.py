@@ -27,8 +27,10 @@ def place_among(analysis: Analysis, mean: float) -> str:
 
 
 def briefly_among(analysis: Analysis, mean: float) -> str:
-    """The same for a column: ``beats all 30``, ``beaten by all 30``, ``beats 22 of 30``."""
+    """The same for a column: ``beats all 30``, ``beaten by all 30``, ``beats 22 of 30``; a dash beside one layout."""
     means, beaten, lost = _counts(analysis, mean)
+    if len(means) == 1:  # of one other build there is no place
+        return "-"
     if not beaten and not lost:
         return f"as all {len(means):,}"
     if lost == len(means):

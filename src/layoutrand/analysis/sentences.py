@@ -21,6 +21,9 @@ from layoutrand.stats import Interval
 from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, digits_of, p_words, telling
 from layoutrand.warning import AnyWarning
 
+UNFORESEEN: Final = "cannot tell"
+"""In place of the range of one more binary."""
+
 _OPEN: Final = frozenset({"cannot tell", "same program"})
 """Verdicts beside which what was measured may be chance."""
 
@@ -50,7 +53,8 @@ def _of_layouts(analysis: Analysis) -> list[str]:
     parts = [*_of_findings(analysis)]
     if one := one_more(analysis):
         share = f"in {100 * analysis.mean.confidence:g} of 100 cases"
-        parts.append(f"one more binary would show {one} of the mean over {len(means)} layouts ({share})")
+        what = "what one more binary would show cannot be told" if one == UNFORESEEN else ""
+        parts.append(what or f"one more binary would show {one} of the mean over {len(means)} layouts ({share})")
     if analysis.stock is not None:
         place, among = place_of(analysis.stock, centre), place_among(analysis, analysis.stock.mean)
         parts.append(f"your own build (stock) lies at {place} of the mean, measured {among}")
@@ -73,15 +77,18 @@ def place_of(control: Control, centre: float) -> str:
 
 
 def one_more(analysis: Analysis) -> str:
-    """``-2.1 to +3.4 %``: the range of one more binary against the mean; ``the same`` where all measure the same."""
+    """``-2.1 to +3.4 %``: the range of one more binary against the mean; ``the same`` where all measure the same.
+
+    A range that reaches down to nothing is no knowledge of it: `UNFORESEEN`.
+    """
     one = None if analysis.findings is None else analysis.findings.one_binary
     if one is None or not math.isfinite(one.next.half_width):
         return ""
     if one.lowest == one.highest:
         return "the same"
     low, high = sorted(end / analysis.mean.centre for end in (one.next.low, one.next.high))
-    if one.lowest > 0:  # a time, a count: what is above 0 has no binary below it
-        low = max(low, 0.0)
+    if one.lowest > 0 and low <= 0:  # a time, a count: what is above 0 has no binary below it
+        return UNFORESEEN
     return f"{' to '.join(changes([low, high], digits_of(50 * (high - low))))} %"
 
 

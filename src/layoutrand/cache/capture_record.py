@@ -6,6 +6,7 @@ so that a capture can be moved to another directory or machine and still be link
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -156,3 +157,12 @@ def source_words(source: Mapping[str, Any]) -> str:
     if not git.get("commit"):
         return files
     return f"{files}, commit {git['commit'][:12]}{' with changes' if git.get('dirty') else ''}"
+
+
+def source_in_brief(words: str) -> str:
+    """`source_words` with a commit, or the digest of files, as short as git has it."""
+    commit = re.search(r"\bcommit ([0-9a-f]{7})[0-9a-f]*( with changes)?", words)
+    if commit:
+        return f"commit {commit[1]}{commit[2] or ''}"
+    files = re.match(r"files ([0-9a-f]{7})[0-9a-f]*$", words)
+    return f"files {files[1]}" if files else words

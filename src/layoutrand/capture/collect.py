@@ -28,7 +28,7 @@ from layoutrand.linkers.known import linker
 from layoutrand.linkers.linker import Linker, MapReader
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.objects import archive, elf
-from layoutrand.platform.disk import Folders, cache_errors, link_or_copy, remove_tree, sha256_bytes
+from layoutrand.platform.disk import Folders, cache_errors, link_or_copy, remove_tree, sha256_bytes, write_atomically
 from layoutrand.platform.process import Completed, Runner
 
 _MEMBER = re.compile(r"^\((?P<gnu>.+)\)(?P<gnu_member>[^()]+)$|^(?:trace: )?(?P<lld>.+)\((?P<lld_member>[^()]+)\)$")
@@ -384,6 +384,7 @@ def write_tree(target: Path, files: Mapping[str, bytes], memory: LinkMemory) -> 
     with cache_errors("write", target):
         for name, data in files.items():
             path = make.place_for(name)
-            memory.write(data, path)
             if name == lto.ANSWER:
-                path.chmod(0o755)
+                write_atomically(path, data, executable=True)
+            else:
+                memory.write(data, path)

@@ -10,7 +10,7 @@ from layoutrand.link import lto
 from layoutrand.linkers import linkline
 from layoutrand.linkers.linkline import Word
 from layoutrand.objects import archive, elf
-from layoutrand.platform.disk import cache_errors
+from layoutrand.platform.disk import cache_errors, write_atomically
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,7 @@ def with_plugin(record: LinkRecord, line: Sequence[Word], native: lto.Native) ->
     """The recorded line with the plugin's question answered by a script; see `layoutrand.link.lto`."""
     script = record.path / "lto" / "lto-wrapper"
     with cache_errors("write", script):
-        script.write_text(lto.ANSWER_SCRIPT)
-        script.chmod(0o755)
+        write_atomically(script, lto.ANSWER_SCRIPT.encode(), executable=True)
     return Replay(
         line=tuple(lto.answering(linkline.replayable(line, keep_symbols=False, plugin=True), str(script))),
         kept=record.inputs() | {str(script): lto.ANSWER_SCRIPT.encode()},

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from layoutrand.errors import UsageError
 from layoutrand.platform.disk import is_cache, sha256_file
+from layoutrand.platform.executable_files import copy_file
 
 ALWAYS_LEFT_OUT = (".git", ".layoutrand", "layoutrand.toml")
 _RESULTS = ".layoutrand"
@@ -66,7 +67,7 @@ def copy(source: Path, target: Path, exclude: Sequence[str]) -> None:
             destination.mkdir()
             directories.append((path, destination))
         elif stat.S_ISREG(mode):
-            shutil.copy2(path, destination)
+            copy_file(path, destination)
     for path, destination in reversed(directories):
         shutil.copystat(path, destination)
         destination.chmod(stat.S_IMODE(destination.stat().st_mode) | 0o700)

@@ -18,6 +18,7 @@ from layoutrand.cli.answer_parts import (
     filled,
     header,
     next_lines,
+    possible_steps,
     remark_lines,
     screen_width,
     source_facts,
@@ -64,7 +65,9 @@ def comparison_screen(results: Sequence[Comparison], selection: Selection, colum
         lines += [*_screen(result, facts, width), []]
         if notes := [*_notes(result, width), *(rest if result is results[-1] else ())]:
             lines += [*notes, []]
-    return [*lines, *next_lines([step for result in results for each in all_of(result) for step in each.next], width)]
+    steps = [step for result in results for each in all_of(result) for step in each.next]
+    most = max((max(pair.n_baseline, pair.n_candidate) for result in results for pair in result.benchmarks), default=0)
+    return [*lines, *next_lines(possible_steps(steps, selection, most), width)]
 
 
 def _screen(result: Comparison, facts: Sequence[str], width: int) -> Iterator[Line]:
@@ -121,6 +124,8 @@ def _counts(result: Comparison) -> str:
     kinds = {kind for pair in pairs for kind in pair.counted}
     what = {"binaries": "layouts", "executions": "executions"}.get(next(iter(kinds)), "") if len(kinds) == 1 else ""
     low, high = min(numbers), max(numbers)
+    if low == high == 1 and what:
+        return f"1 {what.removesuffix('s')} each"
     return f"{low:,} {what or 'binaries or executions'} each" if low == high else f"{low:,} to {high:,} {what}".rstrip()
 
 

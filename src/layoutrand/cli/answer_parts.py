@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from rich.cells import cell_len
 from layoutrand.analysis.analysis_warnings import NewFiles, NotCompared, ShownThoughOld
 from layoutrand.analysis.beside import metric_beside
 from layoutrand.analysis.evidence import evidence, reconciled_words
+from layoutrand.cache.capture_record import source_in_brief
 from layoutrand.cli.charts import ELSEWHERE, NARROWEST, WIDEST, Line
 from layoutrand.stats.stats_warning import StatsWarning
 
@@ -64,19 +64,10 @@ def source_facts(selection: Selection) -> list[str]:
         ]
     of = evidence(selection)
     where = f"{len(of.nodes)} nodes" if len(of.nodes) > 1 else of.host or ""
-    made = {row.system: _briefly_of(row.source) for row in of.systems if row.source}
+    made = {row.system: source_in_brief(row.source) for row in of.systems if row.source}
     alike = len(set(made.values())) == 1
     told = list(made.values())[:1] if alike else [f"{system}: {source}" for system, source in made.items()]
     return [part for part in (where, *told) if part]
-
-
-def _briefly_of(source: str) -> str:
-    """A commit, or the digest of files, as short as git has it."""
-    commit = re.search(r"\bcommit ([0-9a-f]{7})[0-9a-f]*( with changes)?", source)
-    if commit:
-        return f"commit {commit[1]}{commit[2] or ''}"
-    files = re.match(r"files ([0-9a-f]{7})[0-9a-f]*$", source)
-    return f"files {files[1]}" if files else source
 
 
 def failure_lines(selection: Selection, width: int) -> list[Line]:
@@ -91,8 +82,16 @@ def failure_lines(selection: Selection, width: int) -> list[Line]:
         lines += wrapped("⚠", "yellow", f"{where}: {count:,} {are} not in the numbers: {reasons[0][0]}{others}", width)
     if selection.build_failures:
         count = len(selection.build_failures)
-        lines += wrapped("⚠", "yellow", f"{count:,} layout{'s' * (count > 1)} could not be built", width)
+        most = Counter(failure.error for failure in selection.build_failures).most_common(1)[0][0]
+        unbuilt = f"{count:,} layout{'s' * (count > 1)} could not be built: {most.splitlines()[0]}"
+        lines += wrapped("⚠", "yellow", unbuilt, width)
     return lines
+
+
+def possible_steps(steps: Iterable[Step], selection: Selection, n_layouts: int) -> list[Step]:
+    """Without more layouts, where most of those asked for could not be built: more of them could not, either."""
+    is_exhausted = len(selection.build_failures) > n_layouts
+    return [step for step in steps if not (is_exhausted and step.kind == "more layouts")]
 
 
 def remark_lines(selection: Selection, shown: Iterable[tuple[str, str]], width: int) -> list[Line]:
@@ -164,7 +163,9 @@ def _listed(names: Sequence[str]) -> str:
 
 def wrapped(symbol: str, style: str, text: str, width: int, most: int = _LINES_EACH) -> list[Line]:
     """A remark of so many lines at most."""
-    parts = textwrap.wrap(text, width - 4, max_lines=most, placeholder=" …") or [""]
+    whole = text.replace(" %", f"{_NO_BREAK}%")  # a number stands beside its unit
+    wrapped_text = textwrap.wrap(whole, width - 4, max_lines=most, placeholder=" …") or [""]
+    parts = [part.replace(_NO_BREAK, " ") for part in wrapped_text]
     first: Line = [("  ", ""), (symbol, style), (" ", ""), (parts[0], "")]
     return [first, *([("    ", ""), (part, "")] for part in parts[1:])]
 

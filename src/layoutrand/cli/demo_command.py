@@ -101,11 +101,12 @@ def _clearness(pair: BenchmarkRatio) -> tuple[bool, float]:
 
 def _of_layouts(report: AnalysisReport, pair: BenchmarkRatio) -> str:
     from layoutrand.analysis.conclusion import of_layouts
-    from layoutrand.analysis.sentences import one_more
+    from layoutrand.analysis.sentences import UNFORESEEN, one_more
     from layoutrand.text.quantities import MINUS
 
     mine = [each for each in report.analyses if (each.benchmark, each.metric) == (pair.benchmark, pair.metric)]
-    moved = [each for each in mine if of_layouts(each, report.warnings).verdict == "layout matters" and one_more(each)]
+    matters = [each for each in mine if of_layouts(each, report.warnings).verdict == "layout matters"]
+    moved = [each for each in matters if one_more(each) not in {"", UNFORESEEN}]
     if not moved:
         return f"whether layout alone moves {pair.benchmark} cannot be told from these executions."
     first = moved[0]

@@ -20,6 +20,7 @@ from layoutrand.cli.answer_parts import (
     filled,
     header,
     next_lines,
+    possible_steps,
     remark_lines,
     screen_width,
     source_facts,
@@ -91,7 +92,8 @@ def layout_answer(
             lines += figure
     if notes:
         lines += [*notes, []]
-    return lines, [step for row in rows for step in row.concluded.next]
+    steps = [step for row in rows for step in row.concluded.next]
+    return lines, possible_steps(steps, report.selection, max((each.n_binaries for each in shown), default=0))
 
 
 def _weight(row: _Row) -> tuple[int, float]:
@@ -120,6 +122,7 @@ def _names(shown: Sequence[Analysis]) -> list[str]:
 def _counts(shown: Sequence[Analysis]) -> str:
     counts = {each.n_binaries for each in shown}
     what = "executions" if all(each.one_layout for each in shown) else "layouts"
+    what = what.removesuffix("s") if counts == {1} else what
     said = f"{min(counts):,} {what}" if len(counts) == 1 else f"{min(counts):,} to {max(counts):,} {what}"
     systems = {each.system for each in shown}
     return f"{systems.pop()}: {said}" if len(systems) == 1 else said
@@ -157,7 +160,7 @@ def _cells(row: _Row) -> tuple[str, str, str, str, str]:
             layout = bounded(part.upper)
         elif row.concluded.verdict == "machine, not layout":
             layout = "cannot tell"
-    one = one_build(one_more(analysis))
+    one = one_more(analysis).replace("-", MINUS)
     own = "-" if analysis.stock is None or analysis.one_layout else briefly_among(analysis, analysis.stock.mean)
     return row.name, layout, noise, one or "-", own
 
@@ -167,11 +170,6 @@ def bounded(upper: float) -> str:
     if upper >= 1:
         return "cannot tell"
     return f"below {at_most(upper)} %" if upper else "none"
-
-
-def one_build(said: str) -> str:
-    """What one more build shows; a range that reaches down to nothing is no knowledge of it."""
-    return "cannot tell" if said.startswith("-100 to ") else said.replace("-", MINUS)
 
 
 def _plain(noise: float) -> str:

@@ -37,6 +37,22 @@ _THRESHOLD: Final = 0.01
 Advance = Callable[["RunProgress"], None]
 
 
+class FirstVerdicts:
+    """Of each ratio the first verdict: the intervals of all looks hold together, so a later one takes it not back."""
+
+    def __init__(self) -> None:
+        """Begin with nothing settled."""
+        self._first: dict[tuple[str, str, str], tuple[str, int]] = {}
+
+    def of(self, standing: RatioStanding) -> tuple[str, int]:
+        """The verdict and the rounds that it took; "" and the rounds so far as long as it is open."""
+        key = standing.benchmark, standing.baseline, standing.candidate
+        verdict = _verdict(standing)
+        if verdict:
+            self._first.setdefault(key, (verdict, standing.n_rounds))
+        return self._first.get(key, ("", standing.n_rounds))
+
+
 @contextmanager
 def show_progress(terminal: Terminal, confidence: float, names: DisplayNames) -> Iterator[Advance]:
     """A bar with the time left and each benchmark's mean so far on a terminal, a line every ten seconds elsewhere.
@@ -67,7 +83,7 @@ def _drawn(terminal: Terminal, confidence: float, names: DisplayNames) -> Iterat
     bar = bars.Progress(*columns, auto_refresh=False)
     task = bar.add_task("executions", total=None, left="")
     console = terminal.err
-    last = -_DRAW_S
+    last, verdicts = -_DRAW_S, FirstVerdicts()
     with Screen(bar, console=console, transient=True, auto_refresh=False) as screen:
 
         def advance(progress: RunProgress) -> None:
@@ -76,7 +92,7 @@ def _drawn(terminal: Terminal, confidence: float, names: DisplayNames) -> Iterat
             if now - last < _DRAW_S and progress.done < progress.total:
                 return
             bar.update(task, completed=progress.done, total=progress.total, left=_left(progress))
-            known = ratio_lines(names.given_each(progress.live.ratios(confidence=confidence)))
+            known = ratio_lines(names.given_each(progress.live.ratios(confidence=confidence)), verdicts)
             ratios = known[: max(0, console.height // 2 - _AROUND)]
             room = console.height - _AROUND - len(ratios)
             standings = names.given_each(progress.live.standings(confidence=confidence))
@@ -88,7 +104,7 @@ def _drawn(terminal: Terminal, confidence: float, names: DisplayNames) -> Iterat
 
 
 def _plain(confidence: float, names: DisplayNames) -> Advance:
-    last = time.monotonic()
+    last, verdicts = time.monotonic(), FirstVerdicts()
 
     def advance(progress: RunProgress) -> None:
         nonlocal last
@@ -98,14 +114,14 @@ def _plain(confidence: float, names: DisplayNames) -> Advance:
         last = now
         standings = names.given_each(progress.live.standings(confidence=confidence))
         widest = f"; widest: {_standing(_by_width(standings)[0])}" if standings else ""
-        settled = _settled(progress.live.ratios(confidence=confidence))
+        settled = _settled(progress.live.ratios(confidence=confidence), verdicts)
         far = f"executions: {progress.done} of {progress.total}{_comma(_left(progress))}"
         sys.stderr.write(f"{far}{settled}{widest}\n")
 
     return advance
 
 
-def ratio_lines(ratios: Sequence[RatioStanding]) -> list[str]:
+def ratio_lines(ratios: Sequence[RatioStanding], verdicts: FirstVerdicts) -> list[str]:
     """One line for each benchmark that has a ratio with bounds: its verdict, once it is settled, or how it stands."""
     from layoutrand.analysis.verdict_marks import change_words
 
@@ -113,9 +129,9 @@ def ratio_lines(ratios: Sequence[RatioStanding]) -> list[str]:
     for each in ratios:
         if not math.isfinite(each.ratio.half_width):
             continue
-        verdict = _verdict(each)
+        verdict, n_rounds = verdicts.of(each)
         centre, ends = change_words(each.ratio)
-        how = f"{verdict} after {each.n_rounds} rounds" if verdict else f"open after {each.n_rounds} rounds"
+        how = f"{verdict or 'open'} after {n_rounds} rounds"
         lines.append(f"{each.benchmark}: {each.candidate} against {each.baseline} {how}: {centre} {ends}")
     return lines
 
@@ -129,11 +145,11 @@ def _verdict(standing: RatioStanding) -> str:
     return "" if verdict == "cannot tell" else verdict
 
 
-def _settled(ratios: Sequence[RatioStanding]) -> str:
+def _settled(ratios: Sequence[RatioStanding], verdicts: FirstVerdicts) -> str:
     """``; settled: 2 of 5 (1 faster, 1 same)``."""
     if not ratios:
         return ""
-    counts = Counter(verdict for each in ratios if (verdict := _verdict(each)))
+    counts = Counter(verdict for each in ratios if (verdict := verdicts.of(each)[0]))
     which = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
     return f"; settled: {sum(counts.values())} of {len(ratios)}{f' ({which})' if which else ''}"
 

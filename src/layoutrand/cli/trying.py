@@ -173,20 +173,21 @@ class _Try:
             terminal.document(analyse_document(report))
         lines, steps = layout_answer(report, shown, terminal_width())
         terminal.screen(lines)
-        if said := self._next(steps):
+        if said := self._next(steps, can_be_more=len(report.selection.build_failures) < len(self.seeds) / 2):
             width = max(terminal_width() or ELSEWHERE, NARROWEST) - 2
             text = f"Next: {' · '.join(said)}"
             for each in textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False):
                 terminal.line(f"  {each}")
         return 0 if is_well else 1
 
-    def _next(self, steps: Sequence[Step]) -> list[str]:
+    def _next(self, steps: Sequence[Step], *, can_be_more: bool) -> list[str]:
         """What to do next, as far as it needs no project: that is offered behind it."""
         more = f"layoutrand try --seeds {2 * len(self.seeds)}{_where(self.question.directory)}"
         by_kind = {"quiet machine": "layoutrand doctor", "more work": "more work for each execution"}
         known = [by_kind[step.kind] for step in steps if step.kind in by_kind]
         wanted = any(step.kind in {"more layouts", "more executions"} for step in steps)
-        return list(dict.fromkeys([*known, *([more] if wanted or len(self.seeds) < _ENOUGH else [])]))
+        is_worth_it = can_be_more and (wanted or len(self.seeds) < _ENOUGH)
+        return list(dict.fromkeys([*known, *([more] if is_worth_it else [])]))
 
     def _project(self, stdin: str | None) -> NewProject:
         """What a first build shows; says what is laid out and executed."""

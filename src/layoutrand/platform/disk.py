@@ -9,11 +9,12 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.errors import BundleError, CacheError
+from layoutrand.platform.executable_files import copy_file, writing_executable
 
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of layoutrand. Deleting it is never loss.\n"
 
@@ -75,15 +76,15 @@ def write_atomically(
     ``mode`` has the permissions where they are others than usual; ``put`` does the renaming.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
-    try:
+    permissions = (0o755 if executable else 0o644) if mode is None else stat.S_IMODE(mode)
+    with ExitStack() as lost, writing_executable() if permissions & 0o111 else nullcontext():
+        handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+        lost.callback(Path(temporary).unlink, missing_ok=True)  # who renames it may have done so before it was lost
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, (0o755 if executable else 0o644) if mode is None else stat.S_IMODE(mode))
+        os.chmod(temporary, permissions)
         put(Path(temporary), path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)  # who was asked to rename it may have done so before it was lost
-        raise
+        lost.pop_all()
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -91,7 +92,7 @@ def link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError:
-        shutil.copy2(source, target)
+        copy_file(source, target)
 
 
 def is_cache(folder: Path) -> bool:

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.platform.environment import GIT_ENVIRONMENT
+from layoutrand.platform.executable_files import process_starts
 from layoutrand.platform.packages import install
 
 _ALWAYS: Final = (
@@ -75,7 +76,7 @@ def git_with_remarks(
     env |= {"GIT_TERMINAL_PROMPT": "0", "LANGUAGE": "C", "LC_ALL": "C", **(_PLAIN_ENVIRONMENT if plain else {})}
     pipe = subprocess.PIPE
     try:
-        with _running.started:  # so that `stop` misses no process that is being started
+        with _running.started, process_starts():  # so that `stop` misses no process that is being started
             process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
                 ["git", "--no-optional-locks", *options, *arguments],  # noqa: S607 - the user's git, found on PATH
                 cwd=cwd,

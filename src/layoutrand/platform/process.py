@@ -16,6 +16,7 @@ from types import FrameType
 from typing import ClassVar, Protocol
 
 from layoutrand.errors import BuildFailed, ToolNotFound
+from layoutrand.platform.executable_files import process_starts
 from layoutrand.platform.packages import apt_command
 
 _LONGEST_WAIT_S = 2_000_000.0  # poll counts milliseconds in 31 bits
@@ -72,12 +73,9 @@ class SubprocessRunner:
     def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Completed:
         """See `Runner.run`."""
         try:
-            done = subprocess.run(  # noqa: S603 - an argument list, never a shell string
-                list(argv), cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, check=False
-            )
+            return _collected(argv, cwd=cwd, env=dict(env))
         except OSError as error:
             raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
-        return Completed(done.returncode, done.stdout, done.stderr)
 
     def run_logged(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path, timeout_s: float) -> int:
         """See `Runner.run_logged`."""
@@ -87,15 +85,16 @@ class SubprocessRunner:
                 if self._stopped:
                     raise BuildFailed(f"{argv[0]} was not started: layoutrand is being interrupted", log=log)
                 try:
-                    process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
-                        list(argv),
-                        cwd=cwd,
-                        env=dict(env),
-                        stdin=subprocess.DEVNULL,
-                        stdout=output,
-                        stderr=subprocess.STDOUT,
-                        start_new_session=True,
-                    )
+                    with process_starts():
+                        process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
+                            list(argv),
+                            cwd=cwd,
+                            env=dict(env),
+                            stdin=subprocess.DEVNULL,
+                            stdout=output,
+                            stderr=subprocess.STDOUT,
+                            start_new_session=True,
+                        )
                 except OSError as error:
                     raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
                 self._running.add(process)
@@ -115,7 +114,8 @@ class SubprocessRunner:
         """See `Runner.run_attached`."""
         with _signals_left_to_the_child() as started:
             try:
-                process = subprocess.Popen(list(argv), cwd=cwd, env=dict(env))  # noqa: S603 - an argument list
+                with process_starts():
+                    process = subprocess.Popen(list(argv), cwd=cwd, env=dict(env))  # noqa: S603 - an argument list
             except OSError as error:
                 raise ToolNotFound(f"cannot start {argv[0]}: {error.strerror}") from error
             started(process)
@@ -137,12 +137,31 @@ def ask(argv: Sequence[str], *, timeout_s: float) -> Completed:
     That is one that cannot be started, or has not ended within ``timeout_s`` seconds.
     """
     try:
-        done = subprocess.run(  # noqa: S603 - an argument list, never a shell string
-            list(argv), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
-        )
+        return _collected(argv, timeout_s=timeout_s)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolNotFound(str(error)) from error
-    return Completed(done.returncode, done.stdout, done.stderr)
+
+
+def _collected(
+    argv: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout_s: float | None = None,
+) -> Completed:
+    """The program run to its end without input; killed where the wait for it ends otherwise."""
+    pipe = subprocess.PIPE
+    with process_starts():
+        process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
+            list(argv), cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
+        )
+    with process:
+        try:
+            stdout, stderr = process.communicate(timeout=timeout_s)
+        except BaseException:
+            process.kill()
+            raise
+    return Completed(process.returncode, stdout, stderr)
 
 
 class InTurn:

@@ -1,0 +1,73 @@
+"""Files that are executed as soon as they are written, beside threads that start processes."""
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from layoutrand.errors import ToolNotFound
+from layoutrand.platform.disk import write_atomically
+from layoutrand.platform.executable_files import copy_file
+from layoutrand.platform.process import SubprocessRunner
+
+TRUE = shutil.which("true") or "/bin/true"
+SCRIPT = b"#!/bin/sh\nexit 0\n"
+
+
+def anew(path: Path) -> None:
+    write_atomically(path, SCRIPT, executable=True)
+
+
+def with_the_mode_of_another(path: Path) -> None:
+    write_atomically(path, SCRIPT, mode=0o100755)
+
+
+def copied(path: Path) -> None:
+    source = path.with_name("source")
+    if not source.exists():
+        source.write_bytes(SCRIPT)
+        source.chmod(0o755)
+    path.unlink(missing_ok=True)
+    copy_file(source, path)
+
+
+def slowly_entered(folder: Path) -> Path:
+    """A name of the directory that a child needs a millisecond to enter, so that it starts slowly."""
+    (folder / "a").mkdir()
+    target = folder
+    for number in range(30):
+        link = folder / f"link-{number}"
+        link.symlink_to("a/../" * 750 + target.name if number else "a/../" * 750)
+        target = link
+    return target
+
+
+@pytest.mark.parametrize("write", [anew, with_the_mode_of_another, copied])
+def test_what_was_written_can_be_executed_at_once(write: Callable[[Path], None], tmp_path):
+    """Without the lock some 10 of the 600 are busy: a child that another thread starts still has the file open."""
+    runner, ended, failed = SubprocessRunner(), threading.Event(), []
+    folder = slowly_entered(tmp_path)
+
+    def start_others() -> None:
+        while not ended.is_set():
+            runner.run([TRUE], cwd=folder, env=os.environ)
+
+    threads = [threading.Thread(target=start_others) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(600):
+            script = tmp_path / f"script-{number % 3}"
+            write(script)
+            try:
+                runner.run([str(script)], cwd=tmp_path, env=os.environ)
+            except ToolNotFound as error:
+                failed.append(str(error))
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    assert failed == []
