@@ -18,8 +18,14 @@ def test_a_clean_tree(repository):
     """Its commit, and that nothing differs; ignored files are counted, since the build sees them."""
     (repository / "x.o").write_text("x")
 
-    assert git_state(repository) == {
+    found = git_state(repository)
+
+    assert found is not None
+    assert found == {
         "commit": head(repository),
+        "tree": git("rev-parse", "HEAD^{tree}", cwd=repository).strip(),
+        "committed_at": int(git("log", "-1", "--format=%ct", cwd=repository)),
+        "subject": git("log", "-1", "--format=%s", cwd=repository).strip(),
         "dirty": False,
         "n_changed": 0,
         "changed": [],

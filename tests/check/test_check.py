@@ -10,9 +10,11 @@ import pytest
 from checkkit import ONE, TWO, Made
 from experiments import execution
 from fakes import make_config
+from layoutrand.analysis.reasons import STEPS
 from layoutrand.check.check_document import check_document
 from layoutrand.check.check_words import layout_share
 from layoutrand.check.earlier_counts import take_earlier_counts
+from layoutrand.check.question import step_of_check
 from layoutrand.config.two_commits import coupled_by
 from layoutrand.errors import UsageError
 from layoutrand.execute import experiment as experiments
@@ -207,3 +209,9 @@ def test_the_coupling_is_chosen_where_it_can_be():
     for wrong, how in ((config, "nearly"), (rebuilt, "address")):
         with pytest.raises(UsageError):
             coupled_by(wrong, how)
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_no_step_of_a_check_is_taken_by_run(kind):
+    """It knows nothing of the commits of a check: what it executes is no part of one."""
+    assert not step_of_check(STEPS[kind]).command.startswith("layoutrand run")

@@ -28,6 +28,7 @@ STRINGS = {
 
 SEARCHES = {
     ("build/made_from.py", "with changes"): "what results files of version 3 have in place of a field",
+    ("cache/capture_record.py", " with changes"): "how this module says it of a source, which it shortens here",
     ("capture/repository.py", "ambiguous"): "git's word",
     ("config/problems.py", "Input should be"): "pydantic's",
     ("host/facts.py", " hypervisor"): "the kernel's, in /proc/cpuinfo",

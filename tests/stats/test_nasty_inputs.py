@@ -58,7 +58,7 @@ NUMBERS = {
     "six levels": [[[[[[1.0, 2.0]]]]], [[[[[1.0, 3.0]]]]]],
 }
 SCALARS = [HUGE, -HUGE, -1, 0, math.nan, math.inf, -math.inf, 5e-324, True, "x", None, 1e308, Decimal("0.5"), []]
-STUDIES = {"coverage_study", "false_alarm_study", "power_study", "published_models"}
+STUDIES = {"coverage_study", "false_alarm_study", "power_study", "published_models", "watching_study"}
 """They simulate by themselves, and take long."""
 
 QUICK = {"n_resamples": 40, "n_datasets": 2, "n_permutations": 40, "limit": 30}

@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol
 
 from layoutrand.analysis.compare import BenchmarkRatio, Comparison
 from layoutrand.analysis.conclusion import CANNOT_TELL, SAME_PROGRAM, Conclusion, Verdict, of_pair
-from layoutrand.analysis.reasons import Step
+from layoutrand.analysis.reasons import Step, StepKind
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.build import SystemBuild
 from layoutrand.cache.store import Cache
@@ -24,6 +24,9 @@ from layoutrand.warning import AnyWarning
 
 Ending = Literal["decided", "budget", "layouts", "failures", "same program"]
 """Why a check of one system came to its end."""
+
+_BY_RUN: Final[frozenset[StepKind]] = frozenset(("more executions", "retry failed", "same rounds", "run again"))
+"""Steps that are taken by `layoutrand run`, which knows nothing of the commits of a check."""
 
 MOST_LAYOUTS: Final = 200
 """Without a verdict by then more layouts would hardly give one."""
@@ -175,15 +178,16 @@ def concluded_benchmarks(
 
 def _of_check(concluded: Conclusion) -> Conclusion:
     """The same with steps that are taken by another `check`, and by no `run`."""
-    return replace(concluded, next=tuple(map(_step, concluded.next)))
+    return replace(concluded, next=tuple(map(step_of_check, concluded.next)))
 
 
-def _step(step: Step) -> Step:
+def step_of_check(step: Step) -> Step:
+    """The step as a check can take it."""
     if step.kind == "more layouts":
         return replace(step, command="", short="a larger --budget")
     if step.kind == "other threshold" and not step.short:
         return replace(step, short="less noise, or a larger --threshold")
-    return replace(step, command="") if step.command.startswith("layoutrand run") else step
+    return replace(step, command="") if step.kind in _BY_RUN else step
 
 
 def quantity_of(pair: BenchmarkRatio) -> Quantity:

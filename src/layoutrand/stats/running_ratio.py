@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from layoutrand.errors import AnalysisError
 from layoutrand.stats import advice
 from layoutrand.stats.anytime import evidence_against, relative_half_width, running_interval
 from layoutrand.stats.checks import check_confidence, check_fraction, check_positive
@@ -32,6 +33,9 @@ threshold were wrong in 9 of 100 simulated experiments, with 8 rounds in less th
 
 FEWEST_EXACT: Final = 3
 """Rounds of counts that are the same to the digit in every layout of each system: there is nothing to be estimated."""
+
+_LARGEST_LOG: Final = 700.0
+"""exp(709.8) is the largest number."""
 
 METHOD: Final = "paired-anytime"
 
@@ -59,16 +63,16 @@ def running_ratio(
     Raises
     ------
     AnalysisError
-        Malformed data, different numbers of binaries, means not above 0.
+        Malformed data, different numbers of binaries, means not above 0, a ratio beyond the range of floating point.
     """
     check_confidence(confidence)
     old, new = _logs(baseline, candidate)
     logs = new - old
     found = running_interval(logs, confidence=confidence)
     if is_count and _is_exact(old, new):
-        ratio = math.exp(float(logs[0]))
+        ratio = _ratio(float(logs[0]))
         return replace(found, centre=ratio, low=ratio, high=ratio, method=METHOD)
-    centre = math.exp(found.centre)
+    centre = _ratio(found.centre)
     if logs.size < FEWEST_ROUNDS or not math.isfinite(found.half_width):
         return replace(found, centre=centre, low=0.0, high=math.inf, method=METHOD)
     return replace(found, centre=centre, low=_power(found.low), high=_power(found.high), method=METHOD)
@@ -128,7 +132,7 @@ def running_decision(
     check_fraction(threshold, name="threshold")
     old, new = _logs(baseline, candidate)
     logs = new - old
-    centre = math.exp(float(logs.mean()))
+    centre = _ratio(float(logs.mean()))
     if is_count and _is_exact(old, new):
         return 1.0 if threshold == 0 and centre == 1 else 0.0
     if 1 - threshold <= centre <= 1 + threshold:
@@ -243,6 +247,12 @@ def _logs(baseline: Measurements, candidate: Measurements) -> tuple[FloatArray, 
 def _is_exact(old: FloatArray, new: FloatArray) -> bool:
     """Whether counts have been the same to the digit in enough layouts of each system."""
     return old.size >= FEWEST_EXACT and is_constant(old) and is_constant(new)
+
+
+def _ratio(logarithm: float) -> float:
+    if abs(logarithm) > _LARGEST_LOG:
+        raise AnalysisError("the ratio is beyond the range of floating point; give both systems in the same unit")
+    return math.exp(logarithm)
 
 
 def _power(value: float) -> float:

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from layoutrand.stats.checks import check_choice, check_count, check_seed
+from layoutrand.stats.checks import check_choice, check_count, check_positive, check_real, check_seed
 from layoutrand.stats.decision import Verdict, decide
 from layoutrand.stats.levels import FloatArray
 from layoutrand.stats.quantiles import normal_points
@@ -87,6 +87,11 @@ def watching_study(
     tuple of WatchingRow
         One for each noise, standard deviation and difference.
 
+    Raises
+    ------
+    AnalysisError
+        An unknown noise, standard deviations not above 0, differences that are no numbers, counts below 1.
+
     Notes
     -----
     The noises, each of mean 0 and standard deviation 1 before it is scaled: ``normal``; ``heavy`` (t of 3 degrees of
@@ -96,6 +101,12 @@ def watching_study(
     """
     for noise in noises:
         check_choice(noise, tuple(NOISES), name="noise")
+    for sd in sds:
+        check_positive(sd, name="sds")
+    for difference in differences:
+        check_real(difference, name="differences")
+    check_count(limit, name="limit")
+    check_count(fewest, name="fewest")
     check_count(n_datasets, name="n_datasets")
     check_seed(seed)
     rows = []
