@@ -12,7 +12,7 @@ from experiments import execution
 from fakes import make_config
 from layoutrand.analysis.reasons import STEPS
 from layoutrand.check.check_document import check_document
-from layoutrand.check.check_words import layout_share
+from layoutrand.check.check_words import ending_sentence, layout_share
 from layoutrand.check.earlier_counts import take_earlier_counts
 from layoutrand.check.question import step_of_check
 from layoutrand.config.two_commits import coupled_by
@@ -140,6 +140,15 @@ def test_a_program_that_fails_ends_the_check(tmp_path):
     assert answer.has_failed
     assert verdicts(answer) == {"work": "cannot tell"}
     assert len(made.executor.commands) <= 3 * 4
+    assert ending_sentence(only(answer), answer.question) == "stopped, as executions fail: fake exit"
+
+
+def test_a_budget_that_ends_before_anything_succeeded_is_a_failure(tmp_path):
+    """Nobody can tell, and not for want of time."""
+    made = Made(tmp_path, script="exit 3")
+    answer = made.check(budget_s=1.0)
+    assert 0 < len(made.executor.commands) <= 4
+    assert only(answer).ending == "failures"
 
 
 def test_what_was_decided_is_not_executed_again(tmp_path):

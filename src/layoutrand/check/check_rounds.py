@@ -108,7 +108,7 @@ class CheckRounds:
         states = self._progress.values()
         if all(state.settled for state in states):
             return "decided"
-        if any(state.failed >= MOST_FAILED for state in states):
+        if any(state.failed >= MOST_FAILED or (state.failed and not state.n_rounds) for state in states):
             return "failures"
         return "layouts" if self.is_over else "budget"
 

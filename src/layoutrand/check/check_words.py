@@ -132,9 +132,17 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
         case "layouts":
             return f"stopped at --most-layouts {question.most_layouts:,}"
         case "failures":
-            return "stopped, as builds or executions fail"
+            what = "builds fail" if system.build_failures else "executions fail"
+            why = failure_reasons(system)
+            return f"stopped, as {what}: {why[0].splitlines()[0]}" if why else f"stopped, as {what}"
         case _:
             return ""
+
+
+def failure_reasons(system: SystemCheck) -> list[str]:
+    """Why builds failed, or else executions: each reason once."""
+    found = [each.error for each in system.build_failures] or [each.reason for each in system.failures]
+    return list(dict.fromkeys(found))
 
 
 def multiplicity_sentence(answer: CheckAnswer) -> str:

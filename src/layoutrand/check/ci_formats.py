@@ -17,6 +17,7 @@ from layoutrand.check.check_words import (
     change_sentence,
     commits_words,
     ending_sentence,
+    failure_reasons,
     rounds_words,
     verdict_of,
 )
@@ -136,8 +137,7 @@ def junit(answer: CheckAnswer, failing: Collection[Verdict]) -> str:
 
 
 def _why(system: SystemCheck) -> str:
-    found = [each.error for each in system.build_failures] or [each.reason for each in system.failures]
-    return "\n".join(dict.fromkeys(found)) or "no round has a result"
+    return "\n".join(failure_reasons(system)) or "no round has a result"
 
 
 def _name(answer: CheckAnswer, system: SystemCheck, each: CheckedBenchmark) -> str:

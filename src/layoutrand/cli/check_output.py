@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from layoutrand.analysis.conclusion import Verdict
     from layoutrand.capture.function_changes import FunctionChanges
     from layoutrand.check.question import CheckAnswer, CheckedBenchmark, SystemCheck
+    from layoutrand.cli.failing import Failures
 
 FORMATS: Final = ("text", "github", "gitlab", "junit", "markdown", "json")
 SUMMARY: Final = "GITHUB_STEP_SUMMARY"
@@ -61,9 +62,9 @@ class CheckOutput:
         """Whether standard output is for a program."""
         return self.format != "text"
 
-    def show(self, answer: CheckAnswer, terminal: Terminal) -> None:
-        """Print the answer, and write it into the files."""
-        show_failed(answer, terminal)
+    def show(self, answer: CheckAnswer, terminal: Terminal, told: Failures) -> None:
+        """Print the answer, and write it into the files; ``told`` are failures that were told meanwhile."""
+        show_failed(answer, terminal, told)
         for name, path in self.files:
             _write(path, self._document(answer, name))
         if self.format == "github":
@@ -243,17 +244,17 @@ def _note(each: CheckedBenchmark) -> str:
     return f"{layouts}, {why}" if why else layouts
 
 
-def show_failed(answer: CheckAnswer, page: Terminal) -> None:
+def show_failed(answer: CheckAnswer, page: Terminal, told: Failures) -> None:
     """What could not be built or executed, what was left out, and what builds remarked."""
     from layoutrand.cli.building import show_failures
-    from layoutrand.cli.failing import Failures, warn_folded
+    from layoutrand.cli.failing import warn_folded
 
     for name, why in answer.not_checked.items():
         page.say(f"system {name} is left out: it {why}")
     for system in answer.systems:
         show_failures(system.build_failures, page)
         warn_folded(system.notes, page)
-        Failures().conclude(system.failures, page)
+    told.conclude([each for system in answer.systems for each in system.failures], page)
 
 
 def show_full(answer: CheckAnswer, page: Display) -> None:

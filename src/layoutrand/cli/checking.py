@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.capture.repository import Mirrors
     from layoutrand.check.question import CheckAnswer, CheckTools
+    from layoutrand.cli.failing import Failures
     from layoutrand.config.config import Config
     from layoutrand.execute.run_progress import RunProgress
     from layoutrand.model import LayoutName
@@ -80,10 +81,12 @@ def check(  # noqa: PLR0913 - one parameter for each option
 
     Example: layoutrand check HEAD~3 --budget 5m --fail-if slower,cannot-tell
     """
+    from layoutrand.analysis.display_names import DisplayNames
     from layoutrand.capture.checked_commits import chosen_commits, source_repository
     from layoutrand.check.check import check as check_commits
     from layoutrand.check.question import CheckQuestion
     from layoutrand.cli.check_output import CheckOutput
+    from layoutrand.cli.failing import Failures
     from layoutrand.config.two_commits import coupled_by
 
     failing = _failing(fail_if)
@@ -92,7 +95,8 @@ def check(  # noqa: PLR0913 - one parameter for each option
     config = options.load_config(directory)
     _check_config(config)
     config = config if couple is None else coupled_by(config, couple)
-    project = _CheckedProject(directory, config, options.count_jobs(jobs), terminal, confidence)
+    failures = Failures(DisplayNames.of(config))
+    project = _CheckedProject(directory, config, options.count_jobs(jobs), terminal, confidence, failures)
     where = source_repository(directory, config.build.source, config.build.repo)
     commits = chosen_commits(where, project.mirrors(), base, head)
     question = CheckQuestion(
@@ -112,7 +116,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
         share_machine=share_machine,
     )
     answer = check_commits(question, where, project.tools())
-    shown.show(answer, terminal)
+    shown.show(answer, terminal, project.failures)
     return exit_status(answer, failing)
 
 
@@ -182,6 +186,7 @@ class _CheckedProject:
     jobs: int
     terminal: Terminal
     confidence: float
+    failures: Failures
 
     def mirrors(self) -> Mirrors:
         """The mirrors of repositories in the cache."""
@@ -215,17 +220,13 @@ class _CheckedProject:
 
     @contextmanager
     def _progress(self) -> Iterator[Callable[[RunProgress], None]]:
-        from layoutrand.analysis.display_names import DisplayNames
-        from layoutrand.cli.failing import Failures
         from layoutrand.cli.progress import show_progress
 
-        names = DisplayNames.of(self.config)
-        failures = Failures(names)
-        with show_progress(self.terminal, self.confidence, names) as update:
+        with show_progress(self.terminal, self.confidence, self.failures.names) as update:
 
             def advance(progress: RunProgress) -> None:
                 update(progress)
                 if progress.execution.status != "ok":
-                    failures.happened(progress.execution, self.terminal)
+                    self.failures.happened(progress.execution, self.terminal)
 
             yield advance
