@@ -15,7 +15,7 @@ import pytest
 from experiments import execution, measured, write
 from fakes import make_config
 from layoutrand.cli import run
-from layoutrand.text.quantities import at_most, digits_of, percents, quantity
+from layoutrand.text.quantities import at_most, digits_of, estimate, percents, quantity
 
 BENCHMARK = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 CONFIG = '[project]\nname = "fake"\n[build]\ncommands = ["x"]\nartefacts = ["prog"]\n[systems.a]\n'
@@ -141,6 +141,7 @@ def test_all_outputs_of_analyse_say_the_same(project, capsys, tmp_path, wanted, 
 
     size = [quantity(row["mean"], "s")]
     if row["interval"] is not None and None not in row["interval"]:
+        size = [estimate(row["mean"], *row["interval"], "s")[0]]
         assert [float(line["interval_low"]), float(line["interval_high"])] == row["interval"]
     assert float(line["mean"]) == row["mean"]
     of_bound = {"practically none", "cannot tell"}

@@ -14,7 +14,7 @@ from layoutrand.analysis.sentences import of_ratio
 from layoutrand.analysis.sureness import Sureness
 from layoutrand.stats import Forecast, Interval
 from layoutrand.stats.advice import NoForecast
-from layoutrand.text.quantities import digits_of, ends, p_words, quantity, ratio_words
+from layoutrand.text.quantities import digits_of, estimate, p_words, quantity, ratio_words
 
 
 def interval(centre, low, high):
@@ -288,7 +288,7 @@ def test_no_digit_is_finer_than_the_interval(half_width, digits):
 
 def test_numbers_are_written_alike():
     assert [quantity(value, "1") for value in (196254.0, 22307157.0, 999.0)] == ["196,254", "22,307,157", "999"]
-    assert ends(196254.0, 198254.0, "1") == "[196,254, 198,254]"
+    assert estimate(197254.0, 196254.0, 198254.0, "1") == ("197,300", "[196,300, 198,300]")
 
 
 @pytest.mark.parametrize(

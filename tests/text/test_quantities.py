@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutrand.text.quantities import at_most, change, changes, ends, quantity, ratio_words, telling
+from layoutrand.text.quantities import alike, at_most, change, changes, estimate, quantity, ratio_words, telling
 
 
 @pytest.mark.parametrize(
@@ -41,25 +41,42 @@ def test_digits_begin_where_they_are_asked_to():
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "unit", "words"),
+    ("centre", "low", "high", "unit", "value", "interval"),
     [
-        (0.01349, 0.0156, "s", "[13.49, 15.60] ms"),
-        (0.0135, 0.0156, "s", "[13.5, 15.6] ms"),
-        (0.0009876, 0.001023, "s", "[0.988, 1.023] ms"),
-        (-0.0001, 0.02, "s", "[-0.1, 20.0] ms"),
-        (12345.6, 20000, "s", "[12,346, 20,000] s"),
-        (3 * 2**20, 3.25 * 2**20, "B", "[3.00, 3.25] MiB"),
-        (999_999, 1_234_567, "1", "[999,999, 1,234,567]"),
-        (100, 200, "1", "[100, 200]"),
-        (99.5, 200, "ops", "[99.5, 200.0] ops"),
-        (0, 0, "s", "[0, 0] µs"),
-        (1e-7, 2e-7, "x", "[1e-07, 2e-07] x"),
-        (9.99996, 9.99997, "s", "[10, 10] s"),
-        (-5, float("inf"), "s", "[-5, inf] s"),
+        (0.01452, 0.01349, 0.01556, "s", "14.5 ms", "[13.5, 15.6] ms"),
+        (0.0145213, 0.0145, 0.0145411, "s", "14.521 ms", "[14.500, 14.541] ms"),
+        (0.01, -0.0001, 0.02, "s", "10 ms", "[0, 20] ms"),
+        (15_123.4, 12_345.6, 20_000, "s", "15,000 s", "[12,000, 20,000] s"),
+        (3.1 * 2**20, 3 * 2**20, 3.25 * 2**20, "B", "3.10 MiB", "[3.00, 3.25] MiB"),
+        (1_234_567, 1_222_222, 1_246_912, "1", "1,235,000", "[1,222,000, 1,247,000]"),
+        (1_234_567, 1_234_567, 1_234_567, "1", "1,234,567", "[1,234,567, 1,234,567]"),
+        (0, -40, 60, "1", "0", "[-40, 60]"),
+        (0, 0, 0, "s", "0 µs", "[0, 0] µs"),
+        (1.5e-7, 1e-7, 2e-7, "x", "1.5e-07 x", "[1.0e-07, 2.0e-07] x"),
+        (2e18, 1e18, 3e18, "x", "2.0e+18 x", "[1.0e+18, 3.0e+18] x"),
+        (10, 9.99995, 10.00003, "s", "10.00000 s", "[9.99995, 10.00003] s"),
+        (10, 10 - 1e-13, 10 + 1e-13, "s", "10.0000000 s", "[10.0000000, 10.0000000] s"),
+        (5, -5, float("inf"), "s", "5 s", "[-5, inf] s"),
+        (5, float("-inf"), float("inf"), "s", "5 s", "without bounds"),
     ],
 )
-def test_the_ends_of_an_interval_are_told_alike(low, high, unit, words):
-    assert ends(low, high, unit) == words
+def test_a_value_and_its_interval_are_told_no_finer_than_the_interval_bears_out(
+    centre, low, high, unit, value, interval
+):
+    assert estimate(centre, low, high, unit) == (value, interval)
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "words"),
+    [
+        ([1.68815, 1.73196, 1.85328], "s", ["1.688 s", "1.732 s", "1.853 s"]),
+        ([0.9, 2, 30_000], "1", ["0.9", "2.0", "30,000.0"]),
+        ([3, 3], "s", ["3 s", "3 s"]),
+        ([0, 0], "1", ["0", "0"]),
+    ],
+)
+def test_values_of_a_distribution_are_told_alike(values, unit, words):
+    assert alike(values, unit) == words
 
 
 @pytest.mark.parametrize(

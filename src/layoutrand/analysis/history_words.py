@@ -11,7 +11,7 @@ from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoi
 from layoutrand.analysis.verdict_marks import change_words
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import quantity
+from layoutrand.text.quantities import estimate
 from layoutrand.warning import sentences_of
 
 STEP_SYMBOLS: Final[Mapping[StepVerdict, str]] = {
@@ -193,6 +193,7 @@ def series_name(series: CommitSeries, all_series: Sequence[CommitSeries]) -> str
 
 def from_to(series: CommitSeries) -> str:
     """The mean over layouts of the first point and of the last."""
-    first, last = (quantity(point.mean.centre, series.unit) for point in (series.points[0], series.points[-1]))
+    means = [point.mean for point in (series.points[0], series.points[-1])]
+    first, last = (estimate(mean.centre, mean.low, mean.high, series.unit)[0] for mean in means)
     number, _, unit = first.partition(" ")
     return f"{number} → {last}" if last.endswith(f" {unit}") or not unit else f"{first} → {last}"

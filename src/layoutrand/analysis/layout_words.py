@@ -7,7 +7,7 @@ import math
 from layoutrand.analysis.findings import Findings
 from layoutrand.analysis.layout_part import PRACTICALLY_NONE, LayoutPart
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import at_most, digits_of, ends, p_words, percents, quantity
+from layoutrand.text.quantities import at_most, digits_of, estimate, p_words, percents
 
 
 def answer(found: Findings) -> str:
@@ -54,9 +54,10 @@ def whatever_the_shape(found: Findings, count: int, unit: str) -> list[str]:
     median = found.median
     if median is not None and math.isfinite(median.half_width):
         why = _why(found)
+        below, interval = estimate(median.centre, median.low, median.high, unit)
         said.append(
-            f"as {why}, beside the mean: half of the layouts measure below {quantity(median.centre, unit)} "
-            f"({100 * median.confidence:g} % interval {ends(median.low, median.high, unit)}, whatever the distribution)"
+            f"as {why}, beside the mean: half of the layouts measure below {below} "
+            f"({100 * median.confidence:g} % interval {interval}, whatever the distribution)"
         )
     if found.could_miss is not None and count > 1:
         said.append(f"{count} layouts: a group of up to {100 * found.could_miss:.2g} % could have been missed")

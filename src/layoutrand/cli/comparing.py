@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
 from layoutrand.cli.terminal_tables import MOST_SENTENCES, MOST_STEPS, interval, show, show_grouped, show_nodes
-from layoutrand.text.quantities import p_value, percent, quantity, ratio_words
+from layoutrand.text.quantities import alike, p_value, percent, ratio_words
 
 if TYPE_CHECKING:
     from layoutrand.analysis.aa import Halves
@@ -187,7 +187,7 @@ def _show_suite(result: Comparison, page: Display) -> None:
     rows = []
     for name, five in zip((result.baseline, result.candidate), suite.distributions, strict=True):
         values = (five.minimum, five.lower_quartile, five.median, five.upper_quartile, five.maximum)
-        rows.append((name, *(quantity(value, suite.unit) for value in values)))
+        rows.append((name, *alike(values, suite.unit)))
     show(
         page,
         f"Geometric mean of the {suite.n_benchmarks} benchmarks, each measured once: its distribution",

@@ -20,7 +20,7 @@ from layoutrand.analysis.history_words import (
 )
 from layoutrand.cli.answer_parts import filled, header, screen_width, steps_and_details, wrapped
 from layoutrand.cli.charts import Line, between
-from layoutrand.text.quantities import quantity
+from layoutrand.text.quantities import estimate, quantity
 
 if TYPE_CHECKING:
     from layoutrand.analysis.history_values import CommitSeries, History, HistoryStep
@@ -156,7 +156,6 @@ def _next(told: Sequence[CommitSeries], history: History, width: int) -> list[Li
 def show_history(history: History, page: Display) -> None:
     """All points and steps as tables, then sentences that can be quoted."""
     from layoutrand.analysis.history_words import sentences
-    from layoutrand.cli.terminal_tables import interval
 
     for series in history.series:
         name = f"{series.benchmark}, {series.system}, {series.metric}"
@@ -167,8 +166,7 @@ def show_history(history: History, page: Display) -> None:
                 (
                     commit.short,
                     _date(commit.committed_at),
-                    quantity(point.mean.centre, series.unit),
-                    interval(point.mean, series.unit),
+                    *estimate(point.mean.centre, point.mean.low, point.mean.high, series.unit),
                     str(point.n_layouts) if commit == point.commits[0] else "same program",
                     "-" if point.stock is None else quantity(point.stock, series.unit),
                     commit.subject,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from layoutrand.cli import import_options
 from layoutrand.cli.terminal import Display
-from layoutrand.text.quantities import NO_BOUNDS, changes, ends, p_value, percent, quantity, ratio_words
+from layoutrand.text.quantities import NO_BOUNDS, changes, estimate, p_value, percent, quantity, ratio_words
 from layoutrand.warning import AnyWarning
 
 if TYPE_CHECKING:
@@ -174,8 +174,7 @@ def _mean_row(analysis: Analysis) -> tuple[str, ...]:
         more = "none" if needed.n_more == 0 else range_words(needed.fewest, needed.n_binaries)
     return (
         ", ".join(f"{count:,}" for count in counts),
-        quantity(middle.centre, analysis.unit),
-        interval(middle, analysis.unit),
+        *estimate(middle.centre, middle.low, middle.high, analysis.unit),
         "-" if math.isinf(middle.half_width) else percent(middle.relative_half_width),
         more,
     )
@@ -282,13 +281,11 @@ def _control(control: Control, analysis: Analysis) -> tuple[str, ...]:
     )
 
 
-def interval(value: Interval, unit: str | None = None) -> str:
-    """An interval with its unit."""
-    if math.isinf(value.low) and math.isinf(value.high):
+def interval(ratio: Interval) -> str:
+    """The interval of a ratio."""
+    if math.isinf(ratio.low) and math.isinf(ratio.high):
         return NO_BOUNDS
-    if unit is None:
-        return ratio_words(value.centre, value.low, value.high)[1]
-    return ends(value.low, value.high, unit)
+    return ratio_words(ratio.centre, ratio.low, ratio.high)[1]
 
 
 def show_selection_problems(selection: Selection, warnings: Sequence[AnyWarning], page: Display) -> None:

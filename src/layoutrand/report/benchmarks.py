@@ -19,7 +19,7 @@ from layoutrand.report.mark_data import MarkData
 from layoutrand.report.members import Axis, SuiteMember, axis_of, remarks_of
 from layoutrand.stats import Interval
 from layoutrand.text.document import Figure, Table
-from layoutrand.text.quantities import percent, quantity
+from layoutrand.text.quantities import alike, estimate, percent, quantity
 from layoutrand.warning import AnyWarning
 
 
@@ -168,7 +168,7 @@ def _far(analysis: Analysis) -> Sequence[Outlier]:
 def _with_width(analysis: Analysis) -> str:
     middle = analysis.mean
     width = f" ± {percent(middle.relative_half_width)}" if math.isfinite(middle.relative_half_width) else ""
-    return f"{quantity(middle.centre, analysis.unit)}{width}"
+    return f"{estimate(middle.centre, middle.low, middle.high, analysis.unit)[0]}{width}"
 
 
 def _ecdf(members: Sequence[SuiteMember], axis: Axis) -> Figure:
@@ -199,7 +199,7 @@ def _ecdf(members: Sequence[SuiteMember], axis: Axis) -> Figure:
     caption += " Dotted, with the mark of its system on top: stock." if stocks else ""
     columns = ("system", "lowest", "lower quartile", "median", "upper quartile", "highest")
     cells = [
-        (member.analysis.system, *(quantity(value, member.analysis.unit) for value in _five(member)))
+        (member.analysis.system, *alike(_five(member), member.analysis.unit))
         for member in members
         if not member.sample.one_layout
     ]

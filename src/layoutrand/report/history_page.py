@@ -14,7 +14,7 @@ from layoutrand.report import plot
 from layoutrand.report.mark_data import MarkData
 from layoutrand.report.page_parts import Banner, BenchmarkCard, Page, TrustLight, VerdictChip
 from layoutrand.text.document import Chapter, Figure, Table
-from layoutrand.text.quantities import ends, quantity
+from layoutrand.text.quantities import estimate, quantity
 from layoutrand.warning import sentences_of
 
 _CHIPS: Final = {
@@ -139,8 +139,7 @@ def _table(series: CommitSeries, rows: Sequence[tuple[HistoryPoint, LoggedCommit
         (
             commit.short,
             _date(commit),
-            quantity(point.mean.centre, series.unit),
-            ends(point.mean.low, point.mean.high, series.unit),
+            *estimate(point.mean.centre, point.mean.low, point.mean.high, series.unit),
             str(point.n_layouts),
             "-" if point.stock is None else quantity(point.stock, series.unit),
             commit.subject,

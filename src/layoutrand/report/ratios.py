@@ -16,7 +16,7 @@ from layoutrand.errors import AnalysisError
 from layoutrand.report import row_figures
 from layoutrand.stats import Interval
 from layoutrand.text.document import Chapter, Figure, Table
-from layoutrand.text.quantities import NO_BOUNDS, p_value, quantity, ratio_words
+from layoutrand.text.quantities import NO_BOUNDS, alike, p_value, quantity, ratio_words
 
 LAST: Final = -math.inf
 """Place of what has no effect to be sorted by."""
@@ -185,7 +185,7 @@ def _suites(comparisons: Sequence[Comparison]) -> list[Table]:
             continue
         for system, five in zip((result.baseline, result.candidate), suite.distributions, strict=True):
             values = (five.minimum, five.lower_quartile, five.median, five.upper_quartile, five.maximum)
-            cells[system, str(suite.n_benchmarks), *(quantity(value, suite.unit) for value in values)] = None
+            cells[system, str(suite.n_benchmarks), *alike(values, suite.unit)] = None
     columns = ("system", "benchmarks", "lowest", "lower quartile", "median", "upper quartile", "highest")
     return [Table("Geometric mean with each benchmark measured once", columns, list(cells))] if cells else []
 

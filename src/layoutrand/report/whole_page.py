@@ -17,7 +17,7 @@ from layoutrand.report import benchmarks, evidence_section, forest, machine_sect
 from layoutrand.report.members import SuiteMember
 from layoutrand.report.page_parts import BenchmarkCard, Page, TrustLight
 from layoutrand.text.document import Chapter, Table
-from layoutrand.text.quantities import percent, quantity
+from layoutrand.text.quantities import estimate, percent
 
 _MOST_STEPS = 3
 
@@ -161,7 +161,7 @@ def _summary_row(analysis: Analysis) -> tuple[str, ...]:
     return (
         analysis.benchmark,
         analysis.system,
-        quantity(centre, analysis.unit),
+        estimate(centre, analysis.mean.low, analysis.mean.high, analysis.unit)[0],
         f"± {percent(width)}" if math.isfinite(width) else "-",
         percent(analysis.levels[0].relative_sd) if several else "-",
         spread,

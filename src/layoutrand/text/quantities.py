@@ -27,11 +27,17 @@ MOST_DIGITS: Final = 4
 _OF_RATIO: Final = MOST_DIGITS + 2
 """The same of a ratio, of which a percent is a hundredth."""
 
-_THOUSANDS: Final = 3
-"""Power of ten from which on a number has separators."""
-
 _SMALLEST: Final = -4
 """Power of ten below which a number is written with its exponent, as Python's ``g`` has it."""
+
+_LARGEST: Final = 15
+"""The same above, where a floating-point number has no more digits."""
+
+_STEPS: Final = 20
+"""Of a distribution's range: finer ones are not worth telling."""
+
+_MOST_SIGNIFICANT: Final = 9
+"""Digits of a value, however narrow its interval is."""
 
 _TWO_DIGITS: Final = 3.55
 """Below it the first digit of an uncertainty alone would say too little of it."""
@@ -90,9 +96,7 @@ def digits_of(half_width: float, most: int = MOST_DIGITS) -> int:
         return 0
     if half_width <= 0:
         return most
-    exponent = math.floor(math.log10(half_width))
-    leading = half_width / 10.0**exponent
-    return min(most, max(0, (leading < _TWO_DIGITS) - exponent))
+    return min(most, max(0, _place(half_width)))
 
 
 def ratio_words(centre: float, low: float, high: float) -> tuple[str, str]:
@@ -134,23 +138,46 @@ def quantity(value: float, unit: str) -> str:
     return f"{number(value / factor, digits)} {name}".rstrip()
 
 
-def ends(low: float, high: float, unit: str) -> str:
-    """``[13.49, 15.60] ms``: both ends in one unit, to the same decimal place.
+def estimate(centre: float, low: float, high: float, unit: str) -> tuple[str, str]:
+    """A value and the interval around it, ``14.5 ms`` and ``[13.5, 15.6] ms``: no finer than the interval bears out.
 
-    How many digits there are, the end with the larger magnitude decides.
+    All three in one unit and to one decimal place, tens or hundreds where that is what is known.
     """
-    largest = max(abs(low), abs(high))
+    if math.isinf(low) and math.isinf(high):
+        return quantity(centre, unit), NO_BOUNDS
+    values = (centre, low, high)
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     factor, name, digits = _scale(largest, unit)
-    exponent = int(f"{largest / factor:.{digits - 1}e}".partition("e")[2]) if math.isfinite(largest) else 0
-    if not math.isfinite(largest) or exponent < _SMALLEST:
-        said = [number(low / factor, digits), number(high / factor, digits)]
+    scaled = [value / factor for value in values]
+    width = (high - low) / factor
+    if 0 < width < math.inf:
+        place = min(_place(width / 2), _MOST_SIGNIFICANT - 1 - math.floor(math.log10(largest / factor)))
+        said = [_to_place(value, place, largest / factor) for value in scaled]
     else:
-        places = max(0, digits - 1 - exponent)
-        comma = "," if exponent >= _THOUSANDS else ""
-        said = [f"{value / factor:{comma}.{places}f}" for value in (low, high)]
-        while "." in said[0] and all(text[-1] in "0." for text in said):
-            said = [text[:-1] for text in said]
-    return f"[{', '.join(said)}] {name}".rstrip()
+        said = [number(value, digits) for value in scaled]
+    return f"{said[0]} {name}".rstrip(), f"[{said[1]}, {said[2]}] {name}".rstrip()
+
+
+def alike(values: Sequence[float], unit: str) -> list[str]:
+    """Values of one distribution with their unit, all to the decimal place that tells the steps between them."""
+    steps = [(max(values) - min(values)) / _STEPS, *(abs(value) / 2 for value in values if value)]
+    return [estimate(value, value - min(steps), value + min(steps), unit)[0] for value in values]
+
+
+def _place(uncertainty: float) -> int:
+    """The last decimal place that an uncertainty leaves a value, -2 for hundreds, by the rule of `digits_of`."""
+    exponent = math.floor(math.log10(uncertainty))
+    return (uncertainty / 10.0**exponent < _TWO_DIGITS) - exponent
+
+
+def _to_place(value: float, place: int, largest: float) -> str:
+    """The value with so many digits after the point, or rounded to tens and hundreds before it."""
+    if not math.isfinite(value):
+        return number(value)
+    if not 10.0**_SMALLEST <= largest < 10.0**_LARGEST:
+        return f"{value:.{max(0, place + math.floor(math.log10(largest)))}e}"
+    rounded = round(value, place)
+    return f"{rounded or 0.0:,.{max(0, place)}f}"
 
 
 def _scale(value: float, unit: str) -> tuple[float, str, int]:
