@@ -11,6 +11,7 @@ from layoutrand.objects.section_contents import section_contents
 BEFORE = """
 #include <stdio.h>
 static int counter;
+int chosen(int x);
 __attribute__((noinline)) int twice(int x) { return 2 * x; }
 int shown(int x) { counter += x; printf("%d apples\\n", x); return twice(x); }
 int chosen(int x) { switch (x) { case 1: return 7; case 2: return 19; case 3: return 4; case 4: return 11; } return 0; }
@@ -52,3 +53,41 @@ def test_what_it_means_is_told(tmp_path, old, new, changed):
     before = contents(tmp_path / "one", BEFORE)
     after = contents(tmp_path / "two", BEFORE.replace(old, new))
     assert {name for name in before if before[name] != after[name]} == changed
+
+
+def of_assembler(folder, table, held):
+    """Function -> digest, of an object that refers to a local table by its name, as new assemblers do everywhere."""
+    folder.mkdir()
+    text = f"""
+    .section .text.f,"ax",@progbits
+    .globl f
+    .type f, @function
+f:  movq {table}@GOTPCREL(%rip), %rax
+    call helper@PLT
+    ret
+    .section .text.helper,"ax",@progbits
+    .type helper, @function
+helper: movl ${held}, %eax
+    ret
+    .size helper, .-helper
+    .section .rodata,"a",@progbits
+    .type {table}, @object
+{table}: .long {held}, 2
+    .size {table}, .-{table}
+"""
+    path = compiled(folder, "a.s", text)
+    source = elf.read(path.read_bytes(), name="a.o")
+    wanted = {n: name for n, name in enumerate(source.section_names) if name.startswith(".text.")}
+    assert "CSWTCH" in "".join(source.symbol_names(source.relocations(min(wanted))["info"] >> 32))
+    found = section_contents(source, wanted, {})
+    return {wanted[header]: digest for header, digest in found.items()}
+
+
+def test_a_number_that_compilers_count_is_no_part_of_a_name(tmp_path):
+    one, two, other = (
+        of_assembler(tmp_path / place, table, held)
+        for place, table, held in (("one", "CSWTCH.3", 7), ("two", "CSWTCH.12", 7), ("other", "CSWTCH.3", 8))
+    )
+    assert one == two
+    assert one[".text.f"] != other[".text.f"], "what the table holds"
+    assert one[".text.helper"] != other[".text.helper"]

@@ -266,7 +266,8 @@ def test_no_page_is_written_without_any_result():
         table.page(found, "")
 
 
-def test_files_of_other_code_or_of_another_change_do_not_count(tmp_path):
+def test_files_of_other_code_or_of_another_change_do_not_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(drive, "commit", lambda: "0123456789abcdef")  # an unpacked release has no repository
     cells = drive.Cells(tmp_path, is_kept=False)
     cells.write("changes", "a", {"commit": "1"}, 1.0)
     cells.write("cycles", "a", {"commit": "1"}, 1.0)

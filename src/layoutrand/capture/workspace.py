@@ -23,7 +23,7 @@ from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import LTO, Toolbox
 from layoutrand.platform import helper_client
 from layoutrand.platform.disk import cache_errors, remove_tree, write_atomically
-from layoutrand.platform.orphans import end_processes
+from layoutrand.platform.orphans import end_processes, was_given
 from layoutrand.platform.process import find_tool
 from layoutrand.text import render
 
@@ -113,7 +113,7 @@ def end_abandoned_builds(cache: Cache) -> int:
 def _end_processes_of(places: Sequence[Workspace]) -> int:
     """End every process of builds in these places; how many there were."""
     markers = {b"TMPDIR=" + os.fsencode(place.temporary) for place in places}
-    return end_processes(lambda entry: not markers.isdisjoint((entry / "environ").read_bytes().split(b"\0")))
+    return end_processes(lambda entry: was_given(entry, markers))
 
 
 def _root(cache: Cache) -> Path:

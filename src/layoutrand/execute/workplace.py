@@ -22,7 +22,7 @@ from layoutrand.errors import BundleError, CacheError, ResultsError
 from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.jvm.home_image import link_tree
 from layoutrand.platform.disk import remove_tree, write_atomically
-from layoutrand.platform.orphans import end_processes
+from layoutrand.platform.orphans import end_processes, was_given
 
 _SANDBOX: Final = "x"
 _COPIES: Final = "copies"
@@ -171,7 +171,7 @@ def end_leftovers(root: Path) -> int:
         with contextlib.suppress(OSError):  # a program that was removed has no name, but may have the other two
             if os.readlink(os.fsencode(entry / "exe")).startswith(os.fsencode(root) + b"/"):
                 return True
-        if marker in (entry / "environ").read_bytes().split(b"\0"):
+        if was_given(entry, {marker}):
             return True
         return any(os.readlink(os.fsencode(entry / "fd" / number)).startswith(output) for number in ("1", "2"))
 

@@ -19,6 +19,7 @@ from layoutrand.errors import FeatureUnsupported
 from layoutrand.objects import elf
 from layoutrand.objects.relocations import written_bytes
 
+_STB_LOCAL: Final = 0
 _STT_NOTYPE: Final = 0
 _SHF_STRINGS: Final = 0x20
 _NAMED: Final = frozenset({_STT_NOTYPE, elf.STT_OBJECT, elf.STT_FUNC})
@@ -81,12 +82,11 @@ class _References:
     def meaning(self, symbol: int, kind: int, addend: int) -> bytes:
         """What a relocation refers to."""
         row, home = self._symbols[symbol], int(self._homes[symbol])
-        is_section = int(row["info"]) & 0xF == elf.STT_SECTION
-        name = self._names[symbol]
-        if not is_section and not name.startswith(".L"):
+        name, is_local = self._names[symbol], int(row["info"]) >> 4 == _STB_LOCAL
+        if not is_local or home == elf.SHN_UNDEF or home >= len(self._source.sections):
             return f"{name} {addend}".encode("utf-8", "surrogateescape")
-        if home == elf.SHN_UNDEF or home >= len(self._source.sections):
-            return f"{name} {addend}".encode("utf-8", "surrogateescape")
+        if int(row["info"]) & 0xF != elf.STT_SECTION and not name.startswith(".L"):  # as new assemblers have it
+            return self._own(home, int(row["value"]), int(row["size"]), name, addend)
         offset = int(row["value"]) + addend + (_FIELD if kind in _PC_RELATIVE else 0)
         return self._at(home, offset)
 
@@ -103,11 +103,16 @@ class _References:
             return b"constant " + bytes(content[offset : offset + size])
         for begin, size, name in self._covering(home):
             if begin <= offset < begin + max(size, 1):
-                constant = b"" if flags & elf.SHF_WRITE else bytes(content[begin : begin + size])
-                return f"{_NUMBER.sub('', name)} {offset - begin} ".encode("utf-8", "surrogateescape") + constant
+                return self._own(home, begin, size, name, offset - begin)
         if flags & elf.SHF_EXECINSTR:
             return f"{self._sections[home]} {offset}".encode("utf-8", "surrogateescape")
         return self._sections[home].encode("utf-8", "surrogateescape")
+
+    def _own(self, home: int, begin: int, size: int, name: str, offset: int) -> bytes:
+        """A place in a function or variable of this object: its name without a number, and what it holds for ever."""
+        is_fixed = not int(self._source.sections[home]["flags"]) & (elf.SHF_WRITE | elf.SHF_EXECINSTR)
+        constant = bytes(self._source.view(home)[begin : begin + size]) if is_fixed else b""
+        return f"{_NUMBER.sub('', name)} {offset} ".encode("utf-8", "surrogateescape") + constant
 
     def _covering(self, home: int) -> list[tuple[int, int, str]]:
         """(Offset, size, name) of what has a name in the section."""

@@ -16,13 +16,18 @@ import ctypes
 import os
 import select
 import signal
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 _TASKS = Path("/proc/self/task")
 _LONGEST_END_S = 10.0
 _PASSES = 5
+_LONGEST_START_S = 1.0
+_PAUSE_S = 0.001
+_ENVIRONMENT_ENDS = 48
+"""Field 51 of /proc/PID/stat, env_end, counted from the one behind the name."""
 
 
 def adopt_orphans() -> None:
@@ -72,6 +77,26 @@ def end_processes(is_ours: Callable[[Path], bool]) -> int:
             break
         ended += killed
     return ended
+
+
+def was_given(entry: Path, variables: Collection[bytes]) -> bool:
+    """Whether the process of a directory in /proc was started with one of these variables, ``NAME=value``.
+
+    While the kernel lays out a program that was just started, its environment cannot be read yet: then it is looked
+    at again.  Raises `OSError` for a process that has ended, or is another user's.
+    """
+    deadline = time.monotonic() + _LONGEST_START_S
+    while not (environment := (entry / "environ").read_bytes()) and _is_being_started(entry):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_PAUSE_S)
+    return any(each in variables for each in environment.split(b"\0"))
+
+
+def _is_being_started(entry: Path) -> bool:
+    """Whether there is a program, whose environment has no place yet; what has an empty one has a place for it."""
+    (entry / "exe").readlink()  # neither the kernel's own nor what has ended has one
+    return (entry / "stat").read_bytes().rpartition(b")")[2].split()[_ENVIRONMENT_ENDS] == b"0"
 
 
 def _end_those_there(is_ours: Callable[[Path], bool]) -> int:
