@@ -85,11 +85,12 @@ def was_given(entry: Path, variables: Collection[bytes]) -> bool:
     While the kernel lays out a program that was just started, its environment cannot be read yet: then it is looked
     at again.  Raises `OSError` for a process that has ended, or is another user's.
     """
-    deadline = time.monotonic() + _LONGEST_START_S
-    while not (environment := (entry / "environ").read_bytes()) and _is_being_started(entry):
-        if time.monotonic() > deadline:
-            break
-        time.sleep(_PAUSE_S)
+    environment = (entry / "environ").read_bytes()
+    if not environment:
+        deadline = time.monotonic() + _LONGEST_START_S
+        while _is_being_started(entry) and time.monotonic() < deadline:
+            time.sleep(_PAUSE_S)
+        environment = (entry / "environ").read_bytes()  # it may have got one since
     return any(each in variables for each in environment.split(b"\0"))
 
 
