@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from layoutrand.config import toolchain
+from layoutrand.config import schema, toolchain
 from layoutrand.results import rows
 from manual import key_tables, write
 from workshop import require
@@ -14,8 +14,8 @@ REFERENCE = write.DOCS / "reference"
 
 
 def test_what_is_made_of_the_code_is_as_it_would_be_made_now():
-    """`make manual` mends it."""
-    made = write.expected()
+    """`make manual` mends it; of the schema, tests/config/test_schema.py says so with any version of pydantic."""
+    made = {path: text for path, text in write.expected().items() if path.name != schema.FILE_NAME}
     differing = [
         str(path.relative_to(write.ROOT))
         for path, text in made.items()

@@ -200,7 +200,7 @@ def parquet(rows: Sequence[SampleRow], facts: Mapping[str, Any]) -> bytes:
         import pyarrow as pa
         from pyarrow.parquet import write_table
     except ImportError as error:
-        raise ToolNotFound("Parquet needs pyarrow: pip install 'layoutrand[parquet]'") from error
+        raise ToolNotFound(f"Parquet needs pyarrow: pip install 'layoutrand[parquet]' ({error})") from error
     kinds = {
         "is_primary": pa.bool_(),
         "warmup": pa.bool_(),
