@@ -33,6 +33,9 @@ _SMALLEST: Final = -4
 _LARGEST: Final = 15
 """The same above, where a floating-point number has no more digits."""
 
+_LEAST: Final = -307
+"""Power of ten below which floating-point numbers lose their digits, and a power of ten may be 0."""
+
 _STEPS: Final = 20
 """Of a distribution's range: finer ones are not worth telling."""
 
@@ -145,28 +148,31 @@ def estimate(centre: float, low: float, high: float, unit: str) -> tuple[str, st
     """
     if math.isinf(low) and math.isinf(high):
         return quantity(centre, unit), NO_BOUNDS
-    values = (centre, low, high)
-    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    factor, name, digits = _scale(largest, unit)
-    scaled = [value / factor for value in values]
-    width = (high - low) / factor
-    if 0 < width < math.inf:
-        place = min(_place(width / 2), _MOST_SIGNIFICANT - 1 - math.floor(math.log10(largest / factor)))
-        said = [_to_place(value, place, largest / factor) for value in scaled]
-    else:
-        said = [number(value, digits) for value in scaled]
+    said, name = _to_one_place((centre, low, high), (high - low) / 2, unit)
     return f"{said[0]} {name}".rstrip(), f"[{said[1]}, {said[2]}] {name}".rstrip()
 
 
 def alike(values: Sequence[float], unit: str) -> list[str]:
-    """Values of one distribution with their unit, all to the decimal place that tells the steps between them."""
+    """Values of one distribution, all in one unit and to the decimal place that tells the steps between them."""
     steps = [(max(values) - min(values)) / _STEPS, *(abs(value) / 2 for value in values if value)]
-    return [estimate(value, value - min(steps), value + min(steps), unit)[0] for value in values]
+    said, name = _to_one_place(values, min(steps), unit)
+    return [f"{value} {name}".rstrip() for value in said]
+
+
+def _to_one_place(values: Sequence[float], uncertainty: float, unit: str) -> tuple[list[str], str]:
+    """The values as this uncertainty leaves them, by the unit of the largest, and that unit."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    factor, name, digits = _scale(largest, unit)
+    uncertainty, largest = uncertainty / factor, largest / factor
+    if not 0 < uncertainty < math.inf:
+        return [number(value / factor, digits) for value in values], name
+    place = min(_place(uncertainty), _MOST_SIGNIFICANT - 1 - math.floor(math.log10(largest)))
+    return [_to_place(value / factor, place, largest) for value in values], name
 
 
 def _place(uncertainty: float) -> int:
     """The last decimal place that an uncertainty leaves a value, -2 for hundreds, by the rule of `digits_of`."""
-    exponent = math.floor(math.log10(uncertainty))
+    exponent = max(math.floor(math.log10(uncertainty)), _LEAST)
     return (uncertainty / 10.0**exponent < _TWO_DIGITS) - exponent
 
 
