@@ -53,6 +53,7 @@ RATES_IN ?= .venv/rates
 # Where `make inert` works, and a regular expression for the names of changes: a run that was stopped goes on.
 INERT_IN ?= /var/tmp/layoutrand-inert
 INERT_ONLY ?=
+INERT_ANEW ?=
 # Options for pytest, such as PYTEST="-k cache -x".
 PYTEST ?=
 # The tests start Python some thousand times: let none compile what another has.
@@ -166,7 +167,7 @@ rates: .venv/test.stamp
 
 inert: .venv/test.stamp
 	@PYTHONPATH=tests .venv/bin/python -m inert.drive --directory "$(INERT_IN)" --jobs $(JOBS) --only "$(INERT_ONLY)" \
-	  --private-lists --page
+	  --private-lists --page $(if $(INERT_ANEW),--anew)
 
 hotspot-check: .venv/demo.stamp
 	@LAYOUTRAND=$(CURDIR)/.venv/bin/layoutrand examples/hotspot/check "$(HOTSPOT)"

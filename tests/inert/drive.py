@@ -2,7 +2,9 @@
 
 Three steps, each with one JSON file for each change below the directory: `changes` (drawn, built, proved, calibrated),
 `cycles` (judged by simulated cycles) and `time` (40 of them, judged by time, one after another, last).  A file that is
-there is not made again, unless the code that it depends on is another; so a run that was stopped goes on.
+there is not made again, so a run that was stopped goes on; nor is what is published beside the page (docs/data), so that
+anybody can go on.  A change made by other code is made again; a judgement by other code says which commit it is of, and
+is made again with ``--anew``.
 """
 
 from __future__ import annotations
@@ -21,12 +23,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from inert import study, table
+from inert import judges, study, table
 from inert.programs import NotBuilt, Program
 from inert.study import Base, Slot
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PAGE = CHECKOUT / "docs" / "inert.md"
+PUBLISHED = CHECKOUT / "docs" / "data"
 OPENING = Path(__file__).with_name("opening.md")
 ARCHIVES = Path.home() / ".cache" / "layoutrand-cint"
 STEPS = ("changes", "cycles", "time")
@@ -40,6 +43,7 @@ def code(step: str) -> str:
     digest = hashlib.sha256()
     files = [Path(__file__).with_name(f"{name}.py") for name in _MAKERS]
     if step != "changes":
+        files.append(Path(__file__).with_name("judges.py"))
         source = CHECKOUT / "src" / "layoutrand"
         files += [
             path for path in sorted(source.rglob("*.py")) if path.relative_to(source).parts[0] not in _ON_THE_SIDE
@@ -60,26 +64,39 @@ def commit() -> str:
 
 
 class Cells:
-    """The files of a study."""
+    """The files of a study, and what is published of it."""
 
-    def __init__(self, directory: Path, *, is_kept: bool) -> None:
+    def __init__(self, directory: Path, *, anew: bool, published: Path = PUBLISHED) -> None:
         self.directory = directory
-        self._is_kept = is_kept
+        self._published = {step: _lines(published / f"inert-{step}.jsonl") for step in STEPS}
         self._code = {step: code(step) for step in STEPS}
+        self._has_other_code = {"changes": False, "cycles": not anew, "time": not anew}
         self._commit = commit()
         for step in STEPS:
             (directory / step).mkdir(parents=True, exist_ok=True)
 
     def read(self, step: str, name: str) -> dict[str, Any] | None:
-        """A file as it is kept; None where there is none, or one of other code or of a change that is another by now."""
+        """A file as it is kept, or what is published; None where there is neither, or it does not hold any more."""
         path = self.directory / step / f"{name}.json"
-        if not path.exists():
-            return None
-        found: dict[str, Any] = json.loads(path.read_text())
-        if not (self._is_kept or found["code"] == self._code[step]):
-            return None
+        kept = json.loads(path.read_text()) if path.exists() else None
+        for found in (kept, self._published[step].get(name)):
+            if found is not None and self._holds(step, name, found):
+                return found
+        return None
+
+    def _holds(self, step: str, name: str, found: dict[str, Any]) -> bool:
+        """Whether it was made by this code, or may be by other code, and of the change as it is by now."""
+        if found["code"] != self._code[step] and not self._has_other_code[step]:
+            return False
         change = found if step == "changes" else self.read("changes", name)
-        return found if change is not None and change["commit"] == found["commit"] else None
+        return change is not None and change["commit"] == found["commit"]
+
+    def publish(self, found: table.Collected, place: Path = PUBLISHED) -> None:
+        """Write what holds beside the page, a line each."""
+        place.mkdir(exist_ok=True)
+        for step in STEPS:
+            rows = [json.dumps({**cell, "name": name}, sort_keys=True) for name, cell in found.cells[step].items()]
+            (place / f"inert-{step}.jsonl").write_text("".join(f"{row}\n" for row in rows))
 
     def write(self, step: str, name: str, document: dict[str, Any], seconds: float) -> None:
         """Whole or not at all."""
@@ -96,6 +113,12 @@ class Cells:
     def no_error(self, step: str, name: str) -> None:
         """It went well."""
         (self.directory / step / f"{name}.error").unlink(missing_ok=True)
+
+
+def _lines(path: Path) -> dict[str, dict[str, Any]]:
+    """Name -> what is published."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return {row["name"]: row for row in rows}
 
 
 def make_changes(cells: Cells, program: Program, wanted: Sequence[Slot]) -> None:
@@ -125,13 +148,17 @@ def make_changes(cells: Cells, program: Program, wanted: Sequence[Slot]) -> None
 
 def judge(cells: Cells, program: Program, wanted: Sequence[Slot], metric: str) -> None:
     """What the judges say of the changes of one program."""
+    base: Base | None = None
     for slot in wanted:
         made = cells.read("changes", slot.name)
         if made is None or not made["commit"] or cells.read(metric, slot.name) is not None:
             continue
         begin = time.monotonic()
         try:
-            found = study.judged(program, made, metric)
+            if not program.has(made["commit"]):
+                base = base or Base.of(program)
+                study.again(slot, base, made)
+            found = judges.judged(program, made, metric)
         except (NotBuilt, study.NoAnswer, study.work.Failed, OSError, LookupError) as error:
             cells.error(metric, slot.name, f"{error}\n\n{traceback.format_exc()}")
             _say(f"{slot.name}, {metric}: no answer: {str(error)[:300]}")
@@ -139,8 +166,8 @@ def judge(cells: Cells, program: Program, wanted: Sequence[Slot], metric: str) -
         same = {key: made[key] for key in ("name", "program", "kind", "target", "commit")}
         cells.write(metric, slot.name, {**same, **found}, time.monotonic() - begin)
         cells.no_error(metric, slot.name)
-        judges = ", ".join(f"{judge} {found[judge]['verdict']}" for judge in ("gate", "ttest", "check"))
-        _say(f"{slot.name}, {metric}: {judges} ({time.monotonic() - begin:.0f} s)")
+        verdicts = ", ".join(f"{judge} {found[judge]['verdict']}" for judge in ("gate", "ttest", "check"))
+        _say(f"{slot.name}, {metric}: {verdicts} ({time.monotonic() - begin:.0f} s)")
 
 
 def _say(text: str) -> None:
@@ -153,7 +180,7 @@ _Task = tuple[Path, str, list[Slot], argparse.Namespace]
 def _one_program(task: _Task) -> None:
     """All that is simulated of one program; in a worker."""
     directory, name, wanted, options = task
-    cells = Cells(directory, is_kept=options.keep)
+    cells = Cells(directory, anew=options.anew)
     program = Program(name, directory / "programs" / name)
     try:
         program.prepare(options.archives, private_lists=options.private_lists)
@@ -173,10 +200,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs at once; time is taken alone")
     parser.add_argument("--only", default="", help="changes whose name this regular expression finds")
     parser.add_argument("--steps", type=lambda text: text.split(","), default=list(STEPS), help="default: all three")
-    parser.add_argument("--keep", action="store_true", help="files of other code stay as they are")
+    parser.add_argument("--anew", action="store_true", help="judge again what another version has judged")
     parser.add_argument("--archives", type=Path, default=ARCHIVES, help="where sources are kept")
     parser.add_argument("--private-lists", action="store_true", help="as examples/cint/prepare has it")
-    parser.add_argument("--page", action="store_true", help="write docs/inert.md")
+    parser.add_argument("--page", action="store_true", help="write docs/inert.md and its data")
     options = parser.parse_args()
     if unknown := set(options.steps) - set(STEPS):
         parser.error(f"--steps {','.join(sorted(unknown))}: there are {', '.join(STEPS)}")
@@ -188,12 +215,12 @@ def main() -> int:
     options = arguments()
     options.directory = options.directory.resolve()
     options.archives = options.archives.resolve()
-    if set(options.steps) - {"changes"} and not study.has_check():
+    if set(options.steps) - {"changes"} and not judges.has_check():
         print("inert: this layoutrand has no command check, so there is nothing to judge by", file=sys.stderr)
         return 1
     every = study.slots()
     wanted = [slot for slot in every if re.search(options.only, slot.name)]
-    cells = Cells(options.directory, is_kept=options.keep)
+    cells = Cells(options.directory, anew=options.anew)
     by_program: dict[str, list[Slot]] = {}
     for slot in wanted:
         by_program.setdefault(slot.program, []).append(slot)
@@ -208,6 +235,7 @@ def main() -> int:
     found = table.collected(cells.read, every, study.timed(every))
     if options.page:
         PAGE.write_text(table.page(found, OPENING.read_text()))
+        cells.publish(found)
     print(table.summary(found))
     return 0 if table.is_complete(found, wanted, options.steps) else 1
 

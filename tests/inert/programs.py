@@ -123,6 +123,13 @@ class Program:
         self._git("checkout", "--quiet", "--force", "base")
         return found.strip()
 
+    def has(self, commit: str) -> bool:
+        """Whether the commit is in this repository."""
+        words = ["git", "cat-file", "-e", f"{commit}^{{commit}}"]
+        return (
+            subprocess.run(words, cwd=self.repository, env={**os.environ, **_WHO}, capture_output=True).returncode == 0
+        )
+
     def build(self, commit: str, flags: str) -> Path:
         """Build a commit without layoutrand, always at the same path; the artefact.  Raises `NotBuilt`."""
         place = self.directory / "build"

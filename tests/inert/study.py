@@ -1,19 +1,13 @@
-"""One change of the study, from the draw to what three judges say of it.
-
-The judges: a gate that compares one build of each (more than 2 % is a change), a t test on ten executions of that one
-build of each, and `layoutrand check`.  The first two see the builds that the program's own commands make, without
-layoutrand; everything that the third sees, it builds.
-"""
+"""The changes of the study: which there are, how each is drawn and proved inert, or planted and calibrated."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,9 +28,6 @@ MOST_CORRECTIONS = 4
 TRUTH_SEEDS = "1001..1020"
 """Layouts that the true effect of a planted change is measured in; `check` takes seeds from 1 on, which are others."""
 
-GATE = 0.02
-REPEATS = 10
-FIXED_ROUNDS = 30
 TIMED_INERT, TIMED_PLANTED = 26, 14
 FLAGS = "-O2"
 _LEAST_TURNS = 20
@@ -144,7 +135,7 @@ def make_inert(slot: Slot, base: Base, taken: set[str]) -> Made:
                 continue
             why = not_inert(base, change, commit)
             if not why:
-                return Made(slot, kind, change.what, commit, discarded)
+                return Made(slot, kind, change.what, commit, discarded, {"attempt": attempt})
             discarded[f"{kind}: {why}"] += 1
     return Made(slot, slot.kind, "", "", discarded)
 
@@ -211,12 +202,31 @@ def _calibrated(
         trail.append({"turns": turns, "added_instructions": added, **truth})
         if abs(truth["effect"] - slot.target) <= TOLERANCE:
             facts = {"truth": truth, "trail": trail, "function": change.function, "calls": calls, "turns": turns}
+            facts["file"] = next(iter(change.texts))
             return Made(slot, PLANTED, change.what, commit, discarded, facts)
         if added <= 0:
             break
         turns = max(1, round(turns * (1 + (slot.target - truth["effect"]) / added)))
     discarded["planted: not to be calibrated"] += 1
     return None
+
+
+def again(slot: Slot, base: Base, made: Mapping[str, Any]) -> str:
+    """The commit of a change that was made elsewhere, in this program's repository; raises `LookupError` for another."""
+    if slot.target:
+        [(file, function)] = [
+            (name, function)
+            for name, function, calls in hot_places(base.tree, base.executed, base.counts.cycles)
+            if (name, function.name, calls) == (made["file"], made["function"], made["calls"])
+        ]
+        change: Change | None = plant(base.tree, file, function, made["turns"])
+    else:
+        draws = Draws(SEED, slot.program, made["kind"], slot.number, made["attempt"])
+        change = draw(base.tree, made["kind"], base.executed, draws)
+    commit = base.program.commit(slot.name, change) if change is not None else "none"
+    if commit != made["commit"]:
+        raise LookupError(f"{slot.name}: the change is commit {commit} here and {made['commit']} where it was made")
+    return commit
 
 
 def true_effect(program: Program, metric: str, commit: str, name: str) -> dict[str, Any]:
@@ -270,106 +280,3 @@ def layoutrand(program: Program, *words: str) -> dict[str, Any]:
     if done.returncode != 0:
         raise NoAnswer(f"{' '.join(words)}: status {done.returncode}: {done.stderr[-600:]}")
     return {}
-
-
-def has_check() -> bool:
-    """Whether this layoutrand has the command that the study is about."""
-    done = subprocess.run([sys.executable, "-m", "layoutrand", "check", "--help"], capture_output=True)
-    return done.returncode == 0
-
-
-def judged(program: Program, made: dict[str, Any], metric: str) -> dict[str, Any]:
-    """What the three judges say of a change, and what each of them executed."""
-    base = program.directory / "built" / "base"
-    if not base.exists():
-        program.kept(program.build("base", FLAGS), "base")
-    builds = [base, program.kept(program.build(made["commit"], FLAGS), "head")]
-    first, repeats, executed = _repeats(program, builds, metric)
-    ratio = first[1] / first[0]
-    p_value = welch(*repeats)
-    found: dict[str, Any] = {
-        "gate": {"ratio": ratio, "verdict": _of_ratio(ratio, is_flagged=abs(ratio - 1) > GATE), "executions": 2},
-        "ttest": {
-            "p_value": p_value,
-            "verdict": _of_ratio(sum(repeats[1]) / sum(repeats[0]), is_flagged=p_value < 0.05),
-            "executions": 2 * REPEATS,
-            "executed": executed,
-        },
-        "check": checked(program, made, metric),
-    }
-    if made["target"] and metric == "time":
-        found["truth"] = true_effect(program, metric, made["commit"], made["name"])
-    return found
-
-
-def _of_ratio(ratio: float, *, is_flagged: bool) -> str:
-    if not is_flagged:
-        return "same"
-    return "slower" if ratio > 1 else "faster"
-
-
-def _repeats(program: Program, builds: Sequence[Path], metric: str) -> tuple[list[float], list[list[float]], int]:
-    """One value of each build for the gate, ten of each for the test, in turn, and how many were really executed.
-
-    Simulated counts repeat to the digit: where three of each do, the other seven are known.
-    """
-    workload = program.workload(metric)
-
-    def values(rounds: int) -> list[list[float]]:
-        found: list[list[float]] = [[], []]
-        for place in range(rounds):
-            for side in (0, 1) if place % 2 == 0 else (1, 0):
-                one = builds[side]
-                found[side].append(
-                    work.counts(one, workload).cycles if metric == "cycles" else work.seconds(one, workload)
-                )
-        return found
-
-    if metric == "time":
-        first = values(1)
-        return [first[0][0], first[1][0]], values(REPEATS), 2 * REPEATS
-    three = values(3)
-    if all(len(set(side)) == 1 for side in three):
-        return [side[0] for side in three], [side[:1] * REPEATS for side in three], 6
-    rest = values(REPEATS - 3)
-    return [side[0] for side in three], [one + more for one, more in zip(three, rest, strict=True)], 2 * REPEATS
-
-
-def welch(one: Sequence[float], other: Sequence[float]) -> float:
-    """The p value of Welch's t test; for values without any scatter 0 where they differ and 1 where they do not."""
-    if len({*one}) == 1 and len({*other}) == 1:
-        return float(one[0] == other[0])
-    from scipy import stats
-
-    return float(stats.ttest_ind(one, other, equal_var=False).pvalue)
-
-
-def checked(program: Program, made: dict[str, Any], metric: str) -> dict[str, Any]:
-    """What `layoutrand check` says."""
-    # a check that was stopped would go on, and count only what it executes now
-    shutil.rmtree(program.project(metric) / ".layoutrand" / "check", ignore_errors=True)
-    words = ["check", "base", made["commit"], "-C", str(program.project(metric)), "--json", "--jobs", "1"]
-    words += ["--fail-if", "none"]
-    words += ["--budget", "24h", "--share-machine"] if metric == "cycles" else ["--budget", "10m"]
-    document = layoutrand(program, *words)
-    system = document["systems"][0]
-    row = system["benchmarks"][0]
-    return {
-        "verdict": row["conclusion"],
-        "ratio": row["ratio"],
-        "interval": row["interval"],
-        "rounds": row["n_layouts"],
-        "executions": system["executed"],
-        "ending": system["ending"],
-        "threshold": document["threshold"],
-        "changes": [
-            {**each, **{key: len(each[key]) for key in ("differ", "added", "removed", "data", "system_files")}}
-            for each in system["changes"] or []
-        ],
-        "warnings": system["warnings"][:4],
-    }
-
-
-def commits(cells: Iterator[dict[str, Any]]) -> set[str]:
-    """The commits of changes that there are."""
-    return {cell["commit"] for cell in cells if cell["commit"]}

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from inert.changes import INERT, MEANINGS
-from inert.study import FIXED_ROUNDS, TARGETS, Slot
+from inert.judges import FIXED_ROUNDS
+from inert.study import TARGETS, Slot
 
 Cell = Mapping[str, Any]
 METRICS = ("cycles", "time")

@@ -9,7 +9,7 @@ import pytest
 
 import debian_sources
 import workshop
-from inert import drive, proof, study, table, work
+from inert import drive, judges, proof, study, table, work
 from inert.c_text import can_exchange, functions, strings
 from inert.changes import (
     EXCHANGED,
@@ -222,9 +222,9 @@ def test_the_corpus_is_large_enough_and_balanced():
 
 
 def test_a_t_test_of_counts_without_scatter_calls_every_difference_one():
-    assert study.welch([5.0] * 10, [5.0] * 10) == 1
-    assert study.welch([5.0] * 10, [5.1] * 10) == 0
-    assert 0.2 < study.welch([1.0, 2.0, 3.0], [1.5, 2.0, 3.5]) < 0.9
+    assert judges.welch([5.0] * 10, [5.0] * 10) == 1
+    assert judges.welch([5.0] * 10, [5.1] * 10) == 0
+    assert 0.2 < judges.welch([1.0, 2.0, 3.0], [1.5, 2.0, 3.5]) < 0.9
 
 
 def _cell(slot, gate, check, executions, *, program="lua"):
@@ -268,16 +268,63 @@ def test_no_page_is_written_without_any_result():
 
 def test_files_of_other_code_or_of_another_change_do_not_count(tmp_path, monkeypatch):
     monkeypatch.setattr(drive, "commit", lambda: "0123456789abcdef")  # an unpacked release has no repository
-    cells = drive.Cells(tmp_path, is_kept=False)
+    cells = drive.Cells(tmp_path, anew=False, published=tmp_path)
     cells.write("changes", "a", {"commit": "1"}, 1.0)
     cells.write("cycles", "a", {"commit": "1"}, 1.0)
     assert cells.read("cycles", "a")["seconds"] == 1.0
+    judged = tmp_path / "cycles" / "a.json"
+    judged.write_text(json.dumps({**json.loads(judged.read_text()), "code": "other"}))
+    assert cells.read("cycles", "a")["seconds"] == 1.0
+    assert drive.Cells(tmp_path, anew=True, published=tmp_path).read("cycles", "a") is None
     cells.write("changes", "a", {"commit": "2"}, 1.0)
     assert cells.read("cycles", "a") is None
-    path = tmp_path / "changes" / "a.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "code": "other"}))
+    made = tmp_path / "changes" / "a.json"
+    made.write_text(json.dumps({**json.loads(made.read_text()), "code": "other"}))
     assert cells.read("changes", "a") is None
-    assert drive.Cells(tmp_path, is_kept=True).read("changes", "a")["commit"] == "2"
+
+
+def test_what_is_published_is_gone_on_from(tmp_path, monkeypatch):
+    monkeypatch.setattr(drive, "commit", lambda: "0123456789abcdef")
+    slot = study.slots()[0]
+    here = drive.Cells(tmp_path / "here", anew=False, published=tmp_path)
+    here.write("changes", slot.name, {"commit": "1", "discarded": {}}, 1.0)
+    here.write("cycles", slot.name, {"commit": "1"}, 2.0)
+    here.publish(table.collected(here.read, study.slots(), []), tmp_path)
+    elsewhere = drive.Cells(tmp_path / "elsewhere", anew=False, published=tmp_path)
+    assert elsewhere.read("cycles", slot.name)["seconds"] == 2.0
+    elsewhere.write("changes", slot.name, {"commit": "2", "discarded": {}}, 1.0)
+    assert elsewhere.read("changes", slot.name)["commit"] == "2"
+    assert elsewhere.read("cycles", slot.name) is None
+
+
+def _toy_repository(place):
+    """The toy as a program of the study, with what is known of its base."""
+    program = Program("toy", place)
+    program.repository.mkdir(parents=True)
+    for name, text in TOY.items():
+        (program.repository / name).write_text(text)
+    for words in (["init", "--quiet", "--initial-branch=base"], ["add", "--all"], ["commit", "--quiet", "-m", "toy"]):
+        program._git(*words)
+    return study.Base(program, EXECUTED, {}, [], program.tree(["main", "sums", "texts"]), work.Counts(1e6, 1e6, 0))
+
+
+@pytest.mark.parametrize("kind", [*INERT, "planted"])
+def test_a_change_made_elsewhere_is_the_same_commit_here(kind, tmp_path):
+    there, here = (_toy_repository(tmp_path / name) for name in ("there", "here"))
+    if kind == "planted":
+        slot = Slot("toy", kind, 0, 0.02)
+        change = plant(there.tree, "sums.c", there.tree.functions("sums.c")[0], 70)
+        made = {"file": "sums.c", "function": "sum", "calls": 2, "turns": 70}
+    else:
+        slot = Slot("toy", kind, 3)
+        change = draw(there.tree, kind, EXECUTED, Draws(study.SEED, "toy", kind, 3, 1))
+        made = {"kind": kind, "attempt": 1}
+    made["commit"] = there.program.commit(slot.name, change)
+    assert not here.program.has(made["commit"])
+    assert study.again(slot, here, made) == made["commit"]
+    assert here.program.has(made["commit"])
+    with pytest.raises(LookupError, match="where it was made"):
+        study.again(slot, here, {**made, "commit": "0" * 40})
 
 
 @pytest.mark.slow
@@ -296,7 +343,7 @@ def test_a_change_of_lua_goes_by_all_three_judges(tmp_path):
     program.record()
     made = study.make_inert(Slot("lua", EXCHANGED, 0), study.Base.of(program), set())
     assert made.commit
-    found = study.judged(program, made.as_json(), "cycles")
+    found = judges.judged(program, made.as_json(), "cycles")
     assert found["gate"]["verdict"] in ("same", "slower", "faster")
     assert found["ttest"]["executions"] == 20
     assert found["check"]["verdict"] in ("same program", "same")
