@@ -30,6 +30,11 @@ def test_seeds(text, seeds):
         ("99999999999999999999", "more than 1,000,000 seeds"),
         ("1..99999999999999999999", "more than 1,000,000 seeds"),
         ("18446744073709551616..18446744073709551616", "seeds are 0 to 2\\^64-1"),
+        ("9" * 5000, "more than 1,000,000 seeds"),
+        (f"1..{'9' * 5000}", "more than 1,000,000 seeds"),
+        (f"{'9' * 5000}..{'9' * 5000}", "seeds are 0 to 2\\^64-1"),
+        ("1..900000,2000000..2900000", "more than 1,000,000 seeds"),
+        ("٣", "is not a seed"),
     ],
 )
 def test_what_is_no_seed_is_said(text, what):
@@ -40,5 +45,9 @@ def test_what_is_no_seed_is_said(text, what):
 
 def test_one_layout():
     assert [parse_layout(text) for text in ("7", "stock", "identity")] == [7, "stock", "identity"]
+
+
+@pytest.mark.parametrize("text", ["18446744073709551616", "9" * 5000, "٣", "-1"])
+def test_what_is_no_layout(text):
     with pytest.raises(UsageError, match="is not a layout"):
-        parse_layout("18446744073709551616")
+        parse_layout(text)

@@ -110,14 +110,16 @@ def run(arguments: Sequence[str]) -> int:
         command = dressed(typer.main.get_command(make_app(asked)), is_short="-h" in words)
         status = command(words, prog_name="layoutrand", standalone_mode=False)
     except LayoutrandError as error:
-        if appearance.appearance().is_verbose:
-            traceback.print_exc()
-        sys.stderr.write(f"layoutrand: {_told(error)}\n")
+        trace = traceback.format_exc() if appearance.appearance().is_verbose else ""
+        sys.stderr.write(_visible(f"{trace}layoutrand: {_told(error)}\n"))
         return error.exit_status
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
     except typer.Exit as leaving:
         status = leaving.exit_code
+    except MemoryError:
+        sys.stderr.write("layoutrand: there is not enough memory for what was asked; ask for less of it at once\n")
+        return 1
     except BrokenPipeError:
         return 1  # the reader of our output has gone, and has seen what it wanted
     except Exception as error:  # noqa: BLE001 - click's usage errors have no public common base that typer exports
@@ -149,7 +151,7 @@ def _told(error: LayoutrandError) -> str:
 
     try:
         lines = lines_of(Path(error.path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError):  # a file that ships with layoutrand, or is gone by now
+    except (OSError, ValueError):  # a file that ships with layoutrand, is no text, or is gone by now
         return str(error)
     places = [(line_of(problem, lines), problem) for problem in error.problems]
     return error.listed([problem if line is None else f"line {line}: {problem}" for line, problem in places])
@@ -160,10 +162,20 @@ def _interrupt(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
+def _visible(text: str) -> str:
+    """Lines of a message as a terminal may have them: names in it are from files and from the command line."""
+    from layoutrand.cli.terminal import printable
+
+    return printable(text, keep="\n\t")
+
+
 def _usage(error: Exception) -> int:
     """Show a usage error as click would; anything else is a bug and keeps its traceback."""
     show = getattr(error, "show", None)
     if show is None:
         raise error
+    for words in ("message", "ui_filename"):
+        if isinstance(said := getattr(error, words, None), str):
+            setattr(error, words, _visible(said))
     show()
     return int(getattr(error, "exit_code", 2))

@@ -13,7 +13,7 @@ import typer
 
 from layoutrand.cli import explaining, options
 from layoutrand.cli.failing import warn_folded
-from layoutrand.cli.terminal import Display, Terminal
+from layoutrand.cli.terminal import Display, Terminal, printable
 from layoutrand.errors import LayoutrandError, with_log
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def relink_helper(order: Path, descriptor: int) -> int:
             try:
                 super().answer(request, client)
             except LayoutrandError as error:
-                sys.stderr.write(f"layoutrand: {error}\n")
+                sys.stderr.write(printable(f"layoutrand: {error}\n", keep="\n\t"))
                 return error.exit_status
             return 0
 

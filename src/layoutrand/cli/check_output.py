@@ -96,8 +96,8 @@ class CheckOutput:
 
     def _to_github(self, answer: CheckAnswer) -> None:
         """Annotations, and the comment: appended to the summary of the step where there is one, else behind them."""
-        sys.stdout.write(self._document(answer, "github"))
-        text = self._document(answer, "markdown")
+        annotations, text = (self._document(answer, name) for name in ("github", "markdown"))
+        sys.stdout.write(annotations)
         summary = os.environ.get(SUMMARY)
         if not summary:
             sys.stdout.write(text)

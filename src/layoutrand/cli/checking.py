@@ -145,10 +145,12 @@ def _failing(text: str) -> list[Verdict]:
 
 
 def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", text.strip())
+    from layoutrand.text.foreign_fields import excerpt
+
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h)?", text.strip(), re.ASCII)
     value = 0.0 if match is None else float(match[1]) * _UNITS[match[2] or "s"]
     if value <= 0:
-        raise UsageError(f"--budget {text}: write a time such as 90s, 10m or 1h")
+        raise UsageError(f"--budget {excerpt(text, quoted=False)}: write a time such as 90s, 10m or 1h")
     return value
 
 

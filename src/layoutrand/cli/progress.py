@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.markup import escape
 
-from layoutrand.cli.terminal import Terminal, time_left
+from layoutrand.cli.terminal import Terminal, printable, time_left
 from layoutrand.text.quantities import estimate, percent
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _drawn(terminal: Terminal, confidence: float, names: DisplayNames) -> Iterat
             room = console.height - _AROUND - len(ratios)
             standings = names.given_each(progress.live.standings(confidence=confidence))
             rows = [*ratios, *standing_lines(standings, room)]
-            screen.update(Group(bar, *(escape(row) for row in rows)), refresh=True)
+            screen.update(Group(bar, *(escape(printable(row)) for row in rows)), refresh=True)
             last = time.monotonic()
 
         yield advance
@@ -116,7 +116,7 @@ def _plain(confidence: float, names: DisplayNames) -> Advance:
         widest = f"; widest: {_standing(_by_width(standings)[0])}" if standings else ""
         settled = _settled(progress.live.ratios(confidence=confidence), verdicts)
         far = f"executions: {progress.done} of {progress.total}{_comma(_left(progress))}"
-        sys.stderr.write(f"{far}{settled}{widest}\n")
+        sys.stderr.write(printable(f"{far}{settled}{widest}") + "\n")
 
     return advance
 

@@ -154,9 +154,11 @@ def bundle_import(
 
 def parse_age(text: str) -> float:
     """``30d``, ``12h`` or ``2w`` in seconds; raises `UsageError`."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([hdw])\s*", text)
+    from layoutrand.text.foreign_fields import excerpt
+
+    match = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,6})?)\s*([hdw])\s*", text, re.ASCII)
     if match is None:
-        raise UsageError(f"--older-than {text}: write an age such as 30d, 12h or 2w")
+        raise UsageError(f"--older-than {excerpt(text, quoted=False)}: write an age such as 30d, 12h or 2w")
     return float(match[1]) * _SECONDS[match[2]]
 
 

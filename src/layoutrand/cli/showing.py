@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -14,6 +14,8 @@ from layoutrand.errors import BuildFailed, UsageError
 
 if TYPE_CHECKING:
     from layoutrand.cache.store import CacheEntry
+
+_TOO_LARGE: Final = 2**63
 
 cache_app = typer.Typer(help="The cache of captures and binaries.", no_args_is_help=True)
 
@@ -157,12 +159,16 @@ def cache_gc(
 
 def parse_size(text: str) -> int:
     """``500M``, ``2G``, ``1.5T`` or plain bytes; raises `UsageError`."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    from layoutrand.text.foreign_fields import excerpt
+
+    given = f"--max-size {excerpt(text, quoted=False)}"
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE | re.ASCII)
     if match is None:
-        raise UsageError(f"--max-size {text}: write a size such as 500M or 2G")
-    return (
-        int(float(match[1]) * 1024 ** "KMGT".find(match[2].upper() or "?") * 1024) if match[2] else int(float(match[1]))
-    )
+        raise UsageError(f"{given}: write a size such as 500M or 2G")
+    size = float(match[1]) * 1024 ** (" KMGT".index(match[2].upper()) if match[2] else 0)
+    if size >= _TOO_LARGE:
+        raise UsageError(f"{given}: must be below 2^63 bytes")
+    return int(size)
 
 
 def in_mib(size: int) -> str:

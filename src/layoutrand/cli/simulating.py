@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -17,19 +17,22 @@ simulate_app = typer.Typer(
     help="How often intervals hold the truth, and tests raise false alarms, on simulated data.", no_args_is_help=True
 )
 
+_MOST: Final = 1_000_000
+"""Of anything that is simulated."""
+
 Layout = Annotated[str, typer.Option(help="Distribution of layout effects: normal, skewed, bimodal or rare.")]
 LayoutSd = Annotated[float, typer.Option(min=0, help="Standard deviation of layout, in percent of the mean.")]
 ExecutionSd = Annotated[float, typer.Option(min=0, help="Standard deviation of executions, in percent.")]
 IterationSd = Annotated[float, typer.Option(min=0, help="Standard deviation of iterations, in percent.")]
-Datasets = Annotated[int, typer.Option(min=1, help="Simulated experiments for each row.")]
+Datasets = Annotated[int, typer.Option(min=1, max=_MOST, help="Simulated experiments for each row.")]
 Seed = Annotated[int, typer.Option(min=0, help="The study depends on it alone.")]
 
 
 @simulate_app.command()
 def coverage(  # noqa: PLR0913 - one parameter for each option
     binaries: Annotated[str, typer.Option(help="Numbers of binaries, separated by commas.")] = "3,5,10,15,20,30,50",
-    executions: Annotated[int, typer.Option(min=1)] = 100,
-    iterations: Annotated[int, typer.Option(min=1)] = 100,
+    executions: Annotated[int, typer.Option(min=1, max=_MOST)] = 100,
+    iterations: Annotated[int, typer.Option(min=1, max=_MOST)] = 100,
     layout_sd: LayoutSd = 3.0,
     execution_sd: ExecutionSd = 5.0,
     iteration_sd: IterationSd = 5.0,
@@ -107,8 +110,8 @@ def false_alarms(  # noqa: PLR0913 - one parameter for each option
 
 @simulate_app.command()
 def power(
-    benchmarks: Annotated[int, typer.Option(min=1)] = 13,
-    scores: Annotated[int, typer.Option(min=2, help="Scores of each system per benchmark.")] = 5,
+    benchmarks: Annotated[int, typer.Option(min=1, max=_MOST)] = 13,
+    scores: Annotated[int, typer.Option(min=2, max=_MOST, help="Scores of each system per benchmark.")] = 5,
     sd: Annotated[float, typer.Option(min=0, help="Standard deviation of the scores; the means are 5, 6, 7...")] = 0.5,
     difference: Annotated[float, typer.Option(help="What the benchmarks that differ differ by.")] = 1.0,
     datasets: Datasets = 200,
@@ -150,17 +153,22 @@ def _show(
 
 
 def _numbers(text: str, separator: str = ",") -> tuple[int, ...]:
-    words = text.split(separator)
-    if not all(word.strip().isdecimal() for word in words):
-        raise UsageError(f"{text!r}: write whole numbers separated by {separator!r}")
-    return tuple(int(word) for word in words)
+    from layoutrand.text.digits import whole_number
+    from layoutrand.text.foreign_fields import excerpt
+
+    numbers = [whole_number(word.strip(), _MOST) for word in text.split(separator)]
+    if None in numbers:
+        raise UsageError(f"{excerpt(text)}: write whole numbers separated by {separator!r}, of at most {_MOST:,}")
+    return tuple(number for number in numbers if number is not None)
 
 
 def _decimals(text: str) -> tuple[float, ...]:
+    from layoutrand.text.foreign_fields import excerpt
+
     try:
         return tuple(float(word) for word in text.split(","))
     except ValueError as error:
-        raise UsageError(f"{text!r}: write numbers separated by commas") from error
+        raise UsageError(f"{excerpt(text)}: write numbers separated by commas") from error
 
 
 def _share(rate: Rate) -> str:

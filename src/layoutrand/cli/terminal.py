@@ -81,8 +81,8 @@ class Terminal:
 
     def document(self, value: Mapping[str, Any]) -> None:
         """The one JSON document on stdout."""
-        json.dump(value, sys.stdout, indent=2, allow_nan=False)
-        sys.stdout.write("\n")
+        text = json.dumps(value, indent=2, allow_nan=False)  # whole before any of it is printed
+        sys.stdout.write(f"{text}\n")
 
     def line(self, text: str = "") -> None:
         """A line of results."""
@@ -121,7 +121,7 @@ class Terminal:
             for place in block:
                 is_name = place < keys
                 table.add_column(
-                    escape(columns[place]),
+                    escape(printable(columns[place])),
                     justify="left" if is_name else "right",
                     overflow="fold",
                     no_wrap=room is None or not is_name,
@@ -152,7 +152,7 @@ class Terminal:
         counts = bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn()
         columns = bars.SpinnerColumn(), bars.TextColumn("{task.description}"), *counts
         with bars.Progress(*columns, console=self.err, transient=True, refresh_per_second=4) as bar:
-            task = bar.add_task(escape(label), total=None)
+            task = bar.add_task(escape(printable(label)), total=None)
 
             def update(done: int, total: int) -> None:
                 bar.update(task, completed=done, total=total)
@@ -211,7 +211,7 @@ def _plain(label: str) -> Callable[[int, int], None]:
             last = now
             since = now - first[1]  # what is done at once tells nothing of what takes longer
             known = time_left(since / (done - first[0]) * (total - done) if since >= _TELLING_S else None)
-            sys.stderr.write(f"{label}: {done} of {total}{', ' if known else ''}{known}\n")
+            sys.stderr.write(f"{printable(label)}: {done} of {total}{', ' if known else ''}{known}\n")
 
     return update
 

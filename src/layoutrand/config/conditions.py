@@ -131,7 +131,8 @@ def size_in_bytes(value: Any) -> Any:
         unit = {name.lower(): factor for name, factor in _UNITS.items()}.get(form[2].lower()) if form else None
         if form is None or unit is None:
             raise ValueError(f"must be bytes, or a number and one of {', '.join(_UNITS)}")
-        size = round(float(form[1]) * unit)
+        amount = float(form[1]) * unit
+        size = round(amount) if amount <= _LARGEST else _LARGEST + 1
     if isinstance(size, int) and not isinstance(size, bool) and not 1 <= size <= _LARGEST:
         raise ValueError("must be from 1 byte to 2^63 - 1")
     return size

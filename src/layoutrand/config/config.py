@@ -7,7 +7,6 @@ is an experiment that silently did something else.
 from __future__ import annotations
 
 import shlex
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, get_args
@@ -37,6 +36,7 @@ from layoutrand.config.metric import Metric
 from layoutrand.config.problems import explain, key_path, suggest
 from layoutrand.config.schedule import Order
 from layoutrand.config.spec_settings import SpecSuite
+from layoutrand.config.toml_text import parse_table
 from layoutrand.config.topology import WISH_SCHEMA, CpuWish, checked_wish
 from layoutrand.config.warmup_choices import ChosenWarmup, wrong_choices
 from layoutrand.engines.engine import Remote
@@ -216,7 +216,7 @@ class Benchmark(_Table):
 class Run(_Table):
     """``[run]``: how executions are made."""
 
-    executions: Annotated[int, Field(ge=1)] = 1
+    executions: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     order: Order = "blocks"
     schedule_seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
     randomise: list[Literal["env-size", "stack-offset"]] = []
@@ -270,10 +270,7 @@ class ConfigFile(Config):
 
 def parse(text: str, *, path: str) -> Config:
     """Check the ``text`` of the file called ``path``; raises `ConfigError` listing every problem."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(path, [f"not valid TOML: {error}"]) from error
+    table = parse_table(text, path)
     problems = [*_unwritable(table, ()), *across(table)]
     expanded, wrong = _expanded(table)
     problems += wrong

@@ -69,7 +69,7 @@ class DacapoSuite(StrictTable):
     benchmarks: Annotated[list[Name], Field(min_length=1), BeforeValidator(_listed), WithJsonSchema(_LIST_SCHEMA)]
     version: Annotated[str, Field(min_length=1)] | None = None
     size: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")] = "default"
-    iterations: Annotated[int, Field(ge=1)] | None = None
+    iterations: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     warmup: Warmup | None = None
     converge: bool = False
     threads: Annotated[int, Field(ge=1)] | None = None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from layoutrand.config.problems import key_path
+from layoutrand.config.toml_text import DEEPEST
 
 _Place = tuple[int | str, ...]
 
@@ -16,6 +17,10 @@ def lines_of(text: str) -> dict[str, int]:
 
     Of a table it is the line of its header, of what stands in an array or inline table the line where that begins.
     """
+    try:
+        tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return {}
     found: dict[str, int] = {}
     counts: dict[_Place, int] = {}
     here: _Place = ()
@@ -48,7 +53,7 @@ def _statement(rows: list[str], first: int) -> tuple[Mapping[str, Any] | None, i
     for last in range(first, len(rows)):
         try:
             return tomllib.loads("\n".join(rows[first : last + 1])), last + 1 - first
-        except tomllib.TOMLDecodeError:  # it goes on in the next line
+        except ValueError:  # it goes on in the next line
             continue
     return None, 0
 
@@ -69,6 +74,8 @@ def _header(statement: Mapping[str, Any], counts: dict[_Place, int]) -> _Place:
 
 
 def _places(value: Any, place: _Place) -> Iterator[_Place]:
+    if len(place) > DEEPEST:
+        return
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for part, inner in parts:
         yield (*place, part)

@@ -40,7 +40,7 @@ class _Source(BaseModel):
         if regex is not None:
             try:
                 groups = re.compile(regex).groups
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:  # or too many repetitions, too deep
                 raise ValueError(f"not a regular expression: {error}") from error
             if groups != 1:
                 raise ValueError(f"needs exactly one group, around the number; it has {groups}")

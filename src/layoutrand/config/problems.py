@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from layoutrand.text.foreign_fields import excerpt, plain
 from layoutrand.text.strict_table import NAME_PATTERN, NAME_RULE
 
 _KEY_MARK: Final = "[key]"  # what pydantic puts into the path of a table's name that does not fit
@@ -65,7 +66,7 @@ def suggest(name: str, known: Sequence[str]) -> str:
 
 def key_path(location: Sequence[int | str]) -> str:
     """A place in a TOML table as its user would write it: ``benchmarks[0].name``."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{plain(part)}" for part in location).lstrip(".")
 
 
 def _problem(detail: ErrorDetails, model: type[BaseModel], by_kind: Tables) -> TableProblem:
@@ -99,7 +100,9 @@ def given_words(value: object) -> str:
     """What stands there, in brackets behind a message; nothing for a table or a list."""
     if isinstance(value, bool):
         return f" (given: {str(value).lower()})"
-    return f" (given: {value!r})" if isinstance(value, str | int | float) else ""
+    if isinstance(value, str):
+        return f" (given: {excerpt(value)})"
+    return f" (given: {value!r})" if isinstance(value, int | float) else ""
 
 
 def _walk(

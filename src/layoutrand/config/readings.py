@@ -21,7 +21,7 @@ class DacapoReading(StrictTable):
 
     kind: Literal["dacapo"]
     benchmark: str
-    iterations: Annotated[int, Field(ge=1)] | None = None
+    iterations: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     harness: str = ""
 
 

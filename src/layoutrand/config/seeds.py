@@ -7,37 +7,52 @@ from collections.abc import Iterable
 
 from layoutrand.errors import UsageError
 from layoutrand.model import IDENTITY, MAX_SEED, STOCK, LayoutName
+from layoutrand.text.digits import whole_number
+from layoutrand.text.foreign_fields import excerpt
 
 _MOST = 1_000_000
 
 
 def parse_seeds(text: str) -> list[int]:
     """The seeds in ascending order, each once; raises `UsageError` for anything else."""
+    given = f"--seeds {excerpt(text, quoted=False)}"
     words = [word.strip() for word in text.split(",")]
-    if len(words) == 1 and words[0].isdecimal():
-        count = int(words[0])
+    if len(words) == 1 and words[0].isascii() and words[0].isdigit():
+        count = _seed(words[0])
         if count < 1:
-            raise UsageError(f"--seeds {text}: a count of at least 1 is needed (a single seed is written 7..7)")
-        return _checked(range(1, count + 1), text)
+            raise UsageError(f"{given}: a count of at least 1 is needed (a single seed is written 7..7)")
+        return _checked(range(1, count + 1), given)
     seeds: set[int] = set()
     for word in words:
-        match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", word)
+        match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", word, re.ASCII)
         if match is None:
-            raise UsageError(f"--seeds {text}: {word!r} is not a seed; write 30 (= 1..30), 5..12 or 1,7,9")
-        first = int(match[1])
-        last = int(match[2]) if match[2] else first
+            raise UsageError(f"{given}: {excerpt(word)} is not a seed; write 30 (= 1..30), 5..12 or 1,7,9")
+        first = _seed(match[1])
+        last = _seed(match[2]) if match[2] else first
         if last < first:
-            raise UsageError(f"--seeds {text}: {word} counts downwards")
-        seeds.update(_checked(range(first, last + 1), text))
+            raise UsageError(f"{given}: {excerpt(word, quoted=False)} counts downwards")
+        seeds.update(_checked(range(first, last + 1), given))
+        if len(seeds) > _MOST:
+            raise _too_many(given)
     return sorted(seeds)
 
 
-def _checked(seeds: range, text: str) -> list[int]:
+def _seed(digits: str) -> int:
+    """The number, or the smallest that is too large for a seed where it is larger than that."""
+    seed = whole_number(digits, MAX_SEED)
+    return MAX_SEED + 1 if seed is None else seed
+
+
+def _checked(seeds: range, given: str) -> list[int]:
     if seeds[-1] - seeds[0] >= _MOST:  # a range this long may have no len() in Python
-        raise UsageError(f"--seeds {text}: more than {_MOST:,} seeds at once")
+        raise _too_many(given)
     if seeds[-1] > MAX_SEED:
-        raise UsageError(f"--seeds {text}: seeds are 0 to 2^64-1")
+        raise UsageError(f"{given}: seeds are 0 to 2^64-1")
     return list(seeds)
+
+
+def _too_many(given: str) -> UsageError:
+    return UsageError(f"{given}: more than {_MOST:,} seeds at once")
 
 
 def format_seeds(seeds: Iterable[int]) -> str:
@@ -59,6 +74,7 @@ def parse_layout(text: str) -> LayoutName:
         return STOCK
     if text == IDENTITY:
         return IDENTITY
-    if text.isdecimal() and int(text) <= MAX_SEED:
-        return int(text)
-    raise UsageError(f"{text!r} is not a layout: give a seed (0 to 2^64-1), stock or identity")
+    seed = whole_number(text, MAX_SEED)
+    if seed is None:
+        raise UsageError(f"{excerpt(text)} is not a layout: give a seed (0 to 2^64-1), stock or identity")
+    return seed

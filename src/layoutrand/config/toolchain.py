@@ -7,7 +7,6 @@ path that contains a slash or ends in ``.toml``.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
@@ -15,6 +14,7 @@ from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_va
 
 from layoutrand.config.layout_policy import Factor
 from layoutrand.config.problems import explain
+from layoutrand.config.toml_text import parse_table
 from layoutrand.errors import ConfigError, FeatureUnsupported
 from layoutrand.text.strict_table import STRICT
 
@@ -96,10 +96,7 @@ def parse(text: str, *, path: str, parent: Callable[[str], str], linkers: Sequen
 
 
 def _merged(text: str, path: str, parent: Callable[[str], str], chain: tuple[str, ...]) -> dict[str, Any]:
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(path, [f"not valid TOML: {error}"]) from error
+    table = parse_table(text, path)
     base_name = table.pop("extends", None)
     if base_name is None:
         return table
