@@ -609,9 +609,14 @@ def test_a_repository_from_elsewhere_may_name_no_path_here(remote, family, tmp_p
         checked_out(mirrors, remote, None, tmp_path / "tree")
 
 
-@pytest.mark.parametrize("address", ["ext::sh -c touch% {}/owned", "-u./owned"])
-def test_an_address_starts_no_program(remote, family, tmp_path, mirrors, address):
-    """Neither git's helper for commands nor an option in disguise is obeyed."""
+@pytest.mark.parametrize("address", ["ext::sh -c touch% {}/owned", "-u./owned", "evil::{}/owned", "evil://{}/owned"])
+def test_an_address_starts_no_program(remote, family, tmp_path, mirrors, monkeypatch, address):
+    """Neither git's helper for commands, nor one that is found on PATH, nor an option in disguise is obeyed."""
+    helper = tmp_path / "bin" / "git-remote-evil"
+    helper.parent.mkdir()
+    helper.write_text(f"#!/bin/sh\ntouch {tmp_path}/owned\n")
+    helper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{helper.parent}:{os.environ['PATH']}")
     git("config", "--file", ".gitmodules", "submodule.deps/lib.url", address.format(tmp_path), cwd=family / "main")
     commit(family / "main")
 

@@ -1,4 +1,4 @@
-"""Where GitPython says that a repository is."""
+"""Where GitPython says that a repository is, and whose settings git's commands obey."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import subprocess
 
 import pytest
 
+import gitkit
 from gitkit import git, make
+from layoutrand.platform import git_command
 from layoutrand.platform.git_command import git_directory
 from workshop import require
 
@@ -41,3 +43,31 @@ def test_a_repository_of_longer_hashes_is_one(tmp_path):
 def test_what_is_no_repository_has_none(repository, tmp_path):
     git("bundle", "create", "-q", str(tmp_path / "it.bundle"), "HEAD", cwd=repository)
     assert [git_directory(tmp_path / name) for name in ("it.bundle", "absent", "$HOME")] == [None] * 3
+
+
+def test_what_a_user_has_set_stays_where_the_repository_sets_it_too(repository, tmp_path, monkeypatch):
+    """Of filters and helpers those of the user count, of the repository none, whatever characters their names have."""
+    (tmp_path / "config").write_text(
+        '[filter "mine"]\nclean = tr a-z A-Z\n[credential]\nhelper = one\nhelper = two\n[url "x:"]\ninsteadOf = y:\n'
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    for key in ("filter.mine.clean", "filter.a=b.clean", "credential.helper", "remote.origin.uploadpack", "user.name"):
+        git("config", key, "strange", cwd=repository)
+
+    def told(key):
+        return git_command.git("config", "--get-all", key, cwd=repository).decode().splitlines()
+
+    assert told("filter.mine.clean")[-1] == "tr a-z A-Z"
+    assert told("filter.a=b.clean")[-1] == ""
+    assert told("credential.helper")[-3:] == ["", "one", "two"]
+    assert told("remote.origin.uploadpack")[-1] == "git-upload-pack"
+    assert (told("user.name"), told("url.x:.insteadof")) == (["strange"], ["y:"])
+
+
+def test_a_filter_of_the_user_is_used(repository, tmp_path, monkeypatch):
+    """As that of Git LFS, without which its files would count as changed."""
+    (tmp_path / "config").write_text('[filter "mine"]\nclean = tr a-z A-Z\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    gitkit.commit(repository, {".gitattributes": "f filter=mine\n", "f": "TEXT"})
+    (repository / "f").write_text("text")
+    assert git_command.git("status", "--porcelain", cwd=repository) == b""

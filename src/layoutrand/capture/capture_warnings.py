@@ -58,6 +58,22 @@ class ChangedSource(AnyWarning):
 
 
 @dataclass(frozen=True)
+class LfsPointers(AnyWarning):
+    """Files of a source that are pointers of git LFS, by name, where the build expects what they stand for."""
+
+    folder: str
+    pointers: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = len(self.pointers) - _FEW
+        named = ", ".join(self.pointers[:_FEW]) + (f" and {more} more" if more > 0 else "")
+        return (
+            f"source: {_files(len(self.pointers))} in {self.folder} ({named}) kept in git LFS, of which only the "
+            "pointer is there, and that is what the build reads; `git lfs pull` gets the contents"
+        )
+
+
+@dataclass(frozen=True)
 class WholeObjects(AnyWarning):
     """Objects without sections of their own for functions."""
 

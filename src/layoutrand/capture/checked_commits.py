@@ -158,7 +158,7 @@ def _work_tree(where: SourceRepository, mirrors: Mirrors, head: str) -> CheckedC
         tree = _in(mirror, root, "write-tree").decode().strip()
         if tree == _in(mirror, root, "rev-parse", f"{head}^{{tree}}").decode().strip():
             return CheckedCommit(head, _label("HEAD", head))
-        changed = names(_in(mirror, root, "diff", "--name-only", "-z", head, tree))
+        changed = names(_in(mirror, root, "diff", "--no-ext-diff", "--name-only", "-z", head, tree))
         when = _in(mirror, root, "show", "-s", "--format=%ct", head).decode().strip()
         text = f"tree {tree}\nparent {head}\nauthor {_BY} {when} +0000\ncommitter {_BY} {when} +0000\n\nThe work tree\n"
         commit = _in(mirror, root, "hash-object", "-t", "commit", "-w", "--stdin", stdin=text.encode())

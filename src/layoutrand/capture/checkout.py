@@ -47,17 +47,20 @@ def leave_out(tree: Path, prefix: str, exclude: Sequence[str]) -> None:
             (tree / parent).rmdir()
 
 
-def refuse_pointers(tree: Path, prefix: str) -> None:
-    """Refuse files whose content is in git LFS: what lies there is a pointer to it, which no build can use."""
-    pointers = []
-    for name in names(git("ls-files", "-z", cwd=tree, plain=True)):
+def pointers_of_lfs(tree: Path) -> list[str]:
+    """Names relative to ``tree``, a directory of a work tree, of files that are kept in git LFS and were not got."""
+    found = []
+    for name in names(git("ls-files", "-z", "--", ":(attr:filter=lfs)", cwd=tree, plain=True)):
         path = tree / name
         small = path.is_file() and not path.is_symlink() and path.stat().st_size < _LFS_LARGEST
         if small and path.read_bytes().startswith(_LFS_START):
-            pointers.append(name)
-    given = b"".join(os.fsencode(name) + b"\0" for name in pointers)
-    said = names(git("check-attr", "-z", "--stdin", "filter", cwd=tree, plain=True, stdin=given)) if pointers else []
-    stored = [readable(prefix + name) for name, value in zip(said[::3], said[2::3], strict=True) if value == "lfs"]
+            found.append(name)
+    return found
+
+
+def refuse_pointers(tree: Path, prefix: str) -> None:
+    """Refuse files whose content is in git LFS: what lies there is a pointer to it, which no build can use."""
+    stored = [readable(prefix + name) for name in pointers_of_lfs(tree)]
     if stored:
         listed = ", ".join(stored[:3]) + (f" and {len(stored) - 3} more" if len(stored) > 3 else "")
         raise BuildFailed(

@@ -12,7 +12,8 @@ from typing import Any
 
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
-from layoutrand.capture.capture_warnings import ChangedSource, NotCommitted, UnknownState
+from layoutrand.capture.capture_warnings import ChangedSource, LfsPointers, NotCommitted, UnknownState
+from layoutrand.capture.checkout import pointers_of_lfs
 from layoutrand.capture.repository import Mirrors
 from layoutrand.capture.submodules import is_local
 from layoutrand.capture.worktree import git_state
@@ -20,7 +21,7 @@ from layoutrand.config.build_recipe import Recipe
 from layoutrand.config.config import Config, GeneratedSource
 from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
 from layoutrand.platform import git_command
-from layoutrand.platform.disk import digest_of_input, sha256_bytes, write_files
+from layoutrand.platform.disk import digest_of_input, readable, sha256_bytes, write_files
 from layoutrand.warning import AnyWarning
 
 Say = Callable[[str], None]
@@ -136,6 +137,10 @@ class Origins:
             notes.append(UnknownState(str(folder), state["error"]))
         elif state and state["dirty"]:
             notes.append(ChangedSource(str(folder), state["commit"], state["n_changed"], tuple(state["changed"])))
+        if state and "error" not in state:
+            pointers = [name for name in pointers_of_lfs(folder) if not source.left_out(name, build.exclude)]
+            if pointers:
+                notes.append(LfsPointers(str(folder), tuple(readable(name) for name in pointers)))
         return Origin(
             facts={"digest": source.digest_of(contents), "in_place": build.in_place},
             about={"git": state},

@@ -74,7 +74,7 @@ class Mirrors:
     def changes(self, url: str, old: str, new: str) -> list[tuple[str, str]] | None:
         """(A, M, D or T; name) of what differs between two commits; None if the mirror does not have both."""
         try:
-            parts = names(_in(self.path(url), "diff", "--no-renames", "--name-status", "-z", old, new))
+            parts = names(_in(self.path(url), "diff", "--no-ext-diff", "--no-renames", "--name-status", "-z", old, new))
         except BuildFailed:
             return None
         return list(zip(parts[::2], parts[1::2], strict=True))

@@ -21,7 +21,8 @@ from layoutrand.platform.git_command import git, git_directory, names
 
 # Paths that the user names, and those in repositories at paths, are fetched from whatever git's own setting is.
 OWN: Final = ("protocol.file.allow=always",)
-# An address in a repository from elsewhere may start no helper programs; that it is no path is seen to in `places`.
+# That an address in a repository from elsewhere is no path is seen to in `places`, which helpers may be started in
+# `layoutrand.platform.git_command`.
 STRANGERS: Final = ("protocol.ext.allow=never",)
 
 

@@ -15,8 +15,12 @@ from layoutrand.platform.git_command import commit_facts, git, names
 MOST_NAMED: Final = 50
 """How many changed files are recorded by name."""
 
-_SETTINGS: Final = ("status.renames=false", "diff.ignoreSubmodules=none", "status.showUntrackedFiles=all")
-_STATUS: Final = ("status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=traditional", "--no-renames")
+_SETTINGS: Final = ("status.renames=false", "status.showUntrackedFiles=all")
+# A submodule has a configuration of its own, which git would obey when it looks into it itself.
+_STATUS: Final = (
+    *("status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=traditional", "--no-renames"),
+    "--ignore-submodules=dirty",
+)
 _FIELDS: Final = {"1": 8, "u": 10}  # words before the name, in lines of that kind
 
 
@@ -55,24 +59,30 @@ def _changed(source: Path, exclude: Sequence[str]) -> tuple[dict[str, str], int]
     """Name relative to the source -> content or "removed" of what differs from the commit; how many are ignored."""
     changed: dict[str, str] = {}
     ignored = 0
+    for name in _submodules(source):
+        if is_ours(name) or left_out(name, exclude):
+            continue
+        inner, more = _changed(source / name, ())
+        changed |= {f"{name}/{path}": what for path, what in inner.items() if not left_out(f"{name}/{path}", exclude)}
+        ignored += more
     for kind, name, submodule in _entries(source):
         if is_ours(name) or left_out(name, exclude):
             continue
         if kind == "!":
             ignored += 1
-        elif submodule.startswith("S") and (source / name / ".git").exists():
-            inner, more = _changed(source / name, ())
-            changed |= {
-                f"{name}/{path}": what for path, what in inner.items() if not left_out(f"{name}/{path}", exclude)
-            }
-            ignored += more
-            if submodule[1] == "C" or not inner:  # another commit, or one that is only staged
-                head = git("rev-parse", "--verify", "HEAD", cwd=source / name).decode().strip()
-                changed[name] = f"commit {head}"
+        elif submodule.startswith("S") and (source / name / ".git").exists():  # another commit, perhaps only staged
+            head = git("rev-parse", "--verify", "HEAD", cwd=source / name).decode().strip()
+            changed[name] = f"commit {head}"
         else:
             path = source / name
             changed[name] = content_of(path) if os.path.lexists(path) else "removed"
     return dict(sorted(changed.items(), key=lambda item: os.fsencode(item[0]))), ignored
+
+
+def _submodules(source: Path) -> list[str]:
+    """Names relative to the source of the submodules that are checked out there."""
+    listed = (line.partition("\t") for line in names(git("ls-files", "--stage", "-z", "--", ".", cwd=source)))
+    return [name for facts, _, name in listed if facts.startswith("160000") and (source / name / ".git").exists()]
 
 
 def _entries(source: Path) -> Iterator[tuple[str, str, str]]:

@@ -4,6 +4,10 @@ The same commit must give the same tree for everybody.  So where a tree is writt
 attributes of user and machine count, and no hook is called.  Where something is fetched they do count: that is
 where credentials, proxies and rewritten URLs are kept.
 
+A repository may be a stranger's.  No program that its own configuration names is started
+(`layoutrand.platform.repository_programs`), and addresses in it lead through no helper of git's but `_TRANSPORTS`,
+unless the user's own ``GIT_ALLOW_PROTOCOL`` says otherwise.
+
 GitPython says where a repository is (`git_directory`).  Revisions, differences and submodules are asked of git itself:
 GitPython reads no SHA-256 repositories and not every way to write a revision (``main@{yesterday}``), does not tell that
 a name is ambiguous, loses differences in files whose names are not UTF-8, and cannot take a variable out of git's
@@ -17,7 +21,7 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +30,7 @@ from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.platform.environment import GIT_ENVIRONMENT
 from layoutrand.platform.executable_files import process_starts
 from layoutrand.platform.packages import install
+from layoutrand.platform.repository_programs import without_programs
 
 _ALWAYS: Final = (
     "core.hooksPath=/dev/null",
@@ -35,7 +40,9 @@ _ALWAYS: Final = (
     "advice.detachedHead=false",
     "submodule.recurse=false",
     "fetch.recurseSubmodules=false",
+    "log.showSignature=false",
 )
+_TRANSPORTS: Final = "file:git:http:https:ssh"
 _PLAIN: Final = (
     "core.autocrlf=false",
     "core.eol=lf",
@@ -71,14 +78,28 @@ def git_with_remarks(
     """Like `git`, and also what it wrote to stderr though it succeeded."""
     require_git()
     options = [word for setting in (*_ALWAYS, *(_PLAIN if plain else ()), *settings) for word in ("-c", setting)]
+    env = _environment(plain=plain)
+    which = [word for word in arguments if word.startswith("--git-dir=")]
+    listed, _ = _output((*which, "config", "--list", "--show-scope", "-z"), (), cwd=cwd, env=env)
+    return _output(arguments, options, cwd=cwd, env=env | without_programs(listed), stdin=stdin)
+
+
+def _environment(*, plain: bool) -> dict[str, str]:
     # Started by a hook of git's it would obey that repository's variables; and what it says is looked at below.
     env = {name: value for name, value in os.environ.items() if name not in GIT_ENVIRONMENT}
     env |= {"GIT_TERMINAL_PROMPT": "0", "LANGUAGE": "C", "LC_ALL": "C", **(_PLAIN_ENVIRONMENT if plain else {})}
+    return {"GIT_ALLOW_PROTOCOL": _TRANSPORTS, **env, "GIT_PROTOCOL_FROM_USER": "0"}
+
+
+def _output(
+    arguments: Sequence[str], options: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b""
+) -> tuple[bytes, str]:
+    """What git prints to stdout and to stderr; raises `BuildFailed`."""
     pipe = subprocess.PIPE
     try:
         with _running.started, process_starts():  # so that `stop` misses no process that is being started
             process = subprocess.Popen(  # noqa: S603 - an argument list, never a shell string
-                ["git", "--no-optional-locks", *options, *arguments],  # noqa: S607 - the user's git, found on PATH
+                ["git", "--no-optional-locks", "--no-pager", *options, *arguments],  # noqa: S607 - the user's git, found on PATH
                 cwd=cwd,
                 env=env,
                 stdin=pipe,
@@ -96,7 +117,8 @@ def git_with_remarks(
     finally:
         _running.processes.discard(process)
     if process.returncode != 0:
-        raise BuildFailed(_reason(said) or f"git {arguments[0]} exited with status {process.returncode}")
+        command = next(word for word in arguments if not word.startswith("-"))
+        raise BuildFailed(_reason(said) or f"git {command} exited with status {process.returncode}")
     return out, said.decode("utf-8", "backslashreplace")
 
 
