@@ -1,16 +1,20 @@
 """[cluster]: what is accepted, every message about what is not, and what happens without the engine."""
 
+import os
 import sys
 
 import pytest
 
 from layoutrand.cli import options
 from layoutrand.cluster.open import linking_cluster, opened
+from layoutrand.cluster.returned_records import ReturnedRecords
+from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.config.cluster import Local
 from layoutrand.config.config import parse
 from layoutrand.engines.known.dask import Dask
 from layoutrand.engines.known.slurm import Slurm, sbatch_options
 from layoutrand.errors import ClusterError, ConfigError, UsageError
+from layoutrand.platform.disk import sha256_bytes
 
 MINIMAL = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["prog"]\n[systems.a]\n'
 
@@ -179,19 +183,43 @@ def test_a_machine_without_slurm_says_so(tmp_path, monkeypatch):
         pass
 
 
-@pytest.mark.parametrize(("name", "mode"), [("slurm", 0o777), ("slurm", 0o1777), ("", 0o777)])
-def test_a_directory_that_anybody_may_write_is_refused(tmp_path, monkeypatch, name, mode):
-    """What jobs and their answers are unpickled from decides what is executed as the user."""
+@pytest.mark.parametrize("kind", ["slurm", "dask"])
+@pytest.mark.parametrize("name", ["", "results", "slurm"])
+@pytest.mark.parametrize(
+    ("mode", "trust_group", "words"),
+    [
+        (0o777, False, "everybody may write to it. chmod go-w '"),
+        (0o1777, False, "everybody may write to it. chmod go-w '"),
+        (0o777, True, "everybody may write to it. chmod go-w '"),
+        (0o775, False, "its group may write to it. chmod go-w '"),
+    ],
+)
+def test_a_directory_that_others_may_write_is_refused(tmp_path, kind, name, mode, trust_group, words):
+    """What jobs and their answers are unpickled from, and binaries, decide what is executed as the user."""
     shared = tmp_path / "a shared"
-    (shared / "slurm").mkdir(parents=True)
+    (shared / name).mkdir(parents=True)
     (shared / name).chmod(mode)
-    for program in ("sbatch", "squeue", "scancel", "scontrol", "srun"):
-        (tmp_path / program).write_text("#!/bin/sh\n")
-        (tmp_path / program).chmod(0o755)
-    monkeypatch.setitem(sys.modules, "submitit", sys)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with (
-        pytest.raises(ClusterError, match=r"everybody may write to .*a shared.*: chmod o-w '/"),
-        opened(config("slurm").cluster, shared),
-    ):
-        pass
+    settings = config(kind).cluster.model_copy(update={"trust_group": trust_group})
+    for purpose in ("link", "measure"):
+        with pytest.raises(ClusterError) as caught, opened(settings, shared, purpose):
+            pass
+        assert f"a shared{'/' if name else ''}{name} is not yours alone: {words}" in str(caught.value)
+
+
+def test_a_group_may_be_trusted_and_new_directories_are_of_no_more_users(tmp_path):
+    """Where the group may write to the directory it may to what is made there; elsewhere not, whatever the umask."""
+    before = os.umask(0o002)
+    try:
+        for mode, trusted in ((0o775, True), (0o755, False)):
+            shared = SharedDirectory(tmp_path / f"{mode:o}" / "shared", trust_group=trusted)
+            shared.root.mkdir(parents=True)
+            shared.root.chmod(mode)
+            shared.put_result("ab" * 32, {"sha256": sha256_bytes(b"x")}, b"x")
+            ReturnedRecords(shared.root, "run", trust_group=trusted).put("key", {})
+            shared.require_own()
+            folders = [path for path in shared.root.rglob("*") if path.is_dir()]
+            assert {path.stat().st_mode & 0o777 for path in folders} == {mode}
+            files = [path for path in shared.root.rglob("*") if path.is_file()]
+            assert {path.stat().st_mode & 0o777 for path in files} == {mode & 0o666}
+    finally:
+        os.umask(before)

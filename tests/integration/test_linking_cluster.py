@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -15,10 +17,10 @@ from typing import Any
 import pytest
 
 from clusterkit import Processes
-from layoutrand.build.binaries import binary_key
 from layoutrand.build.build import SystemBuild, all_layouts, build
 from layoutrand.build.build_document import build_document
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
+from layoutrand.build.linking import Linking
 from layoutrand.cache.store import Cache
 from layoutrand.cluster import linking_node as nodes
 from layoutrand.cluster.linking_node import LinkingAnswer, LinkingTask, link_task
@@ -26,8 +28,10 @@ from layoutrand.cluster.linking_tasks import LinkingCluster, collect_linked
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.engines.engine import TaskExecutor
 from layoutrand.engines.known.dask import Dask
-from layoutrand.errors import ClusterError
+from layoutrand.errors import BundleError, ClusterError
 from layoutrand.model import IDENTITY, STOCK, LayoutName
+from layoutrand.objects import elf
+from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.platform.process import Completed, SubprocessRunner
 from workshop import Workshop, main_calling, many_functions, only_error, programs_of, whole
 
@@ -346,6 +350,104 @@ def test_a_damaged_arrival_is_linked_again(submitter: Submitter, tmp_path: Path)
     assert submitter.told("is damaged: its content is not what its name says")
 
 
+def exchanged(submitter: Submitter, change: Callable[[bytes], bytes]) -> None:
+    """Give what waits another content, with a record and a seal that are right for that: as whoever may write can."""
+    for path in submitter.waiting():
+        _, head, packed = path.read_bytes().split(b"\n", 2)
+        data = change(zlib.decompress(packed))
+        meta = {**json.loads(head), "sha256": sha256_bytes(data), "size": len(data)}
+        head = canonical_json(meta)
+        path.write_bytes(sha256_bytes(head).encode() + b"\n" + head + b"\n" + zlib.compress(data))
+
+
+def planted(data: bytes) -> bytes:
+    """The program with another byte in the middle of its code."""
+    binary = elf.read(data, name="prog")
+    (text,) = [i for i, name in enumerate(binary.section_names) if name == ".text"]
+    at = int(binary.sections["offset"][text]) + int(binary.sections["size"][text]) // 2
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+@pytest.mark.parametrize("change", [planted, lambda data: data + b"more", lambda _data: b"#!/bin/sh\n"])
+def test_a_binary_that_was_exchanged_on_its_way_is_linked_again(
+    submitter: Submitter, tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    """Its record and seal are right for what it is now; what the node's answer says of it is not."""
+
+    def meddle(number: int, chunk: LinkingTask, link: Callable[[LinkingTask], LinkingAnswer]) -> LinkingAnswer:
+        answer = link(chunk)
+        if number == 1:
+            exchanged(submitter, change)
+        return answer
+
+    submitter.chunk = 100
+    executor = Nodes(meddle)
+    assert digests(submitter.build(executor)) == without_nodes(submitter, tmp_path)
+    assert len(executor.tasks) == 2
+    assert len(submitter.told("is not what the node says that it put there, so it is linked again")) == 7
+
+
+@pytest.mark.parametrize("change", [planted, lambda data: data[:400], lambda _data: b"#!/bin/sh\n"])
+def test_what_no_answer_vouches_for_is_proved_here(
+    submitter: Submitter, tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    """The binaries of a task whose answer was lost are kept if they are what was asked for, and no other ones."""
+
+    def meddle(number: int, chunk: LinkingTask, link: Callable[[LinkingTask], LinkingAnswer]) -> LinkingAnswer:
+        link(chunk)
+        if number == 1:
+            exchanged(submitter, change)
+        raise OSError("the node burned down")
+
+    submitter.chunk = 100
+    executor = Nodes(meddle)
+    assert digests(submitter.build(executor)) == without_nodes(submitter, tmp_path)
+    assert len(executor.tasks) == 2
+    assert len(submitter.told("came without an answer, and is not layout ")) == 7
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"[]",
+        b"{",
+        b"[" * 100_000,
+        b'{"key": 1}',
+        b'{"key": "KEY", "sha256": "", "size": 1e999, "text_sha256": "", "link_s": 0, "verification": null}',
+        b'{"key": "KEY", "sha256": "", "size": %d, "text_sha256": "", "link_s": 0, "verification": null}' % 2**70,
+        b'{"key": "KEY", "sha256": "", "size": 1, "text_sha256": "", "link_s": NaN, "verification": null}',
+        b'{"key": "KEY", "sha256": "", "size": 1, "text_sha256": "", "link_s": 0, "verification": []}',
+    ],
+)
+def test_a_result_that_is_none_is_named(tmp_path: Path, head: bytes) -> None:
+    """Sealed though it is."""
+    shared = SharedDirectory(tmp_path)
+    head = head.replace(b"KEY", b"ab")
+    shared.result_path("ab").parent.mkdir(parents=True)
+    shared.result_path("ab").write_bytes(sha256_bytes(head).encode() + b"\n" + head + b"\n" + zlib.compress(b"x"))
+    for seal in (None, sha256_bytes(head)):
+        with pytest.raises(BundleError, match="results/ab/ab is damaged: its content is not what its name says"):
+            shared.result("ab", seal)
+
+
+def test_a_result_that_somebody_else_may_have_written_is_not_taken(tmp_path: Path) -> None:
+    """Though the seal is right, and nobody waits for a pipe."""
+    shared = SharedDirectory(tmp_path)
+    meta = {"sha256": sha256_bytes(b"x"), "text_sha256": "", "link_s": 0.1, "verification": None}
+    seal = shared.put_result("ab", meta, b"x")
+    found = shared.result("ab", seal)
+    assert found is not None
+    assert found[1] == b"x"
+    shared.result_path("ab").chmod(0o664)
+    with pytest.raises(BundleError, match=r"is not taken: its group may write to it. chmod go-w .*cluster.trust_group"):
+        shared.result("ab", seal)
+    assert SharedDirectory(tmp_path, trust_group=True).result("ab", seal) == found
+    shared.drop_result("ab")
+    os.mkfifo(shared.result_path("ab"))
+    with pytest.raises(BundleError, match="is not taken: it is no regular file"):
+        shared.result("ab", seal)
+
+
 def test_what_a_killed_build_had_given_out_is_collected_by_the_next(submitter: Submitter, tmp_path: Path) -> None:
     """Nodes finish while nobody waits; a build that is started again finds their binaries."""
     tasks: list[LinkingTask] = []
@@ -377,16 +479,8 @@ def test_two_builds_at_once_share_what_arrives(submitter: Submitter, tmp_path: P
         capture = Cache(submitter.shop.cache).load_capture(next((submitter.shop.cache / "captures").iterdir()).name)
         assert capture is not None
         for layout in chunk.layouts:
-            key = binary_key(capture.id, "prog", chunk.policy, layout)
-            taken = collect_linked(
-                Cache(submitter.shop.cache),
-                SharedDirectory(submitter.shared),
-                key=key,
-                system="sys",
-                artefact="prog",
-                layout=layout,
-            )
-            assert taken is not None
+            linking = Linking(Cache(submitter.shop.cache), submitter.shop.runner, 1, chunk.policy, chunk.ld, capture, 0)
+            assert collect_linked(linking, SharedDirectory(submitter.shared), layout, None) is not None
         return answer
 
     executor = Nodes(meddle)

@@ -23,7 +23,7 @@ import pytest
 from fakes import make_config
 from layoutrand.build.linking import Linking
 from layoutrand.cache.store import Cache
-from layoutrand.cluster.linking_node import LinkingAnswer, Reference
+from layoutrand.cluster.linking_node import LinkingAnswer, MadeLayout, Reference
 from layoutrand.cluster.linking_tasks import LinkingCluster
 from layoutrand.cluster.measuring import MeasuringCluster, execute_on_nodes
 from layoutrand.cluster.measuring_task import MeasuringAnswer, record_key, record_of
@@ -63,12 +63,15 @@ class Linked(TaskExecutor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Rename into place what was prepared."""
         (chunk,) = args
+        made = []
         for layout in chunk.layouts:
             path = self.shared.result_path(self.linking.key(layout))
             path.parent.mkdir(parents=True, exist_ok=True)
             os.rename(self.prepared / str(layout), path)
+            with path.open("rb") as file:
+                made.append(MadeLayout(layout, file.readline().decode().strip()))
         future: Future[LinkingAnswer] = Future()
-        future.set_result(LinkingAnswer("n", chunk.layouts, (), 0, ""))
+        future.set_result(LinkingAnswer("n", tuple(made), (), 0, ""))
         return future
 
 

@@ -19,6 +19,7 @@ from layoutrand.platform.disk import (
     canonical_json,
     is_cache,
     link_or_copy,
+    new_folder,
     remove_tree,
     sha256_bytes,
     sha256_file,
@@ -77,6 +78,22 @@ def test_an_atomic_write_replaces_the_file(tmp_path, executable, mode):
     assert target.read_bytes() == b"new"
     assert target.stat().st_mode & 0o777 == mode
     assert list(target.parent.iterdir()) == [target]
+
+
+@pytest.mark.parametrize(("umask", "mode", "program"), [(0o077, 0o600, 0o700), (0o002, 0o664, 0o775)])
+def test_an_atomic_write_respects_the_umask(tmp_path, umask, mode, program):
+    """Unless less is asked for, or exactly the permissions of another file."""
+    before = os.umask(umask)
+    try:
+        write_atomically(tmp_path / "file", b"x")
+        write_atomically(tmp_path / "program", b"x", executable=True)
+        write_atomically(tmp_path / "less", b"x", at_most=0o644)
+        write_atomically(tmp_path / "same", b"x", mode=0o100754)
+        new_folder(tmp_path).rename(tmp_path / "folder")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"file": mode, "program": program, "less": mode & 0o644, "same": 0o754, "folder": program}
 
 
 def test_a_failed_atomic_write_leaves_the_old_file(tmp_path):

@@ -47,7 +47,15 @@ def store_linked(  # noqa: PLR0913 - the parts of one entry
     beside: Mapping[str, Any] | None = None,
 ) -> Binary:
     """Put the verified file in the directory ``entry`` into the cache under the key, ``beside`` in its record."""
-    meta: dict[str, Any] = {
+    meta = {**linked_record(linked, system=system, artefact=artefact, layout=layout), **(beside or {})}
+    cache.commit_binary(entry, key, meta)
+    path = cache.binary_path(key, os.path.basename(artefact))
+    return binary_of(path, meta, system, artefact, layout, cached=False)
+
+
+def linked_record(linked: Linked, *, system: str, artefact: str, layout: LayoutName) -> dict[str, Any]:
+    """What the cache keeps beside a binary whose link was verified."""
+    return {
         "system": system,
         "artefact": artefact,
         "layout": layout,
@@ -55,11 +63,7 @@ def store_linked(  # noqa: PLR0913 - the parts of one entry
         "text_sha256": linked.text_sha256,
         "link_s": linked.link_s,
         "verification": asdict(linked.verification),
-        **(beside or {}),
     }
-    cache.commit_binary(entry, key, meta)
-    path = cache.binary_path(key, os.path.basename(artefact))
-    return binary_of(path, meta, system, artefact, layout, cached=False)
 
 
 def as_failure(system: str, artefact: str, layout: LayoutName, error: LayoutrandError) -> BuildFailure:

@@ -13,12 +13,13 @@ from layoutrand.build.coupling import CoupledArtefact
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
 from layoutrand.config.layout_policy import LayoutPolicy
-from layoutrand.errors import BuildError, CaptureFailed, LayoutrandError
+from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, LayoutrandError
 from layoutrand.layout.order import LINK_ORDER, draw
 from layoutrand.link.code import Code, only_one_layout
 from layoutrand.link.relink import Linked, link_layout, verify
 from layoutrand.linkers.toolbox import Tool
-from layoutrand.model import IDENTITY, Binary, BuildFailure, LayoutName
+from layoutrand.model import IDENTITY, Binary, BuildFailure, Layout, LayoutName
+from layoutrand.objects import elf
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.process import Runner
 
@@ -83,6 +84,17 @@ class Linking:
         except LayoutrandError as error:
             return self.failure(layout, error)
 
+    def prove(self, layout: LayoutName, data: bytes, link_s: float) -> Linked:
+        """The file ``data``, proved to be this layout, which was linked elsewhere in ``link_s`` seconds.
+
+        Raises `LayoutNotApplied`, `CodeChanged` or `FeatureUnsupported` for what it is not.
+        """
+        name = f"layout {layout} of {self.link.artefact}"
+        try:
+            return verify(elf.read(data, name=name), self.link, self._drawn(layout), self._code(), link_s)
+        except (ValueError, IndexError, OverflowError) as error:
+            raise FeatureUnsupported(f"{name} is a damaged ELF file: {error}") from error
+
     def few(self) -> str:
         """Why there is nothing to move, or ""."""
         reason = only_one_layout(self.link, factors=self.policy.factors, classes=self.policy.classes)
@@ -107,20 +119,22 @@ class Linking:
             )
             self._keep(output, scratch)
             return linked
-        policy = self.policy
-        wanted = draw(
-            self.link.sections,
-            self.link.identity,
-            name=layout,
-            factors=tuple(policy.factors),
-            classes=policy.classes,
-            padding=policy.padding_bytes,
-        )
+        wanted = self._drawn(layout)
         binary, seconds, output = link_layout(
             self.runner, self.ld, self.link, self.base, wanted, scratch=scratch, threads=threads
         )
         self._keep(output, scratch)
         return verify(binary, self.link, wanted, self._code(), seconds)
+
+    def _drawn(self, layout: LayoutName) -> Layout:
+        return draw(
+            self.link.sections,
+            self.link.identity,
+            name=layout,
+            factors=tuple(self.policy.factors),
+            classes=self.policy.classes,
+            padding=self.policy.padding_bytes,
+        )
 
     def _keep(self, output: Path, scratch: Path) -> None:
         """Put the linked file where it is stored from."""

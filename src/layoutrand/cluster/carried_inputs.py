@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path, PurePath
 
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.errors import BundleError
-from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, sha256_file, shared_errors
+from layoutrand.platform.disk import cache_errors, new_folder, remove_tree, sha256_bytes, sha256_file, shared_errors
 
 
 @dataclass(frozen=True)
@@ -106,12 +105,11 @@ def restored(entries: Sequence[InputEntry], shared: SharedDirectory, folder: Pat
         return project
     with cache_errors("write", folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".tmp-", dir=folder.parent))
+        scratch = new_folder(folder.parent)
         try:
             target = scratch / project.relative_to(folder)
             target.mkdir(parents=True)
             _make(entries, shared, target)
-            scratch.chmod(0o755)
             try:
                 os.rename(scratch, folder)
             except OSError:

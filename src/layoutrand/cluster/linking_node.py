@@ -31,7 +31,7 @@ from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import sha256_file, tail
 from layoutrand.platform.process import SubprocessRunner
 
-_TASKS: Final = 6
+_TASKS: Final = 7
 """Changes where tasks are pickled otherwise: a module or class of theirs has another name."""
 
 VERSION: Final = f"{layoutrand.__version__}/{BUILD_VERSION}/{_TASKS}"
@@ -44,12 +44,14 @@ _LOG_LINES: Final = 200
 class LinkingTask:
     """What one task is asked for: some layouts of the ``number``-th artefact of a capture.
 
-    ``bundle`` is the SHA-256 of the manifest in the directory ``shared``; ``cache`` the node's cache, in which
-    variables of the node's environment are replaced, or "" for its default.
+    ``bundle`` is the SHA-256 of the manifest in the directory ``shared``, which the group may write with
+    ``trust_group``; ``cache`` the node's cache, in which variables of the node's environment are replaced, or "" for
+    its default.
     """
 
     version: str
     shared: str
+    trust_group: bool
     cache: str
     bundle: str
     system: str
@@ -75,6 +77,18 @@ class FailedLayout:
 
 
 @dataclass(frozen=True)
+class MadeLayout:
+    """A layout whose binary waits in the shared directory, and the ``seal`` by which it is known there.
+
+    The seal is the SHA-256 of the binary's record, which has the binary's: the answer comes through the engine, so
+    whoever may only write to the directory cannot exchange what lies there.
+    """
+
+    layout: LayoutName
+    seal: str
+
+
+@dataclass(frozen=True)
 class LinkingAnswer:
     """What became of a task on a node: what is ``made`` waits in the shared directory.
 
@@ -82,7 +96,7 @@ class LinkingAnswer:
     """
 
     node: str
-    made: tuple[LayoutName, ...]
+    made: tuple[MadeLayout, ...]
     failed: tuple[FailedLayout, ...]
     read: int
     refused: str
@@ -123,7 +137,7 @@ def linked_here(
 def _link(task: LinkingTask, node: str) -> LinkingAnswer:
     if task.version != VERSION:
         raise ClusterError(f"layoutrand is {VERSION} there and {task.version} here: install the same one on all nodes")
-    shared = SharedDirectory(Path(task.shared))
+    shared = SharedDirectory(Path(task.shared), trust_group=task.trust_group)
     with _fetching:  # one thread fetches, the others find it fetched
         linking, read = _linking(task, shared)
     made, failed = [], []
@@ -139,8 +153,8 @@ def _link(task: LinkingTask, node: str) -> LinkingAnswer:
                 found = linking.cache.load_binary(linking.key(layout), result.path.name)
                 if found is None:
                     raise ClusterError(f"the binary of layout {layout} vanished from {linking.cache.root}")
-                shared.put_result(linking.key(layout), {**found.meta, "node": node}, found.path.read_bytes())
-                made.append(layout)
+                meta = {**found.meta, "node": node}
+                made.append(MadeLayout(layout, shared.put_result(linking.key(layout), meta, found.path.read_bytes())))
     return LinkingAnswer(node, tuple(made), tuple(failed), read, "")
 
 

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
 
-from layoutrand.build.binaries import binary_of, cached_binary
+from layoutrand.build.binaries import binary_of, cached_binary, linked_record
 from layoutrand.build.linking import Linking, Reference
 from layoutrand.cache.capture_record import Capture
-from layoutrand.cache.store import Cache
 from layoutrand.capture.origin import Say
 from layoutrand.cluster.bundle import export_capture
 from layoutrand.cluster.linking_node import VERSION, LinkingAnswer, LinkingTask, link_task
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.cluster.task_distributor import TaskDistributor, TaskProblem
 from layoutrand.engines.engine import Remote, TaskExecutor
-from layoutrand.errors import BundleError, StoreError, with_log
+from layoutrand.errors import BundleError, LayoutrandError, StoreError, with_log
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
+
+_NO_SEALS: Final[Mapping[LayoutName, str]] = MappingProxyType({})
 
 
 @dataclass
@@ -68,6 +71,7 @@ class LinkingCluster:
         empty = LinkingTask(
             version=VERSION,
             shared=str(self.shared.root),
+            trust_group=self.shared.trust_group,
             cache=self.settings.cache or "",
             bundle=self._bundle(linking),
             system=linking.capture.system,
@@ -109,30 +113,28 @@ class _Batch:
         self._advance = advance
         self._lost = 0
 
-    def collect(self, layouts: Iterable[LayoutName]) -> list[LayoutName]:
-        """Collect what waits in the shared directory; those layouts of which nothing (whole) does."""
+    def collect(self, layouts: Iterable[LayoutName], seals: Mapping[LayoutName, str] = _NO_SEALS) -> list[LayoutName]:
+        """Collect what waits in the shared directory; those layouts of which nothing (whole) does.
+
+        ``seals`` are those that a node's answer names; what has none is proved here.
+        """
         wanted = list(layouts)
+        given = [seals.get(layout) for layout in wanted]
         left = []
         # Unpacking, hashing and writing need no lock of the interpreter.
-        for layout, binary in zip(wanted, self._cluster.collectors.map(self._collected, wanted), strict=True):
+        collected = self._cluster.collectors.map(self._collected, wanted, given)
+        for layout, binary in zip(wanted, collected, strict=True):
             if binary is None:
                 left.append(layout)
             else:
                 self._settle(layout, binary)
         return left
 
-    def _collected(self, layout: LayoutName) -> Binary | None:
+    def _collected(self, layout: LayoutName, seal: str | None) -> Binary | None:
         linking, shared = self._linking, self._cluster.shared
         key = linking.key(layout)
         try:
-            taken = collect_linked(
-                linking.cache,
-                shared,
-                key=key,
-                system=linking.capture.system,
-                artefact=linking.link.artefact,
-                layout=layout,
-            )
+            taken = collect_linked(linking, shared, layout, seal)
             # Another build of the same may have been quicker.
             return taken or cached_binary(linking.cache, linking.capture.system, linking.link.artefact, layout, key)
         except BundleError as error:
@@ -175,7 +177,8 @@ class _Batch:
             log = self._log(failed.layout, failed.log) if failed.log else None
             whole = with_log(f"on node {answer.node}: {failed.error}", log)
             self._settle(failed.layout, self._failure(failed.layout, whole, log))
-        left = self.collect(layout for layout in answer.made if layout not in self.results)
+        seals = {made.layout: made.seal for made in answer.made if made.layout not in self.results}
+        left = self.collect(seals, seals)
         return TaskProblem(f"node {answer.node} linked it, but it is not in the shared directory") if left else None
 
     def again(self, task: LinkingTask, problem: TaskProblem) -> None:
@@ -216,25 +219,41 @@ class _Batch:
         self._advance()
 
 
-def collect_linked(
-    cache: Cache, shared: SharedDirectory, *, key: str, system: str, artefact: str, layout: LayoutName
-) -> Binary | None:
-    """The binary that another machine linked under the key, taken from the shared directory; None if not there.
+def collect_linked(linking: Linking, shared: SharedDirectory, layout: LayoutName, seal: str | None) -> Binary | None:
+    """The layout's binary that another machine linked, taken from the shared directory; None if not there.
 
-    Raises `BundleError` if it is not what its record says.
+    Raises `BundleError` if it is not what has the ``seal``, or, where no answer of a node brought one (None), cannot be
+    proved here to be that layout.
     """
-    found = shared.result(key)
+    key, artefact, system = linking.key(layout), linking.link.artefact, linking.capture.system
+    found = shared.result(key, seal)
     if found is None:
         return None
     meta, data = found
+    if seal is None:
+        meta = _proved(linking, layout, meta, data, shared.result_path(key))
     name = os.path.basename(artefact)
-    with cache.scratch("take") as scratch:
+    with linking.cache.scratch("take") as scratch:
         entry = scratch / "entry"
         with cache_errors("write", entry):
             entry.mkdir()
             (entry / name).write_bytes(data)
             (entry / name).chmod(0o755)
         meta = {**meta, "system": system}
-        cache.commit_binary(entry, key, meta)
+        linking.cache.commit_binary(entry, key, meta)
     shared.drop_result(key)
-    return binary_of(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
+    return binary_of(linking.cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
+
+
+def _proved(
+    linking: Linking, layout: LayoutName, claimed: Mapping[str, Any], data: bytes, path: Path
+) -> dict[str, Any]:
+    """The record of a binary that nobody vouches for, of which nothing but who took how long is only claimed."""
+    try:
+        linked = linking.prove(layout, data, claimed["link_s"])
+    except LayoutrandError as error:
+        raise BundleError(f"{path} came without an answer, and is not layout {layout}: {error}") from error
+    return {
+        **linked_record(linked, system=linking.capture.system, artefact=linking.link.artefact, layout=layout),
+        "node": claimed.get("node", ""),
+    }

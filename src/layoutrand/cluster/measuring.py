@@ -63,7 +63,7 @@ def execute_on_nodes(
     plan = make_plan(request, here=False)
     with exclusive_use(store.path, wait_s=request.choices.wait_s, on_wait=say):
         # What nodes left for a run that was killed is recorded.
-        records = ReturnedRecords(cluster.shared.root, run_name(plan))
+        records = ReturnedRecords(cluster.shared.root, run_name(plan), trust_group=cluster.shared.trust_group)
         experiments = NodeExperiments(plan, store, records)
         submitting = _SubmittingSide(plan, experiments, records, cluster, progress, say)
         submitting.poll(everything=True)

@@ -80,7 +80,8 @@ def _execute(task: MeasuringTask, node: str, say: Callable[[str], None]) -> None
     description = RunDescription.get(shared, *task.description)
     # Nothing is executed on a node of another kind than those that were first.
     facts = host_facts()
-    records = ReturnedRecords(shared.root, description.run)
+    assert description.config.remote is not None
+    records = ReturnedRecords(shared.root, description.run, trust_group=description.config.remote.trust_group)
     place = NodeOfPool(node, _same_processor(description.config, records, facts, node))
     # What an earlier life of this task has left is not executed again.
     keys = slot_keys(description, task)

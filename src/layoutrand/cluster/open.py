@@ -24,8 +24,9 @@ def opened(
 ) -> Iterator[TaskExecutor]:
     """The executor that the settings name, for tasks of that purpose; ``shared`` is the shared directory.
 
-    Raises what `Engine.open` raises.
+    Raises what `Engine.open` raises, and `ClusterError` where others may write to the directory.
     """
+    SharedDirectory(shared, trust_group=settings.trust_group).require_own()
     with engine(settings.kind).open(settings, Opening(shared, purpose, node_name, say)) as executor:
         yield executor
 
@@ -46,7 +47,7 @@ def linking_cluster(config: Config, project: Path, say: Say) -> Iterator[Linking
             f'[cluster] kind = "{settings.kind}" spreads links of a capture, and in rebuild mode there is none: give '
             "--executor local"
         )
-    shared = SharedDirectory(project / settings.shared)
+    shared = SharedDirectory(project / settings.shared, trust_group=settings.trust_group)
     with opened(settings, shared.root, say=say) as executor:
         yield LinkingCluster(executor, shared, settings, say)
 
@@ -61,6 +62,6 @@ def measuring_cluster(config: Config, project: Path, jobs: int, say: Say) -> Ite
     if settings is None:
         yield None
         return
-    shared = SharedDirectory(project / settings.shared)
+    shared = SharedDirectory(project / settings.shared, trust_group=settings.trust_group)
     with opened(settings, shared.root, "measure", say=say) as executor:
         yield MeasuringCluster(executor, shared, settings, Cache(default_root()), jobs)

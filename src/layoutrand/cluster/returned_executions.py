@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from layoutrand.capture.origin import Say
 from layoutrand.cluster.measuring_task import read_record, record_key
@@ -12,7 +12,7 @@ from layoutrand.cluster.returned_records import ReturnedRecords
 from layoutrand.errors import BundleError, DamagedRecord
 from layoutrand.execute.experiment import slot_key
 from layoutrand.host.facts import processor
-from layoutrand.model import Execution, SlotKey
+from layoutrand.model import IDENTITY, STOCK, Execution, Measurement, SlotKey
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,69 @@ def _read(records: ReturnedRecords, name: str) -> ReturnedExecution | None:
         return None
     try:
         execution, facts, output = read_record(record)
+        _check_types(execution)
         key = slot_key(execution)
         own = record_key(key, execution.attempt)
         float(execution.started_at), processor(facts)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise DamagedRecord(
             f"{records.path(name)} is no record of an execution: {error!r}; it is executed again"
         ) from error
     if own != name:
         raise DamagedRecord(f"{records.path(name)} is the record of another execution; it is executed again")
     return ReturnedExecution(name, key, execution, facts, output)
+
+
+_TEXTS: Final = (
+    "system",
+    "benchmark",
+    "definition",
+    "instrument",
+    "binary_sha256",
+    "capture",
+    "status",
+    "reason",
+    "log",
+    "node",
+)
+_COUNTS: Final = ("repetition", "attempt", "order")
+_PERHAPS_COUNTS: Final = ("returncode", "signal", "env_size")
+_TIMES: Final = ("started_at", "wall_s")
+_LARGEST_COUNT: Final = 1 << 63  # of what a column of the results file holds
+
+
+def _check_types(execution: Execution) -> None:
+    """Raise `TypeError` for a field that is nothing which the results file could hold: JSON has no types of ours."""
+    right = {
+        **{name: isinstance(getattr(execution, name), str) for name in _TEXTS},
+        **{name: _is_count(getattr(execution, name)) for name in _COUNTS},
+        **{name: getattr(execution, name) is None or _is_count(getattr(execution, name)) for name in _PERHAPS_COUNTS},
+        **{name: _is_number(getattr(execution, name)) for name in _TIMES},
+        "layout": execution.layout in {STOCK, IDENTITY} or _is_whole(execution.layout),
+        "round": _is_whole(execution.round),
+        "argv": all(isinstance(word, str) for word in execution.argv),
+        "disturbances": all(isinstance(name, str) for name in execution.disturbances),
+        "rusage": isinstance(execution.rusage, dict) and all(map(_is_number, execution.rusage.values())),
+        "conditions": isinstance(execution.conditions, dict),
+        "host_state": isinstance(execution.host_state, dict),
+        "measurements": all(map(_is_measurement, execution.measurements)),
+    }
+    if wrong := [name for name, is_right in right.items() if not is_right]:
+        raise TypeError(f"{', '.join(wrong)} cannot be what an execution has")
+
+
+def _is_measurement(value: Measurement) -> bool:
+    named = isinstance(value.metric, str) and isinstance(value.unit, str)
+    return named and _is_count(value.iteration) and _is_number(value.value) and isinstance(value.warmup, bool)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST_COUNT
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or _is_count(value)

@@ -15,14 +15,22 @@ import contextlib
 import json
 import os
 import shutil
-import tempfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.errors import BundleError, DamagedRecord
-from layoutrand.platform.disk import canonical_json, remove_tree, sha256_bytes, shared_errors, write_atomically
+from layoutrand.platform.disk import (
+    canonical_json,
+    new_file,
+    new_folder,
+    remove_tree,
+    sha256_bytes,
+    shared_errors,
+    write_atomically,
+)
+from layoutrand.platform.owned_files import make_folder_within, read_owned
 
 _LEVEL: Final = 1
 _INNER: Final = "agreed"
@@ -32,8 +40,10 @@ _LARGEST: Final = 1 << 30  # bytes: no record of an execution is longer, whateve
 class ReturnedRecords:
     """What nodes leave for one run below the shared directory ``root``; methods raise `BundleError`."""
 
-    def __init__(self, root: Path, run: str) -> None:
-        """``run`` is the digest that tells this run from others that share the directory."""
+    def __init__(self, root: Path, run: str, *, trust_group: bool = False) -> None:
+        """``run`` is the digest that tells this run from others that share the directory; see `SharedDirectory`."""
+        self._root = root.absolute()
+        self._trust_group = trust_group
         self._rows = root.absolute() / "executions" / run
         self._agreements = root.absolute() / "processors"
         self._run = run
@@ -43,7 +53,9 @@ class ReturnedRecords:
         packed = zlib.compress(canonical_json(record), _LEVEL)
         path = self.path(key)
         with shared_errors("write", path):
-            write_atomically(path, sha256_bytes(packed).encode() + b"\n" + packed)
+            make_folder_within(self._root, path.parent)
+            data = sha256_bytes(packed).encode() + b"\n" + packed
+            write_atomically(path, data, at_most=0o664 if self._trust_group else 0o644)
 
     def path(self, key: str) -> Path:
         """Where the record is or will be."""
@@ -61,9 +73,13 @@ class ReturnedRecords:
     def get(self, key: str) -> Mapping[str, Any] | None:
         """The record, or None if it is not there; raises `DamagedRecord` where it is none."""
         path = self.path(key)
+
+        def refused(reason: str) -> DamagedRecord:
+            return DamagedRecord(f"{path} is not taken ({reason}), so what it records is executed again")
+
         with shared_errors("read", path):
             try:
-                stored = path.read_bytes()
+                stored = read_owned(path, refused, largest=_LARGEST, group=self._trust_group)
             except FileNotFoundError:
                 return None
         seal, _, packed = stored.partition(b"\n")
@@ -71,9 +87,11 @@ class ReturnedRecords:
         if sha256_bytes(packed).encode() != seal:
             raise damaged
         try:
-            record: Mapping[str, Any] = json.loads(zlib.decompressobj().decompress(packed, _LARGEST))
+            record = json.loads(zlib.decompressobj().decompress(packed, _LARGEST))
         except (zlib.error, ValueError, RecursionError) as error:
             raise damaged from error
+        if not isinstance(record, dict):
+            raise damaged
         return record
 
     def drop(self, key: str) -> None:
@@ -98,13 +116,12 @@ class ReturnedRecords:
         """What all agree on under this name: the first proposal, however many are made at once."""
         path = self._agreements / f"{self._run}-{name}.json"
         with shared_errors("write", path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+            make_folder_within(self._root, path.parent)
+            descriptor, temporary = new_file(path.parent, 0o644)
             try:
-                with os.fdopen(handle, "wb") as file:
+                with os.fdopen(descriptor, "wb") as file:
                     file.write(canonical_json(proposal))
-                os.chmod(temporary, 0o644)
-                _place(Path(temporary), path)
+                _place(temporary, path)
             finally:
                 os.unlink(temporary)
         agreed = self.agreed(name)
@@ -125,9 +142,8 @@ def _place(file: Path, path: Path) -> None:
         except FileExistsError:
             raise
         except OSError as error:
-            folder = Path(tempfile.mkdtemp(prefix=".tmp-", dir=path.parent))
+            folder = new_folder(path.parent)
             try:
-                folder.chmod(0o755)
                 shutil.copyfile(file, folder / _INNER)
                 os.rename(folder, path)
             except OSError:

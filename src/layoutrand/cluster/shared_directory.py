@@ -7,8 +7,10 @@
     carried/....json        which builds gave them, for another machine to find them by
     results/                what was linked elsewhere, until the submitting side has taken it
 
-Nothing in it is believed: whatever is read is checked against the SHA-256 under which it was asked for.  Files are
-renamed into place whole, so that any number of machines may write the same one.
+Nothing in it is believed: whatever is read is checked against the SHA-256 under which it was asked for, which for a
+result is the seal that the node's answer names.  A result that no answer came for is taken from nobody but this user
+(or a trusted group), and is proved by whoever asks.  Files are renamed into place whole, so that any number of machines
+may write the same one.
 
 Contents are compressed by zlib at its fastest level.  Tried on a capture of HotSpot, 155 MB, on one core: to 0.26 of
 the size at 124 MB/s and back at 312 MB/s.  lzma (preset 0) made 0.14 of a part of it, at 48 and 136 MB/s; zstd (level
@@ -18,7 +20,10 @@ the size at 124 MB/s and back at 312 MB/s.  lzma (preset 0) made 0.14 of a part 
 from __future__ import annotations
 
 import json
+import math
 import os
+import shlex
+import stat
 import time
 import zlib
 from collections.abc import Mapping
@@ -26,10 +31,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from layoutrand.errors import BundleError
+from layoutrand.errors import BundleError, ClusterError
 from layoutrand.platform.disk import canonical_json, sha256_bytes, shared_errors, write_atomically
+from layoutrand.platform.owned_files import make_folder_within, objection, read_owned
 
 _LEVEL: Final = 1
+_LARGEST: Final = 4 << 30  # bytes: no binary is longer, whatever a record of one says
 _LATELY_S: Final = 3600.0
 _SLACK: Final = 1 << 12  # bytes: zlib makes what it cannot compress longer by 5 for every 16 KiB, and 6
 
@@ -37,9 +44,24 @@ _SLACK: Final = 1 << 12  # bytes: zlib makes what it cannot compress longer by 5
 class SharedDirectory:
     """The shared directory under one root."""
 
-    def __init__(self, root: Path) -> None:
-        """Use the directory, which is made when something is put there."""
+    def __init__(self, root: Path, *, trust_group: bool = False) -> None:
+        """Use the directory, which is made when something is put there; ``trust_group`` as in ``[cluster]``."""
         self.root = root.absolute()
+        self.trust_group = trust_group
+
+    def require_own(self) -> None:
+        """Raise `ClusterError` where others may write: what lies there is executed as this user, here and on nodes."""
+        with shared_errors("read", self.root):
+            try:
+                names = sorted(os.listdir(self.root))
+            except FileNotFoundError:
+                return
+            for path in (self.root, *(self.root / name for name in names)):
+                found = path.lstat()
+                if path != self.root and not stat.S_ISDIR(found.st_mode):
+                    continue
+                if reason := objection(found, group=self.trust_group):
+                    raise ClusterError(f"{path} is not yours alone: {reason}. {_advice(path)}")
 
     def object_path(self, digest: str) -> Path:
         """Where the content with this SHA-256 is or will be."""
@@ -58,7 +80,7 @@ class SharedDirectory:
                 _used(path)
             except (BundleError, FileNotFoundError, PermissionError):
                 packed = zlib.compress(data, _LEVEL)
-                write_atomically(path, packed)
+                self._write(path, packed)
                 return len(packed)
         return 0
 
@@ -73,7 +95,7 @@ class SharedDirectory:
         digest = sha256_bytes(data)
         path = self.manifest_path(digest)
         with shared_errors("write", path):
-            write_atomically(path, data)
+            self._write(path, data)
         return digest
 
     def manifest(self, digest: str, *, use: bool = True) -> bytes:
@@ -96,7 +118,7 @@ class SharedDirectory:
         digest = sha256_bytes(data)
         path = self.root / "carried" / f"{digest}.json"
         with shared_errors("write", path):
-            write_atomically(path, data)
+            self._write(path, data)
         return digest
 
     def carried(self) -> list[str]:
@@ -118,26 +140,38 @@ class SharedDirectory:
         """Where the binary with this key waits to be collected."""
         return self.root / "results" / key[:2] / key
 
-    def put_result(self, key: str, meta: Mapping[str, Any], data: bytes) -> None:
-        """Put a binary there with its record, of which ``sha256`` is the binary's."""
+    def put_result(self, key: str, meta: Mapping[str, Any], data: bytes) -> str:
+        """Put a binary there with its record, of which ``sha256`` is the binary's; the seal, the record's SHA-256."""
         path = self.result_path(key)
         head = canonical_json({**meta, "key": key, "size": len(data)})
+        seal = sha256_bytes(head)
         with shared_errors("write", path):
-            write_atomically(path, sha256_bytes(head).encode() + b"\n" + head + b"\n" + zlib.compress(data, _LEVEL))
+            self._write(path, seal.encode() + b"\n" + head + b"\n" + zlib.compress(data, _LEVEL))
+        return seal
 
-    def result(self, key: str) -> tuple[dict[str, Any], bytes] | None:
-        """The binary with this key and its record, or None if it is not there; raises `BundleError` if damaged."""
+    def result(self, key: str, seal: str | None) -> tuple[dict[str, Any], bytes] | None:
+        """The binary with this key and its record, or None if it is not there.
+
+        Raises `BundleError` where it is damaged, of others, or not what has the ``seal`` that came by another way than
+        this directory.  Without one (None) anybody who may write here can have made both: prove what it is.
+        """
         path = self.result_path(key)
+
+        def refused(reason: str) -> BundleError:
+            return BundleError(f"{path} is not taken: {reason}. {_advice(path)}")
+
         with shared_errors("read", path):
             try:
-                stored = path.read_bytes()
+                stored = read_owned(path, refused, largest=_LARGEST, group=self.trust_group)
             except FileNotFoundError:
                 return None
-        seal, _, rest = stored.partition(b"\n")
+        own_seal, _, rest = stored.partition(b"\n")
         head, _, packed = rest.partition(b"\n")
-        if sha256_bytes(head).encode() != seal:
+        if sha256_bytes(head).encode() != own_seal:
             raise _damaged(path)
-        meta: dict[str, Any] = json.loads(head)
+        if seal is not None and seal.encode() != own_seal:
+            raise BundleError(f"{path} is not what the node says that it put there, so it is linked again")
+        meta = _result_record(path, head)
         if meta["key"] != key:
             raise _damaged(path)
         return meta, _unpacked(path, packed, meta["sha256"], meta["size"])
@@ -148,12 +182,41 @@ class SharedDirectory:
         with shared_errors("delete", path):
             path.unlink(missing_ok=True)
 
+    def _write(self, path: Path, data: bytes) -> None:
+        make_folder_within(self.root, path.parent)
+        write_atomically(path, data, at_most=0o664 if self.trust_group else 0o644)
+
     def _read(self, path: Path, digest: str, size: int) -> tuple[bytes, int]:
         """A content, never more of it than ``size`` says: what is stored may unpack to far more than it should."""
         with path.open("rb") as file:
             length = os.fstat(file.fileno()).st_size
             packed = file.read(length) if length <= size + size // 1000 + _SLACK else b""
         return _unpacked(path, packed, digest, size), length
+
+
+def _advice(path: Path) -> str:
+    """What to do where a directory or file may be another user's doing."""
+    return (
+        f"chmod go-w {shlex.quote(str(path))} and have nodes execute tasks as you, or name another directory as "
+        "cluster.shared, or set cluster.trust_group = true if every member of its group may execute anything as you"
+    )
+
+
+def _result_record(path: Path, head: bytes) -> dict[str, Any]:
+    """The record of a binary, whatever wrote it; raises `BundleError`."""
+    try:
+        meta = json.loads(head)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path) from error
+    kinds = {"key": str, "sha256": str, "size": int, "text_sha256": str, "link_s": int | float, "node": str}
+    if not isinstance(meta, dict) or not isinstance(meta.get("verification"), dict | None):
+        raise _damaged(path)
+    for name, kind in kinds.items():
+        if not isinstance(meta.get(name, "" if name == "node" else None), kind) or isinstance(meta.get(name), bool):
+            raise _damaged(path)
+    if not 0 <= meta["size"] <= _LARGEST or not 0 <= meta["link_s"] < math.inf:
+        raise _damaged(path)
+    return meta
 
 
 def _used(path: Path) -> None:

@@ -47,12 +47,14 @@ class Remote(StrictTable):
     """What every engine is told in ``[cluster]``; each has more of its own.
 
     ``shared`` is a directory that all nodes see under one path; ``cache`` is where each keeps its captures and
-    binaries, with variables of the node's environment (its own default cache if not given).  A task links ``chunk``
-    layouts with ``cpus`` CPUs; one that is lost is given out again up to ``retries`` times.
+    binaries, with variables of the node's environment (its own default cache if not given).  With ``trust_group``
+    members of the shared directory's group may write there, and so execute anything as the user.  A task links
+    ``chunk`` layouts with ``cpus`` CPUs; one that is lost is given out again up to ``retries`` times.
     """
 
     kind: str
     shared: Text
+    trust_group: bool = False
     cache: Text | None = None
     chunk: Count = 8
     cpus: Count = 1

@@ -215,13 +215,17 @@ def _explained(path: Path) -> Iterator[None]:
 LOGS: Final = PurePosixPath(".layoutrand/logs/run")
 
 
+def _is_no_name(name: str) -> bool:
+    return name in {"", ".", ".."} or "/" in name or "\0" in name
+
+
 def keep_files(project: Path, log: str, files: Mapping[str, bytes]) -> None:
     """Write the files into the directory ``log`` of the project, replacing what was there.
 
     Raises `BundleError` for a place or a name that no layoutrand would give, `ResultsError` where it cannot be written.
     """
     place = PurePosixPath(log)
-    if LOGS not in place.parents or ".." in place.parts or any("/" in name or name in {".", ".."} for name in files):
+    if LOGS not in place.parents or ".." in place.parts or "\0" in log or any(_is_no_name(name) for name in files):
         raise BundleError(f"a record from a node wants its output in {log!r}, which is no place for logs")
     folder = project / place
     try:

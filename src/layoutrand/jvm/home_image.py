@@ -13,12 +13,11 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from layoutrand.errors import CacheError, HostError
-from layoutrand.platform.disk import cache_errors, remove_tree, sha256_file, write_atomically
+from layoutrand.platform.disk import cache_errors, new_folder, remove_tree, sha256_file, write_atomically
 
 
 def template_digest(template: Path, exclude: Sequence[str]) -> str:
@@ -37,7 +36,7 @@ def copy_template(template: Path, exclude: Sequence[str], target: Path) -> None:
     """Make ``target`` a copy of the template, symbolic links followed, whole or not at all."""
     with cache_errors("write", target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".tmp-", dir=target.parent))
+        scratch = new_folder(target.parent)
         try:
             for name in _files(template, exclude):
                 (scratch / name).parent.mkdir(parents=True, exist_ok=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -68,23 +68,51 @@ def write_atomically(
     data: bytes,
     *,
     executable: bool = False,
+    at_most: int = 0o666,
     mode: int | None = None,
     put: Callable[[Path, Path], object] = os.replace,
 ) -> None:
     """Write beside the target and rename into place, so that a reader sees the old file or the new one, whole.
 
-    ``mode`` has the permissions where they are others than usual; ``put`` does the renaming.
+    Its permissions are ``at_most`` those, less what the user's umask takes; ``mode`` has them where they are those of
+    another file, whatever the umask.  ``put`` does the renaming.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    permissions = (0o755 if executable else 0o644) if mode is None else stat.S_IMODE(mode)
+    permissions = at_most | (0o111 if executable else 0) if mode is None else stat.S_IMODE(mode)
     with ExitStack() as lost, writing_executable() if permissions & 0o111 else nullcontext():
-        handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
-        lost.callback(Path(temporary).unlink, missing_ok=True)  # who renames it may have done so before it was lost
-        with os.fdopen(handle, "wb") as file:
+        descriptor, temporary = new_file(path.parent, permissions)
+        lost.callback(temporary.unlink, missing_ok=True)  # who renames it may have done so before it was lost
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-        os.chmod(temporary, permissions)
-        put(Path(temporary), path)
+            if mode is not None:
+                os.fchmod(file.fileno(), permissions)
+        put(temporary, path)
         lost.pop_all()
+
+
+def new_file(folder: Path, permissions: int = 0o666) -> tuple[int, Path]:
+    """A new file of a name of its own, open for writing, with these permissions less what the umask takes.
+
+    `tempfile` makes files for their owner alone, and they would stay so under the name that they are given.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    while True:
+        path = folder / f".tmp-{secrets.token_hex(8)}"
+        try:
+            return os.open(path, flags, permissions), path
+        except FileExistsError:
+            continue
+
+
+def new_folder(folder: Path) -> Path:
+    """A new directory of a name of its own, as the umask has it: `tempfile` makes them for their owner alone."""
+    while True:
+        path = folder / f".tmp-{secrets.token_hex(8)}"
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        return path
 
 
 def link_or_copy(source: Path, target: Path) -> None:

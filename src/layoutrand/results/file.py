@@ -9,14 +9,13 @@ import os
 import secrets
 import shlex
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from layoutrand.errors import ResultsError
-from layoutrand.platform.disk import write_atomically
+from layoutrand.platform.disk import new_file, write_atomically
 from layoutrand.platform.file_lock import wait_for_lock
 from layoutrand.results.experiments import ResultsStore, trouble
 from layoutrand.results.rows import APPLICATION_ID, BUSY_S, READABLE, SCHEMA, SCHEMA_VERSION, TO_VERSION_4
@@ -77,8 +76,8 @@ def _create(path: Path) -> None:
     Several processes may do so at once: the first link counts.  (Creating it in place is a race, because SQLite waits
     for no lock while it changes to WAL mode.)
     """
-    handle, name = tempfile.mkstemp(prefix=".tmp-results-", dir=path.parent)
-    os.close(handle)
+    descriptor, name = new_file(path.parent)
+    os.close(descriptor)
     try:
         connection = sqlite3.connect(os.fsencode(name), isolation_level=None)
         with contextlib.closing(connection):
@@ -86,7 +85,6 @@ def _create(path: Path) -> None:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             connection.execute("PRAGMA journal_mode = WAL")
-        os.chmod(name, 0o644)
         with contextlib.suppress(FileExistsError):
             _link(name, path)
     except sqlite3.Error as error:
@@ -96,7 +94,7 @@ def _create(path: Path) -> None:
             os.unlink(name)
 
 
-def _link(name: str, path: Path) -> None:
+def _link(name: Path, path: Path) -> None:
     try:
         os.link(name, path)
     except FileExistsError:

@@ -6,11 +6,9 @@ import logging
 import re
 import shlex
 import shutil
-import stat
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
@@ -18,6 +16,7 @@ from pydantic import AfterValidator, Field
 from layoutrand.engines.engine import Count, Engine, Measure, Opening, Purpose, Remote, TaskExecutor, Text
 from layoutrand.errors import ClusterError
 from layoutrand.platform.disk import shared_errors
+from layoutrand.platform.owned_files import make_folder_within
 
 SETTLED: Final = frozenset({"array", "chdir", "error", "output", "wrap", "job_name", "time", "partition", "account"})
 """Options of sbatch that layoutrand sets itself or has a key for."""
@@ -82,8 +81,7 @@ class _SlurmEngine(Engine):
         logging.getLogger("submitit").setLevel(logging.ERROR)
         folder = opening.shared / self.name
         with shared_errors("make", folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        _require_own(folder)
+            make_folder_within(opening.shared, folder)
         # -P: a job begins in the directory where it was submitted, and a file of that is no module.
         submitter = submitit.SlurmExecutor(folder=folder / "%j", python=f"{shlex.quote(sys.executable)} -P")
         options = sbatch_options(settings, opening.purpose)
@@ -109,18 +107,6 @@ class _SlurmEngine(Engine):
         from layoutrand.engines.slurm_jobs import active_jobs
 
         return active_jobs()
-
-
-def _require_own(folder: Path) -> None:
-    """Raise `ClusterError` where anybody may write: what submitit leaves there for jobs, and they for us, is code."""
-    with shared_errors("read", folder):
-        for path in (folder, folder.parent):
-            mode = path.stat().st_mode
-            if mode & stat.S_IWOTH and (path == folder or not mode & stat.S_ISVTX):
-                raise ClusterError(
-                    f"everybody may write to {path}, and could have jobs of yours execute anything: "
-                    f"chmod o-w {shlex.quote(str(path))}, or name another directory as cluster.shared"
-                )
 
 
 def sbatch_options(settings: Slurm, purpose: Purpose) -> dict[str, str | int | bool]:
