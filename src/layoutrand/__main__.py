@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
+
+from layoutrand.platform import ending
 
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    ending.end_at_once()  # before the imports, which take longer than many a command
+    atexit.register(ending.ignore)  # what is registered first is called last
     from layoutrand.cli import run
 
     sys.exit(run(sys.argv[1:]))

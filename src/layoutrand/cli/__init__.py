@@ -6,8 +6,10 @@ the commands only the one that is asked for is imported.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import io
-import signal
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -22,8 +24,7 @@ import typer.main
 from layoutrand.cli import appearance
 from layoutrand.cli.help_text import dressed
 from layoutrand.errors import ConfigError, LayoutrandError
-
-INTERRUPTED = 130
+from layoutrand.platform import ending
 
 
 @dataclass(frozen=True)
@@ -100,10 +101,26 @@ def make_app(only: str | None = None) -> typer.Typer:
 
 def run(arguments: Sequence[str]) -> int:
     """Execute one command line; the exit status."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
     if isinstance(sys.stdout, io.TextIOWrapper):  # in a locale without "±" it is shown as "?": better than no results
         sys.stdout.reconfigure(errors="replace")
+    interruption = None
+    try:
+        with ending.interruptible() as interruption:
+            status = _status(arguments)
+    except KeyboardInterrupt:
+        status = ending.INTERRUPTED
+    except BrokenPipeError:  # of the stream for messages
+        status = 1
+    if interruption is not None and interruption.came:  # whatever has become of the exception
+        status = ending.INTERRUPTED
+    if status == ending.INTERRUPTED:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(ending.INTERRUPTED_WORDS)
+    return _delivered(status)
+
+
+def _status(arguments: Sequence[str]) -> int:
+    """The status of a command line, errors told."""
     try:
         words = _looks(arguments)
         asked = next((word for word in words[:1] if word in _COMMANDS), None)
@@ -114,7 +131,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.write(_visible(f"{trace}layoutrand: {_told(error)}\n"))
         return error.exit_status
     except (KeyboardInterrupt, typer.Abort):
-        status = INTERRUPTED
+        return ending.INTERRUPTED
     except typer.Exit as leaving:
         status = leaving.exit_code
     except MemoryError:
@@ -122,11 +139,30 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     except BrokenPipeError:
         return 1  # the reader of our output has gone, and has seen what it wanted
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        sys.stderr.write(f"layoutrand: the output cannot be written: {error.strerror}\n")
+        return 1
     except Exception as error:  # noqa: BLE001 - click's usage errors have no public common base that typer exports
         return _usage(error)
-    if status == INTERRUPTED:  # typer turns KeyboardInterrupt into this status, or into either exception above
-        sys.stderr.write("layoutrand: interrupted; everything finished is kept, the same command goes on from here\n")
     return status if isinstance(status, int) else 0
+
+
+def _delivered(status: int) -> int:
+    """The status when all output is written, of which the interpreter would complain at its end, in its own way."""
+    for stream in (sys.stderr, sys.stdout):
+        try:
+            if stream is not None:  # as it is where the descriptor was closed before our start
+                stream.flush()
+        except OSError as error:
+            status = status or 1
+            nobody = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nobody, stream.fileno())  # what is still to be written goes there
+            os.close(nobody)
+            if not isinstance(error, BrokenPipeError) and stream is sys.stdout:
+                sys.stderr.write(f"layoutrand: the output cannot be written: {error.strerror}\n")
+    return status
 
 
 def _looks(arguments: Sequence[str]) -> list[str]:
@@ -155,11 +191,6 @@ def _told(error: LayoutrandError) -> str:
         return str(error)
     places = [(line_of(problem, lines), problem) for problem in error.problems]
     return error.listed([problem if line is None else f"line {line}: {problem}" for line, problem in places])
-
-
-def _interrupt(_number: int, _frame: object) -> None:
-    """Being asked to end is treated like Ctrl-C: children are ended, what is finished is kept."""
-    raise KeyboardInterrupt
 
 
 def _visible(text: str) -> str:

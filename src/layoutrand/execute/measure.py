@@ -32,7 +32,8 @@ from layoutrand.host import limits, pinning, stack
 from layoutrand.host.persona import without_aslr
 from layoutrand.model import RUSAGE_METRICS
 from layoutrand.platform import orphans
-from layoutrand.platform.interrupts import STOPPING, Interrupts, noted_interrupts
+from layoutrand.platform.ending import STOPPING
+from layoutrand.platform.interrupts import Interrupts, noted_interrupts
 
 GRACE_S: Final = 2.0
 _SAME_STOP_S: Final = 1.0

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from layoutrand.platform.ending import STOPPING, look_again
+
 _WAKE_S: Final = 0.5
 
 
@@ -95,7 +96,7 @@ def prompt_interrupts() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or signal.getitimer(signal.ITIMER_REAL)[0]:
         yield
         return
-    before = signal.signal(signal.SIGALRM, lambda _number, _frame: None)
+    before = signal.signal(signal.SIGALRM, look_again)
     signal.setitimer(signal.ITIMER_REAL, _WAKE_S, _WAKE_S)
     try:
         yield
