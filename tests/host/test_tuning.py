@@ -335,6 +335,104 @@ def test_a_damaged_record_is_an_error_and_not_deleted(machine, said, content):
     assert machine.settings() == BEFORE
 
 
+def written(machine, **changes):
+    """A record as `doctor --tune` writes it, with other changes."""
+    machine.place.parent.mkdir(exist_ok=True)
+    machine.place.parent.chmod(0o755)
+    change = {"path": NO_TURBO, "before": "0", "after": "1"} | changes
+    record = {"schema": "layoutrand/undo/1", "boot_id": "boot-1", "pid": 1, "started": 1, "keep": True}
+    machine.place.write_text(json.dumps(record | {"changes": [change]}))
+    machine.place.chmod(0o644)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"path": "etc/shadow", "before": "root::1:0:::::", "after": "x"},
+        {"path": f"{CPUS}/../../../../etc/shadow"},
+        {"path": f"{CPUS}/cpufreq/policy0/../../../../../../etc/scaling_governor", "after": "performance"},
+        {"path": f"/{NO_TURBO}"},
+        {"path": f"{NO_TURBO}\n"},
+        {"path": "proc/sys/kernel/core_pattern", "before": "|/tmp/x"},
+        {"before": "0\n1"},
+        {"before": "root::1:0:::::"},
+        {"after": "0"},
+        {"path": GOVERNORS[0], "before": "power save", "after": "performance"},
+        {"path": GOVERNORS[0], "before": 1, "after": "performance"},
+    ],
+)
+def test_a_record_that_names_anything_but_our_settings_is_not_followed(machine, said, change):
+    """Whoever undoes is often root, and what is recorded would be written as root."""
+    machine.write("etc/shadow", "x")
+    machine.write(NO_TURBO, "1")
+    before = {path: path.read_bytes() for path in machine.root.rglob("*") if path.is_file()}
+    written(machine, **change)
+    with pytest.raises(HostError, match="is not one that this layoutrand wrote"):
+        undo(machine.tuning(), said.append, said.append)
+    assert {path: path.read_bytes() for path in machine.root.rglob("*") if path.is_file()} == before
+    assert machine.place.exists()
+
+
+@pytest.mark.parametrize("field", [{"pid": "1"}, {"started": True}, {"boot_id": None}, {"keep": 1}])
+def test_a_record_with_other_types_is_not_followed(machine, said, field):
+    written(machine)
+    machine.place.write_text(json.dumps(json.loads(machine.place.read_text()) | field))
+    with pytest.raises(HostError, match="is not one that this layoutrand wrote"):
+        undo(machine.tuning(), said.append, said.append)
+
+
+def linked(machine):
+    machine.place.rename(machine.place.with_name("other"))
+    machine.place.symlink_to("other")
+
+
+def piped(machine):
+    machine.place.unlink()
+    os.mkfifo(machine.place)
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (linked, "it is a symbolic link"),
+        (piped, "it is no regular file"),
+        (lambda machine: machine.place.chmod(0o664), "its group may write to it"),
+        (lambda machine: machine.place.chmod(0o646), "everybody may write to it"),
+        (lambda machine: machine.place.parent.chmod(0o777), "as to its directory, everybody may write to it"),
+        (lambda machine: machine.place.write_text(" " * (1 << 23)), "it is longer than"),
+    ],
+)
+def test_a_record_that_another_user_may_have_put_there_is_not_followed(machine, said, harm, words):
+    """And nobody waits for a pipe."""
+    written(machine)
+    machine.write(NO_TURBO, "1")
+    harm(machine)
+    for action in (lambda: undo(machine.tuning(), said.append, said.append), lambda: tune(machine.tuning(), print)):
+        with pytest.raises(HostError, match=f"is not followed: {words}"):
+            action()
+    assert machine.read(NO_TURBO) == "1"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_root_follows_no_record_of_a_user(machine, said):
+    written(machine)
+    os.chown(machine.place, 54321, 54321)
+    with pytest.raises(HostError, match="is not followed: it belongs to user 54321, .* as whoever wrote it"):
+        undo(machine.tuning(), said.append, said.append)
+
+
+@pytest.mark.parametrize("what", ["link", "pipe"])
+def test_a_setting_that_is_a_link_or_a_pipe_is_not_written(machine, said, what):
+    written(machine)
+    machine.write("etc/shadow", "1")
+    file = machine.root / NO_TURBO
+    file.unlink()
+    file.symlink_to(machine.root / "etc/shadow") if what == "link" else os.mkfifo(file)
+    with pytest.raises(OSError, match=r"symbolic link|no regular file|No such device"):
+        _set(file, "0")
+    assert machine.read("etc/shadow") == "1"
+
+
 def test_a_record_that_cannot_be_written_changes_nothing(machine, said):
     machine.place.parent.parent.joinpath("state").write_text("a file where the directory should be")
     with pytest.raises(HostError, match="LAYOUTRAND_STATE"):

@@ -7,13 +7,16 @@ that someone else has given a third value in the meantime, which is said.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import HostError
+from layoutrand.host import known_settings
 from layoutrand.host.undo_record import (
     Change,
     UndoRecord,
@@ -46,9 +49,12 @@ class Restored:
 
 
 def _set(path: Path, value: str) -> None:
-    # As a shell's ">" does, but without creating anything: a setting is there or not.
-    descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+    # As a shell's ">" does, but without creating anything: a setting is there or not; and it is no link or pipe.
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+        os.ftruncate(descriptor, 0)
         os.write(descriptor, value.encode())
     finally:
         os.close(descriptor)
@@ -74,7 +80,9 @@ class Tuning:
         wanted = [
             Change(str(path.relative_to(self._root)), before, after)
             for path, after in _wanted(self._root)
-            if (before := proc_files.text(path)) is not None and before != after
+            if (before := proc_files.text(path)) is not None
+            and before != after
+            and known_settings.is_known_change(str(path.relative_to(self._root)), before, after)
         ]
         ours = [change for change in wanted if os.access(self._root / change.path, os.W_OK)]
         return Offer(tuple(ours), tuple(change for change in wanted if change not in ours))
@@ -164,10 +172,10 @@ def _wanted(root: Path) -> Iterable[tuple[Path, str]]:
     cpus = root / proc_files.CPUS
     for policy in sorted((cpus / "cpufreq").glob("policy*")):
         if "performance" in (proc_files.text(policy / "scaling_available_governors") or "").split():
-            yield policy / "scaling_governor", "performance"
-    yield cpus / "intel_pstate/no_turbo", "1"
-    yield cpus / "cpufreq/boost", "0"
+            yield policy / "scaling_governor", known_settings.GOVERNOR.after
+    yield cpus / "intel_pstate/no_turbo", known_settings.NO_TURBO.after
+    yield cpus / "cpufreq/boost", known_settings.BOOST.after
     paranoid = root / "proc/sys/kernel/perf_event_paranoid"
-    if (proc_files.number(paranoid) or 0) > 2:
-        yield paranoid, "2"
-    yield root / "proc/sys/kernel/nmi_watchdog", "0"
+    if (proc_files.number(paranoid) or 0) > int(known_settings.PARANOID.after):
+        yield paranoid, known_settings.PARANOID.after
+    yield root / "proc/sys/kernel/nmi_watchdog", known_settings.WATCHDOG.after

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,11 +19,14 @@ from typing import Any, Final
 import platformdirs
 
 from layoutrand.errors import HostError
+from layoutrand.host.known_settings import is_known_change
 from layoutrand.platform import proc_files
+from layoutrand.platform.owned_files import objection, read_owned
 
 VARIABLE: Final = "LAYOUTRAND_STATE"
 _NAME: Final = "undo.json"
 _SCHEMA: Final = "layoutrand/undo/1"
+_LARGEST: Final = 1 << 22  # bytes: a machine has some thousand CPUs at most
 
 
 @dataclass(frozen=True)
@@ -67,17 +71,21 @@ def record_places() -> list[Path]:
 
 
 def find_record(places: Sequence[Path]) -> tuple[Path, UndoRecord] | None:
-    """The record and where it is; raises `HostError` for one that cannot be read."""
+    """The record and where it is; raises `HostError` for one that cannot be read or may be another user's doing.
+
+    What it names is written by whoever restores, often root: so it must be that one's or root's, and say nothing but
+    what layoutrand changes.
+    """
     for path in places:
         try:
-            content = path.read_text("utf-8")
+            content = _read(path)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             raise HostError(f"cannot read the undo record {path}: {error.strerror}; look at it as root") from error
         try:
             return path, _decoded(json.loads(content))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise HostError(
                 f"the undo record {path} is not one that this layoutrand wrote. It says which settings of the machine "
                 "were changed: look at it, restore them by hand and delete it, or restart the machine and delete it"
@@ -85,10 +93,36 @@ def find_record(places: Sequence[Path]) -> tuple[Path, UndoRecord] | None:
     return None
 
 
+def _read(path: Path) -> bytes:
+    """The content of a file that nobody else can have put there; raises `HostError` and `OSError`."""
+
+    def refused(reason: str) -> HostError:
+        return HostError(
+            f"the undo record {path} is not followed: {reason}, so it may be another user's doing. Give the command as "
+            f"whoever wrote it, or look at it, restore by hand what it names and delete it; {VARIABLE} names a "
+            "directory of your own"
+        )
+
+    content = read_owned(path, refused, largest=_LARGEST)
+    above = path.parent.stat()
+    reason = objection(above)
+    if reason and not above.st_mode & stat.S_ISVTX:
+        raise refused(f"as to its directory, {reason}")
+    return content
+
+
 def _decoded(value: dict[str, Any]) -> UndoRecord:
+    """The record of that document; raises `ValueError`, `TypeError`, `KeyError` or `AttributeError` if it is none."""
     if value.pop("schema") != _SCHEMA:
         raise ValueError(value)
-    return UndoRecord(**value | {"changes": tuple(Change(**change) for change in value["changes"])})
+    changes = tuple(Change(**change) for change in value["changes"])
+    record = UndoRecord(**value | {"changes": changes})
+    numbers = type(record.pid) is int and type(record.started) is int
+    if not numbers or not isinstance(record.boot_id, str) or not isinstance(record.keep, bool):
+        raise TypeError(value)
+    if not all(is_known_change(change.path, change.before, change.after) for change in changes):
+        raise ValueError(value)
+    return record
 
 
 def write_record(path: Path, record: UndoRecord) -> None:
