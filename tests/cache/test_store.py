@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from layoutrand.build.binaries import store_file
 from layoutrand.cache.store import Cache, entries, verify
 from layoutrand.platform.disk import sha256_bytes
 
@@ -71,3 +72,23 @@ def test_it_is_listed_while_files_come_and_go_in_it(cache):
     finally:
         done.set()
         thread.join()
+
+
+def test_a_binary_is_read_only_from_the_moment_it_is_there(cache):
+    put(cache, "k")
+    assert not cache.binary_path("k", "prog").stat().st_mode & 0o222
+
+
+def test_a_binary_that_an_earlier_layoutrand_left_writable_is_not_once_it_is_used(cache):
+    put(cache, "k")
+    cache.binary_path("k", "prog").chmod(0o755)
+    assert cache.load_binary("k", "prog").path.stat().st_mode & 0o777 == 0o555
+
+
+def test_the_umask_decides_who_may_execute_a_binary(cache):
+    before = os.umask(0o077)
+    try:
+        made = store_file(cache, "a", "prog", 1, "k", b"program")
+    finally:
+        os.umask(before)
+    assert made.path.stat().st_mode & 0o777 == 0o500

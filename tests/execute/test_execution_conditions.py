@@ -63,7 +63,7 @@ def test_by_default_nothing_is_asked_for(project):
     config = make_config(WALL, systems=("a",))
     executor = FakeExecutor()
     project.run(config, project.binaries(layouts=(1,)), executor)
-    assert [e.conditions for e in project.executions(config)] == [{}]
+    assert [e.conditions.keys() for e in project.executions(config)] == [{"program_file"}]
     assert current_experiment(config).randomise == "[]"
 
 
@@ -119,6 +119,19 @@ def test_executions_on_different_cpus_are_told(project):
     assert [w for w in warnings if "made on different CPUs (CPU 3: 2; CPU 5: 1)" in w]
     write(make_config(WALL, systems=("a",), run="cpu = 3"), project.path, rows[:2])
     assert not said(selected(make_config(WALL, systems=("a",), run="cpu = 3"), project.path).warnings)
+
+
+def test_programs_that_came_into_their_places_in_unlike_manners_are_told(project):
+    config = make_config(WALL, systems=("a",))
+    rows = [
+        execution(config, project.path, "a", "b", seed, conditions={"program_file": manner}, measurements=(ONE_SECOND,))
+        for seed, manner in ((1, "copy"), (2, "reflink"), (3, "copy"))
+    ]
+    write(config, project.path, [rows[0], rows[2]])
+    assert not said(selected(config, project.path).warnings)
+    write(config, project.path, rows[1:2])
+    warnings = said(selected(config, project.path).warnings)
+    assert [w for w in warnings if "clones of the cache's files (copy 2, reflink 1)" in w]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +221,9 @@ def test_limits_are_recorded_and_no_part_of_what_a_benchmark_is(project):
     project.run(config, project.binaries(layouts=(1,)))
     assert project.run(limited, project.binaries(layouts=(1,))).executed == 0
     assert project.run(limited, project.binaries(layouts=(1, 2))).executed == 1
-    assert [e.conditions for e in project.executions(config)] == [
+    asked = [{**e.conditions} for e in project.executions(config)]
+    assert len({each.pop("program_file") for each in asked}) == 1
+    assert asked == [
         {},
         {"memory_limit": 2 << 30, "output_limit": 1_000_000},
     ]

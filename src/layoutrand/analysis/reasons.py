@@ -208,6 +208,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     executions.TooShort: Meaning("too short", "doubts", "more work"),
     executions.MixedSettings: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.MixedCpus: Meaning("unlike conditions", "doubts"),
+    executions.MixedProgramFiles: Meaning("unlike conditions", "doubts"),
     nodes.InseparableNodes: Meaning("nodes", "doubts"),
     nodes.OneRoundEach: Meaning("nodes", "doubts", "more layouts"),
     nodes.UnlikeNodes: Meaning("nodes", "doubts"),

@@ -3,26 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from layoutrand.errors import CacheError
 from layoutrand.model import Binary
 from layoutrand.platform.disk import sha256_file
+from layoutrand.platform.own_file import FileState
+
+
+class BuiltContents:
+    """What is known of binaries: the state of each file when its content was found to be what was built.
+
+    A content is read again when, and only when, the file's state is another; that of links and permissions is, too.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._known: dict[Path, tuple[FileState, str]] = {}
+
+    def check(self, binaries: Iterable[Binary]) -> None:
+        """Raise `CacheError` that names the first binary that is gone or was changed."""
+        for binary in binaries:
+            try:
+                actual = self._content(binary.path)
+            except OSError as error:
+                raise CacheError(
+                    f"{_called(binary)}: cannot read {binary.path}: {error.strerror}; `layoutrand build` links it again"
+                ) from error
+            if actual != binary.sha256:
+                raise CacheError(
+                    f"{_called(binary)}: {binary.path} was changed since it was built (sha256 {actual[:12]}..., "
+                    f"expected {binary.sha256[:12]}...); nothing was executed. `layoutrand build` mends it"
+                )
+
+    def holds(self, binary: Binary) -> bool:
+        """Whether the binary is there and what was built."""
+        try:
+            return self._content(binary.path) == binary.sha256
+        except OSError:
+            return False
+
+    def _content(self, path: Path) -> str:
+        """SHA-256 of the file; raises `OSError`."""
+        state = FileState.of(path)
+        known = self._known.get(path)
+        if known is None or known[0] != state:
+            known = self._known[path] = (state, sha256_file(path))
+        return known[1]
 
 
 def check_as_built(binaries: Iterable[Binary]) -> None:
     """Raise `CacheError` that names the first binary that is gone or was changed."""
-    for binary in binaries:
-        try:
-            actual = sha256_file(binary.path)
-        except OSError as error:
-            raise CacheError(
-                f"{_called(binary)}: cannot read {binary.path}: {error.strerror}; `layoutrand build` links it again"
-            ) from error
-        if actual != binary.sha256:
-            raise CacheError(
-                f"{_called(binary)}: {binary.path} was changed since it was built (sha256 {actual[:12]}..., "
-                f"expected {binary.sha256[:12]}...); nothing was executed. `layoutrand build` mends it"
-            )
+    BuiltContents().check(binaries)
 
 
 def _called(binary: Binary) -> str:

@@ -16,6 +16,7 @@ from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.link.relink import Linked
 from layoutrand.model import STOCK, Binary, BuildFailure, Coincidence, LayoutName, Verification
 from layoutrand.platform.disk import cache_errors, sha256_bytes
+from layoutrand.platform.own_file import write_program
 
 
 def binary_key(capture_id: str, artefact: str, policy: LayoutPolicy, layout: LayoutName, coupled: str = "") -> str:
@@ -95,8 +96,7 @@ def store_file(
         entry = scratch / "entry"
         with cache_errors("write", entry):
             entry.mkdir()
-            (entry / name).write_bytes(data)
-            (entry / name).chmod(0o755)
+            write_program(entry / name, data)
         cache.commit_binary(entry, key, meta)
     return binary_of(cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
 

@@ -37,6 +37,7 @@ from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.node_inputs import is_used, replicas
 from layoutrand.errors import CacheError
 from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_bytes, sha256_file, write_atomically
+from layoutrand.platform.own_file import take_write_permission
 
 
 @dataclass(frozen=True)
@@ -162,11 +163,15 @@ class Cache:
         return self.root / "binaries" / key / name
 
     def load_binary(self, key: str, name: str) -> CachedBinary | None:
-        """The binary, which counts as used, if it is here with the content that was verified; else None."""
+        """The binary, which counts as used, if it is here with the content that was verified; else None.
+
+        One that an earlier layoutrand left writable is not any more.
+        """
         folder = self.root / "binaries" / key
         found = _read_binary(folder, name)
         if found is not None:
             with suppress(OSError):  # evicted at this moment, or somebody else's: it is what it is all the same
+                take_write_permission(found.path)
                 os.utime(folder / "meta.json")
         return found
 
@@ -175,8 +180,10 @@ class Cache:
         return (self.root / "binaries" / key).exists()
 
     def commit_binary(self, scratch: Path, key: str, meta: Mapping[str, Any]) -> None:
-        """Put a directory holding one verified binary in place, replacing a damaged entry."""
+        """Put a directory holding one verified binary in place, read-only from now on, replacing a damaged entry."""
         with cache_errors("write", scratch):
+            for path in scratch.iterdir():
+                take_write_permission(path)
             (scratch / "meta.json").write_bytes(sealed({"key": key, **meta}))
         self._commit(scratch, self.root / "binaries" / key, replace=True)
 

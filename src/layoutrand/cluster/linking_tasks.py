@@ -27,6 +27,7 @@ from layoutrand.engines.engine import Remote, TaskExecutor
 from layoutrand.errors import BundleError, LayoutrandError, StoreError, with_log
 from layoutrand.model import Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
+from layoutrand.platform.own_file import write_program
 
 _NO_SEALS: Final[Mapping[LayoutName, str]] = MappingProxyType({})
 
@@ -237,8 +238,7 @@ def collect_linked(linking: Linking, shared: SharedDirectory, layout: LayoutName
         entry = scratch / "entry"
         with cache_errors("write", entry):
             entry.mkdir()
-            (entry / name).write_bytes(data)
-            (entry / name).chmod(0o755)
+            write_program(entry / name, data)
         meta = {**meta, "system": system}
         linking.cache.commit_binary(entry, key, meta)
     shared.drop_result(key)

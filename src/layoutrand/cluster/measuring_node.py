@@ -41,6 +41,7 @@ from layoutrand.host.facts import host_facts, node_name, processor
 from layoutrand.model import Binary, SlotKey
 from layoutrand.platform import child
 from layoutrand.platform.disk import cache_errors, canonical_json, sha256_bytes, sha256_file, write_atomically
+from layoutrand.platform.own_file import take_write_permission
 
 _CHILD: Final = "layoutrand.cluster.measuring_child"
 
@@ -175,6 +176,7 @@ def _carried(task: MeasuringTask, shared: SharedDirectory, project: Path) -> lis
             data, _ = shared.get(binary.sha256, task.contents[binary.sha256])
             with cache_errors("write", path):
                 write_atomically(path, data, executable=True)
+                take_write_permission(path)
         found.append(replace(binary, path=path))
     return found
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from signal import SIGXFSZ
 from typing import Any, Final
 
-from layoutrand.config.execution_warnings import MachineWarning, MixedCpus
+from layoutrand.config.execution_warnings import MachineWarning, MixedCpus, MixedProgramFiles
 from layoutrand.config.topology import Placement, format_cpus
 from layoutrand.layout.keyed import keyed_uniform
 from layoutrand.model import Execution
@@ -67,6 +67,12 @@ def mixed_cpus(executions: Iterable[Execution]) -> list[MachineWarning]:
     """A warning where executions that were pinned were so to different CPUs: ``cpu = "auto"`` may choose anew."""
     counts = Counter(format_cpus(e.conditions["cpus"]) for e in executions if "cpus" in e.conditions)
     return [MixedCpus(tuple(counts.most_common()))] if len(counts) > 1 else []
+
+
+def mixed_program_files(executions: Iterable[Execution]) -> list[MachineWarning]:
+    """A warning where the files of some programs are copies and of others clones."""
+    counts = Counter(e.conditions["program_file"] for e in executions if "program_file" in e.conditions)
+    return [MixedProgramFiles(tuple(counts.most_common()))] if len(counts) > 1 else []
 
 
 @dataclass(frozen=True)

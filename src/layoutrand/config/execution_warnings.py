@@ -75,6 +75,25 @@ class MixedCpus(MachineWarning):
 
 
 @dataclass(frozen=True)
+class MixedProgramFiles(MachineWarning):
+    """Executions whose programs came into their places in unlike manners."""
+
+    counts: Counts
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{manner} {count}" for manner, count in self.counts)
+        return (
+            f"the programs of some executions were copies and of others clones of the cache's files ({listed}), since "
+            "the cache or the project moved to another file system; a difference between systems or layouts may come "
+            "from that"
+        )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "the executions' programs were not all made in one manner"
+
+
+@dataclass(frozen=True)
 class NothingButWarmup(AnyWarning):
     """Executions, ``most`` iterations long at most, that a ``setting`` leaves nothing of."""
 

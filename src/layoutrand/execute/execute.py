@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from layoutrand.build.as_built import check_as_built
 from layoutrand.config import command as commands
 from layoutrand.config.disturbance import Disturbance, disturbances
 from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
-from layoutrand.execute.execution_setup import ExecutionSetup, command_of, make_sandbox, programs_of
-from layoutrand.execute.judge import in_its_words, judge, of_the_program
+from layoutrand.execute.execution_setup import ExecutionSetup, command_of, guard_of, make_sandbox, programs_of
+from layoutrand.execute.judge import altered, in_its_words, judge, of_the_program
 from layoutrand.execute.live import Live
 from layoutrand.execute.measure import Command, Outcome
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
@@ -90,7 +89,7 @@ def execute(
         before = known(store, experiment, plan)
         pending = [slot for slot in plan.slots if before.is_due(plan.key(slot), request)]
         names = dict.fromkeys((slot.system, slot.layout) for slot in pending)
-        check_as_built(binary for name in names for binary in plan.binaries[name].values())
+        setup.as_built.check(binary for name in names for binary in plan.binaries[name].values())
         recorded = list(before.executions)
         live = Live(plan.benchmarks, that_count(recorded, experiments.slot_key), pending, plan.systems)
         if pending:
@@ -165,7 +164,9 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
     if "env-size" in run.randomise and slot.instrument not in simulated():
         padding = commands.padding_size(run.schedule_seed, slot.identity)
     command = command_of(plan, slot, sandbox, padding)
+    guard = guard_of(plan, slot, sandbox, setup)
     seen = observe(command, slot, programs_of(plan, slot, sandbox))
+    alteration = guard.alteration()
     outcome = of_the_program(seen.outcome, command, slot.instrument, workplace)
     judgement = judge(
         outcome,
@@ -178,6 +179,10 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         hash_is_sha256=slot.system in plan.request.built.exehash_is_sha256,
     )
     judgement = in_its_words(judgement, benchmark, slot.instrument, workplace)
+    if alteration is not None:
+        judgement = altered(alteration)
+        if not alteration.of_the_cache:
+            setup.images.discard(slot.system)
     log = ""
     if judgement.status != "ok":
         name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"
@@ -199,7 +204,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         env_size=padding,
         argv=command.argv,
         log=log,
-        conditions=command.conditions.facts(),
+        conditions={**command.conditions.facts(), "program_file": workplace.manner()},
         host_state=seen.state,
         disturbances=seen.disturbances,
         measurements=judgement.measurements,

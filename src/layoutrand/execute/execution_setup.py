@@ -7,12 +7,15 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
+from layoutrand.build.as_built import BuiltContents
 from layoutrand.config import command as commands
 from layoutrand.config.jdk import OWN_FILE
 from layoutrand.config.schedule import Slot
 from layoutrand.execute.images import Images
 from layoutrand.execute.measure import Command
+from layoutrand.execute.program_guard import ProgramGuard
 from layoutrand.execute.run_plan import RunPlan, RunRequest
 from layoutrand.execute.working_conditions import conditions_of
 from layoutrand.execute.workplace import Sandbox, Workplace
@@ -20,20 +23,23 @@ from layoutrand.instruments.known import instrument, reads_output
 from layoutrand.jvm.proof import JdkProofs
 from layoutrand.platform.disk import write_files
 
+_LAUNCHER_OF_A_JDK: Final = "bin/java"
+
 
 @dataclass(frozen=True)
 class ExecutionSetup:
-    """Where executions happen, the images that they happen in, and the proofs of JDKs in their layouts."""
+    """Where executions happen, their images, the proofs of JDKs in their layouts, and what is known of binaries."""
 
     workplace: Workplace
     images: Images
     jdks: JdkProofs
+    as_built: BuiltContents
 
     @classmethod
     def of(cls, request: RunRequest, workplace: Workplace, say: Callable[[str], None]) -> ExecutionSetup:
         """That of one call: nothing is made or proved yet."""
         images = Images(request.config, request.project, request.built.origins, say)
-        return cls(workplace, images, JdkProofs(request.config, request.project, request.built.jvms))
+        return cls(workplace, images, JdkProofs(request.config, request.project, request.built.jvms), BuiltContents())
 
 
 def command_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, padding: int | None) -> Command:
@@ -78,11 +84,15 @@ def programs_of(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> tuple[Path, ...]
 
 
 def make_sandbox(plan: RunPlan, slot: Slot, setup: ExecutionSetup) -> Sandbox:
-    """A new sandbox for one execution, with the image of its layout where there is one."""
+    """A new sandbox for one execution, with the image of its layout where there is one.
+
+    Raises `CacheError` for a binary that is not what was built.
+    """
     artefacts, benchmark = plan.placed(slot), plan.benchmarks[slot.benchmark]
+    setup.as_built.check(plan.files(slot).values())
     files = [plan.request.project / name for name in benchmark.files]
     while True:
-        sandbox = setup.workplace.prepare(plan.files(slot), files)
+        sandbox = setup.workplace.prepare({name: binary.path for name, binary in plan.files(slot).items()}, files)
         write_files(sandbox.cwd, benchmark.written_anew())
         places = _places(plan, slot, sandbox)
         plain = _loader(plan, sandbox) | commands.environment({}, places, None)
@@ -90,6 +100,23 @@ def make_sandbox(plan: RunPlan, slot: Slot, setup: ExecutionSetup) -> Sandbox:
             continue
         if not setup.jdks.prove(slot, plan.binary(slot), commands.arguments(benchmark.command, places), sandbox.cwd):
             return sandbox
+
+
+def guard_of(plan: RunPlan, slot: Slot, sandbox: Sandbox, setup: ExecutionSetup) -> ProgramGuard:
+    """What watches over the files of the slot's execution, which is about to begin in the sandbox.
+
+    Of an image, and of a JDK that is taken as it is, that is every file; of another prebuilt system, its artefacts.
+    """
+    base = sandbox.bin.parent
+    own = {sandbox.bin / name: binary for name, binary in plan.files(slot).items()}
+    own |= setup.images.placed(sandbox, plan.placed(slot))
+    folder = _home(plan, slot, sandbox)
+    if not folder:
+        return ProgramGuard(own, [], setup.as_built, base)
+    home = Path(folder)
+    whole = home == sandbox.home or (home / _LAUNCHER_OF_A_JDK).exists()
+    trees = [home] if whole else [home / artefact for artefact in plan.request.config.build.artefacts]
+    return ProgramGuard(own, trees, setup.as_built, base)
 
 
 def _places(plan: RunPlan, slot: Slot, sandbox: Sandbox) -> commands.Places:

@@ -25,11 +25,12 @@ from layoutrand.instruments.known import asked, instruments, program_itself
 from layoutrand.model import BuiltFrom, Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import digest_of_input, sha256_file
 
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 """How an execution is made and measured; raised whenever a change could move results.
 
 1: fixed path and fresh directories, clean environment, own session, wall time from before the start to the pidfd's
 report of the end, stdin from a file.
+2: the program is a new file for each execution, and no link to one that lives on from one execution to the next.
 """
 
 _POOL: Final = "pool-"

@@ -72,6 +72,15 @@ class Images:
         self._proved.add((system, binary.layout))
         return True
 
+    def placed(self, sandbox: Sandbox, artefacts: Mapping[str, Binary]) -> dict[Path, Binary]:
+        """The one file of an image that is a layout's, with the binary that it is; nothing without images."""
+        return {} if self._image is None else {sandbox.home / self._image.path: artefacts[self._artefact]}
+
+    def discard(self, system: str) -> None:
+        """Have the system's image made anew before its next execution."""
+        if self._image is not None:
+            images.discard(self._folder(system))
+
     def _folder(self, system: str) -> Path:
         return self._project / ".layoutrand" / "images" / self._origins[system][:32]
 

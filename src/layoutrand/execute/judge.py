@@ -11,6 +11,7 @@ from layoutrand.config.config import Benchmark
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import NoMeasurement
 from layoutrand.execute.measure import Command, Outcome, signal_name
+from layoutrand.execute.program_guard import Alteration
 from layoutrand.execute.workplace import Workplace
 from layoutrand.instruments.instrument import EndedExecution
 from layoutrand.instruments.known import instrument, reads_output
@@ -85,6 +86,11 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
         return Judgement("ok", "", instrument(name).measurements(ended_well))
     except NoMeasurement as error:
         return Judgement("no-measurement", str(error), ())
+
+
+def altered(alteration: Alteration) -> Judgement:
+    """Of an execution during which files of the program were changed: nothing that it printed counts."""
+    return Judgement("altered", str(alteration), ())
 
 
 def in_its_words(judgement: Judgement, benchmark: Benchmark, name: str, workplace: Workplace) -> Judgement:

@@ -146,11 +146,11 @@ class RunPlan:
         needed = self.benchmarks[slot.benchmark].needs(self.request.config.build)
         return {artefact: self.binaries[slot.system, slot.layout][artefact] for artefact in needed}
 
-    def files(self, slot: Slot) -> dict[str, Path]:
+    def files(self, slot: Slot) -> dict[str, Binary]:
         """What the slot's execution finds beside its working directory: its artefacts, or what a JDK's layout has."""
         if self.jdk_factors(slot):
-            return {OWN_FILE: self.binary(slot).path}
-        return {binary.artefact: binary.path for binary in self.placed(slot).values()}
+            return {OWN_FILE: self.binary(slot)}
+        return {binary.artefact: binary for binary in self.placed(slot).values()}
 
     def jdk_factors(self, slot: Slot) -> tuple[str, ...]:
         """The factors that options of a JDK express in this slot; none for stock."""

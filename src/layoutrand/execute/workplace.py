@@ -1,15 +1,16 @@
 """Where an execution happens: fresh directories under one name that never changes, and the logs of failures.
 
 Every execution gets new, empty directories at the *same* path, so that no length and no content of a path differs
-between layouts: argv[0], the environment and the auxiliary vector are the same to the byte.  The binary is hard-linked
-into place, which keeps its pages in the page cache; where that is impossible (another file system, another owner), it
-is copied once per call and linked from the copy.
+between layouts: argv[0], the environment and the auxiliary vector are the same to the byte.  The binary is a new file,
+the execution's own, with all its pages in the page cache: whatever a program writes into it, the cache keeps what was
+built.  A file that lived on from one execution of a binary to the next would keep its pages, too.  Where these lie in
+memory, and so which of them meet in a cache of the processor, would be a property of the binary as its layout is, and
+one draw for all executions of stock, which tell how much executions vary by themselves.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import stat
@@ -23,9 +24,9 @@ from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.jvm.home_image import link_tree
 from layoutrand.platform.disk import remove_tree, write_atomically
 from layoutrand.platform.orphans import end_processes, was_given
+from layoutrand.platform.own_file import Manner, make_own
 
 _SANDBOX: Final = "x"
-_COPIES: Final = "copies"
 _END: Final = 1 << 14
 """Bytes in which the last line of an output is looked for."""
 
@@ -60,12 +61,14 @@ class Workplace:
             stderr=output / "stderr",
             instrument=InstrumentFiles(output, scratch=sandbox),
         )
+        self._manners: set[Manner] = set()
 
     def prepare(self, binaries: Mapping[str, Path], files: Sequence[Path]) -> Sandbox:
         """Make everything new: ``binaries`` by their path below ``bin``, copies of ``files`` in the working directory.
 
         Raises `ResultsError` where the file system does not let it.
         """
+        self._manners = set()
         with _explained(self.root):
             _remove(self.root / _SANDBOX)
             for directory in (
@@ -90,6 +93,10 @@ class Workplace:
             _remove(self.sandbox.home)
             link_tree(template, self.sandbox.home, leave_out=path)
             self._place(binary, self.sandbox.home / path)
+
+    def manner(self) -> str:
+        """How the last execution's binaries came into their places: "copy", "reflink", or both."""
+        return " and ".join(sorted(self._manners))
 
     def stdout(self) -> bytes:
         """What the last execution printed."""
@@ -138,15 +145,9 @@ class Workplace:
     def _place(self, binary: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            os.link(binary, target)
+            self._manners.add(make_own(binary, target))
         except FileNotFoundError as error:
             raise CacheError(f"{binary} is gone from the cache; `layoutrand build` links it again") from error
-        except OSError:
-            copy = self.root / _COPIES / hashlib.sha256(os.fsencode(binary)).hexdigest()
-            if not copy.exists():
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(binary, copy)
-            os.link(copy, target)
 
 
 def _end(path: Path) -> bytes:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from layoutrand.errors import CacheError, HostError
 from layoutrand.platform.disk import cache_errors, new_folder, remove_tree, sha256_file, write_atomically
+from layoutrand.platform.own_file import take_write_permission
 
 
 def template_digest(template: Path, exclude: Sequence[str]) -> str:
@@ -48,8 +49,10 @@ def copy_template(template: Path, exclude: Sequence[str], target: Path) -> None:
 
 
 def seal(folder: Path) -> None:
-    """Note what the files of ``folder`` are like now, for `check_seal`."""
+    """Leave nobody the permission to write to files of ``folder``, and note what they are like for `check_seal`."""
     with cache_errors("write", folder):
+        for name in _files(folder, ()):
+            take_write_permission(folder / name)
         write_atomically(_seal_of(folder), json.dumps(_states(folder)).encode())
 
 
