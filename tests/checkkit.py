@@ -33,13 +33,14 @@ class Clock:
 class Made:
     """A project with a history of two commits; ``ratio`` and ``sd`` are of head over base, by layout."""
 
-    def __init__(self, root, *, ratio=1.0, sd=0.004, benchmarks=ONE, same=False, own=None, fails=(), script=""):
+    def __init__(self, root, *, ratio=1.0, sd=0.004, benchmarks=ONE, same=False, own=None, fails=(), **said):
         self.root = root
         self.project = root / "project"
         self.project.mkdir(exist_ok=True)
         self.config = make_config(benchmarks, systems=("O2",))
         (self.project / "layoutrand.toml").write_text("")
-        self.ratio, self.sd, self.same, self.own, self.fails, self.script = ratio, sd, same, own, fails, script
+        self.ratio, self.sd, self.same, self.own, self.fails = ratio, sd, same, own, fails
+        self.script, self.reason = said.get("script", ""), said.get("reason", "no link")
         self.clock, self.said, self.asked, self.executor = Clock(), [], [], FakeExecutor()
         self.round_s = 1.0
 
@@ -52,7 +53,7 @@ class Made:
             return 10.0 * (self.own or self.ratio)
         return 10.0 * layout_effect * self.ratio * chance.gauss(1, self.sd)
 
-    def build(self, config, layouts, captures):
+    def build(self, system, config, layouts, captures):
         self.asked.append((list(layouts), captures))
         self.clock.now += 0.1 * len(layouts)
         return [self._build(config, system, layouts) for system in config.systems]
@@ -81,7 +82,7 @@ class Made:
             if not lost
         ]
         failures = [
-            BuildFailure(system, "prog", layout, "no link", None)
+            BuildFailure(system, "prog", layout, self.reason, None)
             for layout, lost in zip(layouts, failed, strict=True)
             if lost
         ]

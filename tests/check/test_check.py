@@ -133,6 +133,14 @@ def test_a_layout_that_cannot_be_linked_costs_its_round_alone(tmp_path):
     assert len(made.executor.commands) == 2 * each.n_rounds + 2 * (FEWEST_ROUNDS - 1)
 
 
+def test_a_build_that_fails_is_told_by_the_line_that_says_why(tmp_path):
+    reason = "the build exited with status 2; it says:\n    main.c:6:1: error: unknown type\n    6 | syntax"
+    made = Made(tmp_path, fails={("head", seed) for seed in range(1, 9)}, reason=reason)
+    answer = made.check()
+    said = ending_sentence(only(answer), answer.question)
+    assert said == "stopped, as builds fail: the build exited with status 2; it says: main.c:6:1: error: unknown type"
+
+
 def test_a_program_that_fails_ends_the_check(tmp_path):
     made = Made(tmp_path, script="exit 3")
     answer = made.check()

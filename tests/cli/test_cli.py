@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -353,12 +354,15 @@ def test_try_says_what_was_linked_and_what_is_missing(project, env):
     none = layoutrand("try", cwd=project.parent, env=env)
     idle = layoutrand("try", "--no-simulate", cwd=project, env=env)
     nothing = layoutrand("try", "--", "true", "--", "./toy", cwd=project, env=env)
+    shutil.copy(shutil.which("true"), project.parent / "built")
+    program = layoutrand("init", "--", "./built", "7", cwd=project.parent, env=env)
 
     assert (wrong.returncode, "the build linked no ./other; it linked: toy." in wrong.stderr) == (1, True)
     assert (half.returncode, "layoutrand try -- make -- ./prog" in half.stderr) == (2, True)
     assert (idle.returncode, "go with a command" in idle.stderr) == (2, True)
     assert (none.returncode, "nothing was tried in" in none.stderr) == (2, True)
     assert (nothing.returncode, "linked no program and no shared library" in nothing.stderr) == (1, True)
+    assert (program.returncode, "comes first: layoutrand init -- make -- ./built 7" in program.stderr) == (1, True)
 
 
 def test_try_stops_at_a_program_that_fails(project, env):

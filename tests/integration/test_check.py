@@ -92,6 +92,32 @@ def test_a_comment_changes_lines_and_no_program(checked):
 
 
 @pytest.mark.slow
+def test_where_there_are_no_more_layouts_it_says_so_for_each_system(tmp_path):
+    """Two functions have two orders: no number of layouts that there are not is promised."""
+    main = "int half(int n) { return n / 2; }\nint sum(int n) { int s = 0; while (n) s += n-- ^ (s >> 1); return s; }\n"
+    root = gitkit.make(
+        tmp_path / "repository",
+        {
+            "main.c": f"{main}int main(void) {{ return sum(20000) == 7; }}\n",
+            "layoutrand.toml": CONFIGURATION.replace('"src"', '"."')
+            .replace("make CFLAGS='-O1 -g' prog", "cc -o prog main.c")
+            .replace('metric = { cachegrind = true, primary = "instructions" }\n', "")
+            + '[systems.O2]\ncflags = "-O2"\n',
+        },
+    )
+    path = root / "main.c"
+    path.write_text(path.read_text().replace("s >> 1", "s >> 3"))
+    gitkit.commit(root)
+    env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+    done = layoutrand("check", "HEAD~1", "HEAD", "--budget", "1m", cwd=root, env=env)
+    assert "O1: base: instrumented build" in done.stderr
+    for system in ("O1", "O2"):
+        assert f"failed: {system}: base, head (seed" in done.stderr
+    assert 'add "padding" to layout.factors' in done.stderr
+    assert "may tell" not in done.stdout
+
+
+@pytest.mark.slow
 def test_a_build_that_fails_at_one_commit_is_a_failure_that_names_it(checked):
     status, found, said = checked({"main.c": ("int main", "int main main")})
     assert (status, found["systems"][0]["ending"]) == (1, "failures")

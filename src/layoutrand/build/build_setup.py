@@ -115,5 +115,5 @@ def _twin(binary: Binary, twin: LayoutName) -> str:
         )
     return (
         f"the same code in the same order as seed {twin}: {binary.artefact} has too few placeable sections for this "
-        "many seeds"
+        'many seeds; add "padding" to layout.factors, or take fewer seeds'
     )

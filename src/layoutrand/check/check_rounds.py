@@ -226,6 +226,8 @@ class CheckRounds:
     def _look(self) -> None:
         """Read what there is, and see what it settles."""
         question, pair = self.pair.question, self.pair
+        if not pair.results_path().exists():  # nothing that was linked could be executed so far
+            return
         asked = Question(pair.config, question.project, [], list(question.benchmarks), {}, None)
         try:
             with file.open_for_reading(pair.results_path()) as store:

@@ -134,9 +134,15 @@ def ending_sentence(system: SystemCheck, question: CheckQuestion) -> str:
         case "failures":
             what = "builds fail" if system.build_failures else "executions fail"
             why = failure_reasons(system)
-            return f"stopped, as {what}: {why[0].splitlines()[0]}" if why else f"stopped, as {what}"
+            return f"stopped, as {what}: {_telling(why[0])}" if why else f"stopped, as {what}"
         case _:
             return ""
+
+
+def _telling(reason: str) -> str:
+    """The first line; with the next one where it only says that something follows."""
+    lines = [line.strip() for line in reason.splitlines() if line.strip()]
+    return " ".join(lines[: 1 + lines[0].endswith(":")])
 
 
 def failure_reasons(system: SystemCheck) -> list[str]:

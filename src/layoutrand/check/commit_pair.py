@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.build.build import SystemBuild
+from layoutrand.build.build_setup import refuse_twins
 from layoutrand.capture.function_changes import FunctionChanges, function_changes
 from layoutrand.capture.identity import NOT_LOADED_CODE
 from layoutrand.check.question import CheckQuestion, CheckTools
@@ -15,7 +16,7 @@ from layoutrand.config.config import Config
 from layoutrand.config.two_commits import BASE, HEAD
 from layoutrand.execute.run_plan import RunChoices, RunRequest
 from layoutrand.execute.run_request import make_request
-from layoutrand.model import STOCK, Binary, LayoutName
+from layoutrand.model import STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.disk import sha256_bytes
 
@@ -36,7 +37,7 @@ class CommitPair:
 
     def capture(self) -> None:
         """Build both commits, but no layout of them."""
-        self.builds = self.tools.build(self.config, self._first_layouts(), None)
+        self.builds = self.tools.build(self.system, self.config, self._first_layouts(), None)
         self.linked = set(self._first_layouts())
 
     def _first_layouts(self) -> list[LayoutName]:
@@ -83,10 +84,10 @@ class CommitPair:
         if not missing:
             return
         if STOCK in missing or self.config.build.mode != "relink" or self.config.layout.by_address:
-            found = self.tools.build(self.config, missing, None)
+            found = self.tools.build(self.system, self.config, missing, None)
         else:
             captures = {each.system: each.capture.id for each in self.builds if each.capture is not None}
-            found = self.tools.build(self.config, missing, captures)
+            found = self.tools.build(self.system, self.config, missing, captures)
         self.builds = [_together(mine, more) for mine, more in zip(self.builds, found, strict=True)]
         self.linked |= set(missing)
 
@@ -110,12 +111,19 @@ class CommitPair:
 
 
 def _together(mine: SystemBuild, more: SystemBuild) -> SystemBuild:
-    """The same build with more layouts; notes that were told before are not told again."""
+    """The same build with more layouts; notes that were told before are not told again.
+
+    A layout that is one of before under another seed is a failure here, as it is where both are made at once.
+    """
+    rows: dict[str, list[Binary | BuildFailure]] = {}
+    for binary in (*mine.binaries, *more.binaries):
+        rows.setdefault(binary.artefact, []).append(binary)
+    told = [each for row in refuse_twins(rows).values() for each in row]
     notes = tuple(note for note in more.notes if note not in mine.notes)
     return replace(
         mine,
-        binaries=(*mine.binaries, *more.binaries),
-        failures=(*mine.failures, *more.failures),
+        binaries=tuple(each for each in told if isinstance(each, Binary)),
+        failures=(*mine.failures, *more.failures, *(each for each in told if isinstance(each, BuildFailure))),
         notes=(*mine.notes, *notes),
         jvms={**mine.jvms, **more.jvms},
         facts=mine.facts or more.facts,

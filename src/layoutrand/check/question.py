@@ -70,9 +70,9 @@ class Builds(Protocol):
     """Makes layouts of both commits: by builds, or from the ``captures`` (system -> id) of builds made before."""
 
     def __call__(
-        self, config: Config, layouts: Sequence[LayoutName], captures: Mapping[str, str] | None
+        self, system: str, config: Config, layouts: Sequence[LayoutName], captures: Mapping[str, str] | None
     ) -> list[SystemBuild]:
-        """What was built, base first."""
+        """What was built, base first; ``config`` has the two commits of ``system``."""
 
 
 @dataclass(frozen=True)

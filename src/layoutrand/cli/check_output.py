@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -211,7 +211,7 @@ def _rows(answer: CheckAnswer, system: SystemCheck, width: int) -> Iterator[Line
         line: Line = [("  ", ""), (SYMBOLS[verdict], f"bold {VERDICT_STYLES[verdict]}"), (" ", "")]
         line += [(filled(row[0], widths[0]), ""), (" " * GAP, ""), (filled(row[1], widths[1]), VERDICT_STYLES[verdict])]
         line += [(" " * GAP, ""), (row[2].rjust(widths[2]), ""), (" " * GAP, ""), (filled(row[3], widths[3]), "dim")]
-        note = _note(each)
+        note = _note(each, has_more=system.ending != "failures")
         if note and width_of(line) + GAP + cell_len(note) <= width:
             line += [(" " * GAP, ""), (note, "yellow" if verdict == "cannot tell" else "dim")]
         yield line
@@ -233,13 +233,13 @@ def _shown(rows: Sequence[CheckedBenchmark]) -> list[CheckedBenchmark]:
     return [each for each in rows if each in chosen]
 
 
-def _note(each: CheckedBenchmark) -> str:
-    """After how many layouts; what nobody can tell says why."""
+def _note(each: CheckedBenchmark, *, has_more: bool) -> str:
+    """After how many layouts; what nobody can tell says why, and how many would tell where there are more."""
     from layoutrand.analysis.verdict_marks import in_a_word
 
     if each.pair is None:
         return ""
-    why = in_a_word(each.concluded, each.pair)
+    why = in_a_word(each.concluded, each.pair if has_more else replace(each.pair, forecast=None))
     layouts = f"{each.n_rounds} layout{'s' * (each.n_rounds != 1)}"
     return f"{layouts}, {why}" if why else layouts
 
@@ -252,8 +252,9 @@ def show_failed(answer: CheckAnswer, page: Terminal, told: Failures) -> None:
     for name, why in answer.not_checked.items():
         page.say(f"system {name} is left out: it {why}")
     for system in answer.systems:
-        show_failures(system.build_failures, page)
-        warn_folded(system.notes, page)
+        display = page.about(system.system) if len(answer.systems) > 1 else page
+        show_failures(system.build_failures, display)
+        warn_folded(system.notes, display)
     told.conclude([each for system in answer.systems for each in system.failures], page)
 
 

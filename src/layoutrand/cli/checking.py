@@ -213,12 +213,13 @@ class _CheckedProject:
         )
 
     def _build(
-        self, config: Config, layouts: Sequence[LayoutName], captures: Mapping[str, str] | None
+        self, system: str, config: Config, layouts: Sequence[LayoutName], captures: Mapping[str, str] | None
     ) -> list[SystemBuild]:
         from layoutrand.cli.building import build_with_progress
 
+        terminal = self.terminal.about(system) if len(self.config.systems) > 1 else self.terminal
         part = options.ProjectPart(config, self.directory, list(config.systems), jobs=self.jobs)
-        return build_with_progress(part, layouts, self.terminal, captures=captures)
+        return build_with_progress(part, layouts, terminal, captures=captures)
 
     @contextmanager
     def _progress(self) -> Iterator[Callable[[RunProgress], None]]:

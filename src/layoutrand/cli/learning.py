@@ -12,7 +12,7 @@ import typer
 
 from layoutrand.cli import options
 from layoutrand.cli.terminal import Terminal
-from layoutrand.errors import BuildFailed, UsageError
+from layoutrand.errors import BuildFailed, NothingLinked, UsageError
 
 if TYPE_CHECKING:
     from layoutrand.build.first_build import Learned
@@ -80,6 +80,20 @@ class FirstQuestion:
             return given(self.words.build, self.directory, SubprocessRunner())
         return recognise(self.directory, SubprocessRunner())
 
+    def _hint(self) -> str:
+        """What else might be typed where the first build fails; "" where nothing comes to mind."""
+        from layoutrand.objects.elf import is_elf
+
+        if not self.words.build:
+            return "Nothing was written. Where it is built in another way, give the command: layoutrand init -- COMMAND"
+        first = self.directory / self.words.build[0]
+        if not first.is_file() or not is_elf(first.read_bytes()):
+            return ""
+        return (
+            f"{self.words.build[0]} is a program, and was executed as the command that builds; that command comes "
+            f"first: layoutrand init -- make -- {' '.join(self.words.build)}"
+        )
+
     def learn(self, found: Recognised, system: str, settings: System) -> Learned:
         """Make the build once; says what it found."""
         from layoutrand.build.first_build import FirstBuild, FirstSystem
@@ -106,15 +120,11 @@ class FirstQuestion:
         try:
             with self.terminal.progress("first build"):
                 learned = first.learn()
-        except BuildFailed as error:
-            if self.words.build:
+        except (BuildFailed, NothingLinked) as error:
+            hint = self._hint()
+            if not hint:
                 raise
-            raise BuildFailed(
-                f"{error.message}\nNothing was written. Where it is built in another way, give the command: "
-                "layoutrand init -- COMMAND",
-                log=error.log,
-                cause=error.cause,
-            ) from error
+            raise type(error)(f"{error.message}\n{hint}", log=error.log, cause=error.cause) from error
         if learned.mode == "rebuild":
             self.terminal.warn(
                 f"the build changes {learned.chosen.artefacts[0]} after its link (strip, objcopy, ...), so each layout "

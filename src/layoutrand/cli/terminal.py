@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from rich.cells import cell_len
@@ -55,6 +55,11 @@ class Terminal:
 
     json: bool
     quiet: bool
+    subject: str = ""
+
+    def about(self, subject: str) -> Terminal:
+        """The same terminal, on which remarks, warnings and failures begin with what they are about."""
+        return replace(self, subject=f"{subject}: ")
 
     @property
     def out(self) -> Console:
@@ -69,15 +74,15 @@ class Terminal:
     def say(self, text: str) -> None:
         """A remark, unless quiet."""
         if not self.quiet:
-            self.err.print(_shown(text))
+            self.err.print(_shown(self.subject + text))
 
     def warn(self, text: str) -> None:
         """A warning; it is shown even when quiet, because nothing may go wrong silently."""
-        self.err.print(f"[yellow]warning:[/] {_shown(text)}")
+        self.err.print(f"[yellow]warning:[/] {_shown(self.subject + text)}")
 
     def fail(self, text: str) -> None:
         """A recorded failure."""
-        self.err.print(f"[red]failed:[/] {_shown(text)}")
+        self.err.print(f"[red]failed:[/] {_shown(self.subject + text)}")
 
     def document(self, value: Mapping[str, Any]) -> None:
         """The one JSON document on stdout."""
