@@ -24,6 +24,7 @@
         BundleError                a capture cannot be brought to another machine, or what arrived is damaged
           DamagedRecord              what should be the record of an execution is none
         ResultsError               the results file cannot be used
+        UnusableFile               a pipe, a device or a giant stands where a file is to be read
       NoMeasurement              output that holds no usable number; becomes a failed execution, so it is no exit status
       AnalysisError              exit status 1: the numbers asked for cannot be computed from the data
 
@@ -160,6 +161,16 @@ class DamagedRecord(BundleError):
 
 class ResultsError(StoreError):
     """The results file cannot be used."""
+
+
+class UnusableFile(StoreError, OSError):
+    """What is to be read is no ordinary file, or larger than any of its kind: ``strerror`` says which.
+
+    Also an `OSError`, since whoever reads a file says what cannot be read, and why.
+    """
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
 
 
 class NoMeasurement(LayoutrandError):

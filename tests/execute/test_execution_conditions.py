@@ -247,6 +247,17 @@ def test_too_much_output_is_a_failed_execution(project):
     assert (project.path / failure.log / "stdout").stat().st_size == 1 << 20
 
 
+@pytest.mark.parametrize("metric", ['metric = {regex = "([0-9]+)", name = "n", unit = "1"}', 'expect_stdout = "given"'])
+def test_an_output_that_became_a_pipe_is_a_failed_execution(project, metric):
+    """A program can put anything where its output was; nobody waits for what comes out of it."""
+    (project.path / "given").write_text("1\n")
+    script = "echo 1; output=$(readlink /proc/$$/fd/1); rm $output; mkfifo $output"
+    binaries = shell_binaries(project.root / "c", script, systems=("a",), layouts=(1,))
+    (failure,) = project.run(make_config(WALL + metric, systems=("a",)), binaries, measure).failures
+    assert failure.status == "no-measurement"
+    assert "cannot be read: " in failure.reason and "it is a pipe, not an ordinary file" in failure.reason
+
+
 def test_counters_are_an_instrument_of_their_own(project):
     with_counters = make_config(WALL + SOFTWARE, systems=("a",)).benchmarks[0]
     only = make_config(WALL + 'metric = {counters = ["branch-misses", "cycles"]}', systems=("a",)).benchmarks[0]

@@ -21,6 +21,7 @@ from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects import elf
+from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 
@@ -132,6 +133,6 @@ def _recorded(folder: Path) -> Marks:
 
 def _marks(path: Path) -> Marks:
     try:
-        return descent.marks(elf.read(path.read_bytes(), name=str(path)))
+        return descent.marks(elf.read(content_of_regular(path, largest=PROGRAM), name=str(path)))
     except (OSError, FeatureUnsupported):
         return Marks("", "")

@@ -47,6 +47,7 @@ from layoutrand.model import Layout, LayoutName, Verification
 from layoutrand.objects import elf
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
 from layoutrand.platform.process import Runner
+from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 
 Status = Literal["laid out", "immovable", "left alone", "failed"]
 """Of a link: it has the layout; it has one layout only; it is nothing that could have another; or why it has none."""
@@ -219,7 +220,7 @@ def _judged(
 
     Also a defect of layoutrand is no more than a reason here: the link itself is done, and the build goes on.
     """
-    built = output.read_bytes()
+    built = content_of_regular(output, largest=PROGRAM)
     if reason := by_nature(built):
         return "left alone", reason, None
     try:

@@ -12,6 +12,7 @@ from layoutrand.config.config import Config
 from layoutrand.errors import BuildError, LayoutrandError
 from layoutrand.model import STOCK, Binary, BuildFailure
 from layoutrand.platform.disk import cache_errors, sha256_bytes
+from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 
 
 def take(setup: BuildSetup, name: str) -> list[Binary | BuildFailure]:
@@ -33,7 +34,7 @@ def _take(setup: BuildSetup, name: str, artefact: str) -> Binary | BuildFailure:
 def _read(setup: BuildSetup, name: str, artefact: str) -> bytes:
     folder = setup.project / str(setup.config.systems[name].prebuilt)
     try:
-        return (folder / artefact).read_bytes()
+        return content_of_regular(folder / artefact, largest=PROGRAM)
     except OSError as error:
         raise BuildError(
             f"cannot read {folder / artefact}: {error.strerror}; systems.{name}.prebuilt must be the directory in "

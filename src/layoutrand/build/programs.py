@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from layoutrand.platform.regular_file import ANY, open_regular
+
 _SKIPPED: Final = frozenset({".git"})
 _HEADER: Final = 20
 _PROGRAM: Final = (b"\x02\x00", b"\x03\x00")  # ET_EXEC, ET_DYN
@@ -57,7 +59,7 @@ def _machine() -> bytes:
 
 def _header(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_regular(path, largest=ANY) as file:
             return file.read(_HEADER)
     except OSError:
         return b""

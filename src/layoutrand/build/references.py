@@ -12,6 +12,7 @@ from layoutrand.config.lines import line_of, lines_of
 from layoutrand.config.toolchain import require_factors
 from layoutrand.errors import ConfigError, LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 _PROJECT: Final = "{project}/"
 
@@ -65,7 +66,7 @@ def _toolchains(config: Config, systems: Sequence[str], project: Path) -> Iterat
 def _with_lines(error: ConfigError) -> Iterator[str]:
     """The problems of another file, each with that file and its line there."""
     try:
-        lines = lines_of(Path(error.path).read_text("utf-8"))
+        lines = lines_of(text_of_regular(Path(error.path), largest=WRITTEN_BY_HAND))
     except (OSError, UnicodeDecodeError):  # one that ships with layoutrand
         lines = {}
     for problem in error.problems:

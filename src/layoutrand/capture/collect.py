@@ -30,6 +30,7 @@ from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.objects import archive, elf
 from layoutrand.platform.disk import Folders, cache_errors, link_or_copy, remove_tree, sha256_bytes, write_atomically
 from layoutrand.platform.process import Completed, Runner
+from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 
 _MEMBER = re.compile(r"^\((?P<gnu>.+)\)(?P<gnu_member>[^()]+)$|^(?:trace: )?(?P<lld>.+)\((?P<lld_member>[^()]+)\)$")
 _SCRIPT = re.compile(r"^opened script file (.+)$", re.MULTILINE)
@@ -331,7 +332,7 @@ def captured_name(path: str, place: BuildPlace, number: int) -> str:
 def _content(path: str, folder: str) -> bytes | None:
     """The file's bytes, ``path`` relative to ``folder``; None if it cannot be read."""
     try:
-        return Path(os.path.join(folder, path)).read_bytes()
+        return content_of_regular(os.path.join(folder, path), largest=PROGRAM)
     except OSError:
         return None
 

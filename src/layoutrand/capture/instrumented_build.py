@@ -39,6 +39,7 @@ from layoutrand.objects import elf
 from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, tail, write_atomically
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
+from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 from layoutrand.text.build_output import lacks_c_library
 from layoutrand.text.telling_line import of_build
 from layoutrand.warning import sentences_of
@@ -219,7 +220,7 @@ def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *,
         there = left_in(outputs, tree)
         linked = f" It linked: {several(there)}" if there else ""
         raise CaptureFailed(f"the build succeeded, but made no {artefact}; is build.artefacts right?{linked}", log=log)
-    data = path.read_bytes()
+    data = content_of_regular(path, largest=PROGRAM)
     if not elf.is_elf(data) and not whatever:
         if data[:2] == b"#!":
             program = Path(artefact).parent / ".libs" / Path(artefact).name
@@ -255,7 +256,7 @@ def _guessed(records: Sequence[LinkRecord], built: bytes) -> list[LinkRecord]:
         path = Path(record.output())
         if not path.exists():
             gone.append(record)
-        elif path.stat().st_size == len(built) and path.read_bytes() == built:
+        elif path.stat().st_size == len(built) and content_of_regular(path, largest=PROGRAM) == built:
             copied.append(record)
     return (copied + gone)[:_MOST_GUESSES]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.platform.disk import link_or_copy, sha256_bytes
+from layoutrand.platform.regular_file import PROGRAM, content_of_regular
 
 _SETTLED_NS: Final = 2_000_000_000
 """Changes within one tick of the file system's clock look alike, so a file counts as known only when it is older."""
@@ -45,7 +46,7 @@ class KnownFiles:
         try:
             if known is not None and known.facts == _facts(path):
                 return known.content
-            return Path(path).read_bytes()
+            return content_of_regular(path, largest=PROGRAM)
         except OSError:
             return None
 
@@ -73,7 +74,7 @@ class KnownFiles:
                 size = facts[2]
                 if size > min(_LARGEST, self._left) or time.time_ns() - max(facts[3:]) < _SETTLED_NS:
                     continue
-                content = Path(path).read_bytes()
+                content = content_of_regular(path, largest=_LARGEST)
                 if _facts(path) != facts:
                     continue
             except OSError:

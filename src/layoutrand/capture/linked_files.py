@@ -16,6 +16,7 @@ from layoutrand.linkers import linkline
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.objects import dynamic, elf
 from layoutrand.objects.dynamic import Dynamic
+from layoutrand.platform.regular_file import ANY, PROGRAM, content_of_regular, open_regular
 
 _MOST_NAMED: Final = 12
 _ENOUGH_TO_TELL: Final = 4
@@ -45,7 +46,7 @@ def linked_files(records: Sequence[LinkRecord], tree: Path) -> list[LinkedFile]:
             linkers[path] = record.linker
     parts: dict[str, tuple[bool, int, Dynamic]] = {}
     for path in linkers:
-        data = (tree / path).read_bytes()
+        data = content_of_regular(tree / path, largest=PROGRAM)
         with_kind = _is_program(data, path)
         if with_kind is not None:
             parts[path] = (with_kind, len(data), dynamic.read(data))
@@ -71,8 +72,8 @@ def several(paths: Sequence[str]) -> str:
 def is_elf_file(path: Path) -> bool:
     """Whether there is a regular file that begins as an ELF file does."""
     try:
-        with path.open("rb") as file:
-            return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and elf.is_elf(file.read(_ENOUGH_TO_TELL))
+        with open_regular(path, largest=ANY) as file:
+            return elf.is_elf(file.read(_ENOUGH_TO_TELL))
     except OSError:
         return False
 

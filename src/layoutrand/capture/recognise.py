@@ -16,6 +16,7 @@ from layoutrand.config.toolchain import version_number
 from layoutrand.errors import ToolNotFound, UsageError
 from layoutrand.platform.packages import install
 from layoutrand.platform.process import Runner
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
 _DEEPEST: Final = 4
@@ -167,7 +168,7 @@ def _cmake(directory: Path, _runner: Runner) -> Recognised | None:
         return None
     _require("cmake", "CMakeLists.txt")
     build = _build_directory(directory)
-    text = (directory / "CMakeLists.txt").read_text("utf-8", "replace")
+    text = _text(directory / "CMakeLists.txt")
     targets = re.findall(r"^[^#\n]*\badd_executable\s*\(\s*([A-Za-z0-9_.+-]+)", text, re.MULTILINE)
     commands = (f"cmake -S . -B {build} -DCMAKE_BUILD_TYPE=Release", f"cmake --build {build} -j {{jobs}}")
     return Recognised("CMake", (Way(commands),), hints=tuple(targets))
@@ -179,7 +180,7 @@ def _meson(directory: Path, _runner: Runner) -> Recognised | None:
     for program in ("meson", "ninja"):
         _require(program, "meson.build")
     build = _build_directory(directory)
-    text = (directory / "meson.build").read_text("utf-8", "replace")
+    text = _text(directory / "meson.build")
     targets = re.findall(r"^[^#\n]*\bexecutable\s*\(\s*'([^']+)'", text, re.MULTILINE)
     commands = (f"meson setup {build} --buildtype=release", f"ninja -C {build} -j {{jobs}}")
     return Recognised("Meson", (Way(commands),), hints=tuple(targets))
@@ -189,7 +190,7 @@ def _cargo(directory: Path, runner: Runner) -> Recognised | None:
     if not (directory / "Cargo.toml").is_file():
         return None
     _require("cargo", "Cargo.toml")
-    text = (directory / "Cargo.toml").read_text("utf-8", "replace")
+    text = _text(directory / "Cargo.toml")
     names = re.findall(r"^name\s*=\s*\"([^\"]+)\"", text, re.MULTILINE)
     way = Way(("cargo build --release -j {jobs}",), _rust_variables(runner))
     return Recognised("Cargo", (way,), hints=tuple(names), is_rust=True)
@@ -217,9 +218,7 @@ def _make_ways(directory: Path, before: str, *, cleans: bool) -> tuple[Way, ...]
     """With make: as it is; where an earlier build left its objects, after `make clean`, or else with all made anew."""
     first = (before,) if before else ()
     makefiles = [directory / name for name in (*MAKEFILES, "Makefile.in") if (directory / name).is_file()]
-    has_clean = cleans or any(
-        re.search(r"^clean\s*:", path.read_text("utf-8", "replace"), re.MULTILINE) for path in makefiles
-    )
+    has_clean = cleans or any(re.search(r"^clean\s*:", _text(path), re.MULTILINE) for path in makefiles)
     plain = Way((*first, "make -j{jobs}"))
     anew = Way((*first, "make clean", "make -j{jobs}")) if has_clean else Way((*first, "make -B -j{jobs}"))
     return (anew,) if has_objects(directory) else (plain, anew)
@@ -231,13 +230,17 @@ def _build_directory(directory: Path) -> str:
     return "build" if not there.exists() or "build" in set(build_trees(directory)) else "layoutrand-build"
 
 
+def _text(path: Path) -> str:
+    return text_of_regular(path, largest=WRITTEN_BY_HAND, errors="replace")
+
+
 def _variables(directory: Path) -> tuple[str, ...]:
     """The programs that a makefile names in one of the usual variables."""
     found: list[str] = []
     for name in ("Makefile.am", *MAKEFILES):
         path = directory / name
         if path.is_file():
-            text = path.read_text("utf-8", "replace")
+            text = _text(path)
             pattern = r"^(?:bin_PROGRAMS|PROGRAM|PROG|TARGET|BIN)\s*[:+?]?=\s*([A-Za-z0-9_./+-]+)"
             found += re.findall(pattern, text, re.MULTILINE)
     return tuple(found)

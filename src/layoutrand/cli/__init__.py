@@ -184,9 +184,10 @@ def _told(error: LayoutrandError) -> str:
     if not isinstance(error, ConfigError):
         return str(error)
     from layoutrand.config.lines import line_of, lines_of
+    from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
     try:
-        lines = lines_of(Path(error.path).read_text("utf-8"))
+        lines = lines_of(text_of_regular(Path(error.path), largest=WRITTEN_BY_HAND))
     except (OSError, ValueError):  # a file that ships with layoutrand, is no text, or is gone by now
         return str(error)
     places = [(line_of(problem, lines), problem) for problem in error.problems]

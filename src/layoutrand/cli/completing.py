@@ -35,8 +35,9 @@ def benchmarks(incomplete: str) -> list[str]:
 def _table() -> Mapping[str, Any]:
     from layoutrand.cli.options import project_of
     from layoutrand.errors import LayoutrandError
+    from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
     try:
-        return tomllib.loads((project_of(Path()) / _FILE).read_text("utf-8"))
+        return tomllib.loads(text_of_regular(project_of(Path()) / _FILE, largest=WRITTEN_BY_HAND))
     except (OSError, ValueError, LayoutrandError):
         return {}

@@ -130,15 +130,18 @@ def read_config(directory: Path) -> tuple[Config, list[str]]:
     """The same, with what to warn of in place of warnings."""
     from layoutrand.config.config import parse
     from layoutrand.instruments.asked_for import check_asked
+    from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
     path = directory / CONFIG_NAME
     try:
-        text = path.read_text("utf-8")
+        text = text_of_regular(path, largest=WRITTEN_BY_HAND)
     except FileNotFoundError as error:
         raise UsageError(
             f"no {CONFIG_NAME} in {directory.absolute()}; `layoutrand init` writes one, -C names another directory"
         ) from error
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {path}: {error}") from error
     config = parse(text, path=str(path))
     check_asked(config.benchmarks, str(path))

@@ -149,8 +149,9 @@ def _write(directory: Path, plans: Sequence[BenchmarkPlan], terminal: Terminal) 
     from layoutrand.cli.options import CONFIG_NAME
     from layoutrand.config.settings import with_executions
     from layoutrand.platform.disk import write_atomically
+    from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
     executions = max(each.counts.get("execution", 1) for each in plans)
     path = directory / CONFIG_NAME
-    write_atomically(path, with_executions(path.read_text("utf-8"), executions).encode())
+    write_atomically(path, with_executions(text_of_regular(path, largest=WRITTEN_BY_HAND), executions).encode())
     terminal.say(f"run.executions = {executions} written to {path}")

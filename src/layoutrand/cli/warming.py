@@ -186,9 +186,10 @@ def _write(
 ) -> None:
     from layoutrand.analysis.warmup_choice import choose_suggested
     from layoutrand.platform.disk import write_atomically
+    from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
     path = directory / options.CONFIG_NAME
-    chosen = choose_suggested(path.read_text("utf-8"), str(path), config, found, scope, here)
+    chosen = choose_suggested(text_of_regular(path, largest=WRITTEN_BY_HAND), str(path), config, found, scope, here)
     write_atomically(path, chosen.text.encode())
     for line in chosen.written:
         terminal.say(f"{line} written to {path}; results are read with it from now on, and none is executed again")

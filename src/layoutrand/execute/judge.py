@@ -9,7 +9,7 @@ from functools import cache
 from layoutrand.config.conditions import Ending, limit_verdict
 from layoutrand.config.config import Benchmark
 from layoutrand.config.warmup_choices import InForce
-from layoutrand.errors import NoMeasurement
+from layoutrand.errors import NoMeasurement, UnusableFile
 from layoutrand.execute.measure import Command, Outcome, signal_name
 from layoutrand.execute.program_guard import Alteration
 from layoutrand.execute.workplace import Workplace
@@ -58,20 +58,20 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
     prints how many iterations must be exceeded.  A suite's tools are to have executed the artefacts ``given``, of these
     SHA-256; ``hash_is_sha256`` as in `HarnessOutput`.
     """
-    verdict = None
-    if benchmark.metric.suite is not None:  # read whatever became of it: the harness knows best why it failed
-        ended = _ended(outcome, workplace)
-        suite = by_reading(benchmark.metric.suite.kind)
-        ended = suite.left_behind(ended, workplace.sandbox.bin, given or {})
-        verdict = suite.judge(benchmark.metric.suite, replace(ended, hash_is_sha256=hash_is_sha256))
-        if verdict.status != "ok":
-            return Judgement(verdict.status, verdict.reason, ())
-    if outcome.status != "ok":
-        return Judgement(outcome.status, outcome.reason, ())
-    output = cache(workplace.stdout)
-    if reference is not None and (difference := first_difference(reference, output())) is not None:
-        return Judgement("wrong-output", f"{difference} (expect_stdout = {benchmark.expect_stdout!r})", ())
     try:
+        verdict = None
+        if benchmark.metric.suite is not None:  # read whatever became of it: the harness knows best why it failed
+            ended = _ended(outcome, workplace)
+            suite = by_reading(benchmark.metric.suite.kind)
+            ended = suite.left_behind(ended, workplace.sandbox.bin, given or {})
+            verdict = suite.judge(benchmark.metric.suite, replace(ended, hash_is_sha256=hash_is_sha256))
+            if verdict.status != "ok":
+                return Judgement(verdict.status, verdict.reason, ())
+        if outcome.status != "ok":
+            return Judgement(outcome.status, outcome.reason, ())
+        output = cache(workplace.stdout)
+        if reference is not None and (difference := first_difference(reference, output())) is not None:
+            return Judgement("wrong-output", f"{difference} (expect_stdout = {benchmark.expect_stdout!r})", ())
         ended_well = EndedExecution(
             benchmark.metric,
             outcome.pid,
@@ -84,6 +84,8 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
             warmups=warmups,
         )
         return Judgement("ok", "", instrument(name).measurements(ended_well))
+    except UnusableFile as error:
+        return Judgement("no-measurement", f"what the execution left cannot be read: {error}", ())
     except NoMeasurement as error:
         return Judgement("no-measurement", str(error), ())
 

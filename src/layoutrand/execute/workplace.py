@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from layoutrand.errors import BundleError, CacheError, ResultsError
+from layoutrand.errors import BundleError, CacheError, ResultsError, UnusableFile
 from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.jvm.home_image import link_tree
 from layoutrand.platform.disk import remove_tree, write_atomically
 from layoutrand.platform.orphans import end_processes, was_given
 from layoutrand.platform.own_file import Manner, make_own
+from layoutrand.platform.regular_file import ANY, PROGRAM, RECORD, content_of_regular, open_regular, text_of_regular
 
 _SANDBOX: Final = "x"
 _END: Final = 1 << 14
@@ -100,21 +101,21 @@ class Workplace:
 
     def stdout(self) -> bytes:
         """What the last execution printed."""
-        return self.sandbox.stdout.read_bytes()
+        return content_of_regular(self.sandbox.stdout, largest=PROGRAM)
 
     def written(self, name: str) -> str | None:
         """What the instrument of the last execution wrote into the file of that name, or None where it did not."""
         path = self.sandbox.instrument.output / name
-        return path.read_text("utf-8", "surrogateescape") if path.exists() else None
+        return _text(path) if path.exists() else None
 
     def all_written(self, prefix: str) -> list[str]:
         """As `written`, of every file whose name begins so, in the order of the names."""
         files = sorted(self.sandbox.instrument.output.glob(f"{prefix}*"))
-        return [file.read_text("utf-8", "surrogateescape") for file in files]
+        return [_text(file) for file in files]
 
     def stderr(self) -> bytes:
         """What the last execution printed as messages."""
-        return self.sandbox.stderr.read_bytes()
+        return content_of_regular(self.sandbox.stderr, largest=PROGRAM)
 
     def end_of_messages(self) -> bytes:
         """The last of what it printed as messages; nothing where it was not started."""
@@ -150,12 +151,16 @@ class Workplace:
             raise CacheError(f"{binary} is gone from the cache; `layoutrand build` links it again") from error
 
 
+def _text(path: Path) -> str:
+    return text_of_regular(path, largest=RECORD, errors="surrogateescape")
+
+
 def _end(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_regular(path, largest=ANY) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _END))
             return file.read()
-    except FileNotFoundError:
+    except (FileNotFoundError, UnusableFile):  # which whoever judges the execution tells
         return b""
 
 
@@ -181,7 +186,7 @@ def end_leftovers(root: Path) -> int:
 
 def read_input(path: Path) -> bytes:
     """The content of a benchmark's input file; raises `OSError`."""
-    return path.read_bytes()
+    return content_of_regular(path, largest=PROGRAM)
 
 
 def _remove(path: Path) -> None:

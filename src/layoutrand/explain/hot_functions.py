@@ -25,6 +25,7 @@ from layoutrand.model import IDENTITY, Binary
 from layoutrand.objects import elf
 from layoutrand.platform.disk import canonical_json, sha256_bytes, write_atomically
 from layoutrand.platform.process import Runner
+from layoutrand.platform.regular_file import RECORD, content_of_regular
 from layoutrand.results.file import exclusive_use, results_path
 
 _FOLDER: Final = Path(".layoutrand") / "explain"
@@ -179,7 +180,7 @@ def _as_json(profile: Profile) -> dict[str, Any]:
 def _load(path: Path) -> Profile | None:
     """A profile kept by an earlier call; None where there is none that can be read, and then it is made again."""
     try:
-        table = json.loads(path.read_bytes())
+        table = json.loads(content_of_regular(path, largest=RECORD))
         return Profile(
             float(table["total"]),
             {int(at): float(value) for at, value in table["cost"]},

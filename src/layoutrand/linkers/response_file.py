@@ -51,10 +51,13 @@ def split(text: bytes) -> list[bytes]:
 
 
 def expand(arguments: list[bytes], depth: int = 0) -> list[bytes]:
-    """The arguments with every readable ``@file`` replaced by its contents; an unreadable one stays, as in gcc."""
+    """The arguments with every readable ``@file`` replaced by its contents; an unreadable one stays, as in gcc.
+
+    So does a pipe, which can be read once: that is the linker's turn.
+    """
     result: list[bytes] = []
     for argument in arguments:
-        if not argument.startswith(b"@") or depth >= _DEPTH:
+        if not argument.startswith(b"@") or depth >= _DEPTH or not os.path.isfile(argument[1:]):
             result.append(argument)
             continue
         try:

@@ -17,6 +17,7 @@ from layoutrand.errors import UsageError
 from layoutrand.linkers import known
 from layoutrand.platform.disk import sha256_file
 from layoutrand.platform.process import Runner, find_tool
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 _ROLES = {
     "cc": "the C compiler",
@@ -67,7 +68,7 @@ def load(name: str, project: Path) -> Toolchain:
     if "/" in name or name.endswith(".toml"):
         path = project / name
         try:
-            text = path.read_text("utf-8")
+            text = text_of_regular(path, largest=WRITTEN_BY_HAND)
         except OSError as error:
             raise UsageError(f"toolchain file {path}: {error.strerror}") from error
         return toolchains.parse(text, path=str(path), parent=_shipped_text, linkers=known.names())

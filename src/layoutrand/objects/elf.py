@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.errors import FeatureUnsupported
+from layoutrand.objects.declared_sizes import refuse_giants
 
 SHT_NULL: Final = 0
 SHT_SYMTAB: Final = 2
@@ -210,6 +211,7 @@ def read(data: bytes, *, name: str) -> Elf:
     room = np.uint64(len(data)) - np.minimum(stored["size"], np.uint64(len(data)))  # unsigned: must not wrap around
     if ((stored["size"] > len(data)) | (stored["offset"] > room)).any():
         raise FeatureUnsupported(f"{name}: a section lies outside the file; it is truncated")
+    refuse_giants(data, stored, name=name)
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from layoutrand.errors import BundleError, CacheError
 from layoutrand.platform.executable_files import copy_file, writing_executable
+from layoutrand.platform.regular_file import ANY, WRITTEN_BY_HAND, content_of_regular, open_regular
 
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of layoutrand. Deleting it is never loss.\n"
 
@@ -28,8 +29,8 @@ def sha256_bytes(*parts: bytes | memoryview) -> str:
 
 
 def sha256_file(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file's content."""
-    with path.open("rb") as file:
+    """Hexadecimal SHA-256 of an ordinary file's content; raises `OSError`."""
+    with open_regular(path, largest=ANY) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -126,7 +127,7 @@ def link_or_copy(source: Path, target: Path) -> None:
 def is_cache(folder: Path) -> bool:
     """Whether the directory is a cache of ours; one that lies in the user's source is no part of the source."""
     try:
-        return (folder / "CACHEDIR.TAG").read_bytes() == CACHE_TAG
+        return content_of_regular(folder / "CACHEDIR.TAG", largest=WRITTEN_BY_HAND) == CACHE_TAG
     except OSError:
         return False
 
@@ -193,7 +194,7 @@ def digest_of_input(path: Path) -> str:
 
 
 def _digest_of_file(path: bytes) -> str:
-    with open(path, "rb") as file:
+    with open_regular(path, largest=ANY) as file:
         content = hashlib.file_digest(file, "sha256").hexdigest()
         executable = os.fstat(file.fileno()).st_mode & 0o111
     return sha256_bytes(f"program {content}".encode()) if executable else content

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 from layoutrand.errors import UsageError
 from layoutrand.platform.disk import readable, write_atomically
+from layoutrand.platform.regular_file import RECORD, all_of, open_regular
 
-_LARGEST = 1 << 30
+_GIVEN: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 def exists(path: str) -> bool:
@@ -41,12 +43,13 @@ def matching(pattern: str) -> list[tuple[str, str]]:
 def read_text(path: str) -> str:
     """The text of a file; raises `UsageError` where it cannot be read or is not UTF-8."""
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(_LARGEST + 1)
+        # What the shell puts there is read as it comes, until it ends.
+        with open(path, "rb") if path.startswith(_GIVEN) else open_regular(path, largest=RECORD) as file:
+            data = all_of(file, RECORD + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UsageError(f"cannot read {readable(path)}: {reason}") from error
-    if len(data) > _LARGEST:
+    if len(data) > RECORD:
         raise UsageError(f"{readable(path)} is larger than 1 GiB, which no file of results is")
     try:
         return data.decode("utf-8")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import ConfigError
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 from layoutrand.suites.dacapo_expansion import Generation, JarFacts, generation_of
 
 _DESCRIPTION: Final = re.compile(r"(?:^|/)cnf/([^/]+)\.cnf$")
@@ -95,7 +96,7 @@ def _generation(names: set[str], version: str, manifest: dict[str, str], jar: Pa
 def _data(jar: Path, home: Path) -> Path:
     """Where the harness of 23.11 looks for its data: as it was told, else in the path of the jar without ".jar"."""
     try:
-        told = _LOCATION.search((home / ".dacapo-config.properties").read_text("utf-8"))
+        told = _LOCATION.search(text_of_regular(home / ".dacapo-config.properties", largest=WRITTEN_BY_HAND))
     except (OSError, UnicodeDecodeError):
         told = None
     return Path(re.sub(r"\\(.)", r"\1", told[1])) if told and told[1] else Path(str(jar).replace(".jar", ""))

@@ -11,6 +11,7 @@ from typing import Final
 from layoutrand.config.spec_settings import SpecBenchmark, SpecFacts, Tool, executables_of, members_of
 from layoutrand.errors import ConfigError
 from layoutrand.platform.disk import sha256_file
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 _FOLDERS: Final = {"runspec": ("benchspec/CPU2006", "benchspec/CPU"), "runcpu": ("benchspec/CPU",)}
 _MOST: Final = 16 << 20  # bytes of one text file; logs of a whole suite are far smaller
@@ -32,7 +33,7 @@ def read_root(root: Path, path: str) -> SpecFacts:
     """What the installation holds; raises `ConfigError` (for the configuration file ``path``) where there is none."""
     tool = _tool(root, path)
     try:
-        version = (root / "version.txt").read_text("utf-8", "replace").split()
+        version = text_of_regular(root / "version.txt", largest=WRITTEN_BY_HAND, errors="replace").split()
     except OSError:
         version = []
     folder = next((name for name in _FOLDERS[tool] if (root / name).is_dir()), None)
@@ -82,7 +83,7 @@ def _tool(root: Path, path: str) -> Tool:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "replace")
+        return text_of_regular(file, largest=WRITTEN_BY_HAND, errors="replace")
     except OSError:
         return ""
 
@@ -105,7 +106,7 @@ def _lines(file: Path, root: Path, path: str, within: tuple[Path, ...]) -> Itera
     if file in within:
         raise ConfigError(path, [f"suite.config: {file} includes itself"])
     try:
-        text = file.read_text("utf-8")
+        text = text_of_regular(file, largest=WRITTEN_BY_HAND)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(path, [f"suite.config: cannot read {file}: {error}"]) from error
     for line in text.split("\n"):
