@@ -1,0 +1,137 @@
+"""What the operating system and its tools say: files of /proc and /sys, git, Slurm, a JVM; and the record of changes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from fuzz.target import Target, fixed, of_bytes, of_text
+from layoutrand.capture.submodules import joined
+from layoutrand.engines.slurm_tokens import TokenJournal
+from layoutrand.engines.squeue import advice, parse_queue
+from layoutrand.host import facts
+from layoutrand.host.pinning import read_topology
+from layoutrand.host.undo_record import find_record
+from layoutrand.host.watch import HostWatch
+from layoutrand.jvm.start import jvm_facts
+from layoutrand.platform import git_command, proc_files
+from layoutrand.platform.disk import is_cache, tail
+from layoutrand.platform.foreign import read_text
+from layoutrand.platform.packages import apt_command
+
+PROC_STAT = "cpu  100 0 0 123456 99 0 0 3 0 0\ncpu0 60 0 0 123456 99 0 0 3 0 0\ncpu1 40 0 0 99 9 0 0 0 0 0\nctxt 4711\nbtime 1795295111\n"
+PROCESS = "7 (a name) ) S 1 1 1 0 -1 4194560 0 0 0 0 100 0 3 0 20 0 1 0 555 0 0\n"
+VMSTAT = "pswpin 5\npswpout 7\nnr_free_pages 1\n"
+PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total=123456\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n"
+MEMINFO = "MemTotal: 8000 kB\nMemFree: 100 kB\nMemAvailable: 50 kB\nSwapTotal: 100 kB\nSwapFree: 50 kB\n"
+CPUINFO = "processor\t: 0\nmodel name\t: A processor\nflags\t\t: fpu hypervisor\n"
+SEVERAL = (
+    PROC_STAT,
+    PROCESS,
+    VMSTAT,
+    PRESSURE,
+    MEMINFO,
+    CPUINFO,
+    "0-1\n",
+    "1500000\n",
+    "coretemp\n",
+    "0.50 0.1 0.1 1/100 4711\n",
+)
+READ = (
+    "proc/stat", "proc/1/stat", "proc/7/stat", "proc/vmstat", "proc/pressure/cpu", "proc/meminfo", "proc/cpuinfo", "proc/loadavg",
+    "proc/sys/kernel/randomize_va_space", "proc/sys/kernel/random/boot_id", "sys/devices/system/cpu/online",
+    "sys/devices/system/cpu/isolated", "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
+    "sys/devices/system/cpu/cpu0/cpufreq/stats/time_in_state", "sys/devices/system/cpu/cpu0/cpu_capacity",
+    "sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count",
+    "sys/devices/system/cpu/cpu0/acpi_cppc/highest_perf", "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
+    "sys/devices/system/cpu/smt/active", "sys/class/hwmon/hwmon0/name", "sys/class/hwmon/hwmon0/temp1_input",
+    "sys/class/power_supply/BAT/type", "sys/class/power_supply/BAT/status", "etc/os-release",
+)  # a table: files of a machine that are read  # fmt: skip
+OS_RELEASE = 'ID=debian\nVERSION_CODENAME=bookworm\nPRETTY_NAME="Debian \\"12\\""\n'
+UNDO = {
+    "schema": "layoutrand/undo/1",
+    "boot_id": "b",
+    "pid": 4711,
+    "started": 5,
+    "keep": False,
+    "changes": [{"path": "/sys/devices/system/cpu/intel_pstate/no_turbo", "before": "0", "after": "1"}],
+}
+SQUEUE = "4711_1|PD|(Priority)|node\n4712|R|None|node1\n"
+JVM_LOG = """\
+Heap address: 0x0000000080000000, size: 2048 MB, Compressed Oops mode: 32-bit
+java.lang.Object source: shared objects file
+ klass: 0x0000000800001000 super: 0x0
+"""
+
+
+def _machine(data: bytes, place: Path) -> None:
+    """A machine all of whose files hold the same."""
+    for name in READ:
+        file = place / "root" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    root = place / "root"
+    facts.host_facts(root)
+    facts.host_settings(root)
+    facts.host_state(root)
+    read_topology(root / "sys/devices/system/cpu")
+    watch = HostWatch(root, cpus=(0, 1))
+    watch.state(watch.before(), (0,))
+    watch.culprits()
+    proc_files.process_stat(root / "proc", 7)
+    apt_command(["ld.lld-19"], root)
+
+
+def _undo(data: bytes, place: Path) -> None:
+    file = place / "undo.json"
+    file.write_bytes(data)
+    file.chmod(0o644)
+    found = find_record([file])
+    if found is not None:
+        found[1].is_orphaned()
+
+
+def _token(data: bytes, place: Path) -> None:
+    (place / "ab12").write_bytes(data)
+    TokenJournal(place).jobs("ab")
+
+
+def _queue(text: str) -> None:
+    for queued in parse_queue(text).values():
+        advice(queued)
+
+
+def _foreign(data: bytes, place: Path) -> None:
+    file = place / "file"
+    file.write_bytes(data)
+    read_text(str(file))
+
+
+def _log(data: bytes, place: Path) -> None:
+    file = place / "log"
+    file.write_bytes(data)
+    tail(file, 3)
+    (place / "CACHEDIR.TAG").write_bytes(data)
+    is_cache(place)
+
+
+def _git_names(data: bytes) -> None:
+    for name in git_command.names(data):
+        joined("https://host/a/b.git", name)
+
+
+def _given(name: str) -> bytes:
+    return json.dumps(UNDO | {"pid": os.getpid(), "boot_id": name}).encode()
+
+
+TARGETS = (
+    Target("/proc and /sys", _machine, fixed(*SEVERAL, OS_RELEASE), cost=10, may_start=True),
+    Target("undo record", _undo, lambda: (_given("x"),), "json", cost=2),
+    Target("squeue", of_text(_queue), fixed(SQUEUE)),
+    Target("token of a job", _token, fixed("4711\n"), cost=2),
+    Target("JVM's log", of_text(lambda text: jvm_facts(text, "   bool StressLCM = true\n" + text)), fixed(JVM_LOG)),
+    Target("names that git prints", of_bytes(_git_names), fixed("../x.git\0a b\0./c\0")),
+    Target("file of others", _foreign, fixed("text\n"), cost=5),
+    Target("log of a build", _log, fixed("a\nb\n")),
+)

@@ -1,0 +1,293 @@
+"""Numbers that other programs print: harnesses, suites, profilers, counters."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from functools import cache
+from pathlib import Path
+
+from fuzz.target import Target, fixed, of_bytes, of_text
+from layoutrand.analysis.analyse import analyse
+from layoutrand.config.readings import DacapoReading, SpecReading
+from layoutrand.instruments.json_output import read_json_iterations
+from layoutrand.instruments.known import cachegrind, callgrind
+from layoutrand.instruments.perf_script import parse_samples
+from layoutrand.instruments.perf_stat import fatal_signal, parse_counts, unsupported
+from layoutrand.instruments.profile import Segment
+from layoutrand.instruments.program_output import read_iterations, with_last_words
+from layoutrand.interop import table
+from layoutrand.interop.formats import FORMATS, parse
+from layoutrand.interop.import_spec import parse_import
+from layoutrand.interop.importing import ImportQuestion, import_selection
+from layoutrand.suites import dacapo_output, spec_output, spec_root
+from layoutrand.suites.dacapo_jar import jar_facts
+from layoutrand.suites.suite import HarnessOutput
+from layoutrand.text.foreign_fields import parse_number
+from layoutrand.text.spec_rsf import rsf_results
+
+JMH = [
+    {
+        "benchmark": "p.B.go",
+        "mode": "avgt",
+        "forks": 2,
+        "params": {"n": "10"},
+        "primaryMetric": {"scoreUnit": "us/op", "rawData": [[1.5, 2.5], [4.0, 5.0]]},
+        "secondaryMetrics": {"gc.alloc": {"scoreUnit": "B/op", "rawData": [[8.0], [8.5]]}},
+    },
+    {
+        "benchmark": "p.B.sampled",
+        "mode": "sample",
+        "forks": 1,
+        "primaryMetric": {"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 3], [5.0, 1]]]]},
+    },
+]
+RENAISSANCE = {
+    "format_version": 6,
+    "environment": {"vm": {"termination": "normal"}},
+    "data": {"als": {"results": [{"duration_ns": 2_000_000_000, "uptime_ns": 5}], "termination": "normal"}},
+}
+RENAISSANCE_CSV = (
+    "benchmark,duration_ns,uptime_ns,extra,vm_start_unix_ms\r\nals,2000000000,7,3,9\r\nals,1000000000,8,4,9\r\n"
+)
+HYPERFINE = {
+    "results": [
+        {"command": "./a", "mean": 0.5, "times": [0.4, 0.6], "exit_codes": [0, 0], "parameters": {"n": "1"}},
+        {"command": "./b", "mean": 0.7, "times": [0.7, 0.7], "exit_codes": [0, 0]},
+    ]
+}
+PYPERF = {
+    "version": "1.0",
+    "metadata": {"name": "b", "unit": "second", "loops": 4, "inner_loops": 2},
+    "benchmarks": [
+        {
+            "metadata": {"name": "go", "unit": "second"},
+            "runs": [{"metadata": {"load_avg_1min": 0.1}, "values": [1.0, 2.0], "warmups": [[1, 3.0]]}],
+        }
+    ],
+}
+OWN = {
+    "schema": table.SCHEMA,
+    "rows": [
+        {"system": "a", "benchmark": "b", "seed": n, "execution": 0, "iteration": 0, "value": 1.5 + n} for n in (1, 2)
+    ],
+}
+CSV = "system,benchmark,seed,execution,iteration,metric,value,unit\na,b,1,0,0,t,1.5,s\na,b,2,0,0,t,1.25,s\n"
+SPEC_CSV = """\
+valid,0
+
+"Full Results Table"
+
+Benchmark,"Base # Copies","Est. Base Run Time","Est. Base Rate","Base Selected","Base Status","Peak # Copies","Est. Peak Run Time","Est. Peak Rate","Peak Selected","Peak Status",Description
+500.perlbench_r,1,26.5,--,1,S,1,20.5,--,1,S,"test iteration #1"
+502.gcc_r,1,--,--,0,CE,,,,,NR,"test iteration #1"
+557.xz_r,,,,,NR,,,,,NR
+
+"Selected Results Table"
+"""
+SPEC_RSF = """\
+spec.cpu2017.lognum: 001.0
+spec.cpu2017.results.505_mcf_r.base.000.benchmark: 505.mcf_r
+spec.cpu2017.results.505_mcf_r.base.000.valid: S
+spec.cpu2017.results.505_mcf_r.base.000.reported_time: 12.054889
+spec.cpu2017.results.505_mcf_r.base.000.exehash: aaaa
+spec.cpu2017.results.505_mcf_r.base.001.benchmark: 505.mcf_r
+spec.cpu2017.results.505_mcf_r.base.001.reported_time: --
+spec.cpu2017.results.505_mcf_r.base.001.valid: VE
+spec.cpu2017.results.505_mcf_r.base.001.errors000: Output miscompare
+"""
+SPEC_LOG = """\
+  Building 505.mcf_r base layoutrand: (build_base_layoutrand.0000)
+*** Error building 505.mcf_r
+src/a.c:3: error: no such thing
+*** Miscompare of inp.out; for details see
+    /x/inp.out.mis
+runcpu finished at 2026-11-22 01:11:33; 0 total seconds elapsed
+"""
+DACAPO = """\
+===== DaCapo 23.11-chopin fop starting warmup 1 =====
+===== DaCapo 23.11-chopin fop completed warmup 1 in 829 msec =====
+===== DaCapo 23.11-chopin fop starting =====
+===== DaCapo processed 200000 requests in 4935 msec, 40526 requests per second =====
+===== DaCapo 23.11-chopin fop PASSED in 221 msec =====
+"""
+CALLGRIND = """\
+version: 1
+creator: callgrind-3.19.0
+pid: 4711
+positions: instr
+events: Ir
+
+ob=/p/prog
+fn=main
+0x1188 1
+calls=10 0x1139
+0x118f 900
+cob=/usr/lib/libc.so.6
+calls=1 0x4000
+0x1194 10
+0x119e 5
+
+totals: 916
+"""
+CACHEGRIND = """\
+desc: I1 cache:         32768 B, 64 B, 8-way associative
+cmd: ./program
+events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim
+fl=a.c
+fn=main
+12 1000 20 3 400 50 6 70 8 9 100 11 12 13
+summary: 1000 20 3 400 50 6 70 8 9 100 11 12 13
+"""
+PERF_STAT = """\
+# started on Sat Nov 21 21:20:29 2026
+
+3202417;;instructions:u;1203945;100.00;1.21;insn per cycle
+1.12;msec;task-clock;1115120;100.00;0.684;CPUs utilized
+"""
+PERF_SCRIPT = """\
+17149 PERF_RECORD_MMAP2 17149/17149: [0x55eacd472000(0x1000) @ 0x1000 fe:00 1714742 572444611]: r-xp /p/prog
+17149 PERF_RECORD_MMAP2 17149/17149: [0x7f4bf6438000(0x2000) @ 0 00:00 0 0]: r-xp [vdso]
+17149      7f4bf644e62a
+17149      55eacd47214e
+17150      55eacd47214e
+"""
+EVENTS = ("instructions:u", "task-clock")
+
+
+def _spec(data: bytes, place: Path) -> None:
+    del place
+    text = data.decode("utf-8", "backslashreplace")
+    files = {"result/CPU2017.001.intrate.test.rsf": text, "result/CPU2017.001.log": SPEC_LOG.partition("\n")[2]}
+    spec_output.judge(_of_spec(), HarnessOutput("ok", "", 0, "", "", files, expected={}, digests={}))
+
+
+def _spec_log(data: bytes, place: Path) -> None:
+    del place
+    text = data.decode("utf-8", "backslashreplace")
+    for status in ("ok", "exit", "timeout"):
+        spec_output.judge(_of_spec(), HarnessOutput(status, "", 0, text, text, {"result/a.log": text}))
+    spec_output.build_problems(text, text)
+    spec_output.stored_exehashes(text)
+
+
+def _of_spec() -> SpecReading:
+    return SpecReading(kind="spec-rsf", benchmark="505.mcf_r")
+
+
+def _dacapo(data: bytes, place: Path) -> None:
+    del place
+    text = data.decode("utf-8", "backslashreplace")
+    for iterations in (2, None):
+        for status in ("ok", "exit", "timeout"):
+            reading = DacapoReading(kind="dacapo", benchmark="fop", iterations=iterations)
+            dacapo_output.judge(reading, HarnessOutput(status, "", 0, text, "", {}))
+
+
+def _imported(data: bytes, place: Path) -> None:
+    """From the file to the conclusions: numbers that are read must be numbers that can be worked with."""
+    file = place / "given"
+    file.write_bytes(data)
+    question = ImportQuestion([f"x={file}"], None, "benchmarks", 0, (), ())
+    analyse(import_selection(question), confidence=0.95, metrics=())
+
+
+def _import_word(text: str) -> None:
+    parse_import(text)
+
+
+def _jar(data: bytes, place: Path) -> None:
+    jar = place / "dacapo-23.11.jar"
+    jar.write_bytes(data)
+    jar_facts(jar, config=place / "layoutrand.toml", home=place)
+
+
+@cache
+def jars() -> tuple[bytes, ...]:
+    """A jar with what is looked for in one."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as jar:
+        jar.writestr(
+            "META-INF/MANIFEST.MF", "Manifest-Version: 1.0\r\nSpecification-Version: 23.11-\r\n chopin\r\n\r\n"
+        )
+        jar.writestr("META-INF/cnf/fop.cnf", "benchmark fop\nsize small args\nsize default args\n")
+        jar.writestr("META-INF/cnf/h2.cnf", "benchmark h2\nsize small args\n")
+        jar.writestr("org/dacapo/harness/Callback.class", b"\xca\xfe\xba\xbe" * 20)
+    return (made.getvalue(),)
+
+
+def _spec_root(data: bytes, place: Path) -> None:
+    for name in ("bin/runcpu", "shrc", "version.txt", "config/base.cfg", "benchspec/CPU/505.mcf_r/Spec/object.pm"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(data)
+    (place / "benchspec/CPU/intrate.bset").write_bytes(data)
+    spec_root.read_base_config(place / "config/base.cfg", place, "suite.config")
+    spec_root.text_files(place)
+    spec_root.read_root(place, "suite.root")
+
+
+def _segments() -> list[Segment]:
+    return [Segment(0x1000, 0x401000, 0x1D5)]
+
+
+IMPORTED = {
+    "jmh": JMH,
+    "renaissance": RENAISSANCE,
+    "renaissance-csv": RENAISSANCE_CSV,
+    "hyperfine": HYPERFINE,
+    "pyperf": PYPERF,
+    "layoutrand": OWN,
+    "csv": CSV,
+    "spec-csv": SPEC_CSV,
+    "spec-rsf": SPEC_RSF,
+}
+"""Format -> a file of it."""
+
+assert set(IMPORTED) == set(FORMATS)
+
+
+def _file(content: object) -> str:
+    return content if isinstance(content, str) else json.dumps(content)
+
+
+TARGETS = (
+    *(
+        Target(
+            f"import {name}",
+            of_text(lambda text, name=name: parse(text, "f", name)),  # type: ignore[misc]
+            fixed(_file(content)),
+            "text" if isinstance(content, str) else "json",
+        )
+        for name, content in IMPORTED.items()
+    ),
+    Target("import analysed", _imported, fixed(*map(_file, IMPORTED.values())), "json", cost=10),
+    Target("--import", of_text(_import_word), fixed("a=f.json", "a:3=f*.csv", "./f")),
+    Target("header of a table", of_text(table.recognise_csv), fixed(CSV)),
+    Target("number of others", of_text(lambda text: parse_number(text, "f", "x")), fixed("1.5", "-2e-3")),
+    Target("SPEC raw results", of_text(lambda text: rsf_results(text, "f")), fixed(SPEC_RSF)),
+    Target("SPEC execution", _spec, fixed(SPEC_RSF)),
+    Target("SPEC log", _spec_log, fixed(SPEC_LOG)),
+    Target(
+        "SPEC installation",
+        _spec_root,
+        fixed("1.1.9\n", '$benchmark = "505.mcf_r";\n@benchmarks = qw(505.mcf_r);\n%deps = ();\ndefault:\n'),
+        cost=2,
+    ),
+    Target("DaCapo output", _dacapo, fixed(DACAPO)),
+    Target("DaCapo jar", _jar, jars, "bytes", cost=2),
+    Target("callgrind", of_text(lambda text: callgrind.parse_profile(text, ["/p/prog"])), fixed(CALLGRIND)),
+    Target("cachegrind", of_text(cachegrind.parse_counts), fixed(CACHEGRIND)),
+    Target("perf stat", of_text(lambda text: parse_counts(text, EVENTS)), fixed(PERF_STAT)),
+    Target("perf stat, trial", of_text(lambda text: unsupported(text, EVENTS)), fixed(PERF_STAT)),
+    Target("perf stat, end", of_bytes(lambda data: fatal_signal(data, ["perf", "--", "./x"])), fixed("./x: Killed\n")),
+    Target("perf script", of_text(lambda text: parse_samples(text, ["/p/prog"], _segments())), fixed(PERF_SCRIPT)),
+    Target("printed numbers", of_bytes(lambda data: read_iterations(data, r"^time: (.*)$")), fixed("time: 1.5\n")),
+    Target(
+        "printed JSON",
+        of_bytes(lambda data: read_json_iterations(data, "/a/0/t", "matching", key="metric.json")),
+        fixed('{"a":[{"t":1.5}]}', 'x\n{"a":[{"t":[1,2]}]}\n'),
+        "json",
+    ),
+    Target("last words", of_bytes(lambda data: with_last_words("x", data, merged=False)), fixed("error: \x1b[1mno\n")),
+)
