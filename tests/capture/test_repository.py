@@ -598,6 +598,32 @@ def test_relative_submodules_of_a_repository_elsewhere(remote, tmp_path, mirrors
     assert git("config", "remote.origin.url", cwd=tree / "deps/lib") == "https://server.invalid/lib $x"
 
 
+def test_credentials_of_an_address_stay_in_it(family, tmp_path, mirrors, said, monkeypatch):
+    """They are used, and neither told nor written down; with another token it is the same mirror."""
+    addresses = "".join(f"insteadOf = https://{user}h.invalid/\n" for user in ("", "me:s3cret@", "t0ken@"))
+    (tmp_path / "config").write_text(f'[url "{family}/"]\n{addresses}')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    address = "https://me:s3cret@h.invalid/main"
+    tree = checked_out(mirrors, address, None, tmp_path / "tree")
+    assert "deps/lib/in ner/i.c" in tree_files(tree)
+    assert git("config", "remote.origin.url", cwd=tree) == "https://h.invalid/main"
+    assert (
+        mirrors.path(address) == mirrors.path("https://t0ken@h.invalid/main") == mirrors.path("https://h.invalid/main")
+    )
+    with pytest.raises(BuildFailed, match="no such revision") as caught:
+        mirrors.resolve(address, "nothing")
+    told = [*said, str(caught.value)]
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL")
+    for url in ("https://me:s3cret@127.0.0.1:1/x", "http://t0ken@127.0.0.1:1/x", "https://me:s3cret@127.0.0.1:no/x"):
+        with pytest.raises(BuildFailed, match=r"cannot get HEAD of https?://127.0.0.1") as caught:
+            mirrors.resolve(url, None)
+        told += [*said, str(caught.value)]
+    assert not [line for line in told if "s3cret" in line or "t0ken" in line]
+    files = [path for folder in (mirrors.root, tree) for path in folder.rglob("*") if path.is_file()]
+    assert len(files) > 50
+    assert not [path for path in files if b"s3cret" in path.read_bytes()]
+
+
 @pytest.mark.parametrize("form", ["{}", "file://{}"])
 def test_a_repository_from_elsewhere_may_name_no_path_here(remote, family, tmp_path, mirrors, form):
     """What is on this machine is not for a stranger's .gitmodules to build in."""

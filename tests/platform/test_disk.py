@@ -19,6 +19,7 @@ from layoutrand.platform.disk import (
     canonical_json,
     is_cache,
     link_or_copy,
+    make_folder,
     new_folder,
     remove_tree,
     sha256_bytes,
@@ -94,6 +95,18 @@ def test_an_atomic_write_respects_the_umask(tmp_path, umask, mode, program):
         os.umask(before)
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
     assert modes == {"file": mode, "program": program, "less": mode & 0o644, "same": 0o754, "folder": program}
+
+
+def test_git_leaves_out_what_a_project_has_of_ours(tmp_path):
+    """From when its directory is made: who takes the file away, or made the directory, has reasons."""
+    write_atomically(tmp_path / "project" / ".layoutrand" / "logs" / "log", b"x")
+    ignored = tmp_path / "project" / ".layoutrand" / ".gitignore"
+    assert ignored.read_text() == "*\n"
+    ignored.unlink()
+    make_folder(ignored.parent / "work")
+    (tmp_path / "other" / ".layoutrand").mkdir(parents=True)
+    write_atomically(tmp_path / "other" / ".layoutrand" / "report.html", b"x")
+    assert not list(tmp_path.rglob(".gitignore"))
 
 
 def test_a_failed_atomic_write_leaves_the_old_file(tmp_path):

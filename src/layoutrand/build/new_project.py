@@ -138,7 +138,6 @@ def write_schema(directory: Path) -> None:
     path = directory / SCHEMA_PLACE
     data = (files("layoutrand") / "schemas" / "layoutrand.schema.json").read_bytes()
     with cache_errors("write", path):
-        path.parent.mkdir(exist_ok=True)
         write_atomically(path, data)
 
 

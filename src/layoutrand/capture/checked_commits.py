@@ -15,6 +15,7 @@ from layoutrand.capture.submodules import is_local
 from layoutrand.errors import BuildFailed, UsageError
 from layoutrand.platform.disk import is_cache
 from layoutrand.platform.git_command import git, names
+from layoutrand.platform.repository_addresses import without_credentials
 
 _DEFAULT_BRANCHES: Final = ("refs/remotes/origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk")
 """Where the default branch is looked for, in this order."""
@@ -76,9 +77,8 @@ def chosen_commits(
     """
     if where.root is None:
         if base is None:
-            raise UsageError(
-                f"{where.url} is not on this machine: say which commits, as in `layoutrand check BASE HEAD`"
-            )
+            shown = without_credentials(where.url)
+            raise UsageError(f"{shown} is not on this machine: say which commits, as in `layoutrand check BASE HEAD`")
         named = [(rev, mirrors.resolve(where.url, rev)) for rev in (base, head or "HEAD")]
         there = [CheckedCommit(commit, _label(rev, commit)) for rev, commit in named]
         return there[0], there[1]

@@ -10,6 +10,7 @@ from layoutrand.capture.checked_commits import SourceRepository
 from layoutrand.capture.repository import Mirrors
 from layoutrand.errors import BuildFailed, UsageError
 from layoutrand.platform.git_command import git
+from layoutrand.platform.repository_addresses import without_credentials
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,10 @@ class CommitLog:
             return cls(here, home.url)
         if fetch:
             mirrors.resolve(home.url, None)
-        mirror = mirrors.path(home.url)
+        mirror, shown = mirrors.path(home.url), without_credentials(home.url)
         if not mirror.is_dir():
-            raise UsageError(f"{home.url} is not on this machine, so the order of its commits is not known")
-        return cls(mirror, home.url, is_bare=True)
+            raise UsageError(f"{shown} is not on this machine, so the order of its commits is not known")
+        return cls(mirror, shown, is_bare=True)
 
     def resolve(self, rev: str) -> str:
         """The commit that a revision names."""

@@ -22,6 +22,7 @@ from layoutrand.config.config import Config, GeneratedSource
 from layoutrand.errors import BuildFailed, LayoutrandError, UsageError
 from layoutrand.platform import git_command
 from layoutrand.platform.disk import digest_of_input, readable, sha256_bytes, write_files
+from layoutrand.platform.repository_addresses import without_credentials
 from layoutrand.warning import AnyWarning
 
 Say = Callable[[str], None]
@@ -118,7 +119,7 @@ class Origins:
                 **({"exclude": exclude} if exclude else {}),
                 **({"directory": inside} if inside else {}),
             },
-            about={"repo": url, "rev": rev or "HEAD", "git": git},
+            about={"repo": without_credentials(url), "rev": rev or "HEAD", "git": git},
             fetch=fetch,
             in_place=None,
             contents=None,

@@ -16,6 +16,7 @@ from layoutrand.config.problems import suggest
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import readable, remove_tree, sha256_bytes
 from layoutrand.platform.git_command import FULL_HASH, commit_facts, git, git_with_remarks, names
+from layoutrand.platform.repository_addresses import without_credentials
 
 _EVERYTHING: Final = "+refs/*:refs/*"
 
@@ -34,7 +35,7 @@ class Mirrors:
 
     def path(self, url: str) -> Path:
         """Where the repository's mirror is or will be."""
-        return self.root / sha256_bytes(os.fsencode(url))[:16]
+        return self.root / sha256_bytes(os.fsencode(without_credentials(url)))[:16]
 
     def resolve(self, url: str, rev: str | None) -> str:
         """The commit that ``rev`` (default: HEAD) names in the repository now.
@@ -53,10 +54,12 @@ class Mirrors:
                 out, said = _parsed(mirror, wanted)
                 os.utime(mirror / "HEAD")  # for the collection of what was not used for long
         except BuildFailed as error:
-            raise BuildFailed(f"build.repo: cannot get {wanted} of {url}: {error.message}") from error
+            shown = without_credentials(url)
+            raise BuildFailed(f"build.repo: cannot get {wanted} of {shown}: {error.message}") from error
         if "ambiguous" in said:
+            shown = without_credentials(url)
             raise BuildFailed(
-                f"build.repo: {wanted} of {url} is ambiguous; write refs/heads/{wanted} for the branch or "
+                f"build.repo: {wanted} of {shown} is ambiguous; write refs/heads/{wanted} for the branch or "
                 f"refs/tags/{wanted} for the tag"
             )
         return out.decode().strip()
@@ -88,7 +91,8 @@ class Mirrors:
         self.check_out(url, commit, whole, ())
         part = whole / inside
         if part.is_symlink() or not part.is_dir():
-            raise BuildFailed(f"build.source: commit {commit[:12]} of {url} has no directory {readable(inside)}")
+            shown = without_credentials(url)
+            raise BuildFailed(f"build.source: commit {commit[:12]} of {shown} has no directory {readable(inside)}")
         part.rename(target)
         remove_tree(whole)
         for name in [name for name in source.listing(target, ()) if source.left_out(name, exclude)]:
@@ -115,7 +119,8 @@ class Mirrors:
             for tree, _prefix in reversed(trees):  # for builds that ask git whether the tree is dirty
                 git("update-index", "-q", "--refresh", cwd=tree, plain=True)
         except BuildFailed as error:
-            raise BuildFailed(f"build.repo: cannot check out {commit[:12]} of {url}: {error.message}") from error
+            shown = without_credentials(url)
+            raise BuildFailed(f"build.repo: cannot check out {commit[:12]} of {shown}: {error.message}") from error
 
     def _populate(self, repository: Repository, commit: str, target: Path, prefix: str, exclude: Sequence[str]) -> None:
         mirror = self.path(repository.url)
@@ -123,7 +128,7 @@ class Mirrors:
             with self.lock(mirror.name):
                 clone = ("clone", "--quiet", "--no-checkout", "--template=", "--origin", "origin")
                 git(*clone, "--no-recurse-submodules", "--", str(mirror), str(target), cwd=self.root, plain=True)
-            git("remote", "set-url", "origin", repository.url, cwd=target, plain=True)
+            git("remote", "set-url", "origin", without_credentials(repository.url), cwd=target, plain=True)
             git("checkout", "--quiet", "--detach", commit, cwd=target, plain=True)
         except BuildFailed as error:
             raise BuildFailed(f"{error.message} (without its mirror, {mirror}, it would be fetched anew)") from error
@@ -135,7 +140,10 @@ class Mirrors:
                     f"submodule {readable(prefix + module.path)}: {error.message}. If the build does not need it, "
                     "name it in build.exclude"
                 ) from error
-            for setting, value in (("url", found.url), ("active", "true")):  # as `git submodule init` does
+            for setting, value in (
+                ("url", without_credentials(found.url)),
+                ("active", "true"),
+            ):  # as `git submodule init` does
                 git("config", f"submodule.{module.name}.{setting}", value, cwd=target, plain=True)
             self._populate(found, module.commit, target / module.path, f"{prefix}{module.path}/", exclude)
 
@@ -154,7 +162,7 @@ class Mirrors:
                     if not _has(mirror, module.commit):
                         _fetch_commit(place.source, mirror, module.commit, settings)
             except BuildFailed as error:
-                tried.append(f"{place.source}: {error.message}")
+                tried.append(f"{without_credentials(place.source)}: {error.message}")
             else:
                 return place
         raise BuildFailed(f"cannot get its commit {module.commit[:12]} from " + "; nor from ".join(tried))
@@ -164,7 +172,7 @@ class Mirrors:
         if (mirror, url, head) in self._fetched:
             return
         if not self._updated(url, mirror, settings):
-            self.say(f"fetching {url}")
+            self.say(f"fetching {without_credentials(url)}")
             fresh = mirror.with_name(f"{mirror.name}.new")
             remove_tree(fresh)
             fresh.mkdir(parents=True)
@@ -188,7 +196,7 @@ class Mirrors:
                 git("ls-remote", "--quiet", "--", url, "HEAD", cwd=self.root, settings=settings)
             except BuildFailed:  # the mirror is not to blame
                 raise error from None
-            self.say(f"the mirror of {url} is damaged")
+            self.say(f"the mirror of {without_credentials(url)} is damaged")
             return False
         return True
 
@@ -202,7 +210,8 @@ class LocalRevisions(Mirrors):
         if FULL_HASH.fullmatch(wanted):
             return wanted
         if not os.path.isdir(url):
-            raise BuildFailed(f"what {wanted} of {url} is by now was not asked, since it is not on this machine")
+            shown = without_credentials(url)
+            raise BuildFailed(f"what {wanted} of {shown} is by now was not asked, since it is not on this machine")
         return git("rev-parse", "--verify", f"{wanted}^{{commit}}", cwd=Path(url)).decode().strip()
 
 

@@ -18,6 +18,7 @@ from layoutrand.capture.source import left_out
 from layoutrand.errors import BuildFailed
 from layoutrand.platform.disk import readable
 from layoutrand.platform.git_command import git, git_directory, names
+from layoutrand.platform.repository_addresses import without_credentials
 
 # Paths that the user names, and those in repositories at paths, are fetched from whatever git's own setting is.
 OWN: Final = ("protocol.file.allow=always",)
@@ -63,7 +64,7 @@ def joined(base: str, url: str) -> str:
         if match[1] == "..":
             cut = max(base.rfind("/"), base.rfind(":"))
             if cut < 0 or base.endswith(("//", ":")):
-                raise BuildFailed(f"the relative address leads out of {base!r}")
+                raise BuildFailed(f"the relative address leads out of {without_credentials(base)!r}")
             base = base[: cut + 1] if base[cut] == ":" else base[:cut]
     return base if not url else f"{base}{url}" if base.endswith(":") else f"{base}/{url}"
 

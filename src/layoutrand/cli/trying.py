@@ -217,7 +217,6 @@ class _Try:
         text = project.text()
         path = self.question.directory / LAST
         with cache_errors("write", path):
-            path.parent.mkdir(exist_ok=True)
             write_atomically(path, text.encode())
         return parse(text, path=str(path))
 

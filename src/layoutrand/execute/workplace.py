@@ -22,7 +22,7 @@ from typing import Final
 from layoutrand.errors import BundleError, CacheError, ResultsError, UnusableFile
 from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.jvm.home_image import link_tree
-from layoutrand.platform.disk import remove_tree, write_atomically
+from layoutrand.platform.disk import make_folder, remove_tree, write_atomically
 from layoutrand.platform.orphans import end_processes, was_given
 from layoutrand.platform.own_file import Manner, make_own
 from layoutrand.platform.regular_file import ANY, PROGRAM, RECORD, content_of_regular, open_regular, text_of_regular
@@ -72,6 +72,7 @@ class Workplace:
         self._manners = set()
         with _explained(self.root):
             _remove(self.root / _SANDBOX)
+            make_folder(self.root)
             for directory in (
                 self.sandbox.bin,
                 self.sandbox.cwd,

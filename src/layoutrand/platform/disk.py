@@ -9,13 +9,16 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.errors import BundleError, CacheError
 from layoutrand.platform.executable_files import copy_file, writing_executable
 from layoutrand.platform.regular_file import ANY, WRITTEN_BY_HAND, content_of_regular, open_regular
+
+PROJECT_FOLDER: Final = ".layoutrand"
+"""The directory in a project that has all that layoutrand writes for it."""
 
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of layoutrand. Deleting it is never loss.\n"
 
@@ -78,7 +81,7 @@ def write_atomically(
     Its permissions are ``at_most`` those, less what the user's umask takes; ``mode`` has them where they are those of
     another file, whatever the umask.  ``put`` does the renaming.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     permissions = at_most | (0o111 if executable else 0) if mode is None else stat.S_IMODE(mode)
     with ExitStack() as lost, writing_executable() if permissions & 0o111 else nullcontext():
         descriptor, temporary = new_file(path.parent, permissions)
@@ -89,6 +92,19 @@ def write_atomically(
                 os.fchmod(file.fileno(), permissions)
         put(temporary, path)
         lost.pop_all()
+
+
+def make_folder(folder: Path) -> None:
+    """Make the directory and those above it; a project's own is made so that git leaves out all that is in it.
+
+    Results, logs and records name machines and hold what programs printed: nobody commits them by accident.
+    """
+    for above in (folder, *folder.parents):
+        if above.name == PROJECT_FOLDER and not above.exists():
+            above.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError), (above / ".gitignore").open("x") as file:
+                file.write("*\n")
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def new_file(folder: Path, permissions: int = 0o666) -> tuple[int, Path]:

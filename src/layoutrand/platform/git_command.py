@@ -30,6 +30,7 @@ from layoutrand.errors import BuildFailed, ToolNotFound
 from layoutrand.platform.environment import GIT_ENVIRONMENT
 from layoutrand.platform.executable_files import process_starts
 from layoutrand.platform.packages import install
+from layoutrand.platform.repository_addresses import without_credentials
 from layoutrand.platform.repository_programs import without_programs
 
 _ALWAYS: Final = (
@@ -119,7 +120,7 @@ def _output(
     if process.returncode != 0:
         command = next(word for word in arguments if not word.startswith("-"))
         raise BuildFailed(_reason(said) or f"git {command} exited with status {process.returncode}")
-    return out, said.decode("utf-8", "backslashreplace")
+    return out, without_credentials(said.decode("utf-8", "backslashreplace"))
 
 
 @dataclass
@@ -161,7 +162,7 @@ def git_directory(path: Path) -> Path | None:
 def _reason(said: bytes) -> str:
     """What git wrote, in one line, without its general advice on remotes."""
     lines = [line.strip() for line in said.decode("utf-8", "backslashreplace").splitlines()]
-    return "; ".join(line for line in lines if line and line not in _ADVICE)
+    return without_credentials("; ".join(line for line in lines if line and line not in _ADVICE))
 
 
 def commit_facts(commit: str, *, cwd: Path, prefix: str = "", bare: bool = False) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import quote
 
 from layoutrand.errors import ResultsError
-from layoutrand.platform.disk import new_file, write_atomically
+from layoutrand.platform.disk import make_folder, new_file, write_atomically
 from layoutrand.platform.file_lock import wait_for_lock
 from layoutrand.results.experiments import ResultsStore, trouble
 from layoutrand.results.rows import APPLICATION_ID, BUSY_S, READABLE, SCHEMA, SCHEMA_VERSION, TO_VERSION_4
@@ -32,7 +32,7 @@ def results_path(project: Path) -> Path:
 def open_for_writing(path: Path) -> ResultsStore:
     """Open the results file, creating it and its directory where they are absent; raises `ResultsError`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if not path.exists():
             _create(path)
     except OSError as error:
@@ -202,7 +202,6 @@ def project_id(project: Path) -> str:
     """
     path = project / ".layoutrand" / "id"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             write_atomically(path, secrets.token_hex(16).encode())
         return path.read_text("ascii")
