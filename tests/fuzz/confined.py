@@ -16,10 +16,19 @@ LONGEST_S = 10
 MOST_BYTES = 1 << 30
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGING = {
-    "os.mkdir": ((0, 2),), "os.rmdir": ((0, 1),), "os.remove": ((0, 1),), "os.truncate": ((0, None),), "os.chmod": ((0, 2),),
-    "os.chown": ((0, 3),), "os.rename": ((0, 2), (1, 3)), "os.link": ((1, 3),), "os.symlink": ((1, 2),), "os.utime": ((0, 3),),
-    "os.setxattr": ((0, None),), "sqlite3.connect": ((0, None),),
-}  # a table: audit event, and which of its arguments are a place that is changed and the directory it is in  # fmt: skip
+    "os.mkdir": ((0, 2),),
+    "os.rmdir": ((0, 1),),
+    "os.remove": ((0, 1),),
+    "os.truncate": ((0, None),),
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.link": ((1, 3),),
+    "os.symlink": ((1, 2),),
+    "os.utime": ((0, 3),),
+    "os.setxattr": ((0, None),),
+    "sqlite3.connect": ((0, None),),
+}
 STARTING = frozenset(
     {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "socket.connect"}
 )

@@ -116,12 +116,24 @@ def _cached(name: str, *, fits: bool) -> Callable[[bytes, Path], None]:
 
 
 CACHED = {
-    f"keys/{'k' * 64}.json": lambda: {"capture": capture().id, "build_s": 1.5, "n_links": 3, "learned": {}, "key": "k" * 64},
+    f"keys/{'k' * 64}.json": lambda: {
+        "capture": capture().id,
+        "build_s": 1.5,
+        "n_links": 3,
+        "learned": {},
+        "key": "k" * 64,
+    },
     f"captures/{capture().id}/capture.json": lambda: capture_record.to_json(capture()),
     f"binaries/{'b' * 64}/meta.json": lambda: {
-        "key": "b" * 64, "sha256": DIGEST, "system": "a", "artefact": "prog", "layout": 3, "link_s": 0.1, "text_sha256": DIGEST,
+        "key": "b" * 64,
+        "sha256": DIGEST,
+        "system": "a",
+        "artefact": "prog",
+        "layout": 3,
+        "link_s": 0.1,
+        "text_sha256": DIGEST,
     },
-}  # a table: files of a cache, and what is in them  # fmt: skip
+}
 
 
 @cache
