@@ -28,7 +28,7 @@ class FakeWatch(HostWatch):
     def start_files(self, programs):
         return {}
 
-    def state(self, before, cpus=None):
+    def state(self, before, cpus=None, *, unseen_cpu_s=0.0):
         self.on_state()
         return {"window_s": 1.0, "load1": 0.0, **(self.states.pop(0) if self.states else {})}
 

@@ -23,6 +23,7 @@ from layoutrand.errors import ToolNotFound
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.model import IDENTITY, STOCK, Binary, LayoutName
 from layoutrand.objects import elf
+from layoutrand.platform.control_groups import NoPlace, Place, find_place
 from layoutrand.platform.packages import apt_command
 from layoutrand.platform.process import Completed, Runner, SubprocessRunner
 
@@ -72,6 +73,14 @@ def of_one_version(base: str, folder: Path) -> str:
     file = folder / f"{base}.toml"
     file.write_text(f'name = "{base}"\ndescription = "of one version"\nextends = "{base}"\n[tools]\n{listed}')
     return str(file.absolute())
+
+
+def require_control_groups() -> Place:
+    """Where control groups can be made; without such a place as `require`."""
+    place = find_place()
+    if isinstance(place, NoPlace):
+        absent(f"{place.why}; {place.mend}")
+    return place
 
 
 def absent(reason: str) -> NoReturn:

@@ -358,7 +358,7 @@ def test_missing_input_is_an_error_of_ours(command, tmp_path):
 @pytest.mark.parametrize("ending", ["kill -TERM $$", "exit 143"])
 def test_a_stop_that_reaches_the_child_first_is_no_failure_of_the_program(command, monkeypatch, ending):
     """As when Slurm ends a job: all its processes are signalled, one after another."""
-    monkeypatch.setattr("layoutrand.execute.measure._SAME_STOP_S", 60.0)
+    monkeypatch.setattr("layoutrand.execute.measure.SAME_STOP_S", 60.0)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     read, write = os.pipe()
     outcomes = []
@@ -368,9 +368,9 @@ def test_a_stop_that_reaches_the_child_first_is_no_failure_of_the_program(comman
         time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    real = measuring._stopped
+    real = measuring.stopped_as_well
     monkeypatch.setattr(
-        "layoutrand.execute.measure._stopped", lambda status: bool(os.write(write, b".")) and real(status)
+        "layoutrand.execute.measure.stopped_as_well", lambda *ended: bool(os.write(write, b".")) and real(*ended)
     )
     thread = threading.Thread(target=after_the_child)
     thread.start()
@@ -386,6 +386,6 @@ def test_a_stop_that_reaches_the_child_first_is_no_failure_of_the_program(comman
 
 
 def test_a_program_that_ends_by_a_stopping_signal_of_its_own_has_failed(command, monkeypatch):
-    monkeypatch.setattr("layoutrand.execute.measure._SAME_STOP_S", 0.01)
+    monkeypatch.setattr("layoutrand.execute.measure.SAME_STOP_S", 0.01)
     outcome = measure(command(*sh("kill -TERM $$")))
     assert (outcome.status, outcome.signal) == ("signal", signal.SIGTERM)

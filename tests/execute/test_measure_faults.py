@@ -17,16 +17,19 @@ import pytest
 
 from fakes import make_binary, shell_binaries
 from faultkit import WALL, Project
+from layoutrand.execute.isolated import isolated
 from layoutrand.execute.measure import Command, measure
 from layoutrand.execute.workplace import Workplace, end_leftovers
 from layoutrand.platform import orphans
 from layoutrand.results.file import results_path
-from workshop import require
+from workshop import require, require_control_groups
 
 
-@pytest.fixture
-def attempt(tmp_path):
+@pytest.fixture(params=["process-group", "control-group"])
+def attempt(request, tmp_path):
     """Measure one command, whose processes are known by a variable; its outcome, and that nothing of it is left."""
+    if request.param == "control-group":
+        require_control_groups()
     mark = f"LAYOUTRAND_TEST_MARK={tmp_path}"
 
     def running():
@@ -38,20 +41,19 @@ def attempt(tmp_path):
                     found.append(process)
         return found
 
-    def run(*argv, timeout_s=60.0, grace_s=0.2):
+    def run(*argv, timeout_s=60.0):
         env = {"PATH": "/usr/bin:/bin", "LAYOUTRAND_TEST_MARK": str(tmp_path)}
-        outcome = measure(
-            Command(
-                argv=argv,
-                env=env,
-                cwd=tmp_path,
-                stdin=None,
-                stdout=tmp_path / "out",
-                stderr=tmp_path / "err",
-                timeout_s=timeout_s,
-            ),
-            grace_s=grace_s,
+        command = Command(
+            argv=argv,
+            env=env,
+            cwd=tmp_path,
+            stdin=None,
+            stdout=tmp_path / "out",
+            stderr=tmp_path / "err",
+            timeout_s=timeout_s,
         )
+        with isolated(request.param) as executor:
+            outcome = executor(command)
         assert running() == []
         return outcome
 

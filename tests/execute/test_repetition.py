@@ -133,6 +133,7 @@ class FakeOutcome:
     """All that an observer looks at."""
 
     status = "ok"
+    unseen_cpu_s = 0.0
 
 
 def test_an_unusual_frequency_is_one_unlike_those_of_earlier_executions():

@@ -209,6 +209,7 @@ MEANINGS: Final[dict[type[AnyWarning], Meaning]] = {
     executions.MixedSettings: Meaning("unlike conditions", "doubts", "quiet machine"),
     executions.MixedCpus: Meaning("unlike conditions", "doubts"),
     executions.MixedProgramFiles: Meaning("unlike conditions", "doubts"),
+    executions.MixedIsolation: Meaning("unlike conditions", "doubts"),
     nodes.InseparableNodes: Meaning("nodes", "doubts"),
     nodes.OneRoundEach: Meaning("nodes", "doubts", "more layouts"),
     nodes.UnlikeNodes: Meaning("nodes", "doubts"),

@@ -26,7 +26,7 @@ from layoutrand.analysis.present_captures import Recorded, WantedCaptures, choos
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.unlike_starts import without_other_starts
 from layoutrand.build.coincidence import CoincidingSystems, recorded_coincidence
-from layoutrand.config.conditions import mixed_cpus, mixed_program_files
+from layoutrand.config.conditions import mixed_cpus, mixed_isolation, mixed_program_files
 from layoutrand.config.config import Config, choose
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import DisturbedExecutions, MachineWarning, mixed_settings
@@ -205,7 +205,7 @@ def _of_host(kept: list[Execution], config: Config) -> list[MachineWarning]:
     """What disturbed the executions, which are in the samples all the same unless they failed, and how they differ."""
     real = [execution for execution in kept if execution.instrument not in simulated()]
     disturbed = [DisturbedExecutions(row, config.run.disturbance.repeat > 0) for row in summary(kept, simulated())]
-    return [*disturbed, *mixed_settings(real), *mixed_cpus(real), *mixed_program_files(real)]
+    return [*disturbed, *mixed_settings(real), *mixed_cpus(real), *mixed_isolation(real), *mixed_program_files(real)]
 
 
 def _confounding(config: Config, systems: list[str]) -> list[ExecutedInSequence]:

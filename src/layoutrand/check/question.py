@@ -17,7 +17,7 @@ from layoutrand.cache.store import Cache
 from layoutrand.capture.checked_commits import CheckedCommit
 from layoutrand.capture.function_changes import FunctionChanges
 from layoutrand.config.config import Config
-from layoutrand.execute.execute import Executor
+from layoutrand.execute.measure import Executor
 from layoutrand.execute.run_progress import RunProgress
 from layoutrand.model import BuildFailure, Execution, LayoutName
 from layoutrand.warning import AnyWarning

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from layoutrand.check.question import CheckAnswer, CheckTools
     from layoutrand.cli.failing import Failures
     from layoutrand.config.config import Config
+    from layoutrand.execute.measure import Executor
     from layoutrand.execute.run_progress import RunProgress
     from layoutrand.model import LayoutName
 
@@ -88,6 +89,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.cli.check_output import CheckOutput
     from layoutrand.cli.failing import Failures
     from layoutrand.config.two_commits import coupled_by
+    from layoutrand.execute.isolated import isolated
 
     failing = _failing(fail_if)
     shown = CheckOutput.of("json" if json else format_name, output or [], full=full, failing=failing)
@@ -115,7 +117,8 @@ def check(  # noqa: PLR0913 - one parameter for each option
         wait_s=wait,
         share_machine=share_machine,
     )
-    answer = check_commits(question, where, project.tools())
+    with isolated(config.run.isolation) as executor:
+        answer = check_commits(question, where, project.tools(executor))
     shown.show(answer, terminal, project.failures)
     return exit_status(answer, failing)
 
@@ -197,16 +200,15 @@ class _CheckedProject:
 
         return Origins(self.directory, Cache(default_root()), self.terminal.say).mirrors
 
-    def tools(self) -> CheckTools:
+    def tools(self, executor: Executor) -> CheckTools:
         """What the check works with."""
         from layoutrand.cache.store import Cache, default_root
         from layoutrand.check.question import CheckTools
-        from layoutrand.execute.measure import measure
 
         return CheckTools(
             build=self._build,
             cache=Cache(default_root()),
-            executor=measure,
+            executor=executor,
             progress=self._progress,
             say=self.terminal.say,
             clock=time.monotonic,

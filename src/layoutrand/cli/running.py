@@ -282,7 +282,7 @@ def build_and_execute(
     from layoutrand.config.twice import second_seed, with_second
     from layoutrand.errors import UsageError
     from layoutrand.execute.execute import execute
-    from layoutrand.execute.measure import measure
+    from layoutrand.execute.isolated import isolated
     from layoutrand.execute.run_progress import Summary
     from layoutrand.execute.run_request import make_request
     from layoutrand.host.tune import settle, tuned
@@ -324,14 +324,15 @@ def build_and_execute(
             if cluster is not None:
                 summary = execute_on_nodes(request, store=store, cluster=cluster, progress=advance, say=terminal.say)
                 return summary, results
-        summary = execute(
-            request,
-            store=store,
-            executor=measure,
-            progress=advance,
-            say=terminal.say,
-            prepare=partial(tuned, Tuning(), terminal.say, terminal.warn) if choices.tune else nullcontext,
-        )
+        with isolated(config.run.isolation) as executor:
+            summary = execute(
+                request,
+                store=store,
+                executor=executor,
+                progress=advance,
+                say=terminal.say,
+                prepare=partial(tuned, Tuning(), terminal.say, terminal.warn) if choices.tune else nullcontext,
+            )
     return summary, results
 
 

@@ -187,20 +187,25 @@ def _confirm(
     """Confirm the suspects, and say what was executed for it."""
     from layoutrand.cli.progress import show_progress
     from layoutrand.config.disturbance import explanations
+    from layoutrand.execute.isolated import isolated
     from layoutrand.explain.confirming import first_seed
     from layoutrand.explain.explain import confirm
 
     recorded = [e.layout for e in selection.executions if isinstance(e.layout, int)]
     first = first_seed(recorded, asked)
     terminal.say(f"confirming: new layouts from seed {first} on")
-    with show_progress(terminal, confidence, selection.names) as update:
+    with (
+        isolated(setup.config.run.isolation) as executor,
+        show_progress(terminal, confidence, selection.names) as update,
+    ):
+        measuring = replace(setup, profiling=replace(setup.profiling, executor=executor))
 
         def advance(progress: RunProgress) -> None:
             update(progress)
             if progress.execution.status != "ok":
                 terminal.fail(f"seed {progress.execution.layout}: {progress.execution.reason}")
 
-        made = confirm(explanation, setup, count=count, first=first, confidence=confidence, progress=advance)
+        made = confirm(explanation, measuring, count=count, first=first, confidence=confidence, progress=advance)
     if made.summary is not None:
         terminal.say(run_message(made.summary))
         disturbed = selection.names.given_each(made.summary.disturbed)

@@ -34,7 +34,7 @@ from layoutrand.config.schedule import Slot
 from layoutrand.errors import ClusterError, DamagedRecord, LayoutrandError
 from layoutrand.execute import experiment as experiments
 from layoutrand.execute.execute import execute
-from layoutrand.execute.measure import measure
+from layoutrand.execute.isolated import isolated
 from layoutrand.execute.run_plan import NodeOfPool, RunRequest
 from layoutrand.host.attempts import Attempts, is_to_be_repeated
 from layoutrand.host.facts import host_facts, node_name, processor
@@ -103,13 +103,14 @@ def _execute(task: MeasuringTask, node: str, say: Callable[[str], None]) -> None
     binaries = [*_carried(task, shared, project), *_linked(task, description, cache, shared)]
     request = _request(description, project, binaries, slots, place)
     _check_definitions(request, description, node)
-    execute(
-        request,
-        store=NodeRecords(project, records, attempts, facts),
-        executor=measure,
-        progress=lambda _progress: None,
-        say=say,
-    )
+    with isolated(description.config.run.isolation) as executor:
+        execute(
+            request,
+            store=NodeRecords(project, records, attempts, facts),
+            executor=executor,
+            progress=lambda _progress: None,
+            say=say,
+        )
 
 
 def _same_processor(config: Config, records: ReturnedRecords, facts: Mapping[str, Any], node: str) -> Mapping[str, Any]:

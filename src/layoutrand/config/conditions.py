@@ -10,12 +10,18 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from signal import SIGXFSZ
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from layoutrand.config.execution_warnings import MachineWarning, MixedCpus, MixedProgramFiles
+from layoutrand.config.execution_warnings import MachineWarning, MixedCpus, MixedIsolation, MixedProgramFiles
 from layoutrand.config.topology import Placement, format_cpus
 from layoutrand.layout.keyed import keyed_uniform
 from layoutrand.model import Execution
+
+Isolation = Literal["auto", "control-group", "process-group"]
+"""What holds all that an execution starts together: of "auto" the former where one may be made."""
+
+CONTROL_GROUP: Final = "control-group"
+PROCESS_GROUP: Final = "process-group"
 
 STACK_STEP: Final = 16
 """Bytes: the alignment of the stack pointer at a program's start, which any finer offset would be rounded to."""
@@ -29,7 +35,8 @@ class Conditions:
     """The conditions of one execution; None where nothing is asked for.
 
     ``priority`` is a nice value, ``stack_offset`` and the limits are bytes.  ``memory_limit`` is for the private
-    writable memory of each process, ``output_limit`` for each file that it writes.
+    writable memory of each process, ``output_limit`` for each file that it writes.  In a control group the former is
+    for the memory of all processes together, where it can be, and ``process_limit`` for their number, threads included.
     """
 
     placement: Placement | None = None
@@ -37,6 +44,7 @@ class Conditions:
     stack_offset: int | None = None
     memory_limit: int | None = None
     output_limit: int | None = None
+    process_limit: int | None = None
 
     def facts(self) -> dict[str, Any]:
         """What was asked for, as JSON values."""
@@ -45,6 +53,7 @@ class Conditions:
             "stack_offset": self.stack_offset,
             "memory_limit": self.memory_limit,
             "output_limit": self.output_limit,
+            "process_limit": self.process_limit,
         }
         placed = (
             {}
@@ -73,6 +82,12 @@ def mixed_program_files(executions: Iterable[Execution]) -> list[MachineWarning]
     """A warning where the files of some programs are copies and of others clones."""
     counts = Counter(e.conditions["program_file"] for e in executions if "program_file" in e.conditions)
     return [MixedProgramFiles(tuple(counts.most_common()))] if len(counts) > 1 else []
+
+
+def mixed_isolation(executions: Iterable[Execution]) -> list[MachineWarning]:
+    """A warning where some executions were held by a control group and others, as all once were, by a process group."""
+    counts = Counter(str(e.conditions.get("isolation", PROCESS_GROUP)) for e in executions)
+    return [MixedIsolation(tuple(counts.most_common()))] if len(counts) > 1 else []
 
 
 @dataclass(frozen=True)

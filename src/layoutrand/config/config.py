@@ -25,7 +25,7 @@ from pydantic import (
 from layoutrand.config import matrix
 from layoutrand.config.cluster import Cluster, Local, tables
 from layoutrand.config.command import ARGS, placeholders_in
-from layoutrand.config.conditions import size_in_bytes
+from layoutrand.config.conditions import Isolation, size_in_bytes
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.disturbance import Disturbance
@@ -181,6 +181,7 @@ class Benchmark(_Table):
     timeout_s: Seconds = 600.0
     memory_limit: Limit = None
     output_limit: Limit = None
+    process_limit: Annotated[int, Field(ge=1, lt=2**22)] | None = None
     metric: Metric = Metric(wall=True)
 
     @field_validator("command")
@@ -223,6 +224,7 @@ class Run(_Table):
     aslr: Literal["on", "off"] = "on"
     cpu: Annotated[CpuWish, BeforeValidator(checked_wish), WithJsonSchema(WISH_SCHEMA)] = "any"
     priority: Annotated[int, Field(ge=-20, le=19)] | None = None
+    isolation: Isolation = "auto"
     controls: list[Literal["stock", "identity"]] = ["stock", "identity"]
     disturbance: Disturbance = Disturbance()
 

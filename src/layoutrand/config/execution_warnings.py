@@ -75,6 +75,25 @@ class MixedCpus(MachineWarning):
 
 
 @dataclass(frozen=True)
+class MixedIsolation(MachineWarning):
+    """Executions of which some were held by a control group and others were not."""
+
+    counts: Counts
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{kind} {count}" for kind, count in self.counts)
+        return (
+            f"the executions were isolated in different ways ({listed}), as layoutrand could not make a control "
+            "group every time; what the kernel counts in one takes time, so a difference between systems or layouts "
+            "may come from that. run.isolation stays with one"
+        )
+
+    def brief(self) -> str:
+        """What was found."""
+        return "the executions were isolated in different ways"
+
+
+@dataclass(frozen=True)
 class MixedProgramFiles(MachineWarning):
     """Executions whose programs came into their places in unlike manners."""
 

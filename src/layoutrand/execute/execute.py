@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from layoutrand.config import command as commands
 from layoutrand.config.disturbance import Disturbance, disturbances
@@ -23,7 +23,7 @@ from layoutrand.execute import experiment as experiments
 from layoutrand.execute.execution_setup import ExecutionSetup, command_of, guard_of, make_sandbox, programs_of
 from layoutrand.execute.judge import altered, in_its_words, judge, of_the_program
 from layoutrand.execute.live import Live
-from layoutrand.execute.measure import Command, Outcome
+from layoutrand.execute.measure import Command, Executor, Outcome
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
 from layoutrand.execute.run_progress import RunProgress, Summary, cost, executed_alone, known, summarised
 from layoutrand.execute.workplace import Workplace, end_leftovers
@@ -36,14 +36,6 @@ from layoutrand.platform.interrupts import noted_interrupts
 from layoutrand.results.experiments import Records
 from layoutrand.results.file import exclusive_use
 from layoutrand.suites.known import by_reading
-
-
-class Executor(Protocol):
-    """Executes one command and says how it went: `layoutrand.execute.measure.measure`, or a fake."""
-
-    def __call__(self, command: Command) -> Outcome:
-        """Execute ``command``, its output going to the files that it names."""
-
 
 _Observe = Callable[[Command, Slot, Sequence[Path]], "Observed"]
 """Executes a slot's command and watches; the paths are of the programs that it starts."""
@@ -204,7 +196,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         env_size=padding,
         argv=command.argv,
         log=log,
-        conditions={**command.conditions.facts(), "program_file": workplace.manner()},
+        conditions={**command.conditions.facts(), "program_file": workplace.manner(), **outcome.isolation},
         host_state=seen.state,
         disturbances=seen.disturbances,
         measurements=judgement.measurements,
@@ -256,7 +248,7 @@ class Observer:
         start_files = self._watch.start_files(programs) if programs else {}
         before = self._watch.before(cpus)
         outcome = execute()
-        state = {**self._watch.state(before, cpus), **start_files}
+        state = {**self._watch.state(before, cpus, unseen_cpu_s=outcome.unseen_cpu_s), **start_files}
         if len(self._frequencies) >= _LEAST and "frequency_hz" in state:
             state["frequency_reference_hz"] = round(statistics.median(self._frequencies))
         if "frequency_hz" in state:

@@ -36,7 +36,7 @@ report of the end, stdin from a file.
 _POOL: Final = "pool-"
 
 # Another limit or another name for nothing changes no measurement.
-_NO_PART_OF_THE_DEFINITION: Final = {"timeout_s", "memory_limit", "output_limit", "label"}
+_NO_PART_OF_THE_DEFINITION: Final = {"timeout_s", "memory_limit", "output_limit", "process_limit", "label"}
 
 
 def current_experiment(config: Config) -> Experiment:

@@ -9,7 +9,8 @@ The order at the end matters: the clock is read when the pidfd reports the end, 
 leader is still a zombie and so still owns the group's number, and only then is the leader reaped.
 
 CPUs, priority and address-space randomisation are inherited from the thread that starts the child
-(`layoutrand.host.pinning`, `layoutrand.host.persona`), limits from this process (`layoutrand.host.limits`).
+(`layoutrand.host.pinning`, `layoutrand.host.persona`), limits from this process (`layoutrand.host.limits`), and a
+control group from this process, too (`layoutrand.execute.isolated`).
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final, Protocol
 
 from layoutrand.config.conditions import Conditions, Ending, limit_verdict
 from layoutrand.errors import FeatureUnsupported
@@ -36,7 +37,7 @@ from layoutrand.platform.ending import STOPPING
 from layoutrand.platform.interrupts import Interrupts, noted_interrupts
 
 GRACE_S: Final = 2.0
-_SAME_STOP_S: Final = 1.0
+SAME_STOP_S: Final = 1.0
 """Whoever ends a job (Slurm, systemd, a shutdown) signals its processes one after another, the child often first."""
 _RSS_MARGIN: Final = 2 << 20  # the kernel's counters lag behind by some pages per CPU
 
@@ -67,12 +68,14 @@ class Command:
 class Outcome:
     """How one execution went.
 
-    ``status`` is "ok", "exit", "signal", "timeout", "output-limit" or "start"; ``reason`` says so in words, and is ""
-    for "ok".
+    ``status`` is "ok", "exit", "signal", "timeout", "output-limit", "memory-limit" or "start"; ``reason`` says so in
+    words, and is "" for "ok".
     ``wall_s`` runs on the monotonic clock.  ``rusage`` is empty where nothing was started, else holds
     `RUSAGE_METRICS`, but without ``max_rss_bytes`` where it cannot be known: Linux counts the memory that the child
     shares with its parent before it begins its own program, so a child that needs less than layoutrand itself
     reports layoutrand's peak.
+    ``isolation`` is what is recorded of the group that held it, empty for a process group.  ``unseen_cpu_s`` is CPU
+    time, in seconds, of layoutrand's other processes and what these started: `HostWatch` knows those of this one alone.
     """
 
     pid: int
@@ -83,10 +86,19 @@ class Outcome:
     returncode: int | None
     signal: int | None
     rusage: Mapping[str, float]
+    isolation: Mapping[str, Any] = field(default_factory=dict)
+    unseen_cpu_s: float = 0.0
 
 
-def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
-    """Execute the command once.
+class Executor(Protocol):
+    """Executes one command and says how it went: `measure`, the same in a control group, or a fake."""
+
+    def __call__(self, command: Command) -> Outcome:
+        """Execute ``command``, its output going to the files that it names."""
+
+
+def measure(command: Command, *, grace_s: float = GRACE_S, end_tree: Callable[[], None] = lambda: None) -> Outcome:
+    """Execute the command once; ``end_tree`` ends what a group of another kind holds of it, before any is waited for.
 
     A command that cannot be started, fails or overruns its time is an outcome.  Raises `KeyboardInterrupt` after
     Ctrl-C (or ends by the signal after SIGTERM and SIGHUP) once the whole process group is gone, also where the child
@@ -95,6 +107,11 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
     where the command's conditions cannot be met.
     """
     where = command.conditions.placement
+    if command.conditions.process_limit is not None:
+        raise FeatureUnsupported(
+            "process_limit takes a control group that can limit processes; `layoutrand doctor` says how to get one, or "
+            "leave it out"
+        )
     with contextlib.ExitStack() as opened:
         stdin = opened.enter_context(Path(command.stdin or os.devnull).open("rb"))
         stdout = opened.enter_context(command.stdout.open("wb"))
@@ -110,7 +127,7 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
             )
         except (OSError, ValueError) as error:
             return _not_started(command, error)
-        child = _Child(started.process, interrupts)
+        child = _Child(started.process, interrupts, end_tree)
         try:
             limits.limit(started.process.pid, started.owed)
             ended = child.wait(command.timeout_s)
@@ -118,14 +135,12 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
         finally:  # also when this kernel cannot wait: nothing of the child survives
             status, usage = child.end(grace_s)
             orphans.end_orphans(known)  # what left the session to survive it
-        if interrupts.received or (ended and _stopped(status) and interrupts.comes_within(_SAME_STOP_S)):
-            raise KeyboardInterrupt
         kind, reason, returncode, number = _describe(status, None if ended else command.timeout_s)
         rusage = _rusage(usage, rss_floor)
         written = max(os.fstat(file.fileno()).st_size for file in (stdout, stderr))
         ending = Ending(kind, reason, number, written, rusage.get("max_rss_bytes"))
         kind, reason = limit_verdict(command.conditions, ending)
-        return Outcome(
+        outcome = Outcome(
             pid=started.process.pid,
             started_at=started.at,
             wall_s=wall_s,
@@ -135,6 +150,9 @@ def measure(command: Command, *, grace_s: float = GRACE_S) -> Outcome:
             signal=number,
             rusage=rusage,
         )
+        if interrupts.received or stopped_as_well(outcome, interrupts):
+            raise KeyboardInterrupt
+        return outcome
 
 
 @dataclass(frozen=True)
@@ -170,9 +188,10 @@ def _start(command: Command, stdin: BinaryIO, stdout: BinaryIO, stderr: BinaryIO
 class _Child:
     """A running child: waits without polling, and ends the whole process group exactly once."""
 
-    def __init__(self, process: subprocess.Popen[bytes], interrupts: Interrupts) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], interrupts: Interrupts, end_tree: Callable[[], None]) -> None:
         self._process = process
         self._interrupts = interrupts
+        self._end_tree = end_tree
         self._pidfd: int | None = None
 
     def wait(self, timeout_s: float) -> bool:
@@ -199,6 +218,7 @@ class _Child:
             if self._pidfd is not None:
                 self._poll(self._pidfd, None, grace_s)
         self._signal_group(signal.SIGKILL)
+        self._end_tree()
         _, status, usage = os.wait4(pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)  # so that Popen never waits for this pid again
         if self._pidfd is not None:
@@ -255,10 +275,12 @@ def _describe(wait_status: int, overran_s: float | None) -> tuple[str, str, int 
     return ("ok", "", 0, None) if returncode == 0 else ("exit", f"exit status {returncode}", returncode, None)
 
 
-def _stopped(wait_status: int) -> bool:
-    """Whether it ended by a signal that stops layoutrand, too, or as a shell whose command did."""
-    code = os.waitstatus_to_exitcode(wait_status)
-    return -code in STOPPING or code - 128 in STOPPING
+def stopped_as_well(outcome: Outcome, interrupts: Interrupts) -> bool:
+    """Whether it ended by a signal that stops layoutrand, too, or as a shell whose command did, and that arrives."""
+    if outcome.status == "timeout":
+        return False
+    number = outcome.signal if outcome.returncode is None else outcome.returncode - 128
+    return number in STOPPING and interrupts.comes_within(SAME_STOP_S)
 
 
 def signal_name(number: int) -> str:

@@ -61,6 +61,7 @@ def conditions_of(config: Config, placement: Placement | None, slot: Slot, bench
         stack_offset=draw_stack_offset(config.run.schedule_seed, slot.identity) if moved else None,
         memory_limit=None if under.simulated else benchmark.memory_limit,
         output_limit=benchmark.output_limit,
+        process_limit=benchmark.process_limit,
     )
 
 

@@ -12,9 +12,8 @@ from typing import Any, Final
 from layoutrand.config.command import SYSTEM_PATH
 from layoutrand.config.schedule import Slot
 from layoutrand.errors import AnalysisError, FeatureUnsupported, NoMeasurement, ResultsError, ToolNotFound
-from layoutrand.execute.execute import Executor
 from layoutrand.execute.execution_setup import ExecutionSetup, make_sandbox, program_command
-from layoutrand.execute.measure import Outcome
+from layoutrand.execute.measure import Executor, Outcome
 from layoutrand.execute.run_plan import RunPlan, RunRequest, make_plan
 from layoutrand.execute.workplace import Sandbox, Workplace, end_leftovers
 from layoutrand.explain.hotness import segments
@@ -115,7 +114,7 @@ def _profile(plan: RunPlan, slot: Slot, workplace: Workplace, profiling: Profili
     chosen, profiler = profiling.profiler, profiling.profiler.kind
     profiler.prepare(sandbox.instrument)
     prefix = profiler.prefix(chosen.program, chosen.event, sandbox.instrument)
-    free = replace(command.conditions, output_limit=None)  # the profile is a file, too
+    free = replace(command.conditions, output_limit=None, process_limit=None)  # a profile is a file, too
     limit_s = command.timeout_s * profiler.slowdown
     outcome = profiling.executor(
         replace(command, argv=prefix + command.argv, timeout_s=limit_s, aslr=True, conditions=free)

@@ -90,18 +90,19 @@ class HostWatch:
         found = self._start_files.read(programs)
         return {} if found is None else {"start_files": found}
 
-    def state(self, before: Reading, cpus: Sequence[int] | None = None) -> dict[str, Any]:
+    def state(self, before: Reading, cpus: Sequence[int] | None = None, *, unseen_cpu_s: float = 0.0) -> dict[str, Any]:
         """What is recorded of the host, called right after the execution: JSON values.
 
         ``window_s`` is the time between the two readings.  CPU times in seconds: ``steal_s``, ``own_cpu_s`` (layoutrand
         and all that it started), ``other_cpu_s`` (everybody else).  ``context_switches`` are those of the whole
         machine; the program's own are in its rusage.  ``cpu_pressure_s`` and the like: time in which some process of
         the machine waited for that resource.  ``frequency_hz`` is over the CPUs given, else over the busiest ones.
+        The argument ``unseen_cpu_s`` is what processes of ours used meanwhile that this one has not waited for.
         """
         after = self._read(cpus)
         state: dict[str, Any] = {"window_s": round(after.at_s - before.at_s, 6)}
         state |= _settings(before, after)
-        own = max(0.0, after.own_cpu_s - before.own_cpu_s)
+        own = max(0.0, after.own_cpu_s - before.own_cpu_s) + unseen_cpu_s
         state["own_cpu_s"] = round(own, 4)
         if before.busy_s is not None and after.busy_s is not None:
             state["other_cpu_s"] = round(max(0.0, after.busy_s - before.busy_s - own), 3)

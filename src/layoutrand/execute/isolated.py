@@ -1,0 +1,241 @@
+"""Executions in a control group: all that a program starts is limited, counted and ended together.
+
+A process starts in the group of the one that starts it, and whatever moves it later comes late: what it has started
+by then stays outside, and the kernel holds up every start and end of a process while it moves one.  So it is not the
+program that is moved but who measures it.  That is a process of ours beside this one (`StandingChild`): it joins a new
+group, measures as `measure` does in this process, leaves, and kills the group.  Between the two readings of the clock
+nothing is done that is not done without a group.
+
+At the limit of memory the kernel ends the group with who measures in it, and that is how it is noticed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from layoutrand.config.conditions import CONTROL_GROUP, Isolation, size_in_words
+from layoutrand.errors import FeatureUnsupported
+from layoutrand.execute.measure import SAME_STOP_S, Command, Executor, Outcome, measure, stopped_as_well
+from layoutrand.host import pinning
+from layoutrand.platform.control_groups import ControlGroup, NoPlace, OwnGroups, Usage, find_place, own_groups
+from layoutrand.platform.ending import STOPPING
+from layoutrand.platform.interrupts import Interrupts, noted_interrupts
+from layoutrand.platform.standing_child import ChildGone, StandingChild, answer_calls
+
+_STARTERS: Final = 2
+"""Tasks of ours in the group of an execution: who measures, and a thread of it that starts the program."""
+
+
+@contextlib.contextmanager
+def isolated(wish: Isolation) -> Iterator[Executor]:
+    """While open, what executes commands as `measure` does, isolated as ``run.isolation`` wishes.
+
+    Raises `FeatureUnsupported` where control groups are asked for and cannot be made.
+    """
+    place = NoPlace("", "") if wish == "process-group" else find_place()
+    if isinstance(place, NoPlace):
+        if wish == CONTROL_GROUP:
+            raise FeatureUnsupported(
+                f'run.isolation = "{CONTROL_GROUP}": {place.why}; nothing was executed. What helps: {place.mend}'
+            )
+        yield measure
+        return
+    with own_groups(place) as groups, contextlib.closing(_Isolating(groups)) as isolating:
+        yield isolating
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A command, the directory of its group, and the limits of that; none for "how much CPU time have you used?"."""
+
+    command: Command
+    group: Path
+    memory: int | None
+    tasks: int | None
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What came of it, what the group used, and the CPU seconds of who answers and its children since its start."""
+
+    outcome: Outcome | None
+    usage: Usage | None
+    cpu_s: float
+
+
+class _Isolating:
+    """The side that asks."""
+
+    def __init__(self, groups: OwnGroups) -> None:
+        self._groups = groups
+        self._count = 0
+        self._child, self._cpu_s = self._started()
+
+    def __call__(self, command: Command) -> Outcome:
+        """As `measure`."""
+        where, before_s = command.conditions.placement, self._cpu_s
+        question = self._question(command)
+        with noted_interrupts() as interrupts, pinning.kept_off(where.taken if where else frozenset()):
+            at, clock_s = time.time(), time.perf_counter()
+            try:
+                answer = self._child.ask(question, interrupts)
+                outcome, usage, self._cpu_s = answer.outcome, answer.usage, answer.cpu_s
+            except ChildGone as gone:
+                usage = _left_behind(ControlGroup(question.group))
+                if not usage.memory_kills:
+                    raise _interrupt_or_error(gone, interrupts) from gone
+                outcome = _out_of_memory(command, at, time.perf_counter() - clock_s)
+                before_s = 0.0  # what it had used is known here, now that it was waited for
+                self._child, self._cpu_s = self._started()
+            if interrupts.received or stopped_as_well(outcome, interrupts):
+                raise KeyboardInterrupt
+        return replace(
+            _with_refused_starts(outcome, command, usage),
+            isolation=_facts(self._groups, usage),
+            unseen_cpu_s=self._cpu_s - before_s,
+        )
+
+    def close(self) -> None:
+        """End the process that measures."""
+        self._child.close()
+
+    def _started(self) -> tuple[StandingChild, float]:
+        """The process, once it is ready, and the CPU seconds that this took: nothing of it is left for an execution."""
+        child = StandingChild(__name__, str(self._groups.directory))
+        try:
+            with noted_interrupts() as interrupts:
+                return child, child.ask(None, interrupts).cpu_s
+        except ChildGone as gone:
+            raise _ended_by_itself(gone) from gone
+        except BaseException:
+            child.close()
+            raise
+
+    def _question(self, command: Command) -> _Question:
+        """The command, without the limits that its group has instead of it."""
+        asked, limits = command.conditions, self._groups.limits
+        tasks = asked.process_limit
+        self._count += 1
+        return _Question(
+            command=replace(
+                command,
+                conditions=replace(
+                    asked,
+                    memory_limit=None if "memory" in limits else asked.memory_limit,
+                    process_limit=None if "processes" in limits else tasks,
+                ),
+            ),
+            group=self._groups.directory / f"execution-{self._count}",
+            memory=asked.memory_limit if "memory" in limits else None,
+            tasks=None if tasks is None or "processes" not in limits else tasks + _STARTERS,
+        )
+
+
+def main() -> None:
+    """The side that answers."""
+    own = ControlGroup(Path(sys.argv[4]) / "measuring")
+    own.directory.mkdir(exist_ok=True)
+    own.join()
+    answer_calls(partial(_answer, own))
+
+
+def _answer(own: ControlGroup, question: _Question | None) -> _Answer:
+    outcome, usage = None, None
+    if question is not None:
+        outcome, usage = _measured(own, question)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return _Answer(outcome, usage, time.process_time() + children.ru_utime + children.ru_stime)
+
+
+def _measured(own: ControlGroup, question: _Question) -> tuple[Outcome, Usage]:
+    group = ControlGroup(question.group)
+    group.directory.mkdir()
+    group.limit(memory=question.memory, tasks=question.tasks)
+
+    def end_tree() -> None:
+        own.join()
+        group.end()
+
+    group.join()
+    try:
+        outcome = measure(question.command, end_tree=end_tree)
+    finally:  # also where nothing was started
+        end_tree()
+        usage = _left_behind(group)
+    return outcome, usage
+
+
+def _left_behind(group: ControlGroup) -> Usage:
+    """What the group of an execution has used, once all that was in it has ended and it is removed."""
+    if not group.directory.exists():
+        return Usage(cpu_s=0.0)
+    group.end()
+    usage = group.usage()
+    try:
+        group.remove()
+    except OSError as error:
+        raise FeatureUnsupported(
+            f"what an execution started cannot be ended ({group.directory}: {error.strerror}): it may wait for a "
+            "device or a network file system. All finished executions are recorded; run again once it is gone"
+        ) from error
+    return usage
+
+
+def _interrupt_or_error(gone: ChildGone, interrupts: Interrupts) -> BaseException:
+    """What the end of who measures means where no limit explains it."""
+    if interrupts.received or (-gone.status in STOPPING and interrupts.comes_within(SAME_STOP_S)):
+        return KeyboardInterrupt()
+    return _ended_by_itself(gone)
+
+
+def _ended_by_itself(gone: ChildGone) -> FeatureUnsupported:
+    return FeatureUnsupported(
+        f"the process that measures ended with status {gone.status}; all finished executions are recorded. Run again, "
+        f'or without it: run.isolation = "process-group"\n{gone.said}'.rstrip()
+    )
+
+
+def _out_of_memory(command: Command, at: float, wall_s: float) -> Outcome:
+    assert command.conditions.memory_limit is not None
+    return Outcome(
+        pid=0,
+        started_at=at,
+        wall_s=wall_s,
+        status="memory-limit",
+        reason="all its processes together reached memory_limit = "
+        f"{size_in_words(command.conditions.memory_limit)}, so the kernel ended them",
+        returncode=None,
+        signal=None,
+        rusage={},
+    )
+
+
+def _with_refused_starts(outcome: Outcome, command: Command, usage: Usage) -> Outcome:
+    """The outcome of a failure that may come from a process that could not be started."""
+    if not usage.refused_starts or outcome.status not in {"exit", "signal"}:
+        return outcome
+    return replace(
+        outcome,
+        reason=f"{outcome.reason} (process_limit = {command.conditions.process_limit} kept it from starting "
+        f"{usage.refused_starts} more)",
+    )
+
+
+def _facts(groups: OwnGroups, usage: Usage) -> dict[str, Any]:
+    """What is recorded: JSON values, without what the kernel does not count."""
+    facts = {
+        "isolation": CONTROL_GROUP,
+        "tree_limits": list(groups.limits),
+        "tree_cpu_s": round(usage.cpu_s, 6),
+        "tree_memory_peak": usage.memory_peak,
+        "tree_tasks_peak": usage.tasks_peak and max(1, usage.tasks_peak - 1),  # without who measures
+    }
+    return {name: value for name, value in facts.items() if value is not None}

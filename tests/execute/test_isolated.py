@@ -1,0 +1,220 @@
+"""Executions in a control group: the same as without, but for what the group adds."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fakes import shell_binaries
+from faultkit import Project
+from layoutrand.config.conditions import Conditions
+from layoutrand.config.topology import Placement
+from layoutrand.errors import FeatureUnsupported
+from layoutrand.execute import isolated as isolating
+from layoutrand.execute.isolated import isolated
+from layoutrand.execute.measure import Command, measure
+from layoutrand.platform.control_groups import NoPlace
+from layoutrand.platform.proc_files import process_stat
+from workshop import require_control_groups
+
+
+@pytest.fixture
+def place():
+    """Where groups are made, none of ours before and none after."""
+    found = require_control_groups()
+    yield found
+    assert ours(found) == []
+
+
+@pytest.fixture
+def command(tmp_path):
+    def make(script, **changes):
+        base = Command(
+            argv=("/bin/sh", "-c", script),
+            env={"PATH": "/usr/bin:/bin"},
+            cwd=tmp_path,
+            stdin=None,
+            stdout=tmp_path / "stdout",
+            stderr=tmp_path / "stderr",
+            timeout_s=60,
+        )
+        return replace(base, **changes)
+
+    return make
+
+
+def ours(place):
+    return sorted(place.directory.glob(f"layoutrand-{os.getpid()}-*"))
+
+
+def runs(pid):
+    return process_stat("/proc", pid) is not None and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]
+
+
+def gone(pid):
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{pid}").exists() and runs(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not Path(f"/proc/{pid}").exists() or not runs(pid)
+
+
+def test_what_a_program_sees_is_what_it_sees_without_a_group(place, command, tmp_path):
+    """Environment, descriptors, signals and limits; sessions are their own anyway."""
+    script = "cat /proc/$$/environ; ls /proc/self/fd; grep -E '^Sig[^Q]|Cpus|Seccomp:' /proc/$$/status; ulimit -a; nice"
+    seen = []
+    with isolated("control-group") as executor:
+        for execute in (executor, measure):
+            outcome = execute(command(script, env={"PATH": "/usr/bin:/bin", "Ä b": "1", "A": ""}))
+            assert (outcome.status, outcome.returncode) == ("ok", 0)
+            seen.append((tmp_path / "stdout").read_bytes())
+    assert seen[0] == seen[1]
+
+
+def test_a_program_begins_in_a_group_of_its_own(place, command, tmp_path):
+    with isolated("control-group") as executor:
+        own = []
+        for _ in range(2):
+            outcome = executor(command("cat /proc/self/cgroup"))
+            own += [line for line in (tmp_path / "stdout").read_text().splitlines() if line.startswith("0::")]
+            assert outcome.isolation["isolation"] == "control-group"
+            assert len(list(ours(place)[0].glob("*/"))) == 1  # of who measures; the execution's is gone
+    assert len(set(own)) == 2
+    assert all(f"/layoutrand-{os.getpid()}-" in line for line in own)
+
+
+def test_outcomes_are_those_without_a_group(place, command, tmp_path):
+    with isolated("control-group") as executor:
+        for execute in (executor, measure):
+            found = [
+                execute(command("exit 3")),
+                execute(command("kill -SEGV $$; sleep 5")),
+                execute(command("exec sleep 60", timeout_s=0.1)),
+                execute(command("", argv=("/nowhere/program",))),
+            ]
+            assert [(each.status, each.returncode, each.signal) for each in found] == [
+                ("exit", 3, None),
+                ("signal", None, signal.SIGSEGV),
+                ("timeout", None, signal.SIGTERM),
+                ("start", None, None),
+            ]
+            with pytest.raises(FileNotFoundError):
+                execute(command("", stdin=tmp_path / "nowhere"))
+            with pytest.raises(FileNotFoundError):
+                execute(command("", stdout=tmp_path / "no" / "where"))
+
+
+def test_cpu_time_is_of_the_whole_tree_and_none_is_taken_for_others(place, command):
+    """A daemon that nobody waits for works; layoutrand's reading of its own children would miss it."""
+    burn = "while :; do :; done"
+    script = f"setsid sh -c 'timeout 1 sh -c \"{burn}\"; touch done' & until [ -e done ]; do sleep 0.05; done"
+    with isolated("control-group") as executor:
+        outcome = executor(command(script))
+    assert outcome.status == "ok"
+    assert outcome.isolation["tree_cpu_s"] > outcome.rusage["user_s"] + outcome.rusage["system_s"]
+    assert outcome.unseen_cpu_s >= outcome.isolation["tree_cpu_s"] - 0.05
+    assert measure(command("exit 0")).unseen_cpu_s == 0
+
+
+def test_conditions_hold_in_a_group(place, command, tmp_path):
+    cpu = min(os.sched_getaffinity(0))
+    conditions = Conditions(placement=Placement((cpu,), ()), priority=5)
+    with isolated("control-group") as executor:
+        executor(command("nice; grep Cpus_allowed_list /proc/self/status", conditions=conditions))
+    assert (tmp_path / "stdout").read_text().split() == ["5", "Cpus_allowed_list:", str(cpu)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_tree(place, tmp_path, number):
+    """Ctrl-C is an exception and takes the group away as well; the others end this process as they do without groups."""
+    pid, ended = interrupted(tmp_path, number)
+    assert ended == -number
+    assert gone(pid)
+    left = [*place.directory.glob(f"layoutrand-{(tmp_path / 'own').read_text()}-*/*/cgroup.procs")]
+    assert [each.read_text() for each in left] == ([] if number == signal.SIGINT else [""])
+    with isolated("control-group"):
+        assert not list(place.directory.glob(f"layoutrand-{(tmp_path / 'own').read_text()}-*"))
+
+
+def test_what_a_killed_layoutrand_executed_ends_and_its_group_goes_with_the_next(place, tmp_path):
+    """It ends at once, as who measures is told of the end; what lies there afterwards is empty, and ours."""
+    pid, ended = interrupted(tmp_path, signal.SIGKILL)
+    assert ended == -signal.SIGKILL
+    assert gone(pid)
+    name = f"layoutrand-{(tmp_path / 'own').read_text()}-*"
+    assert list(place.directory.glob(name))
+    deadline = time.monotonic() + 20
+    while list(place.directory.glob(name)) and time.monotonic() < deadline:
+        with isolated("control-group"):
+            pass
+    assert not list(place.directory.glob(name))
+
+
+def interrupted(tmp_path, number):
+    """Send a signal to a process that executes one that ignores signals in a session of its own; its pid, our end."""
+    script = f"""
+import os, sys
+sys.path[:0] = {sys.path!r}
+from pathlib import Path
+from layoutrand.execute.isolated import isolated
+from layoutrand.execute.measure import Command
+here = Path({str(tmp_path)!r})
+(here / "own").write_text(str(os.getpid()))
+script = "trap '' TERM INT HUP; echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.05; done"
+argv = ("/bin/sh", "-c", f'setsid sh -c "{{script}}" & wait'.replace("$$", r"\\$\\$"))
+command = Command(argv, dict(os.environ), here, None, here / "out", here / "err", 60.0)
+with isolated("control-group") as executor:
+    executor(command)
+"""
+    program = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+    written = tmp_path / "pid"
+    while not written.exists():
+        assert program.poll() is None
+        time.sleep(0.01)
+    program.send_signal(number)
+    return int(written.read_text()), program.wait(30)
+
+
+def test_who_measures_is_killed_by_somebody(place, command, tmp_path):
+    """No outcome is made up, nothing stays behind, and the message says what to do."""
+    with isolated("control-group") as executor:
+        with pytest.raises(FeatureUnsupported, match=r'status -9; all finished.*run\.isolation = "process-group"'):
+            executor(command("cat /proc/$PPID/stat > who; kill -KILL $PPID; sleep 600 & echo $! > left; wait"))
+        assert gone(int((tmp_path / "left").read_text()))
+        with pytest.raises(FeatureUnsupported, match="status -9"):
+            executor(command("exit 0"))
+
+
+def test_without_a_place_auto_is_a_process_group_and_a_wish_is_an_error(monkeypatch, command):
+    monkeypatch.setattr(isolating, "find_place", lambda: NoPlace("there is none", "make one"))
+    with isolated("auto") as executor:
+        assert executor(command("exit 0")).isolation == {}
+    with pytest.raises(FeatureUnsupported, match="there is none; nothing was executed. What helps: make one"):
+        isolated("control-group").__enter__()
+
+
+def test_a_limit_of_processes_needs_a_group(command):
+    with isolated("process-group") as executor, pytest.raises(FeatureUnsupported, match="doctor"):
+        executor(command("exit 0", conditions=Conditions(process_limit=3)))
+
+
+def test_it_is_recorded_and_a_neighbour_is_not_made_of_us(place, tmp_path):
+    """The CPU time of who measures and of its children is layoutrand's own, and disturbs nothing."""
+    project = Project(tmp_path)
+    binaries = shell_binaries(
+        tmp_path / "c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done", systems=("a",), layouts=(1, 2, 3)
+    )
+    with isolated("control-group") as executor:
+        project.run(binaries, executor=executor)
+    found = project.executions()
+    assert [each.conditions["isolation"] for each in found] == ["control-group"] * 3
+    for each in found:
+        assert each.host_state["own_cpu_s"] >= each.conditions["tree_cpu_s"] - 0.02
+        json.dumps(dict(each.conditions))
