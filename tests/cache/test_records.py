@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutrand.cache.store import sealed, unsealed
+from layoutrand.cache.sealed_records import sealed, unsealed
 
 VALUE = {"key": "k", "layout": 3, "names": ["caf\udce9", "größe"], "proof": None, "seconds": 0.25}
 

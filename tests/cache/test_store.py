@@ -6,7 +6,9 @@ import threading
 import pytest
 
 from layoutrand.build.binaries import store_file
-from layoutrand.cache.store import Cache, entries, verify
+from layoutrand.cache.linked_check import verify
+from layoutrand.cache.store import Cache
+from layoutrand.cache.upkeep import entries
 from layoutrand.platform.disk import sha256_bytes
 
 

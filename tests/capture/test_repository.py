@@ -9,7 +9,9 @@ from contextlib import contextmanager
 import pytest
 
 from gitkit import COMMITTED, commit, git, head, make
-from layoutrand.cache.store import Cache, collect, entries, verify
+from layoutrand.cache.linked_check import verify
+from layoutrand.cache.store import Cache
+from layoutrand.cache.upkeep import collect, entries
 from layoutrand.capture.repository import Mirrors
 from layoutrand.capture.submodules import is_local, joined
 from layoutrand.errors import BuildFailed, ToolNotFound

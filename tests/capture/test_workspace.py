@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from buildkit import run
-from layoutrand.cache.store import Cache, collect
+from layoutrand.cache.store import Cache
+from layoutrand.cache.upkeep import collect
 from layoutrand.capture.records import read_records
 from layoutrand.capture.workspace import Workspace, build_environment, workspace, write_wrappers
 from layoutrand.config.build_recipe import NOT_INHERITED, Recipe

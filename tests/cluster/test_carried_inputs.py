@@ -7,7 +7,8 @@ import os
 import pytest
 
 from layoutrand.cache.node_inputs import is_used, lock_beside, place_of, replicas
-from layoutrand.cache.store import Cache, collect, entries
+from layoutrand.cache.store import Cache
+from layoutrand.cache.upkeep import collect, entries
 from layoutrand.cluster.carried_inputs import InputEntry, depth, described, restored, send, shortened
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.errors import BundleError

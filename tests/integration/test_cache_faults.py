@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.cache import store as caches
+from layoutrand.cache import upkeep as caches
+from layoutrand.cache.linked_check import verify
+from layoutrand.cache.sealed_records import KeyRecord, sealed
 from layoutrand.cache.store import Cache
 from layoutrand.errors import CacheError
-from layoutrand.model import STOCK
+from layoutrand.model import STOCK, LayoutName
 from speeds import first_fast
 from warningkit import said
 from workshop import Built, Workshop, main_calling, many_functions, whole
@@ -155,10 +158,10 @@ def test_a_damaged_key_record(simple: Workshop, damage: str) -> None:
 def test_verify_lists_what_is_damaged(simple: Workshop) -> None:
     """`cache verify` names the damaged entries and no others."""
     first = simple.built(BUILD)
-    assert caches.verify(Cache(simple.cache)) == []
+    assert verify(Cache(simple.cache)) == []
     flip(first.path(2))
     flip(_capture_folder(simple) / "0/code.npz")
-    found = caches.verify(Cache(simple.cache))
+    found = verify(Cache(simple.cache))
     assert {(entry.kind, entry.name) for entry, _ in found} == {
         ("binary", first.path(2).parent.name),
         ("capture", _capture_folder(simple).name),
@@ -225,7 +228,7 @@ def test_a_full_cache(simple: Workshop, small_disk: Callable[[str], Path], size:
         assert "No space left on device" in message or "full disk?" in message, message
     small_disk("size=100M")
     whole(simple.build(BUILD)).assert_all_print_as_stock()
-    assert caches.verify(Cache(simple.cache)) == []
+    assert verify(Cache(simple.cache)) == []
 
 
 def test_a_read_only_cache(simple: Workshop, small_disk: Callable[[str], Path]) -> None:
@@ -261,5 +264,115 @@ def test_unknown_files_in_the_cache_are_no_harm(simple: Workshop) -> None:
     (simple.cache / "work" / "stray").write_text("x")
     simple.built(BUILD, seeds=[1, 5])
     assert len(caches.entries(Cache(simple.cache))) > 5
-    caches.verify(Cache(simple.cache))
+    verify(Cache(simple.cache))
     caches.collect(Cache(simple.cache), 10**9)
+
+
+def test_exchanged_records_of_builds_give_no_system_the_binaries_of_another(simple: Workshop) -> None:
+    """Each of the two is whole, so a seal alone says nothing: `verify` names both, and a build goes by neither."""
+    systems = {"O1": {"cflags": "-O1"}, "O2": {"cflags": "-O2"}}
+    config = simple.config(BUILD, systems=systems)
+    layouts: list[LayoutName] = ["identity", 1, 2]
+    first = [whole(each) for each in simple.build_all(config, layouts=layouts)]
+    one, other = _build_records(simple)
+    _exchange(one, other)
+
+    found = {(entry.kind, entry.name, what) for entry, what in verify(Cache(simple.cache))}
+    assert found == {("record", path.stem, "it is the record of another key") for path in (one, other)}
+    again = simple.build_all(config, layouts=layouts)
+    assert [digests(whole(each)) for each in again] == [digests(each) for each in first]
+    for each in again:
+        assert (
+            f"{each.system}: the record of what was built with this key was another build's, so it is built again"
+            in (said(each.notes))
+        )
+    assert verify(Cache(simple.cache)) == []
+
+
+def test_exchanged_captures_are_found(simple: Workshop) -> None:
+    """A directory that is called as another capture gives nobody the files of that one."""
+    config = simple.config(BUILD, systems={"O1": {"cflags": "-O1"}, "O2": {"cflags": "-O2"}})
+    first = [whole(each) for each in simple.build_all(config, layouts=["identity", 1])]
+    one, other = sorted((simple.cache / "captures").iterdir())
+    _exchange(one, other)
+
+    assert {(entry.kind, entry.name) for entry, _ in verify(Cache(simple.cache))} == {
+        ("capture", one.name),
+        ("capture", other.name),
+    }
+    again = simple.build_all(config, layouts=["identity", 1, 2])
+    assert [digests(whole(each)) | digests(each_first) for each, each_first in zip(again, first, strict=True)] == [
+        digests(whole(each)) for each in again
+    ]
+
+
+def test_a_record_without_its_key_is_said_and_its_build_made_again(simple: Workshop) -> None:
+    """As layoutrands before wrote them; binaries and captures of theirs go on being used."""
+    first = simple.built(BUILD)
+    (path,) = _build_records(simple)
+    record = json.loads(path.read_bytes())
+    path.write_bytes(sealed(record["value"]))
+
+    assert verify(Cache(simple.cache)) == []
+    again = simple.build(BUILD)
+    assert list(said(again.notes)) == [
+        "sys: the record of its build is of an earlier layoutrand and does not say which build it is of, so it is built "
+        "again"
+    ]
+    assert digests(whole(again)) == digests(first)
+    assert all(binary.cached for binary in again.binaries if binary.layout != STOCK)
+    assert not said(simple.build(BUILD).notes)
+
+
+def test_a_record_that_names_another_builds_capture_is_found(simple: Workshop) -> None:
+    """Each object is whole and in its place, and the link between them leads elsewhere."""
+    simple.built(BUILD)
+    (path,) = _build_records(simple)
+    simple.built(BUILD.replace("prog", "other"), artefacts=["other"])
+    capture = {json.loads(other.read_bytes())["value"]["capture"] for other in _build_records(simple) if other != path}
+    stored = json.loads(path.read_bytes())
+    path.write_bytes(
+        KeyRecord(path.stem, {**stored["value"], "capture": capture.pop()}, "sys", stored["facts"]).stored()
+    )
+
+    ((entry, what),) = verify(Cache(simple.cache))
+    assert (entry.kind, entry.name) == ("record", path.stem)
+    assert what.startswith("the capture that it names, ") and what.endswith(" is of another build")
+
+
+def test_a_binary_that_is_not_what_its_key_is_of_is_found(simple: Workshop) -> None:
+    """Its content is that of its record, whose layout is another than the key's."""
+    first = simple.built(BUILD)
+    record = first.path(2).parent / "meta.json"
+    meta = json.loads(record.read_bytes())
+    del meta["seal"]
+    record.write_bytes(sealed({**meta, "layout": 3}))
+
+    ((entry, what),) = verify(Cache(simple.cache))
+    assert (entry.name, what) == (first.path(2).parent.name, "it is not what its key is of")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_log_of_a_build_is_found_and_nothing_but_a_log(simple: Workshop, damage: str) -> None:
+    """A capture is used all the same: what it is does not depend on what its build said."""
+    first = simple.built(BUILD)
+    folder = _capture_folder(simple)
+    DAMAGES[damage](folder / "build.log")
+
+    ((entry, what),) = verify(Cache(simple.cache))
+    assert (entry.kind, entry.name) == ("log", folder.name)
+    assert "build.log" in what
+    assert digests(simple.built(BUILD)) == digests(first)
+
+
+def _exchange(one: Path, other: Path) -> None:
+    aside = one.with_name("aside")
+    one.rename(aside)
+    other.rename(one)
+    aside.rename(other)
+
+
+def _build_records(shop: Workshop) -> list[Path]:
+    """The records that say which capture a build gave."""
+    paths = sorted((shop.cache / "keys").iterdir())
+    return [path for path in paths if path.stem.isalnum() and len(path.stem) == 64]

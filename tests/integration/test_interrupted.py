@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.cache import store as caches
+from layoutrand.cache import upkeep as caches
+from layoutrand.cache.linked_check import verify
 from layoutrand.cache.store import Cache
 from workshop import Workshop, alive, finish, hashes, main_calling, many_functions, start
 
@@ -42,7 +43,7 @@ def test_two_processes_share_one_cache(project: Workshop) -> None:
     documents = [finish(process) for process in both]
     assert hashes(documents[0]) == hashes(documents[1])
     assert sorted(document["capture"]["cached"] for document in documents) == [False, True]
-    assert caches.verify(Cache(project.cache)) == []
+    assert verify(Cache(project.cache)) == []
     assert not list((project.cache / "work").iterdir())
 
 
@@ -52,7 +53,7 @@ def test_two_processes_of_different_seeds(project: Workshop) -> None:
     both = [start(project, "--seeds", "1..5"), start(project, "--seeds", "3..8")]
     first, second = (hashes(finish(process)) for process in both)
     assert {layout: first[layout] for layout in (3, 4, 5)} == {layout: second[layout] for layout in (3, 4, 5)}
-    assert caches.verify(Cache(project.cache)) == []
+    assert verify(Cache(project.cache)) == []
 
 
 @pytest.mark.parametrize("moments", [2, pytest.param(40, marks=pytest.mark.slow)])
@@ -74,7 +75,7 @@ def test_killed_at_any_point(project: Workshop, moments: int) -> None:
             except ProcessLookupError:
                 pass
     assert hashes(finish(start(project, "--seeds", "5"))) == wanted
-    assert caches.verify(Cache(project.cache)) == []
+    assert verify(Cache(project.cache)) == []
 
 
 @pytest.mark.slow
@@ -90,7 +91,7 @@ def test_killed_while_linking(project: Workshop) -> None:
         now = set((project.cache / "binaries").iterdir())
         assert kept <= now
         kept = now
-    assert caches.verify(Cache(project.cache)) == []
+    assert verify(Cache(project.cache)) == []
     document = finish(start(project, "--seeds", "40"))
     assert len(document["binaries"]) == 42
 

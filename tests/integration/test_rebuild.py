@@ -13,7 +13,7 @@ import pytest
 import startkit
 from layoutrand.build import descent
 from layoutrand.build.build import SystemBuild
-from layoutrand.cache import store as caches
+from layoutrand.cache.linked_check import verify
 from layoutrand.cache.store import Cache
 from layoutrand.model import IDENTITY, STOCK
 from speeds import first_fast
@@ -259,7 +259,7 @@ def test_resumed_and_cached(gnu_units: Workshop) -> None:
     assert builds(gnu_units) == ["sys: layout 2: build"]
     assert "sys: the cached binary of prog, layout 2, was damaged; built again" in said(third.result.notes)
     cache = Cache(gnu_units.cache)
-    assert caches.verify(cache) == []
+    assert verify(cache) == []
     cache.drop_capture(first.result.capture.id)
     fourth = gnu_units.built(commands, seeds=[1, 2, 3], build=REBUILD)
     assert builds(gnu_units) == ["sys: layout identity: build"]

@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from layoutrand.cache import store as caches
+from layoutrand.cache.linked_check import verify
 from layoutrand.cache.store import Cache
 from workshop import Workshop, alive, finish, hashes, main_calling, many_functions, start
 
@@ -49,7 +49,7 @@ def test_two_processes_do_nothing_twice(project: Workshop) -> None:
     assert hashes(documents[0]) == hashes(documents[1])
     made = [b["seed"] for document in documents for b in document["binaries"] if not b["cached"]]
     assert sorted(map(str, made)) == ["1", "2", "3", "identity", "stock"]
-    assert caches.verify(Cache(project.cache)) == []
+    assert verify(Cache(project.cache)) == []
     assert not list((project.cache / "work").iterdir())
 
 
@@ -73,7 +73,7 @@ def test_killed_at_any_point(project: Workshop, moments: int) -> None:
             except psutil.NoSuchProcess:
                 pass
     assert hashes(finish(start(project, "--seeds", "3"))) == wanted
-    assert caches.verify(Cache(project.cache)) == []
+    assert verify(Cache(project.cache)) == []
 
 
 @pytest.mark.slow

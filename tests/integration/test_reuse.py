@@ -9,7 +9,8 @@ from gitkit import commit, git, make
 from layoutrand.build.build import all_layouts
 from layoutrand.build.build_setup import BuildProgress, BuildSetup
 from layoutrand.build.reuse import explain_reuse, reuse_document
-from layoutrand.cache.store import Cache, collect
+from layoutrand.cache.store import Cache
+from layoutrand.cache.upkeep import collect
 from layoutrand.errors import BuildFailed
 from layoutrand.model import STOCK
 from layoutrand.platform.process import SubprocessRunner

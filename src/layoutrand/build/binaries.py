@@ -36,30 +36,33 @@ def kept_addresses(cache: Cache, binary: Binary) -> list[int] | None:
     return found.meta.get("addresses") if found else None
 
 
-def store_linked(  # noqa: PLR0913 - the parts of one entry
+def store_linked(
     cache: Cache,
     entry: Path,
     linked: Linked,
     *,
-    key: str,
     system: str,
-    artefact: str,
-    layout: LayoutName,
+    facts: Mapping[str, Any],
     beside: Mapping[str, Any] | None = None,
 ) -> Binary:
-    """Put the verified file in the directory ``entry`` into the cache under the key, ``beside`` in its record."""
-    meta = {**linked_record(linked, system=system, artefact=artefact, layout=layout), **(beside or {})}
+    """Put the verified file in the directory ``entry`` into the cache, ``beside`` in its record.
+
+    Its key is a digest of the ``facts``, which are as `layoutrand.config.build_recipe.binary_facts` has them.
+    """
+    key, artefact, layout = keys.binary_key(facts), facts["artefact"], facts["layout"]
+    meta = {**linked_record(linked, system=system, facts=facts), **(beside or {})}
     cache.commit_binary(entry, key, meta)
     path = cache.binary_path(key, os.path.basename(artefact))
     return binary_of(path, meta, system, artefact, layout, cached=False)
 
 
-def linked_record(linked: Linked, *, system: str, artefact: str, layout: LayoutName) -> dict[str, Any]:
-    """What the cache keeps beside a binary whose link was verified."""
+def linked_record(linked: Linked, *, system: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What the cache keeps beside a binary whose link was verified; ``facts`` as in `store_linked`."""
     return {
         "system": system,
-        "artefact": artefact,
-        "layout": layout,
+        "artefact": facts["artefact"],
+        "layout": facts["layout"],
+        "facts": facts,
         "sha256": linked.sha256,
         "text_sha256": linked.text_sha256,
         "link_s": linked.link_s,

@@ -192,10 +192,10 @@ def _capture(setup: BuildSetup, name: str) -> _Base:
     try:
         order = find_order(setup, name, "capture")
         with cache.lock(f"capture-{order.key[:32]}"), cache_errors("use", cache.root):
-            made, known = recall_capture(cache, order)
+            made, recorded = recall_capture(cache, order)
             cached = made is not None
-            if known and not cached:
-                notes.append(CaptureBuiltAgain(name))
+            if recorded != "none" and not cached:
+                notes.append(CaptureBuiltAgain(name, record=recorded))
             made = made or capture(order, cache, setup.runner, jobs=setup.jobs, say=setup.progress.say)
             remember_build(setup, order)
         return _Base(made, order.toolbox.tools["ld"], order, cached, None, tuple(notes))

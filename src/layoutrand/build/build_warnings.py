@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from layoutrand.build import descent
+from layoutrand.cache.sealed_records import RecordState
 from layoutrand.model import LayoutName
 from layoutrand.warning import AnyWarning
 
@@ -14,6 +15,11 @@ _PROVED: Final = {
     descent.LOADED: "all that is loaded is as it was linked and verified",
     descent.CODE: "its code is as it was linked and verified; of other contents nothing is proved",
     descent.NOT_COMPARABLE: "it cannot be compared with what was linked and verified (packed or encrypted?)",
+}
+_RECORDS: Final[Mapping[RecordState, str]] = {
+    "damaged": "the record of what was built with this key was damaged",
+    "of another key": "the record of what was built with this key was another build's",
+    "without its key": "the record of its build is of an earlier layoutrand and does not say which build it is of",
 }
 CHANGED_CLAIMS: Final = tuple(_PROVED)
 """The claims of `layoutrand.build.descent` about a file that is not as the linker left it."""
@@ -32,14 +38,19 @@ class SharedCapture(AnyWarning):
 
 @dataclass(frozen=True)
 class CaptureBuiltAgain(AnyWarning):
-    """A capture that was in the cache; ``damaged`` is a file of it, None where nothing of it could be read."""
+    """A capture that was in the cache; ``damaged`` is a file of it, None where nothing of it could be read.
+
+    ``record`` is what there was under the key of the build.
+    """
 
     system: str
     damaged: str | None = None
+    record: RecordState = "whole"
 
     def __str__(self) -> str:
         what = "missing or damaged" if self.damaged is None else f"damaged on disk ({self.damaged})"
-        return f"{self.system}: its capture was {what}, so it is built again"
+        why = _RECORDS.get(self.record, f"its capture was {what}")
+        return f"{self.system}: {why}, so it is built again"
 
 
 @dataclass(frozen=True)
@@ -54,12 +65,14 @@ class StockBuiltAgain(AnyWarning):
 
 @dataclass(frozen=True)
 class ReferenceBuiltAgain(AnyWarning):
-    """The build of identity in rebuild mode."""
+    """The build of identity in rebuild mode; ``record`` is what there was under the key of the build."""
 
     system: str
+    record: RecordState = "whole"
 
     def __str__(self) -> str:
-        return f"{self.system}: the record of identity's build was missing or damaged; it is built again"
+        why = _RECORDS.get(self.record, "the record of identity's build was missing or damaged")
+        return f"{self.system}: {why}; it is built again"
 
 
 @dataclass(frozen=True)

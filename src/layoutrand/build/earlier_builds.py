@@ -14,6 +14,7 @@ from typing import Any, Final
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.cache.capture_record import Capture
 from layoutrand.cache.keys import latest_build_name
+from layoutrand.cache.sealed_records import RecordState
 from layoutrand.cache.store import Cache
 from layoutrand.capture.instrumented_build import BuildOrder
 from layoutrand.config.build_recipe import Variant
@@ -37,15 +38,15 @@ class Remembered:
     directory: str
 
 
-def recall_capture(cache: Cache, order: BuildOrder) -> tuple[Capture | None, bool]:
-    """The capture that the order's key gave, as if made for this system, and whether there should be one.
+def recall_capture(cache: Cache, order: BuildOrder) -> tuple[Capture | None, RecordState]:
+    """The capture that the order's key gave, as if made for this system, and what is recorded under the key.
 
     Builds with different keys can give one capture; what it says of source and tools is this order's.
     """
-    known = cache.recall(order.key)
+    known, state = cache.look_up(order.key)
     found = cache.load_capture(known["capture"]) if known else None
     if known is None or found is None:
-        return None, known is not None
+        return None, state
     return replace(
         found,
         system=order.recipe.system,
@@ -54,7 +55,7 @@ def recall_capture(cache: Cache, order: BuildOrder) -> tuple[Capture | None, boo
         source={**order.origin.record(), **known.get("learned", {})},
         build_s=known.get("build_s", found.build_s),
         n_links=known.get("n_links", found.n_links),
-    ), True
+    ), state
 
 
 def remember_build(setup: BuildSetup, order: BuildOrder) -> None:

@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from layoutrand.build.binaries import as_failure, binary_key, store_linked
+from layoutrand.build.binaries import as_failure, store_linked
 from layoutrand.build.coupling import CoupledArtefact
+from layoutrand.cache import keys
 from layoutrand.cache.capture_record import Capture, CapturedLink
 from layoutrand.cache.store import Cache
+from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, LayoutrandError
 from layoutrand.layout.order import LINK_ORDER, draw
@@ -60,8 +63,12 @@ class Linking:
 
     def key(self, layout: LayoutName) -> str:
         """The key of one binary in the cache."""
+        return keys.binary_key(self.facts(layout))
+
+    def facts(self, layout: LayoutName) -> dict[str, Any]:
+        """What that key is a digest of."""
         coupled = self.coupled.key if self.coupled else ""
-        return binary_key(self.capture.id, self.link.artefact, self.policy, layout, coupled)
+        return binary_facts(self.capture.id, self.link.artefact, self.policy, layout, coupled)
 
     def make(self, layout: LayoutName, own_scratch: Callable[[], Path]) -> Binary | BuildFailure:
         """Link, verify and store one layout in the thread's own scratch; an error becomes a record that names it."""
@@ -76,10 +83,8 @@ class Linking:
                     self.cache,
                     scratch / "entry",
                     linked,
-                    key=self.key(layout),
                     system=self.capture.system,
-                    artefact=self.link.artefact,
-                    layout=layout,
+                    facts=self.facts(layout),
                 )
         except LayoutrandError as error:
             return self.failure(layout, error)

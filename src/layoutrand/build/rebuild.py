@@ -36,6 +36,7 @@ from layoutrand.capture.collect import BuildPlace
 from layoutrand.capture.instrumented_build import BuildOrder, built, suite_facts
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.workspace import Workspace
+from layoutrand.config.build_recipe import binary_facts
 from layoutrand.errors import BuildError, CodeChanged, LayoutNotApplied, LayoutrandError
 from layoutrand.link.relink import Linked
 from layoutrand.linkers import linkline
@@ -110,12 +111,12 @@ class _Job:
         ``wanted`` tells whether identity was asked for, too.
         """
         cache = self.setup.cache
-        known = cache.recall(self.key)
+        known, recorded = cache.look_up(self.key)
         found = cache.load_capture(known["capture"]) if known else None
         if found is not None and not cache.damaged_files(found):
             return replace(found, system=self.system), {}
-        if known:
-            notes.append(ReferenceBuiltAgain(self.system))
+        if recorded != "none":
+            notes.append(ReferenceBuiltAgain(self.system, recorded))
         try:
             with self._building(IDENTITY, ()) as build:
                 children = [descend(build, artefact) for artefact in self.artefacts]
@@ -126,7 +127,7 @@ class _Job:
         finally:
             if wanted:
                 self._advance()
-        cache.remember(self.key, {"capture": capture.id})
+        cache.remember(self.key, {"capture": capture.id}, system=self.system, facts=self.order.facts)
         return capture, {IDENTITY: results}
 
     def given_up(self, layout: LayoutName, identity: Results) -> Results:
@@ -308,10 +309,8 @@ class _Job:
                 cache,
                 entry,
                 linked,
-                key=self._key(reference, child.artefact, layout),
                 system=self.system,
-                artefact=child.artefact,
-                layout=layout,
+                facts=binary_facts(reference.id, child.artefact, self.setup.config.layout, layout),
                 beside={"addresses": proof.addresses},
             )
 

@@ -97,14 +97,16 @@ def _explain(setup: BuildSetup, system: str, layouts: Sequence[LayoutName]) -> R
 def _capture(setup: BuildSetup, order: BuildOrder, latest: Remembered | None) -> ReuseVerdict:
     if setup.config.build.mode == "rebuild":  # there the capture is the record of the first build
         order = replace(order, key=reference_key(order.key))
-    capture, known = recall_capture(setup.cache, order)
+    capture, recorded = recall_capture(setup.cache, order)
     damaged = setup.cache.damaged_files(capture) if capture else []
     verdict = _verdict(setup, order, latest)
     if capture is not None and not damaged:
         return replace(verdict, state="reused", reason=_why_reused(verdict), capture=capture)
     if damaged:
         return replace(verdict, reason=f"it was captured, but is damaged on disk ({damaged[0]})")
-    if known:
+    if recorded in {"without its key", "of another key"}:
+        return replace(verdict, reason=f"what is recorded under its key is a record {recorded}")
+    if recorded == "whole":
         return replace(verdict, reason="it was captured, but is no longer in the cache (evicted, or damaged)")
     return verdict
 

@@ -7,7 +7,7 @@
     keys/latest-*.json, source-*     what each system was built from last, and the files of its source, for people
     repos/                           mirrors of repositories
     nodes/<node>/<inputs>/           inputs of projects whose executions are made here for a cluster
-    captures/<capture id>/           capture.json, build.log, one numbered directory per artefact
+    captures/<capture id>/           capture.json, build.log, log.json with its digest, one directory per artefact
     binaries/<binary key>/           the linked file and meta.json
     work/, logs/, locks/
 
@@ -18,26 +18,28 @@ linked again from its capture, so evicting is never loss.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
 from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture
-from layoutrand.cache.node_inputs import is_used, replicas
+from layoutrand.cache.sealed_records import KeyRecord, RecordState, key_record, sealed, unsealed
 from layoutrand.errors import CacheError
-from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_bytes, sha256_file, write_atomically
+from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_file, write_atomically
 from layoutrand.platform.own_file import take_write_permission
+
+_LOG: Final = "build.log"
+LOGGED: Final = "log.json"
+"""Of a capture: the log of its build, and the record of what that is."""
 
 
 @dataclass(frozen=True)
@@ -106,18 +108,27 @@ class Cache:
 
             yield own_scratch
 
-    def remember(self, key: str, value: Mapping[str, Any]) -> None:
-        """Record what a build key gave."""
+    def remember(
+        self, key: str, value: Mapping[str, Any], *, system: str = "", facts: Mapping[str, Any] | None = None
+    ) -> None:
+        """Record what a key gave; that of a build with its system, and the facts that the key is made of."""
         path = self.root / "keys" / f"{key}.json"
         with cache_errors("write", path):
-            write_atomically(path, sealed(value))
+            write_atomically(path, KeyRecord(key, value, system, facts or {}).stored())
 
-    def recall(self, key: str) -> dict[str, Any] | None:
-        """What a build key gave, or None; a damaged record counts as none."""
+    def recall(self, key: str) -> Mapping[str, Any] | None:
+        """What a key gave, or None; a record that is damaged, or of another key, counts as none."""
+        return self.look_up(key)[0]
+
+    def look_up(self, key: str) -> tuple[Mapping[str, Any] | None, RecordState]:
+        """As `recall`, with what there is under the key."""
         try:
-            return unsealed((self.root / "keys" / f"{key}.json").read_bytes())
-        except (OSError, ValueError):
-            return None
+            found, state = key_record((self.root / "keys" / f"{key}.json").read_bytes(), key)
+        except FileNotFoundError:
+            return None, "none"
+        except OSError:
+            return None, "damaged"
+        return None if found is None else found.value, state
 
     def capture_path(self, capture_id: str) -> Path:
         """Directory of a capture."""
@@ -126,7 +137,7 @@ class Cache:
     def load_capture(self, capture_id: str) -> Capture | None:
         """The capture, which counts as used; None if it is not here or its record is damaged."""
         path = self.capture_path(capture_id) / "capture.json"
-        capture = _read_capture(path)
+        capture = read_capture(path)
         if capture is not None:
             with cache_errors("use", path):
                 os.utime(path)
@@ -136,6 +147,9 @@ class Cache:
         """Put a finished capture in place; an undamaged one that another process put there first stays."""
         with cache_errors("write", scratch):
             write_atomically(scratch / "capture.json", sealed(captures.to_json(capture)))
+            if (scratch / _LOG).exists():
+                logged = {"capture": capture.id, "sha256": sha256_file(scratch / _LOG)}
+                write_atomically(scratch / LOGGED, sealed(logged))
         present = self.load_capture(capture.id)
         self._commit(
             scratch, self.capture_path(capture.id), replace=present is None or bool(self.damaged_files(present))
@@ -154,6 +168,21 @@ class Cache:
                 damaged.append(str(base / name))
         return damaged
 
+    def damaged_log(self, capture_id: str) -> Path | None:
+        """The log of a capture's build, or its record, if it is not what was logged; None of captures without one."""
+        folder = self.capture_path(capture_id)
+        log, logged = folder / _LOG, folder / LOGGED
+        try:
+            wanted = unsealed(logged.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            return logged
+        try:
+            return None if wanted == {"capture": capture_id, "sha256": sha256_file(log)} else log
+        except OSError:
+            return log
+
     def drop_capture(self, capture_id: str) -> None:
         """Forget a damaged capture."""
         remove_tree(self.capture_path(capture_id))
@@ -168,7 +197,7 @@ class Cache:
         One that an earlier layoutrand left writable is not any more.
         """
         folder = self.root / "binaries" / key
-        found = _read_binary(folder, name)
+        found = read_binary(folder, name)
         if found is not None:
             with suppress(OSError):  # evicted at this moment, or somebody else's: it is what it is all the same
                 take_write_permission(found.path)
@@ -208,15 +237,19 @@ class Cache:
         raise CacheError(f"cannot put {target} in place: other processes keep replacing it")
 
 
-def _read_capture(path: Path) -> Capture | None:
-    """What the record at the path says; None for none, or a damaged one, which whoever uses it is told of."""
+def read_capture(path: Path) -> Capture | None:
+    """What the record at the path says; None for none, one that is damaged, or another capture's.
+
+    Whoever uses the capture is told of it.
+    """
     try:
-        return captures.from_json(unsealed(path.read_bytes()), where=str(path))
+        capture = captures.from_json(unsealed(path.read_bytes()), where=str(path))
     except (OSError, ValueError, KeyError, TypeError, CacheError):
         return None
+    return capture if capture.id == path.parent.name else None
 
 
-def _read_binary(folder: Path, name: str) -> CachedBinary | None:
+def read_binary(folder: Path, name: str) -> CachedBinary | None:
     """The binary in an entry of the cache, with the content that its record says; else None."""
     try:
         meta = unsealed((folder / "meta.json").read_bytes())
@@ -227,151 +260,12 @@ def _read_binary(folder: Path, name: str) -> CachedBinary | None:
     return CachedBinary(folder / name, meta)
 
 
-_SEAL_SIZE = len('{"seal":"') + 64 + len('",')
-
-
-def _seal_of(body: bytes) -> bytes:
-    return f'{{"seal":"{sha256_bytes(body)}",'.encode()
-
-
-def sealed(value: Mapping[str, Any]) -> bytes:
-    """JSON as it is stored, compact, with a first key "seal" that holds the SHA-256 of what follows it."""
-    body = json.dumps(value, separators=(",", ":"), sort_keys=True).encode() + b"\n"
-    return _seal_of(body[1:]) + body[1:]
-
-
-def unsealed(data: bytes) -> dict[str, Any]:
-    """The value of a sealed record without its seal; raises ValueError if one does not fit the other."""
-    body = data[_SEAL_SIZE:]
-    if data[:_SEAL_SIZE] != _seal_of(body):
-        raise ValueError("the record is damaged")
-    value: dict[str, Any] = json.loads(b"{" + body)
-    return value
-
-
 def captured_contents(cache: Cache) -> Iterator[tuple[str, Path]]:
     """SHA-256 and place of every captured file here, unchecked; looking at them does not count as use."""
     for record in sorted((cache.root / "captures").glob("*/capture.json")):
-        capture = _read_capture(record)
+        capture = read_capture(record)
         for path, digest in capture.contents().items() if capture is not None else ():
             yield digest, record.parent / path
-
-
-@dataclass(frozen=True)
-class CacheEntry:
-    """One thing in the cache: a "capture", "binary", "repository" or "inputs", its bytes, and when it was last used."""
-
-    kind: str
-    name: str
-    path: Path
-    size: int
-    used_at: float
-    label: str
-
-
-def entries(cache: Cache) -> list[CacheEntry]:
-    """Everything in the cache, least recently used first."""
-    found = []
-    for kind, folder, record in (("capture", "captures", "capture.json"), ("binary", "binaries", "meta.json")):
-        for path in sorted(path for path in (cache.root / folder).iterdir() if path.is_dir()):
-            try:
-                used_at = (path / record).stat().st_mtime
-                table = unsealed((path / record).read_bytes())
-                label = f"{table.get('system', '?')} {table.get('artefact', '')} {table.get('layout', '')}".strip()
-            except (OSError, ValueError):
-                used_at, label = 0.0, "damaged"
-            found.append(CacheEntry(kind, path.name, path, _size(path), used_at, label))
-    for path in replicas(cache.root):
-        with suppress(FileNotFoundError):  # a node has just removed it
-            used_at, name = path.lstat().st_mtime, f"{path.parent.name}/{path.name}"
-            found.append(CacheEntry("inputs", name, path, _size(path), used_at, "of a project"))
-    return sorted(found + _mirrors(cache), key=lambda entry: entry.used_at)
-
-
-def _mirrors(cache: Cache) -> list[CacheEntry]:
-    """Mirrors of repositories; git notices damage in them by itself, and what is gone is fetched again."""
-    root = cache.root / "repos"
-    found = []
-    for path in sorted(root.iterdir()) if root.is_dir() else ():
-        try:
-            used_at = (path / "HEAD").stat().st_mtime
-        except OSError:  # being fetched, or left behind while it was
-            used_at = path.lstat().st_mtime
-        found.append(CacheEntry("repository", path.name, path, _size(path), used_at, "mirror of a repository"))
-    return found
-
-
-def collect(cache: Cache, max_size: int) -> list[CacheEntry]:
-    """Evict least recently used entries until at most ``max_size`` bytes remain; what was evicted.
-
-    Unfinished work of processes that are gone is cleared first; it is not counted as an entry.
-    """
-    _clear_abandoned(cache)
-    _clear_listings(cache)
-    present = entries(cache)
-    total = sum(entry.size for entry in present)
-    evicted = []
-    for entry in present:
-        if total <= max_size:
-            break
-        if entry.kind == "repository" and probe_lock(cache, entry.name):
-            continue  # in use
-        if entry.kind == "inputs" and is_used(entry.path):
-            continue
-        with cache_errors("evict", entry.path):
-            remove_tree(entry.path)
-        total -= entry.size
-        evicted.append(entry)
-    return evicted
-
-
-def verify(cache: Cache) -> list[tuple[CacheEntry, str]]:
-    """Entries that are damaged, with what is wrong with them; looking at them does not count as use."""
-    problems = []
-    for entry in entries(cache):
-        if not entry.path.exists():
-            continue  # evicted meanwhile
-        if entry.kind == "capture":
-            capture = _read_capture(entry.path / "capture.json")
-            damaged = ["capture.json"] if capture is None else cache.damaged_files(capture)
-            if damaged:
-                problems.append((entry, "damaged: " + ", ".join(damaged)))
-        elif entry.kind == "binary":
-            files = [path for path in entry.path.iterdir() if path.name != "meta.json"]
-            if len(files) != 1 or _read_binary(entry.path, files[0].name) is None:
-                problems.append((entry, "content differs from the record"))
-    return problems
-
-
-def _clear_abandoned(cache: Cache) -> None:
-    import psutil
-
-    hour_ago = time.time() - 3600
-    for path in (cache.root / "work").iterdir():
-        parts = path.name.rsplit("-", 2)
-        alive = len(parts) == 3 and parts[1].isdigit() and psutil.pid_exists(int(parts[1]))
-        with suppress(FileNotFoundError):  # its own process was as quick
-            if not alive and path.lstat().st_mtime < hour_ago:
-                remove_tree(path)
-
-
-def _clear_listings(cache: Cache) -> None:
-    """Drop lists of source files that no system's latest build refers to any more (or not yet: those are young)."""
-    latest = [cache.recall(path.stem) for path in (cache.root / "keys").glob("latest-*.json")]
-    wanted = {found["listing"] for found in latest if found}
-    for path in (cache.root / "keys").glob("source-*.json"):
-        if path.stem not in wanted and path.stat().st_mtime < time.time() - 3600:
-            path.unlink(missing_ok=True)
-
-
-def _size(path: Path) -> int:
-    """Bytes on the disk below the path; what goes while they are counted (git and executions write there) is none."""
-    total = 0
-    for folder, below, names in os.walk(path):
-        for name in (*below, *names):
-            with suppress(FileNotFoundError, NotADirectoryError):
-                total += os.lstat(os.path.join(folder, name)).st_blocks * 512
-    return total
 
 
 def probe_lock(cache: Cache, key: str) -> bool:

@@ -126,7 +126,12 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
             write_atomically(scratch / "build.log", log.read_bytes())
         cache.commit_capture(scratch, result)
     known = {"capture": result.id, "build_s": result.build_s, "n_links": result.n_links}
-    cache.remember(order.key, {**known, **({"learned": learned} if learned else {})})
+    cache.remember(
+        order.key,
+        {**known, **({"learned": learned} if learned else {})},
+        system=order.recipe.system,
+        facts=order.facts,
+    )
     return result
 
 

@@ -13,7 +13,7 @@ from layoutrand.cli import building, options
 from layoutrand.errors import BuildFailed, UsageError
 
 if TYPE_CHECKING:
-    from layoutrand.cache.store import CacheEntry
+    from layoutrand.cache.upkeep import CacheEntry
 
 _TOO_LARGE: Final = 2**63
 
@@ -98,7 +98,8 @@ def cache_path() -> int:
 @cache_app.command("ls")
 def cache_ls(json: options.Json = False) -> int:
     """List what is in the cache, least recently used first."""
-    from layoutrand.cache.store import Cache, default_root, entries
+    from layoutrand.cache.store import Cache, default_root
+    from layoutrand.cache.upkeep import entries
 
     terminal = options.terminal(json=json, quiet=False)
     found = entries(Cache(default_root()))
@@ -119,24 +120,31 @@ def cache_verify(
     mend: Annotated[bool, typer.Option(help="Remove what is damaged; the next build makes it again.")] = False,
     json: options.Json = False,
 ) -> int:
-    """Check every file in the cache against its recorded hash; exit status 1 if something is damaged."""
-    from layoutrand.cache.store import Cache, default_root, entries, verify
+    """Check every file in the cache, and that records, captures, binaries and logs belong together.
+
+    The exit status is 1 if something is damaged.
+    """
+    from layoutrand.cache.linked_check import verify
+    from layoutrand.cache.store import Cache, default_root
+    from layoutrand.cache.upkeep import entries, record_entries
     from layoutrand.platform.disk import cache_errors, remove_tree
 
     terminal = options.terminal(json=json, quiet=False)
     cache = Cache(default_root())
-    total = len(entries(cache))
+    total, records = len(entries(cache)), len(record_entries(cache))
     problems = verify(cache)
     if json:
         rows = [{"name": e.name, "kind": e.kind, "path": str(e.path), "problem": what} for e, what in problems]
-        terminal.document({"schema": "layoutrand/cache-verify/1", "entries": total, "damaged": rows})
+        terminal.document(
+            {"schema": "layoutrand/cache-verify/1", "entries": total, "records": records, "damaged": rows}
+        )
     for entry, problem in problems:
         terminal.fail(f"{entry.kind} {entry.name[:16]} ({entry.label}): {problem}")
         if mend:
             with cache_errors("remove", entry.path):
-                remove_tree(entry.path)
+                remove_tree(entry.path) if entry.path.is_dir() else entry.path.unlink(missing_ok=True)
     advice = "" if not problems else ("; removed" if mend else "; --mend removes them, the next build makes them again")
-    terminal.line(f"{total} entries checked, {len(problems)} damaged{advice}")
+    terminal.line(f"{total} entries and {records} records checked, {len(problems)} damaged{advice}")
     return 1 if problems and not mend else 0
 
 
@@ -146,7 +154,8 @@ def cache_gc(
     json: options.Json = False,
 ) -> int:
     """Evict what was used least recently; nothing is lost, it can all be made again."""
-    from layoutrand.cache.store import Cache, collect, default_root
+    from layoutrand.cache.store import Cache, default_root
+    from layoutrand.cache.upkeep import collect
 
     terminal = options.terminal(json=json, quiet=False)
     evicted = collect(Cache(default_root()), parse_size(max_size))

@@ -14,6 +14,7 @@ from typing import Any, Final
 from layoutrand.build.build import find_order
 from layoutrand.build.build_setup import BuildSetup
 from layoutrand.build.earlier_builds import recall_capture
+from layoutrand.cache.keys import build_key
 from layoutrand.cache.store import Cache
 from layoutrand.cluster.bundle import Travelled, export_capture, import_capture
 from layoutrand.cluster.manifest import is_digest
@@ -53,7 +54,14 @@ def export_system(setup: BuildSetup, system: str, folder: Path) -> Carried:
         )
     shared = SharedDirectory(folder)
     done = export_capture(cache, capture, shared, jobs=setup.jobs)
-    table = {"schema": SCHEMA, "system": system, "bundle": done.digest, "key": order.key, "known": known}
+    table = {
+        "schema": SCHEMA,
+        "system": system,
+        "bundle": done.digest,
+        "key": order.key,
+        "facts": order.facts,
+        "known": known,
+    }
     return Carried(shared.put_carried(canonical_json(table)), system, capture.id, done.travelled)
 
 
@@ -71,7 +79,7 @@ def import_system(cache: Cache, folder: Path, digest: str | None) -> Carried:
     capture, travelled = import_capture(cache, shared, table["bundle"])
     if table["known"].get("capture") != capture.id:
         raise BundleError(f"{folder}/carried/{digest}.json is of another capture than its bundle. Export it again")
-    cache.remember(table["key"], table["known"])
+    cache.remember(table["key"], table["known"], system=table["system"], facts=table["facts"])
     return Carried(digest, table["system"], capture.id, travelled)
 
 
@@ -97,6 +105,8 @@ def _parsed(data: bytes, where: str) -> dict[str, Any]:
             and is_digest(table["key"])
             and isinstance(table["system"], str)
             and isinstance(table["known"], dict)
+            and isinstance(table.setdefault("facts", {}), dict)
+            and (not table["facts"] or build_key(table["facts"]) == table["key"])
         )
     except (ValueError, KeyError, TypeError) as error:
         raise BundleError(f"{where} does not say of which build it is: {error}") from error

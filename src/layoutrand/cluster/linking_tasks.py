@@ -239,7 +239,7 @@ def collect_linked(linking: Linking, shared: SharedDirectory, layout: LayoutName
         with cache_errors("write", entry):
             entry.mkdir()
             write_program(entry / name, data)
-        meta = {**meta, "system": system}
+        meta = {**meta, "system": system, "facts": linking.facts(layout)}
         linking.cache.commit_binary(entry, key, meta)
     shared.drop_result(key)
     return binary_of(linking.cache.binary_path(key, name), meta, system, artefact, layout, cached=False)
@@ -254,6 +254,6 @@ def _proved(
     except LayoutrandError as error:
         raise BundleError(f"{path} came without an answer, and is not layout {layout}: {error}") from error
     return {
-        **linked_record(linked, system=linking.capture.system, artefact=linking.link.artefact, layout=layout),
+        **linked_record(linked, system=linking.capture.system, facts=linking.facts(layout)),
         "node": claimed.get("node", ""),
     }

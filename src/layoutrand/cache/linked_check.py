@@ -1,0 +1,123 @@
+"""Whether what is in the cache is whole, and belongs together: records, the captures they name, binaries and logs.
+
+Each object has its own digest, which says that it is whole, and nothing of where it belongs.  So links are followed
+from one to the next: the record of a build is of its key, and of what that key is a digest of; it names a capture,
+which must be of that build; that has its id, its files and its log; and a binary names what its key is a digest of,
+and in it a capture that has its artefact.  Where an end of a link is not there it was evicted, which is no damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from layoutrand.cache import keys
+from layoutrand.cache.capture_record import Capture, identity_facts
+from layoutrand.cache.sealed_records import KeyRecord, key_record
+from layoutrand.cache.store import LOGGED, Cache, read_binary, read_capture
+from layoutrand.cache.upkeep import CacheEntry, entries, record_entries
+
+Problem = tuple[CacheEntry, str]
+"""An entry, and what is wrong with it."""
+
+
+def verify(cache: Cache) -> list[Problem]:
+    """Entries that are damaged or do not belong where they are; looking at them does not count as use."""
+    captures: dict[str, Capture] = {}
+    problems: list[Problem] = []
+    found = [entry for entry in entries(cache) if entry.path.exists()]  # others were evicted meanwhile
+    for entry in (entry for entry in found if entry.kind == "capture"):
+        capture = read_capture(entry.path / "capture.json")
+        if what := _of_capture(cache, capture):
+            problems.append((entry, what))
+        elif capture is not None:
+            captures[capture.id] = capture
+            problems += _of_log(cache, entry)
+    binaries = [entry for entry in found if entry.kind == "binary"]
+    problems += [(entry, what) for entry in binaries if (what := _of_binary(entry, captures))]
+    return problems + list(_of_records(cache, captures))
+
+
+def _of_capture(cache: Cache, capture: Capture | None) -> str:
+    """What is wrong with a capture, "" for nothing."""
+    if capture is None:
+        return "damaged: capture.json, or it is another capture's"
+    if damaged := cache.damaged_files(capture):
+        return "damaged: " + ", ".join(damaged)
+    if not _is_rebuilt(capture) and keys.captured_id(identity_facts(capture.links, capture.tools)) != capture.id:
+        return "its id is not that of what was captured"
+    return ""
+
+
+def _of_log(cache: Cache, entry: CacheEntry) -> list[Problem]:
+    """What is wrong with the log of a capture's build, which takes nothing from the capture."""
+    damaged = cache.damaged_log(entry.name)
+    if damaged is None:
+        return []
+    return [(replace(entry, kind="log", path=entry.path / LOGGED), f"damaged: {damaged}")]
+
+
+def _is_rebuilt(capture: Capture) -> bool:
+    """Whether it stands for a build that every layout repeats; then its id is of the key of that build."""
+    return capture.source.get("mode") == "rebuild"
+
+
+def _of_binary(entry: CacheEntry, captures: Mapping[str, Capture]) -> str:
+    """What is wrong with a binary, "" for nothing."""
+    files = [path for path in entry.path.iterdir() if path.name != "meta.json"]
+    found = read_binary(entry.path, files[0].name) if len(files) == 1 else None
+    if found is None:
+        return "content differs from the record"
+    facts = found.meta.get("facts")
+    if facts is None:  # no link of a capture made it, or an earlier layoutrand
+        return ""
+    said = {name: found.meta.get(name) for name in ("artefact", "layout")}
+    if keys.binary_key(facts) != entry.name or said != {name: facts.get(name) for name in said}:
+        return "it is not what its key is of"
+    capture = captures.get(facts.get("capture", ""))
+    if capture is not None and facts["artefact"] not in {link.artefact for link in capture.links}:
+        return f"the capture that it names, {capture.id[:12]}, has no {facts['artefact']}"
+    return ""
+
+
+def _of_records(cache: Cache, captures: Mapping[str, Capture]) -> Iterator[Problem]:
+    """Records of keys that are damaged, another key's, or of another build than the capture that they name."""
+    for entry in record_entries(cache):
+        try:
+            record, state = key_record(entry.path.read_bytes(), entry.name)
+        except OSError as error:
+            yield entry, f"cannot be read: {error.strerror}"
+            continue
+        if record is None and state != "without its key":
+            yield entry, "it is the record of another key" if state == "of another key" else "damaged"
+        elif record is not None and (what := _of_record(record, captures)):
+            yield entry, what
+
+
+def _of_record(record: KeyRecord, captures: Mapping[str, Capture]) -> str:
+    """What is wrong with the record of a build, "" for nothing and for records of anything else."""
+    if not record.facts:
+        return ""
+    build = keys.build_key(record.facts)
+    rebuilt = record.key == keys.reference_key(build)
+    if record.key != build and not rebuilt:
+        return "its key is not that of the build which it describes"
+    capture = captures.get(str(record.value.get("capture", "")))
+    if capture is None:
+        return ""
+    same_id = not rebuilt or keys.rebuilt_id(build, capture.source.get("programs", [])) == capture.id
+    same_mode = rebuilt == _is_rebuilt(capture)
+    if same_id and same_mode and _made(capture) == _asked(record.facts):
+        return ""
+    return f"the capture that it names, {capture.id[:12]}, is of another build"
+
+
+def _made(capture: Capture) -> list[Any]:
+    """What of a capture its build decides, whichever of several builds that give it was the first."""
+    return [[link.artefact for link in capture.links], capture.tools.get("ld", {}).get("sha256")]
+
+
+def _asked(facts: Mapping[str, Any]) -> list[Any]:
+    """The same of a build, by what its key is made of."""
+    return [list(facts.get("artefacts", [])), facts.get("tools", {}).get("ld", {}).get("sha256")]

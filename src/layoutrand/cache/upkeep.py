@@ -1,0 +1,123 @@
+"""What is in the cache: listed, checked, and evicted where it is too much."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutrand.cache.node_inputs import is_used, replicas
+from layoutrand.cache.sealed_records import unsealed
+from layoutrand.cache.store import Cache, probe_lock
+from layoutrand.platform.disk import cache_errors, remove_tree
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """One thing in the cache: a "capture", "binary", "repository" or "inputs", its bytes, and when it was last used."""
+
+    kind: str
+    name: str
+    path: Path
+    size: int
+    used_at: float
+    label: str
+
+
+def entries(cache: Cache) -> list[CacheEntry]:
+    """Everything in the cache, least recently used first."""
+    found = []
+    for kind, folder, record in (("capture", "captures", "capture.json"), ("binary", "binaries", "meta.json")):
+        for path in sorted(path for path in (cache.root / folder).iterdir() if path.is_dir()):
+            try:
+                used_at = (path / record).stat().st_mtime
+                table = unsealed((path / record).read_bytes())
+                label = f"{table.get('system', '?')} {table.get('artefact', '')} {table.get('layout', '')}".strip()
+            except (OSError, ValueError):
+                used_at, label = 0.0, "damaged"
+            found.append(CacheEntry(kind, path.name, path, _size(path), used_at, label))
+    for path in replicas(cache.root):
+        with suppress(FileNotFoundError):  # a node has just removed it
+            used_at, name = path.lstat().st_mtime, f"{path.parent.name}/{path.name}"
+            found.append(CacheEntry("inputs", name, path, _size(path), used_at, "of a project"))
+    return sorted(found + _mirrors(cache), key=lambda entry: entry.used_at)
+
+
+def record_entries(cache: Cache) -> list[CacheEntry]:
+    """The records of what keys gave; they are not counted among `entries`, and never evicted."""
+    found = []
+    for path in sorted((cache.root / "keys").glob("*.json")):
+        with suppress(FileNotFoundError):  # lists of files are dropped when nobody refers to them any more
+            state = path.lstat()
+            found.append(CacheEntry("record", path.stem, path, state.st_blocks * 512, state.st_mtime, "of a key"))
+    return found
+
+
+def _mirrors(cache: Cache) -> list[CacheEntry]:
+    """Mirrors of repositories; git notices damage in them by itself, and what is gone is fetched again."""
+    root = cache.root / "repos"
+    found = []
+    for path in sorted(root.iterdir()) if root.is_dir() else ():
+        try:
+            used_at = (path / "HEAD").stat().st_mtime
+        except OSError:  # being fetched, or left behind while it was
+            used_at = path.lstat().st_mtime
+        found.append(CacheEntry("repository", path.name, path, _size(path), used_at, "mirror of a repository"))
+    return found
+
+
+def collect(cache: Cache, max_size: int) -> list[CacheEntry]:
+    """Evict least recently used entries until at most ``max_size`` bytes remain; what was evicted.
+
+    Unfinished work of processes that are gone is cleared first; it is not counted as an entry.
+    """
+    _clear_abandoned(cache)
+    _clear_listings(cache)
+    present = entries(cache)
+    total = sum(entry.size for entry in present)
+    evicted = []
+    for entry in present:
+        if total <= max_size:
+            break
+        if entry.kind == "repository" and probe_lock(cache, entry.name):
+            continue  # in use
+        if entry.kind == "inputs" and is_used(entry.path):
+            continue
+        with cache_errors("evict", entry.path):
+            remove_tree(entry.path)
+        total -= entry.size
+        evicted.append(entry)
+    return evicted
+
+
+def _clear_abandoned(cache: Cache) -> None:
+    import psutil
+
+    hour_ago = time.time() - 3600
+    for path in (cache.root / "work").iterdir():
+        parts = path.name.rsplit("-", 2)
+        alive = len(parts) == 3 and parts[1].isdigit() and psutil.pid_exists(int(parts[1]))
+        with suppress(FileNotFoundError):  # its own process was as quick
+            if not alive and path.lstat().st_mtime < hour_ago:
+                remove_tree(path)
+
+
+def _clear_listings(cache: Cache) -> None:
+    """Drop lists of source files that no system's latest build refers to any more (or not yet: those are young)."""
+    latest = [cache.recall(path.stem) for path in (cache.root / "keys").glob("latest-*.json")]
+    wanted = {found["listing"] for found in latest if found}
+    for path in (cache.root / "keys").glob("source-*.json"):
+        if path.stem not in wanted and path.stat().st_mtime < time.time() - 3600:
+            path.unlink(missing_ok=True)
+
+
+def _size(path: Path) -> int:
+    """Bytes on the disk below the path; what goes while they are counted (git and executions write there) is none."""
+    total = 0
+    for folder, below, names in os.walk(path):
+        for name in (*below, *names):
+            with suppress(FileNotFoundError, NotADirectoryError):
+                total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+    return total
