@@ -123,3 +123,39 @@ def test_which_systems_are_compared_is_asked_where_it_is_not_clear(layoutrand, t
     done = layoutrand("compare", *named, "--import", "t.csv")
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_values_that_nothing_can_be_computed_with_are_told_and_nothing_else(layoutrand, tmp_path):
+    (tmp_path / "t.csv").write_text("seed,value\n1,1.5\n2,1e-320\n")
+    done = layoutrand("analyse", "--import", "t.csv", "--json")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("layoutrand: t.csv, line 3: value is '1e-320', which is too small")
+
+
+def test_values_as_far_apart_as_can_be_make_strict_json(layoutrand, tmp_path):
+    rows = [
+        f"{name},{seed},{value}"
+        for name, values in (("A", "1 1e-60 1e60"), ("B", "1e60 1 1e-60"))
+        for seed, value in enumerate(values.split())
+    ]
+    (tmp_path / "t.csv").write_text("system,seed,value\n" + "\n".join(rows) + "\n")
+
+    for command in (["analyse"], ["compare", "A", "B"]):
+        done = layoutrand(*command, "--import", "t.csv", "--json")
+
+        assert done.returncode == 0, done.stderr
+        json.loads(done.stdout, parse_constant=pytest.fail)
+        assert "Warning" not in done.stderr
+
+
+def test_a_name_in_a_file_moves_no_cursor_in_markdown(layoutrand, tmp_path):
+    primary = {"scoreUnit": "\x9b2J", "rawData": [[1.0]]}
+    results = [{"benchmark": "b\x1b[2J", "mode": "\u202e", "primaryMetric": primary}]
+    (tmp_path / "j.json").write_text(json.dumps(results))
+
+    for output in ("--markdown", "--full"):
+        done = layoutrand("analyse", "--import", "j.json", output)
+
+        assert done.returncode == 0, done.stderr
+        assert all(c.isprintable() or c == "\n" for c in done.stdout + done.stderr)

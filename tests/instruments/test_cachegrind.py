@@ -52,6 +52,8 @@ def test_counts():
         (PROFILE.replace("summary: 1000", "summary: 1x00"), "garbled"),
         (PROFILE.replace("summary: 1000", "summary: -100"), "garbled"),
         (PROFILE.replace("summary: 1000", "summary: ١٠٠٠"), "garbled"),
+        (PROFILE.replace("summary: 1000", f"summary: {'9' * 400}"), "garbled"),
+        (PROFILE.replace("summary: 1000", f"summary: {'9' * 5000}"), "garbled"),
         ("events: Ir\nsummary: 5\n", "lacks the events Bc, Bcm"),
     ],
 )

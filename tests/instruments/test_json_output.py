@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from layoutrand.errors import NoMeasurement
 from layoutrand.instruments.json_output import read_json_iterations
+from layoutrand.text.digits import is_measurable
 
 RFC_6901 = (
     r'{"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}'
@@ -120,7 +121,19 @@ def test_what_is_wrong_is_never_passed_over(output, words):
     assert words in message(output, "/t", "matching")
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20), st.text(max_size=5))
+@pytest.mark.parametrize("value", ["1e400", "1e-320", "9" * 400, "-1e61"])
+def test_what_cannot_be_analysed_is_no_measurement(value):
+    assert "which cannot be averaged; values lie between 1e-60 and 1e+60" in message(f'{{"t": {value}}}', "/t")
+
+
+def test_an_index_of_thousands_of_digits_leads_nowhere():
+    assert "is an array of 1, which has no item" in message("[1]", f"/{'9' * 5000}")
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False).filter(is_measurable)
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=20), st.text(max_size=5))
 def test_what_was_written_is_read(values, key):
     pointer = "/" + key.replace("~", "~0").replace("/", "~1")
     lines = "".join(json.dumps({key: value}) + "\n" for value in values)

@@ -89,6 +89,10 @@ def test_a_decimal_comma_is_read_too():
         (HARDWARE.replace("14127", "1x"), "branch-misses", "'1x' as the count"),
         (HARDWARE.replace("100.00;2.11", "all;2.11"), "branch-misses", "cannot be read"),
         (HARDWARE[:40], "branch-misses", "did not count"),
+        (HARDWARE.replace("14127", "9" * 400), "branch-misses", "as the count"),
+        (HARDWARE.replace("14127", "nan"), "branch-misses", "'nan' as the count"),
+        (HARDWARE.replace("14127", "-1"), "branch-misses", "'-1' as the count"),
+        (HARDWARE.replace("100.00;2.11", "nan;2.11"), "branch-misses", "for nan % of the time only"),
     ],
 )
 def test_what_is_no_count(text, event, message):

@@ -100,6 +100,10 @@ def test_two_processes_together():
         (OUT.replace("positions: instr", "positions: line"), "no profile of ours"),
         (OUT[: OUT.index("totals")], "truncated"),
         (OUT[:-1], "truncated"),
+        (OUT.replace("0x271d7 2", f"0x271d7 {'9' * 5000}"), "garbled: line 16 has a number that is none of 64 bits"),
+        (OUT.replace("0x271d7 2", f"0x{'f' * 17} 2"), "garbled: line 16"),
+        (OUT.replace("calls=1 0x1188", f"calls={'9' * 400} 0x1188"), "garbled: line 19"),
+        (OUT.replace("calls=1 0x1188", f"calls=1 0x{'1' * 300}"), "garbled: line 19"),
     ],
 )
 def test_what_is_no_profile(text, message):
@@ -120,6 +124,16 @@ def test_samples_become_addresses_of_the_file():
     assert found.total == 6  # those of other processes and of the kernel, too
     assert found.cost == {0x40114E: 2, 0x401161: 1}
     assert found.calls == {}
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "f" * 17])
+def test_an_address_of_more_than_64_bits_is_no_sample(digits):
+    with pytest.raises(NoMeasurement, match="an address of more than 64 bits in line 1"):
+        perf_script.parse_samples(f" 12 {digits}\n", [PROG], [])
+
+
+def test_a_process_may_have_any_number():
+    assert perf_script.parse_samples(f" {'9' * 5000} 40\n", [PROG], []).total == 1
 
 
 def test_no_samples_are_no_profile():

@@ -19,6 +19,7 @@ from layoutrand.interop.formats import parse
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
 from layoutrand.interop.importing import ImportQuestion, import_selection
 from layoutrand.model import BuildFailure, Measurement
+from layoutrand.text.digits import is_measurable
 from warningkit import said
 
 CONFIG = make_config(
@@ -229,7 +230,7 @@ NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), m
 ROWS = st.builds(
     ImportedNumber,
     NAMES,
-    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(allow_nan=False, allow_infinity=False).filter(is_measurable),
     NAMES,
     st.sampled_from(["s", "B", "1", "1/s", ""]),
     st.integers(0, 10**17),

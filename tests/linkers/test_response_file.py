@@ -168,3 +168,18 @@ def test_as_a_program_it_writes_what_the_wrapper_reads(tmp_path):
 
     assert (tmp_path / "record" / "argv").read_bytes() == b"-o\0prog\0a b.o\0-lm\0\xff\0"
     assert (tmp_path / "record" / "inputs").read_bytes() == b"a b.o\0"
+
+
+def test_a_file_that_names_itself_twice_has_an_end(tmp_path, monkeypatch):
+    """As many files as libiberty opens, and the rest stays as it is."""
+    monkeypatch.chdir(tmp_path)
+    Path("args").write_bytes(b"@args @args")
+
+    assert set(expand([b"@args"])) == {b"@args"}
+
+
+def test_a_name_with_a_nul_stays(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("args").write_bytes(b"@a\0b x")
+
+    assert expand([b"@args"]) == [b"@a\0b", b"x"]

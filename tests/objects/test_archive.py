@@ -275,3 +275,18 @@ def test_magic():
         False,
         False,
     ]
+
+
+@pytest.mark.parametrize(
+    ("index", "problem"),
+    [
+        (b"\xff" * 8, "the archive's symbol index is damaged"),
+        (b"\0\0\0\1\xff\xff\xff\xffx\0", "names an offset where no member begins"),
+        (b"", "the archive's symbol index is damaged"),
+    ],
+)
+def test_a_damaged_index_is_told_with_the_name_of_the_archive(tmp_path, objects, index, problem):
+    parsed = archive.read(made_archive(tmp_path, objects, "rcs").read_bytes(), name="some/lib.a")
+
+    with pytest.raises(FeatureUnsupported, match=f"some/lib.a: .*{problem}"):
+        archive.write(replace(parsed, index=index), {})

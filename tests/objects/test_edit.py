@@ -356,3 +356,31 @@ def test_a_table_of_an_unknown_kind_is_refused(tmp_path):
 def test_numbers_of_variable_length_survive(numbers):
     """ULEB128 numbers are read as they were written."""
     assert edit._read_uleb128(edit._write_uleb128(numbers)) == numbers
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"), [(elf.SHT_SYMTAB, "info"), (elf.SHT_SYMTAB, "link"), (elf.SHT_GROUP, "info")]
+)
+def test_a_damaged_object_is_told_with_its_name(tmp_path, kind, field):
+    """More local symbols than symbols, a table of names that is not there, a group named after nothing."""
+    data = bytearray(compiled(tmp_path, "lib.cc", LIBRARY, "-ffunction-sections", driver="g++").read_bytes())
+    source = elf.read(bytes(data), name="lib.o")
+    section = int(np.flatnonzero(source.sections["type"] == kind)[0])
+    place = source.section_offset + section * elf.SECTION.itemsize + elf.SECTION.fields[field][1]
+    data[place : place + 4] = b"\xff" * 4
+
+    with pytest.raises(FeatureUnsupported, match="^dir/lib.o: a damaged ELF file"):
+        edit.edit(bytes(data), marks({1: 0}), name="dir/lib.o")
+
+
+def test_numbers_without_end_are_told(tmp_path):
+    """A table of significant addresses whose one number has a megabyte."""
+    addrsig = '.section .llvm_addrsig,"",@0x6fff4c03\n.fill 1048576, 1, 0x80\n.byte 0\n'
+    data = bytearray(compiled(tmp_path, "a.s", f".text\n_start: ret\n{addrsig}").read_bytes())
+    source = elf.read(bytes(data), name="a.o")
+    section = source.section_names.index(".llvm_addrsig")
+    place = source.section_offset + section * elf.SECTION.itemsize + elf.SECTION.fields["link"][1]
+    data[place : place + 4] = int(source.symbol_table).to_bytes(4, "little")
+
+    with pytest.raises(FeatureUnsupported, match="^a.o: .* holds numbers of more than 64 bits"):
+        edit.edit(bytes(data), marks({1: 0}), name="a.o")

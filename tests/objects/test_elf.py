@@ -243,6 +243,86 @@ def test_loaded_content_tells_a_changed_byte_an_address_and_a_missing_section(tm
     assert len(skipped) == len(contents[2]) - 1
 
 
+def with_field(data, section, field, value):
+    """The file with another value in the header of a section."""
+    offset = struct.unpack_from("<Q", data, 40)[0] + section * elf.SECTION.itemsize
+    kind, place = elf.SECTION.fields[field]
+    return data[: offset + place] + np.array([value], kind).tobytes() + data[offset + place + kind.itemsize :]
+
+
+def with_bytes(data, found, section, at, value):
+    """The file with other bytes at a place of a section."""
+    begin = int(found.sections[section]["offset"]) + at
+    return data[:begin] + value + data[begin + len(value) :]
+
+
+def everything(source):
+    """All that can be asked of a file."""
+    source.symbol_names(np.arange(len(source.symbols)))
+    source.group_signatures()
+    assert len(source.symbol_sections) == len(source.symbols)
+    for section in range(source.section_count):
+        source.content(section)
+        source.references(section)
+
+
+SYMTAB, RELA, GROUP = elf.SHT_SYMTAB, elf.SHT_RELA, elf.SHT_GROUP
+DAMAGED_HEADERS = {
+    "a table of symbols with half an entry": (SYMTAB, "size", 25, "no table of entries of 24 bytes"),
+    "names of symbols in no section": (SYMTAB, "link", 2**32 - 1, "it refers to section 4294967295"),
+    "names of symbols in a section without any": (SYMTAB, "link", 0, "a name lies outside|the name of a symbol"),
+    "half a relocation": (RELA, "size", 23, "no table of entries of 24 bytes"),
+    "half a group": (GROUP, "size", 7, "no table of entries of 4 bytes"),
+    "a group without a name": (GROUP, "info", 2**32 - 1, "named after a symbol that the file does not have"),
+    "an alignment that is none": (1, "align", 3, "aligned to what is no power of two"),
+}
+
+
+@pytest.mark.parametrize(("kind", "field", "value", "problem"), DAMAGED_HEADERS.values(), ids=DAMAGED_HEADERS.keys())
+def test_a_damaged_header_is_told_with_the_name_of_the_file(obj, found, kind, field, value, problem):
+    loaded = (found.sections["type"] == kind) & ((found.sections["flags"] & elf.SHF_ALLOC != 0) | (kind != 1))
+    data = with_field(obj.read_bytes(), int(np.flatnonzero(loaded)[0]), field, value)
+
+    with pytest.raises(FeatureUnsupported, match=f"^dir/file.o: a damaged ELF file: .*({problem})"):
+        everything(elf.read(data, name="dir/file.o"))
+
+
+def test_a_section_larger_than_the_address_space_is_refused(tmp_path):
+    """What takes no room in the file may be said to have any size."""
+    data = compiled(tmp_path, "b.c", "int many[100];").read_bytes()
+    bss = elf.read(data, name="b.o").section_names.index(".bss")
+
+    with pytest.raises(FeatureUnsupported, match="^b.o: .* larger than the address space"):
+        elf.read(with_field(data, bss, "size", 2**63), name="b.o")
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "problem"),
+    [
+        (0, b"\xff\xff\xff\xff", "the name of a symbol lies outside its string table"),
+        (6, b"\xf0\xfe", "a symbol lies in a section that the file does not have"),
+        (6, b"\xff\xff", None),
+    ],
+)
+def test_a_damaged_symbol_is_told(obj, found, at, value, problem):
+    """A reserved number of a section is none that is damaged."""
+    data = with_bytes(obj.read_bytes(), found, found.symbol_table, 3 * elf.SYMBOL.itemsize + at, value)
+
+    if problem is None:
+        everything(elf.read(data, name="file.o"))
+        return
+    with pytest.raises(FeatureUnsupported, match=f"^file.o: a damaged ELF file: {problem}"):
+        everything(elf.read(data, name="file.o"))
+
+
+def test_a_relocation_to_no_symbol_is_told(obj, found):
+    first = int(np.flatnonzero(found.sections["type"] == elf.SHT_RELA)[0])
+    data = with_bytes(obj.read_bytes(), found, first, 12, b"\xff\xff\xff\xff")
+
+    with pytest.raises(FeatureUnsupported, match="^file.o: .* to a symbol that the file does not have"):
+        everything(elf.read(data, name="file.o"))
+
+
 def test_is_elf():
     """ELF files are known by their first four bytes."""
     assert [elf.is_elf(data) for data in (b"\x7fELF\2", b"\x7fEL", b"", b"!<arch>\n")] == [True, False, False, False]

@@ -21,6 +21,13 @@ def _mcf(seed=1, layout_sd=1.6, noise=0.3, shift=6.8, n=30):
     return default, randomised
 
 
+def test_a_ratio_beyond_all_numbers_counts_as_the_largest():
+    found = stats.single_binary_ratios([1e-300, 1.0], [1e300, 1.0])
+
+    assert found.maximum == pytest.approx(np.finfo(float).max)
+    assert math.isfinite(found.upper_quartile)
+
+
 def test_shift_and_variation_like_figure_2():
     found = stats.layout_effect(*_mcf())
 

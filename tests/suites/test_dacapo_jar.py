@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 import zipfile
+from contextlib import suppress
 
 import pytest
 
@@ -54,6 +56,61 @@ def test_a_jar_that_was_damaged_is_refused(tmp_path):
         jar.write_bytes(damaged)
         with pytest.raises(ConfigError, match="is not a jar .*; was it downloaded whole"):
             facts(jar, tmp_path)
+
+
+def packed_text(jar, text, *, name="cnf/fop.cnf", method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(jar, "w", method) as made:
+        made.writestr(name, text)
+    return jar.read_bytes()
+
+
+def test_no_more_is_unpacked_than_the_table_of_contents_says(tmp_path):
+    """64 MiB of blanks that are said to be a hundred bytes: they are not unpacked to find out."""
+    jar = tmp_path / "a.jar"
+    whole = packed_text(jar, b" " * (64 << 20))
+    (size,) = {whole[at : at + 4] for at in (22, whole.index(b"PK\x01\x02") + 24)}
+    jar.write_bytes(whole.replace(size, (100).to_bytes(4, "little")))
+
+    tracemalloc.start()
+    with pytest.raises(ConfigError, match="is not a jar .*CRC"):
+        facts(jar, tmp_path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert most < 8 << 20
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "method", "message"),
+    [
+        ("META-INF/MANIFEST.MF", b" " * (2 << 20), zipfile.ZIP_DEFLATED, "its manifest has 2,097,152 bytes"),
+        ("cnf/fop.cnf", b"size small", zipfile.ZIP_BZIP2, "packed in a way that Java does not know"),
+        ("cnf/fop.cnf", b"size small", zipfile.ZIP_LZMA, "packed in a way that Java does not know"),
+    ],
+)
+def test_what_no_jar_holds(tmp_path, name, text, method, message):
+    packed_text(tmp_path / "a.jar", text, name=name, method=method)
+    with pytest.raises(ConfigError, match=message):
+        facts(tmp_path / "a.jar", tmp_path)
+
+
+def test_any_damaged_byte_is_told(tmp_path):
+    """Of the table of contents, of a header, of what is packed."""
+    jar = make_jar(tmp_path / "a.jar")
+    whole = jar.read_bytes()
+    for at in range(0, len(whole), 3):
+        for byte in (0, 0xFF, whole[at] ^ 0x10):
+            jar.write_bytes(whole[:at] + bytes([byte]) + whole[at + 1 :])
+            with suppress(ConfigError):
+                facts(jar, tmp_path)
+
+
+def test_a_place_of_its_data_that_is_none(tmp_path):
+    (tmp_path / "nobody").mkdir()
+    (tmp_path / "nobody/.dacapo-config.properties").write_bytes(b"Data-Location=a\0b\n")
+    jar = make_jar(tmp_path / "dacapo-23.11-chopin.jar", manifest="Implementation-Version: 23.11-chopin\r\n")
+    with pytest.raises(ConfigError, match="suite.jar: cannot look for its data"):
+        facts(jar, tmp_path)
 
 
 def test_the_digest_is_of_the_content_alone(tmp_path):

@@ -79,6 +79,21 @@ def test_a_line_of_the_harness_counts_also_where_the_benchmark_left_its_own_line
     assert read(text).values == (0.829, 0.336, 0.221)
 
 
+@pytest.mark.parametrize("digits", ["9" * 400, "9" * 5000, str(10**12 + 1)])
+@pytest.mark.parametrize("what", ["PASSED in {}", "completed warmup 1 in {}", "completed warmup {} in 829"])
+def test_one_garbled_line_fails_its_execution(digits, what):
+    """And nothing else: it was the end of the whole run."""
+    line = f"===== DaCapo 9.12 fop {what.format(digits)} msec ====="
+    place = 5 if "PASSED" in what else 1
+    text = lines()
+    text[place] = line + "\n"
+    verdict = read("".join(text))
+    assert (verdict.status, verdict.values) == ("no-measurement", ())
+    assert verdict.reason.startswith("the harness printed a number that is none: '===== DaCapo 9.12 fop ")
+    assert len(verdict.reason) < 300
+    assert read("".join(text), returncode=3).status == "exit"
+
+
 def test_lines_on_either_stream_are_read_where_they_were_not_merged():
     ended = HarnessOutput("ok", "", 0, "a banner\n", "".join(lines()), {})
     assert judge(reading(), ended).values == (0.829, 0.336, 0.221)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from statistics import fmean
 from typing import Final
 
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.metric import Better
+from layoutrand.errors import AnalysisError
 from layoutrand.instruments.known import reads_output
 from layoutrand.model import IDENTITY, STOCK, BinaryName, Execution, LayoutName
+from layoutrand.text.digits import MEASURABLE, is_measurable
 
 Executions = tuple[tuple[float, ...], ...]
 """Measurements of one binary: (execution, iteration), warm-up left out."""
@@ -47,6 +50,14 @@ class Sample:
     nodes: Mapping[BinaryName, tuple[str, ...]] = field(default_factory=dict)
     rounds: Mapping[BinaryName, tuple[int, ...]] = field(default_factory=dict)
     started: Mapping[BinaryName, tuple[float, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise `AnalysisError` for a value that nothing can be computed with."""
+        for name, executions in (*self.binaries, *self.controls.items()):
+            for value in chain.from_iterable(executions):
+                if not is_measurable(value):
+                    where = f"system {self.system}, benchmark {self.benchmark}, {self.metric}, {name}"
+                    raise AnalysisError(f"{where}: a value is {value:g}; {MEASURABLE}")
 
     @property
     def n_binaries(self) -> int:

@@ -236,6 +236,8 @@ def without_comdats(source: elf.Elf, plain: Collection[str] = ()) -> bytes:
             data[table + which * elf.SYMBOL.itemsize + 4] = _STB_GLOBAL << 4 | int(source.symbols["info"][which]) & 0xF
     for section in source.sections[source.sections["type"] == elf.SHT_GROUP]:
         at = int(section["offset"])
+        if int(section["size"]) < elf.GROUP_FLAGS:
+            raise source.damaged("a group of sections is empty")
         (flags,) = struct.unpack_from("<I", data, at)
         struct.pack_into("<I", data, at, flags & ~elf.GRP_COMDAT)
     return bytes(data)

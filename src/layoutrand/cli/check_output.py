@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from rich.cells import cell_len
 from layoutrand.cli.charts import Line, width_of
 from layoutrand.cli.terminal import Display, Terminal, terminal_width
 from layoutrand.errors import UsageError
+from layoutrand.text.strict_json import json_text
 
 if TYPE_CHECKING:
     from layoutrand.analysis.conclusion import Verdict
@@ -83,12 +83,11 @@ class CheckOutput:
 
         match name:
             case "json":
-                return json.dumps(check_document(answer), indent=2, allow_nan=False) + "\n"
+                return json_text(check_document(answer))
             case "github":
                 return "".join(f"{line}\n" for line in github_annotations(answer, self.failing, *_places(answer)))
             case "gitlab":
-                found = gitlab_code_quality(answer, self.failing, *_places(answer))
-                return json.dumps(found, indent=2, allow_nan=False) + "\n"
+                return json_text(gitlab_code_quality(answer, self.failing, *_places(answer)))
             case "junit":
                 return junit(answer, self.failing)
             case _:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from layoutrand.cli.terminal import Terminal
+from layoutrand.cli.terminal import Terminal, printable
 from layoutrand.errors import UsageError
 from layoutrand.text import markdown
 
@@ -56,4 +56,4 @@ class MarkdownPage(Terminal):
     def finish(self) -> None:
         """Write the document."""
         ending = ["### Warnings\n\n", *dict.fromkeys(self.remarks)] if self.remarks else []
-        sys.stdout.write("".join([*self.parts, *ending]).rstrip("\n") + "\n")
+        sys.stdout.write(printable("".join([*self.parts, *ending]).rstrip("\n") + "\n", keep="\n\t"))

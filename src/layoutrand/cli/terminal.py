@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from rich.text import Text
 from layoutrand.cli.appearance import console
 from layoutrand.cli.charts import Line, can_draw, plain
 from layoutrand.text.quantities import duration
+from layoutrand.text.strict_json import json_text
 
 _PLAIN_INTERVAL_S = 10.0
 _TELLING_S = 2.0
@@ -86,8 +86,7 @@ class Terminal:
 
     def document(self, value: Mapping[str, Any]) -> None:
         """The one JSON document on stdout."""
-        text = json.dumps(value, indent=2, allow_nan=False)  # whole before any of it is printed
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(json_text(value))  # whole before any of it is printed
 
     def line(self, text: str = "") -> None:
         """A line of results."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from layoutrand.config.metric import JsonLines
 from layoutrand.errors import NoMeasurement
+from layoutrand.text.digits import MEASURABLE, is_measurable, whole_number
 from layoutrand.text.foreign_fields import excerpt, json_excerpt
 
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
@@ -28,7 +29,7 @@ def read_json_iterations(output: bytes, pointer: str, lines: JsonLines = "all", 
     The output is one document, or else every line that is not blank is one.  Where the pointer leads to an array of
     numbers, each of them is an iteration.  With ``lines="matching"`` a line is passed over that does not begin with
     ``{`` or ``[``, or in whose document the pointer leads nowhere.  ``key`` is the place in layoutrand.toml that
-    messages name.  Raises `NoMeasurement` where there is no number, or one that is not finite.
+    messages name.  Raises `NoMeasurement` where there is no number, or one that cannot be analysed.
     """
     text = output.decode("utf-8", "surrogateescape")
     asked = f"{key} = {pointer!r}"
@@ -85,8 +86,8 @@ def _follow(document: Any, pointer: str, where: str) -> Any:
         place = f"{reached!r}" if reached else "the document"
         if isinstance(document, dict) and token in document:
             document = document[token]
-        elif isinstance(document, list) and _INDEX.fullmatch(token) and int(token) < len(document):
-            document = document[int(token)]
+        elif isinstance(document, list) and (index := _index(token, len(document))) is not None:
+            document = document[index]
         elif isinstance(document, dict):
             known = ", ".join(map(repr, list(document)[:8])) or "none at all"
             raise _Nowhere(f"{where} {place} has no key {token!r}; there are {known}")
@@ -98,6 +99,11 @@ def _follow(document: Any, pointer: str, where: str) -> Any:
     return document
 
 
+def _index(token: str, length: int) -> int | None:
+    """The item of an array of this length that is meant, None where there is none."""
+    return whole_number(token, length - 1) if _INDEX.fullmatch(token) else None
+
+
 def _number(value: Any, where: str, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise NoMeasurement(f"{where} {what} {json_excerpt(value)}, which is no number")
@@ -105,6 +111,6 @@ def _number(value: Any, where: str, what: str) -> float:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
-        raise NoMeasurement(f"{where} {what} {number}, which cannot be averaged")
+    if not is_measurable(number):
+        raise NoMeasurement(f"{where} {what} {number}, which cannot be averaged; {MEASURABLE}")
     return number

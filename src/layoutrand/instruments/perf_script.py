@@ -13,6 +13,7 @@ from typing import Final
 
 from layoutrand.errors import NoMeasurement
 from layoutrand.instruments.profile import Profile, Segment
+from layoutrand.text.digits import LARGEST_COUNT
 
 COUNTER: Final = "cycles:u"
 CLOCK: Final = "cpu-clock:u"
@@ -43,20 +44,27 @@ def parse_samples(text: str, artefact: Collection[str], segments: Sequence[Segme
     """
     total = 0.0
     cost: dict[int, float] = {}
-    maps: dict[int, list[tuple[int, int, int]]] = {}
-    for line in text.splitlines():
+    maps: dict[str, list[tuple[int, int, int]]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
         if found := _MAP.fullmatch(line):
-            start, size, offset = (int(found[group], 16) for group in (2, 3, 4))
+            start, size, offset = (_place(found[group], number) for group in (2, 3, 4))
             if found[5] in artefact:
-                maps.setdefault(int(found[1]), []).append((start, size, offset))
+                maps.setdefault(found[1].lstrip("0"), []).append((start, size, offset))
         elif found := _SAMPLE.fullmatch(line):
             total += 1
-            address = _address(int(found[2], 16), maps.get(int(found[1]), ()), segments)
+            address = _address(_place(found[2], number), maps.get(found[1].lstrip("0"), ()), segments)
             if address is not None:
                 cost[address] = cost.get(address, 0.0) + 1
     if not total:
         raise NoMeasurement("perf took no samples: the execution is too short, or nothing of it may be sampled here")
     return Profile(total, cost, {})
+
+
+def _place(digits: str, line: int) -> int:
+    place = int(digits, 16)
+    if place > LARGEST_COUNT:
+        raise NoMeasurement(f"perf script printed an address of more than 64 bits in line {line}")
+    return place
 
 
 def _address(pointer: int, maps: Sequence[tuple[int, int, int]], segments: Sequence[Segment]) -> int | None:

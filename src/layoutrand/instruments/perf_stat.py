@@ -11,12 +11,15 @@ it never passes on as a status; it writes the signal's name on standard error, a
 
 from __future__ import annotations
 
+import math
 import signal
 from collections.abc import Sequence
 from typing import Final
 
 from layoutrand.config.counter_names import metric_of
 from layoutrand.errors import NoMeasurement
+from layoutrand.text.digits import is_measurable
+from layoutrand.text.foreign_fields import excerpt
 
 SEPARATOR: Final = ";"
 OPTIONS: Final = ("stat", "-x", SEPARATOR)
@@ -49,7 +52,7 @@ def parse_counts(text: str, events: Sequence[str]) -> dict[str, tuple[float, str
         value, unit, share = found[event]
         if value.startswith("<"):
             raise NoMeasurement(f"perf stat says {value} of {event!r}; the program may have ended before it began")
-        if share < _COMPLETE:
+        if not share >= _COMPLETE:
             raise NoMeasurement(
                 f"{event!r} was counted for {share:g} % of the time only, the rest is extrapolated: there are more "
                 "events than the processor has counters. Ask for fewer in metric.counters; the kernel's NMI "
@@ -87,12 +90,15 @@ def _lines(text: str) -> dict[str, tuple[str, str, float]]:
         try:
             found[event] = (value, unit, float(share.replace(",", ".")))
         except ValueError:
-            raise NoMeasurement(f"perf stat wrote a line that cannot be read: {line!r}") from None
+            raise NoMeasurement(f"perf stat wrote a line that cannot be read: {excerpt(line)}") from None
     return found
 
 
 def _number(value: str, event: str) -> float:
     try:
-        return float(value.replace(",", "."))  # with the decimal point of the benchmark's locale
+        number = float(value.replace(",", "."))  # with the decimal point of the benchmark's locale
     except ValueError:
-        raise NoMeasurement(f"perf stat wrote {value!r} as the count of {event!r}") from None
+        number = math.nan
+    if number < 0 or not is_measurable(number):
+        raise NoMeasurement(f"perf stat wrote {excerpt(value)} as the count of {event!r}")
+    return number

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Final
 
 from layoutrand.errors import NoMeasurement
+from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import excerpt
 from layoutrand.text.telling_line import of_program
 
@@ -45,8 +45,8 @@ def read_iterations(output: bytes, regex: str, *, key: str = "metric.regex") -> 
     """The numbers that the regex's one group finds, in order of appearance: one per iteration.
 
     ``^`` and ``$`` match at line ends.  Bytes that are not UTF-8 match nothing but ``.``.  ``key`` is the place in
-    layoutrand.toml that messages name.  Raises `NoMeasurement` where there is no match, or a match that is no finite
-    number.
+    layoutrand.toml that messages name.  Raises `NoMeasurement` where there is no match, or a match that is no number
+    which can be analysed.
     """
     values: list[float] = []
     text = output.decode("utf-8", "surrogateescape")
@@ -57,8 +57,8 @@ def read_iterations(output: bytes, regex: str, *, key: str = "metric.regex") -> 
         except (TypeError, ValueError) as error:  # TypeError: an optional group that took no part in the match
             matched = excerpt(match.group(0))
             raise NoMeasurement(f"{key} matched {matched}, but {found!r} is no number") from error
-        if not math.isfinite(value):
-            raise NoMeasurement(f"{key} matched {excerpt(match.group(0))}: {value} cannot be averaged")
+        if not is_measurable(value):
+            raise NoMeasurement(f"{key} matched {excerpt(match.group(0))}: {value} cannot be averaged; {MEASURABLE}")
         values.append(value)
     if not values:
         raise NoMeasurement(f"{key} {regex!r} matches nothing in the standard output")

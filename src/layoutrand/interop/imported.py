@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from layoutrand.config.metric import Better
 from layoutrand.instruments.known import program_itself
+from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import json_excerpt, unreadable
 from layoutrand.text.quantities import SECONDS
 from layoutrand.warning import AnyWarning
@@ -116,15 +117,15 @@ def member(document: Any, key: str, kind: type, source: str, where: str) -> Any:
 
 
 def json_number(value: Any, source: str, where: str) -> float:
-    """A finite JSON number; raises `UnreadableResults`."""
+    """A measured value; raises `UnreadableResults`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise unreadable(source, f"{where} is {json_excerpt(value)}; expected a number")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
-        raise unreadable(source, f"{where} is {json_excerpt(value)}, which cannot be averaged")
+    if not is_measurable(number):
+        raise unreadable(source, f"{where} is {json_excerpt(value)}, which cannot be averaged: {MEASURABLE}")
     return number
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +13,7 @@ from layoutrand.interop.import_spec import layout_of
 from layoutrand.interop.imported import ImportedNumber
 from layoutrand.interop.interop_warnings import OnlyWarmup, SingleBinaries
 from layoutrand.model import IDENTITY, STOCK, BinaryName, LayoutName
+from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.warning import AnyWarning
 
 UNNAMED: Final = "unnamed"
@@ -40,15 +40,16 @@ def samples(
 
     A benchmark's primary metric is the first that there is of it.  Iterations flagged as warm-up are left out, and so
     are the first ``warmup`` of each execution.  Raises `UsageError` where units or directions of one metric differ, or
-    a value is not finite.
+    a value cannot be analysed.
     """
     table: dict[_Key, dict[str, _Places]] = {}
     units: dict[tuple[str, str, str], _Unit] = {}
     primary: dict[str, tuple[str, str]] = {}
     for item in items:
         row = item.row
-        if not math.isfinite(row.value):
-            raise UsageError(f"{row.system}, {row.benchmark}, {row.metric}: a value is too large in its base unit")
+        if not is_measurable(row.value):
+            where = f"{row.system}, {row.benchmark}, {row.metric}"
+            raise UsageError(f"{where}: a value is {row.value:g} in its base unit; {MEASURABLE}")
         metric = (row.benchmark, row.instrument, row.metric)
         unit = units.setdefault(metric, (row.unit, row.better))
         if unit != (row.unit, row.better):

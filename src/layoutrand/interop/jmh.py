@@ -42,7 +42,7 @@ def parse(document: Any, source: str) -> Imported:
         if result.get("forks") == 0:
             remarks.append(SharedJvm(name))
         primary = member(result, "primaryMetric", dict, source, where)
-        rows += _rows(primary, name, _METRICS.get(mode, mode), source, f"{where}, primaryMetric")
+        rows += _rows(primary, name, _METRICS.get(mode, plain(mode)), source, f"{where}, primaryMetric")
         others = member(result, "secondaryMetrics", dict, source, where) if result.get("secondaryMetrics") else {}
         for metric, secondary in others.items():
             if _has_nan(secondary):
@@ -71,7 +71,7 @@ def _rows(metric: Any, benchmark: str, name: str, source: str, where: str) -> li
         for iteration, score in enumerate(iterations):
             place = f"{where}, fork {fork}, iteration {iteration}"
             number = _histogram_mean(score, source, place) if histogram else json_number(score, source, place)
-            value = number * factor if factor >= 1 else number / round(1 / factor)
+            value = json_number(number * factor if factor >= 1 else number / round(1 / factor), source, place)
             rows.append(ImportedNumber(benchmark, value, name, unit, fork, iteration, better=better))
     if not rows:
         raise unreadable(source, f"{where} holds no fork")

@@ -19,7 +19,7 @@ from layoutrand.text.spec_rsf import SUCCESS, failure_of, rsf_results
 
 METRIC: Final = "reported_time"
 _ANY_RSF: Final = re.compile(r"^spec\.cpu20\d\d\.", re.MULTILINE)
-_ITERATION: Final = re.compile(r"iteration #(\d+)")
+_ITERATION: Final = re.compile(r"iteration #([0-9]{1,9})(?![0-9])")
 _NOT_RUN: Final = "NR"
 
 

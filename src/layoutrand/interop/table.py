@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, get_args
@@ -23,6 +22,7 @@ from layoutrand.interop.imported import (
     in_base_unit,
     member,
 )
+from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import excerpt, json_excerpt, parse_number, plain, unreadable
 
 COLUMNS: Final = (
@@ -157,8 +157,9 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
             continue
         value = parse_number(cells.get("value", ""), where, "value", line=line)
         value, unit = in_base_unit(value, plain(cells.get("unit", "")))
-        if not math.isfinite(value):
-            raise unreadable(where, "value is too large in its base unit", line=line)
+        if not is_measurable(value):
+            size = "large" if abs(value) > 1 else "small"
+            raise unreadable(where, f"value is too {size} in its base unit: {MEASURABLE}", line=line)
         rows.append(
             ImportedNumber(
                 value=value,

@@ -58,7 +58,7 @@ def _digests(source: elf.Elf, link: CapturedLink) -> Iterator[tuple[int, bytes]]
     places = _Places(source, dict(zip(headers.tolist(), numbers.tolist(), strict=True)), link)
     for number, header in zip(numbers.tolist(), headers.tolist(), strict=True):
         hasher = hashlib.sha256(source.content(header))
-        for entry in source.relocations(header):
+        for entry in source.references(header):
             kind = int(entry["info"] & _TYPE_MASK)
             meant, addend = places.meant(int(entry["info"]) >> 32, kind, int(entry["addend"]))
             hasher.update(repr((int(entry["offset"]), kind, meant, addend)).encode("utf-8", "surrogateescape"))

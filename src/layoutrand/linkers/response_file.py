@@ -11,6 +11,7 @@ import sys
 
 _SPACE = b" \t\n\v\f\r"
 _DEPTH = 64
+_MOST = 2000  # files in one command line, as in libiberty: one that names itself twice would have no end
 
 
 def split(text: bytes) -> list[bytes]:
@@ -50,14 +51,19 @@ def split(text: bytes) -> list[bytes]:
     return arguments
 
 
-def expand(arguments: list[bytes], depth: int = 0) -> list[bytes]:
+def expand(arguments: list[bytes]) -> list[bytes]:
     """The arguments with every readable ``@file`` replaced by its contents; an unreadable one stays, as in gcc.
 
     So does a pipe, which can be read once: that is the linker's turn.
     """
+    return _expanded(arguments, 0, [_MOST])
+
+
+def _expanded(arguments: list[bytes], depth: int, left: list[int]) -> list[bytes]:
+    """The same at some depth; ``left`` holds how many more files there may be."""
     result: list[bytes] = []
     for argument in arguments:
-        if not argument.startswith(b"@") or depth >= _DEPTH or not os.path.isfile(argument[1:]):
+        if not argument.startswith(b"@") or depth >= _DEPTH or not left[0] or not os.path.isfile(argument[1:]):
             result.append(argument)
             continue
         try:
@@ -66,7 +72,8 @@ def expand(arguments: list[bytes], depth: int = 0) -> list[bytes]:
         except OSError:
             result.append(argument)
         else:
-            result.extend(expand(split(text), depth + 1))
+            left[0] -= 1
+            result.extend(_expanded(split(text), depth + 1, left))
     return result
 
 

@@ -30,13 +30,17 @@ class Member:
 
 @dataclass(frozen=True)
 class Archive:
-    """A parsed archive: the symbol ``index`` (GNU "/" or "/SYM64/", b"" if absent), long ``names`` and the members."""
+    """A parsed archive: the symbol ``index`` (GNU "/" or "/SYM64/", b"" if absent), long ``names`` and the members.
+
+    ``name`` is what messages call it.
+    """
 
     thin: bool
     index_name: str
     index: bytes
     names: bytes
     members: tuple[Member, ...]
+    name: str
 
 
 def is_archive(data: bytes) -> bool:
@@ -78,7 +82,7 @@ def read(data: bytes, *, name: str, fetch: Callable[[str], bytes] | None = None)
             members.append(Member(member, occurrence, at, _plain_header(header, raw), body))
         stored = 0 if thin and not special else size
         at += _HEADER + stored + stored % 2
-    return Archive(thin, index_name, index, long_names, tuple(members))
+    return Archive(thin, index_name, index, long_names, tuple(members), name)
 
 
 def _member_name(raw: bytes, long_names: bytes, archive: str) -> tuple[str, int]:
@@ -140,9 +144,11 @@ def _moved_index(archive: Archive, moved: Mapping[int, int]) -> bytes:
     index = archive.index
     count = int.from_bytes(index[:width], "big")
     if width * (count + 1) > len(index):
-        raise FeatureUnsupported("the archive's symbol index is damaged; run ranlib")
+        raise FeatureUnsupported(f"{archive.name}: the archive's symbol index is damaged; run ranlib")
     offsets = [int.from_bytes(index[width * (k + 1) : width * (k + 2)], "big") for k in range(count)]
     if any(offset not in moved for offset in offsets):
-        raise FeatureUnsupported("the archive's symbol index names an offset where no member begins; run ranlib")
+        raise FeatureUnsupported(
+            f"{archive.name}: the archive's symbol index names an offset where no member begins; run ranlib"
+        )
     packed = b"".join(moved[offset].to_bytes(width, "big") for offset in offsets)
     return index[:width] + packed + index[width * (count + 1) :]

@@ -39,7 +39,7 @@ def read(data: bytes) -> Dynamic:
         found = np.flatnonzero(source.sections["type"] == _SHT_DYNAMIC)
         if not len(found):
             return Dynamic()
-        entries = np.frombuffer(source.content(int(found[0])), _ENTRY)
+        entries = source.entries(int(found[0]), _ENTRY)
         strings = int(source.sections[found[0]]["link"])
         names = {
             tag: source.strings(strings, entries["value"][entries["tag"] == tag].astype(np.uint32))

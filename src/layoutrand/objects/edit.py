@@ -73,10 +73,7 @@ def edit(data: bytes, marks: Mapping[int, Mark], *, name: str) -> bytes:
         raise FeatureUnsupported(f"{name}: the object has no symbol table (stripped before the link?)")
     writer = _Writer(source)
     places = np.array(sorted(marks), np.uint32)
-    try:
-        writer.add_symbols(places, [symbol_name(marks[place].index) for place in places.tolist()])
-    except FeatureUnsupported as error:
-        raise FeatureUnsupported(f"{name}: {error}") from error
+    writer.add_symbols(places, [symbol_name(marks[place].index) for place in places.tolist()])
     new_names = {place: mark.name for place, mark in marks.items() if mark.name is not None}
     if new_names:
         writer.rename(new_names)
@@ -97,13 +94,15 @@ class _Writer:
         first_global = int(self.sections[table]["info"])
         strings_index = int(self.sections[table]["link"])
         strings = self.source.content(strings_index)
+        symbols = self.source.symbols
+        if first_global > len(symbols):
+            raise self.source.damaged("its table of symbols has fewer than are said to be local")
         new = np.zeros(len(places), elf.SYMBOL)
         encoded = [name.encode() + b"\0" for name in names]
         new["name"] = len(strings) + np.concatenate([[0], np.cumsum([len(e) for e in encoded])[:-1]])
         wide = places >= elf.SHN_LORESERVE
         new["shndx"] = np.where(wide, elf.SHN_XINDEX, places)
         self._replace(strings_index, strings + b"".join(encoded))
-        symbols = self.source.symbols
         self._replace(table, np.concatenate([symbols[:first_global], new, symbols[first_global:]]).tobytes())
         self.sections[table]["info"] = first_global + len(new)
         self._widen(places, wide, first_global)
@@ -112,9 +111,11 @@ class _Writer:
     def _widen(self, places: NDArray[np.uint32], wide: NDArray[np.bool_], first_global: int) -> None:
         extended = np.flatnonzero(self.sections["type"] == elf.SHT_SYMTAB_SHNDX)
         if not len(extended) and wide.any():
-            raise FeatureUnsupported("more than 65,279 sections, but no table of extended section indices")
+            raise FeatureUnsupported(
+                f"{self.source.name}: more than 65,279 sections, but no table of extended section indices"
+            )
         if len(extended):
-            old = np.frombuffer(self.source.content(int(extended[0])), "<u4")
+            old = self.source.entries(int(extended[0]), np.dtype("<u4"))
             entries = np.where(wide, places, 0).astype("<u4")
             merged = np.concatenate([old[:first_global], entries, old[first_global:]])
             self._replace(int(extended[0]), merged.tobytes())
@@ -123,23 +124,29 @@ class _Writer:
         for index in np.flatnonzero(self.sections["link"] == table).tolist():
             kind = int(self.sections[index]["type"])
             if kind in _RELOCATIONS:
-                entries = np.frombuffer(self.source.content(index), _RELOCATIONS[kind]).copy()
+                entries = self.source.entries(index, _RELOCATIONS[kind]).copy()
                 number = entries["info"] >> _RELOCATION_SYMBOL_SHIFT
                 number[number >= first_global] += np.uint64(count)
                 entries["info"] = (number << _RELOCATION_SYMBOL_SHIFT) | (entries["info"] & _RELOCATION_TYPE_MASK)
                 start = int(self.sections[index]["offset"])
                 self.data[start : start + entries.nbytes] = entries.tobytes()
             elif kind == elf.SHT_GROUP and int(self.sections[index]["info"]) >= first_global:
+                if int(self.sections[index]["info"]) >= len(self.source.symbols):
+                    raise self.source.damaged("a group is named after a symbol that the file does not have")
                 self.sections[index]["info"] += count
             elif kind == elf.SHT_LLVM_ADDRSIG:
-                numbers = _read_uleb128(self.source.content(index))
+                numbers = self._address_significant(index)
                 shifted = [number + count if number >= first_global else number for number in numbers]
                 self._replace(index, _write_uleb128(shifted))
             elif kind not in _NO_SYMBOL_NUMBERS:
-                raise FeatureUnsupported(
-                    f"section {self.source.section_names[index]} of type {kind:#x} refers to symbols in a way that is "
-                    "not supported"
-                )
+                where = f"{self.source.name}: section {self.source.section_names[index]} of type {kind:#x}"
+                raise FeatureUnsupported(f"{where} refers to symbols in a way that is not supported")
+
+    def _address_significant(self, index: int) -> list[int]:
+        numbers = _read_uleb128(self.source.content(index))
+        if numbers is None:
+            raise self.source.damaged(f"section {index} holds numbers of more than 64 bits")
+        return numbers
 
     def rename(self, names: Mapping[int, str]) -> None:
         table = self.source.names_index
@@ -163,11 +170,17 @@ class _Writer:
         return bytes(self.data)
 
 
-def _read_uleb128(data: bytes) -> list[int]:
+_LONGEST_SHIFT = 70
+
+
+def _read_uleb128(data: bytes) -> list[int] | None:
+    """The numbers in LEB128; None where one is longer than any number of 64 bits."""
     numbers, value, shift = [], 0, 0
     for byte in data:
         value |= (byte & 0x7F) << shift
         shift += 7
+        if shift > _LONGEST_SHIFT:
+            return None
         if not byte & 0x80:
             numbers.append(value)
             value, shift = 0, 0

@@ -2,7 +2,8 @@
 
 Sections, symbols and relocations are viewed through numpy, because a captured HotSpot has 45,000 sections and one
 Python object for each would cost more than its link.
-Only 64-bit little-endian files are read; others raise `FeatureUnsupported`.
+Only 64-bit little-endian files are read; others raise `FeatureUnsupported`, and so does each part of a damaged file
+when it is looked at.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,9 @@ SHN_UNDEF: Final = 0
 SHN_LORESERVE: Final = 0xFF00
 SHN_XINDEX: Final = 0xFFFF
 GRP_COMDAT: Final = 1
+GROUP_FLAGS: Final = 4
+"""Bytes at the beginning of a group that say what it is."""
+
 STT_OBJECT: Final = 1
 STT_FUNC: Final = 2
 STT_SECTION: Final = 3
@@ -69,12 +73,15 @@ _ELF64_LITTLE_ENDIAN = b"\x02\x01"
 _MACHINES: Final = {3: "EM_386", 62: "EM_X86_64", 183: "EM_AARCH64", 243: "EM_RISCV"}
 _KINDS: Final = {1: "ET_REL", 2: "ET_EXEC", 3: "ET_DYN"}
 
+_ADDRESSES: Final = np.uint64(1 << 47)
+"""A program's on x86-64."""
+
 Table = NDArray[np.void]
 
 
 @dataclass(frozen=True)
 class Elf:
-    """One ELF file: its ``data`` and the header fields that locate the tables."""
+    """One ELF file: its ``data``, the header fields that locate the tables, and its ``name`` for messages."""
 
     data: bytes
     machine: str
@@ -82,6 +89,7 @@ class Elf:
     section_offset: int
     section_count: int
     names_index: int
+    name: str
 
     @cached_property
     def sections(self) -> Table:
@@ -101,19 +109,33 @@ class Elf:
 
     @cached_property
     def symbols(self) -> Table:
-        """Symbols, dtype `SYMBOL`, shape (symbols,); empty for a stripped file."""
+        """Symbols, dtype `SYMBOL`, shape (symbols,), whose names lie in their table; empty for a stripped file."""
         if self.symbol_table is None:
             return np.empty(0, SYMBOL)
-        return np.frombuffer(self.content(self.symbol_table), SYMBOL)
+        found = self.entries(self.symbol_table, SYMBOL)
+        names = self.view(int(self.sections[self.symbol_table]["link"]))
+        if len(found) and (int(found["name"].max()) >= len(names) or names[-1]):
+            raise self.damaged("the name of a symbol lies outside its string table")
+        return found
 
     @cached_property
     def symbol_sections(self) -> NDArray[np.uint32]:
-        """Section index of each symbol, extended indices resolved, shape (symbols,)."""
+        """Section index of each symbol, extended indices resolved, shape (symbols,).
+
+        What is no section of the file is one of the reserved numbers from `SHN_LORESERVE` on.
+        """
         shndx = self.symbols["shndx"].astype(np.uint32)
+        lost = (shndx >= self.section_count) & (shndx < SHN_LORESERVE)
         extended = np.flatnonzero(self.sections["type"] == SHT_SYMTAB_SHNDX)
-        if len(extended):
-            wide = np.frombuffer(self.content(int(extended[0])), "<u4")
-            shndx = np.where(shndx == SHN_XINDEX, wide[: len(shndx)], shndx).astype(np.uint32)
+        if len(extended) and len(shndx):
+            wide = self.entries(int(extended[0]), np.dtype("<u4"))
+            if len(wide) < len(shndx):
+                raise self.damaged("the table of extended section indices is cut short")
+            is_wide = shndx == SHN_XINDEX
+            shndx = np.where(is_wide, wide[: len(shndx)], shndx).astype(np.uint32)
+            lost |= is_wide & (shndx >= self.section_count)
+        if lost.any():
+            raise self.damaged("a symbol lies in a section that the file does not have")
         return shndx
 
     def content(self, index: int) -> bytes:
@@ -122,22 +144,35 @@ class Elf:
 
     def view(self, index: int) -> memoryview:
         """As `content`, without a copy."""
+        if index >= self.section_count:
+            raise self.damaged(f"it refers to section {index} and has {self.section_count}")
         section = self.sections[index]
         if section["type"] == SHT_NOBITS:
             return memoryview(b"")
         start = int(section["offset"])
         return memoryview(self.data)[start : start + int(section["size"])]
 
+    def entries(self, index: int, kind: np.dtype[Any]) -> NDArray[Any]:
+        """What one section is a table of, shape (entries,); raises `FeatureUnsupported` for one that is cut short."""
+        content = self.content(index)
+        if len(content) % kind.itemsize:
+            raise self.damaged(f"section {index} is no table of entries of {kind.itemsize} bytes")
+        return np.frombuffer(content, kind)
+
+    def damaged(self, what: str) -> FeatureUnsupported:
+        """The error that says so."""
+        return FeatureUnsupported(f"{self.name}: a damaged ELF file: {what}".removeprefix(": "))
+
     def strings(self, table: int, offsets: NDArray[np.uint32]) -> list[str]:
         """NUL-terminated strings at the offsets into the string table in section ``table``.
 
         Raises `FeatureUnsupported` for an offset outside the table.
         """
+        text = self.content(table) if len(offsets) else b""
         try:
-            text = self.content(table) if len(offsets) else b""
             return [text[at : text.index(b"\0", at)].decode("utf-8", "surrogateescape") for at in offsets.tolist()]
-        except (ValueError, IndexError) as error:
-            raise FeatureUnsupported("a damaged ELF file: a name lies outside its string table") from error
+        except ValueError as error:
+            raise self.damaged("a name lies outside its string table") from error
 
     def symbol_names(self, which: NDArray[np.intp]) -> list[str]:
         """Names of the symbols with the indices ``which``."""
@@ -153,7 +188,14 @@ class Elf:
     def relocations(self, target: int) -> Table:
         """RELA entries that apply to section ``target``, dtype `RELA`; empty where there are none."""
         found = self._relocation_sections.get(target)
-        return np.frombuffer(self.content(found), RELA) if found is not None else np.empty(0, RELA)
+        return self.entries(found, RELA) if found is not None else np.empty(0, RELA)
+
+    def references(self, target: int) -> Table:
+        """As `relocations`, and all of them to symbols that the file has."""
+        found = self.relocations(target)
+        if len(found) and int(found["info"].max()) >> 32 >= len(self.symbols):
+            raise self.damaged(f"a relocation of section {target} is to a symbol that the file does not have")
+        return found
 
     @cached_property
     def _relocation_sections(self) -> dict[int, int]:
@@ -167,16 +209,19 @@ class Elf:
         """
         signatures: dict[int, str] = {}
         for index in np.flatnonzero(self.sections["type"] == SHT_GROUP).tolist():
-            words = np.frombuffer(self.content(index), "<u4")
+            words = self.entries(index, np.dtype("<u4"))
             if len(words) and int(words[0]) & GRP_COMDAT:
                 name = self._signature(int(self.sections[index]["info"]))
                 signatures.update(dict.fromkeys(words[1:].tolist(), name))
         return signatures
 
     def _signature(self, symbol: int) -> str:
+        if symbol >= len(self.symbols):
+            raise self.damaged("a group is named after a symbol that the file does not have")
         name = self.symbol_names(np.array([symbol]))[0]
         if not name and int(self.symbols[symbol]["info"]) & 0xF == STT_SECTION:
-            return self.section_names[int(self.symbol_sections[symbol])]  # section symbols go by their section's name
+            home = int(self.symbol_sections[symbol])  # section symbols go by their section's name
+            return self.section_names[home] if home < self.section_count else ""
         return name
 
 
@@ -204,14 +249,16 @@ def read(data: bytes, *, name: str) -> Elf:
         count = 0
     if offset + count * SECTION.itemsize > len(data) or (count and names_index >= count):
         raise FeatureUnsupported(f"{name}: the section headers lie outside the file; it is truncated")
-    found = Elf(
-        data, _MACHINES.get(machine, f"machine {machine}"), _KINDS.get(kind, f"type {kind}"), offset, count, names_index
-    )
+    machine_name, kind_name = _MACHINES.get(machine, f"machine {machine}"), _KINDS.get(kind, f"type {kind}")
+    found = Elf(data, machine_name, kind_name, offset, count, names_index, name)
     stored = found.sections[(found.sections["type"] != SHT_NOBITS) & (found.sections["type"] != SHT_NULL)]
     room = np.uint64(len(data)) - np.minimum(stored["size"], np.uint64(len(data)))  # unsigned: must not wrap around
     if ((stored["size"] > len(data)) | (stored["offset"] > room)).any():
         raise FeatureUnsupported(f"{name}: a section lies outside the file; it is truncated")
     refuse_giants(data, stored, name=name)
+    loaded = found.sections[(found.sections["flags"] & SHF_ALLOC) != 0]
+    if (loaded["size"] > _ADDRESSES).any() or (loaded["align"] & (loaded["align"] - np.uint64(1))).any():
+        raise found.damaged("a section is larger than the address space, or aligned to what is no power of two")
     return found
 
 

@@ -45,7 +45,7 @@ def section_contents(source: elf.Elf, wanted: Iterable[int], names: Mapping[int,
         digest = hashlib.blake2b(digest_size=16)
         section = source.sections[header]
         digest.update(f"{int(section['size'])} {int(section['align'])} {int(section['flags'])}\n".encode())
-        table = source.relocations(header)
+        table = source.references(header)
         digest.update(_without_fields(source, header, table))
         for row in np.sort(table, order="offset"):
             info = int(row["info"])

@@ -7,7 +7,9 @@ the noise of executions, and by how much does the mean over layouts differ from 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -19,6 +21,9 @@ from layoutrand.stats.levels import Measurements, Nested, nested
 from layoutrand.stats.quantiles import chi2_quantile, f_quantile, f_tail
 from layoutrand.stats.ratio import log_means, ratio_interval
 from layoutrand.stats.stats_warning import BASELINE, StatsWarning, plural
+
+_LARGEST_LOG: Final = math.log(sys.float_info.max)
+"""Of a ratio: what is beyond counts as the largest number that there is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,4 +175,4 @@ def single_binary_ratios(baseline: Measurements, candidate: Measurements) -> Fiv
     """
     old = log_means(nested(baseline, name="baseline"), "baseline")
     new = log_means(nested(candidate, name="candidate"), "candidate")
-    return summarise(np.exp(new[:, None] - old[None, :]).ravel())
+    return summarise(np.exp(np.minimum(new[:, None] - old[None, :], _LARGEST_LOG)).ravel())

@@ -6,6 +6,7 @@ import hashlib
 import os
 import pwd
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -21,7 +22,10 @@ _SIZE: Final = re.compile(r"^\s*size\s+([A-Za-z]\w*)\s", re.MULTILINE)
 _LOCATION: Final = re.compile(r"^\s*(?:Extern-)?Data-Location\s*[=:]\s*(.*?)\s*$", re.MULTILINE)
 _HARNESS_2006: Final = "dacapo/TestHarness.class"
 _HARNESS: Final = "org/dacapo/harness/TestHarness.class"
-_LONGEST_DESCRIPTION: Final = 1 << 20
+_LONGEST_TEXT: Final = 1 << 20
+_OF_JAVA: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, IndexError)
+"""What `zipfile` raises for tables and contents that are not what they should be."""
 
 
 def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
@@ -35,7 +39,7 @@ def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
             entries = sorted(opened.infolist(), key=lambda entry: entry.filename)
             manifest = _manifest(opened)
             found = {match[1]: _sizes(opened, e) for e in entries if (match := _DESCRIPTION.search(e.filename))}
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except _DAMAGED as error:
         raise _refused(config, f"{jar} is not a jar ({error}); was it downloaded whole?") from error
     except (OSError, RuntimeError, NotImplementedError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or error
@@ -51,6 +55,8 @@ def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
         data_exists = data is None or data.is_dir()
     except OSError as error:
         raise _refused(config, f"cannot read its data in {error.filename}: {error.strerror}") from error
+    except ValueError as error:  # a name with a NUL, which ~/.dacapo-config.properties may hold
+        raise _refused(config, f"cannot look for its data in {str(data)!r}: {error}") from error
     return JarFacts(
         generation=generation,
         version=version,
@@ -68,18 +74,32 @@ def _refused(config: Path, problem: str) -> ConfigError:
 def _manifest(jar: zipfile.ZipFile) -> dict[str, str]:
     """The main attributes; a line that begins with a space goes on with the one before."""
     try:
-        text = jar.read("META-INF/MANIFEST.MF").decode("utf-8", "replace")
+        entry = jar.getinfo("META-INF/MANIFEST.MF")
     except KeyError:
         return {}
+    text = _text(jar, entry)
+    if text is None:
+        raise zipfile.BadZipFile(f"its manifest has {entry.file_size:,} bytes")
     main = re.split(r"\r?\n\r?\n", text, maxsplit=1)[0]
     lines = re.sub(r"\r?\n ", "", main).splitlines()
     return dict(line.split(": ", 1) for line in lines if ": " in line)
 
 
 def _sizes(jar: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[str, ...]:
-    if entry.file_size > _LONGEST_DESCRIPTION:
-        return ()
-    return tuple(dict.fromkeys(_SIZE.findall(jar.read(entry).decode("utf-8", "replace"))))
+    return tuple(dict.fromkeys(_SIZE.findall(_text(jar, entry) or "")))
+
+
+def _text(jar: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str | None:
+    """What is packed there; None for what is too long for a text.
+
+    No more than that is ever unpacked, whatever its size is said to be.
+    """
+    if entry.file_size > _LONGEST_TEXT:
+        return None
+    if entry.compress_type not in _OF_JAVA:
+        raise zipfile.BadZipFile(f"{entry.filename!r} is packed in a way that Java does not know")
+    with jar.open(entry) as packed:
+        return packed.read(_LONGEST_TEXT).decode("utf-8", "replace")
 
 
 def _generation(names: set[str], version: str, manifest: dict[str, str], jar: Path) -> Generation | None:

@@ -18,6 +18,8 @@ from typing import Final
 from layoutrand.config.readings import DacapoReading
 from layoutrand.suites.dacapo_messages import explanation
 from layoutrand.suites.suite import HarnessOutput, Verdict
+from layoutrand.text.digits import whole_number
+from layoutrand.text.document import cut
 
 # Not anchored at the start: the benchmark may have written the beginning of a line just before.
 _LINE: Final = re.compile(
@@ -29,13 +31,21 @@ _LINE: Final = re.compile(
     r") =====\s*$",
     re.ASCII,
 )
+_NUMBERS: Final = ("begun", "ended", "ms", "warmup_ms")
+_MOST: Final = 10**12
+"""Milliseconds, or iterations: thirty years."""
+
+_LONGEST: Final = 200
 _INVALID: Final = re.compile(r"^Validation FAILED for ", re.MULTILINE)
 _NO_CONVERGENCE: Final = re.compile(r"^Benchmark failed to converge\.\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class _Event:
-    """One line of the harness: ``kind`` is "begun", "passed" or "failed"; ``number`` is None where none is printed."""
+    """One line of the harness: ``kind`` is "begun", "passed", "failed", or "garbled" where a number in it is none.
+
+    ``number`` is None where none is printed.
+    """
 
     kind: str
     warmup: bool
@@ -66,6 +76,8 @@ def judge(reading: DacapoReading, ended: HarnessOutput) -> Verdict:
         return Verdict("wrong-output", _invalid(text, failures, events, ended.returncode), ())
     if ended.status == "exit":
         return Verdict("exit", _exited(text, ended.reason, events, reading), ())
+    if (garbled := next((event for event in events if event.kind == "garbled"), None)) is not None:
+        return Verdict("no-measurement", f"the harness printed a number that is none: {garbled.line!r}", ())
     if (wrong := _unfit(text, events, reading)) is not None:
         return Verdict("no-measurement", wrong, ())
     seconds = tuple(event.ms / 1000 for event in events if event.ms is not None)
@@ -78,19 +90,18 @@ def _events(text: str) -> Iterator[_Event]:
         if match is None:
             continue
         found = match.groupdict()
-        where = (found["version"] or "", found["benchmark"], match.group(0).strip())
-        if found["failed"]:
+        where = (found["version"] or "", found["benchmark"], cut(match.group(0).strip(), _LONGEST))
+        numbers = {name: whole_number(found[name], _MOST) for name in _NUMBERS if found[name] is not None}
+        if None in numbers.values():
+            yield _Event("garbled", False, None, None, *where)
+        elif found["failed"]:
             yield _Event("failed", found["failed_warmup"] is not None, None, None, *where)
-        elif found["ms"] is not None:
-            yield _Event("passed", False, None, int(found["ms"]), *where)
-        elif found["warmup_ms"] is not None:
-            yield _Event("passed", True, _int(found["ended"]), int(found["warmup_ms"]), *where)
+        elif "ms" in numbers:
+            yield _Event("passed", False, None, numbers["ms"], *where)
+        elif "warmup_ms" in numbers:
+            yield _Event("passed", True, numbers.get("ended"), numbers["warmup_ms"], *where)
         else:
-            yield _Event("begun", found["begun_warmup"] is not None, _int(found["begun"]), None, *where)
-
-
-def _int(digits: str | None) -> int | None:
-    return None if digits is None else int(digits)
+            yield _Event("begun", found["begun_warmup"] is not None, numbers.get("begun"), None, *where)
 
 
 def _unfit(text: str, events: Sequence[_Event], reading: DacapoReading) -> str | None:

@@ -1,9 +1,27 @@
-"""Whole numbers as people and programs write them, however many digits they are given.
+"""Numbers as people and programs write them, however many digits they are given.
 
-Python refuses to convert some thousand digits, and has no floating-point number for some hundred.
+Python refuses to convert some thousand digits, has no floating-point number for some hundred, and squares of numbers
+that it has may be none.
 """
 
 from __future__ import annotations
+
+from typing import Final
+
+LARGEST_COUNT: Final = 2**64 - 1
+"""What counters, addresses and sizes are at most on the machines that there are."""
+
+SMALLEST_VALUE: Final = 1e-60
+LARGEST_VALUE: Final = 1e60
+"""What can be analysed beside 0: fourth powers of these are floating-point numbers still."""
+
+MEASURABLE: Final = f"values lie between {SMALLEST_VALUE:g} and {LARGEST_VALUE:g}, or are 0"
+"""That in words, behind a value that does not."""
+
+
+def is_measurable(value: float) -> bool:
+    """Whether a measured value can be analysed, whatever its sign: not for NaN and infinity."""
+    return value == 0 or SMALLEST_VALUE <= abs(value) <= LARGEST_VALUE
 
 
 def whole_number(text: str, most: int) -> int | None:
@@ -13,6 +31,8 @@ def whole_number(text: str, most: int) -> int | None:
     (42, None, None)
     """
     if not (text.isascii() and text.isdigit()):
+        return None
+    if most < 0:
         return None
     digits = text.lstrip("0") or "0"
     number = int(digits) if len(digits) <= len(str(most)) else most + 1

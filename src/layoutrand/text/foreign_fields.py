@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from typing import Any, Final
 
 from layoutrand.errors import UnreadableResults
+from layoutrand.text.digits import MEASURABLE, is_measurable
 
 _EXCERPT: Final = 80
-_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def unreadable(source: str, message: str, *, line: int | None = None) -> UnreadableResults:
@@ -25,12 +25,13 @@ def plain(name: str) -> str:
 
 
 def parse_number(text: str, source: str, what: str, *, line: int | None = None) -> float:
-    """A finite number as text; raises `UnreadableResults`."""
+    """A measured value as text; raises `UnreadableResults`."""
     if not _NUMBER.fullmatch(text):
         raise unreadable(source, f"{what} is {excerpt(text)}, which is no number such as 0.25 or 1e-3", line=line)
     value = float(text)
-    if not math.isfinite(value):
-        raise unreadable(source, f"{what} is {excerpt(text)}, which is too large", line=line)
+    if not is_measurable(value):
+        size = "large" if abs(value) > 1 else "small"
+        raise unreadable(source, f"{what} is {excerpt(text)}, which is too {size}: {MEASURABLE}", line=line)
     return value
 
 
@@ -42,4 +43,7 @@ def excerpt(line: str, *, quoted: bool = True) -> str:
 
 def json_excerpt(value: Any) -> str:
     """A JSON value in a message."""
-    return excerpt(json.dumps(value, ensure_ascii=False), quoted=False)
+    try:
+        return excerpt(json.dumps(value, ensure_ascii=False), quoted=False)
+    except RecursionError:  # read with less around it than there is here
+        return "arrays or objects nested too deeply to show"

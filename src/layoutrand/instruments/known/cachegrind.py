@@ -14,6 +14,8 @@ from layoutrand.config.metric import Metric
 from layoutrand.errors import NoMeasurement
 from layoutrand.instruments.instrument import EndedExecution, Instrument, InstrumentFiles
 from layoutrand.model import Measurement
+from layoutrand.text.digits import LARGEST_COUNT, whole_number
+from layoutrand.text.foreign_fields import excerpt
 
 I1: Final = "32768,8,64"
 D1: Final = "32768,8,64"
@@ -82,11 +84,12 @@ def parse_counts(text: str) -> dict[str, float]:
         raise NoMeasurement("cachegrind's out-file has no line 'events:'; it is not a cachegrind profile")
     if summary is None or not text.endswith("\n"):
         raise NoMeasurement("cachegrind's out-file is truncated: it does not end with its line 'summary:'")
-    if len(summary) != len(events) or not all(word.isascii() and word.isdigit() for word in summary):
+    numbers = [whole_number(word, LARGEST_COUNT) for word in summary]
+    if len(summary) != len(events) or None in numbers:
         raise NoMeasurement(
-            f"cachegrind's out-file is garbled: {len(events)} events, but its summary is {' '.join(summary)!r}"
+            f"cachegrind's out-file is garbled: {len(events)} events, but its summary is {excerpt(' '.join(summary))}"
         )
-    counts = dict(zip(events, map(float, summary), strict=True))
+    counts = {event: float(number) for event, number in zip(events, numbers, strict=True) if number is not None}
     missing = sorted({event for parts in METRICS.values() for event in parts} - set(counts))
     if missing:
         raise NoMeasurement(f"cachegrind's out-file lacks the events {', '.join(missing)}")

@@ -15,6 +15,7 @@ from typing import Final
 from layoutrand.errors import NoMeasurement
 from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.instruments.profile import Profile, ProfiledExecution, Profiler
+from layoutrand.text.digits import LARGEST_COUNT, whole_number
 
 OPTIONS: Final = (
     "--tool=callgrind",
@@ -57,9 +58,10 @@ def parse_profile(text: str, artefact: Collection[str]) -> Profile:
     calls: dict[tuple[int, int], int] = {}
     here = there = False  # whether the code, and the code that is called, is in the artefact
     call: tuple[int, int] | None = None
-    for line in text[text.index("\nevents: Ir") :].splitlines():
+    begin = text.index("\nevents: Ir") + 1
+    for number, line in enumerate(text[begin:].splitlines(), text.count("\n", 0, begin) + 1):
         if found := _COST.match(line):
-            address, count = int(found[1], 16), int(found[2])
+            address, count = _address(found[1], number), _count(found[2], number)
             if call is not None:  # the line after calls= has what the callee cost, which its own lines have too
                 if here and there:
                     calls[address, call[1]] = calls.get((address, call[1]), 0) + call[0]
@@ -69,12 +71,29 @@ def parse_profile(text: str, artefact: Collection[str]) -> Profile:
             if here:
                 cost[address] = cost.get(address, 0.0) + count
         elif found := _CALLS.match(line):
-            call = int(found[1]), int(found[2], 16)
+            call = _count(found[1], number), _address(found[2], number)
         elif line.startswith("ob="):
             here = there = line[3:] in artefact
         elif line.startswith("cob="):
             there = line[4:] in artefact
     return Profile(total, cost, calls)
+
+
+def _address(digits: str, line: int) -> int:
+    if int(digits, 16) > LARGEST_COUNT:
+        raise _garbled(line)
+    return int(digits, 16)
+
+
+def _count(digits: str, line: int) -> int:
+    count = whole_number(digits, LARGEST_COUNT)
+    if count is None:
+        raise _garbled(line)
+    return count
+
+
+def _garbled(line: int) -> NoMeasurement:
+    return NoMeasurement(f"callgrind's out-file is garbled: line {line} has a number that is none of 64 bits")
 
 
 _PROFILE: Final = "callgrind"
