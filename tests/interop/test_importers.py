@@ -323,6 +323,13 @@ def test_rows_of_failed_executions_have_no_value():
         ("seed,value\n1,1.5\n2,1e-320\n", "line 3: value is '1e-320', which is too small: values lie between 1e-60"),
         ("value,unit\n1e-58,ns\n", "line 2: value is too small in its base unit"),
         ("value,unit\n1e308,GB\n", "too large"),
+        ("value\ninf\n", "line 2: value is 'inf'"),
+        ("value,unit\n1,s\n-1.5,s\n", "line 3: value is -1.5 s, and no time is negative"),
+        ("value,unit\n1,s\n-2,ms\n", "line 3: value is -0.002 s, and no time is negative"),
+        ("value,unit\n-1,kB\n", "line 2: value is -1000 B, and no size is negative"),
+        ("value,unit\n1,s\n0,s\n", "line 3: value is 0 s, and nothing is executed in no time"),
+        ("value,unit,metric\n0,ms,wall_s\n", "line 2: value is 0 s, and nothing"),
+        ("value,unit\n1e-320,ns\n", "line 2: value is 0 s, and nothing"),
         ("value,execution\n1,-1\n", "execution is '-1'"),
         ("value,execution\n1,1.0\n", "execution is '1.0'"),
         ("value,iteration\n1,0\n2,0\n", "line 3: the same .* as line 2"),
@@ -338,9 +345,22 @@ def test_a_malformed_table_is_an_error_that_names_the_line(text, message):
     assert str(caught.value).startswith("f")
 
 
+def test_no_cpu_time_and_negative_differences_are_numbers():
+    """A clock may see no CPU time; and what has no unit of time may be less than nothing."""
+    _, content = read("value,unit,metric\n0,s,user_s\n-1.5,1,score\n-2,,balance\n")
+    assert [row.value for row in content.rows] == [0, -1.5, -2]
+
+
+def test_cells_that_are_shown_as_text_are_read_as_what_they_are():
+    _, content = read("benchmark,value\n'=1+1,1\n'-O2,2\n''@x,3\n'tis,4\n-1,5\n")
+    assert [row.benchmark for row in content.rows] == ["=1+1", "-O2", "'@x", "'tis", "-1"]
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [
+        ([jmh([[-1]])], "time_per_op of p.B.go, execution 0, iteration 0, is -[0-9.e-]+ s, and no time is negative"),
+        ([jmh([[1], [0]])], "execution 1, iteration 0, is 0 s, and nothing is executed in no time"),
         ([jmh([["NaN"]])], 'fork 0, iteration 0 is "NaN"; expected a number'),
         ([jmh([])], "holds no fork"),
         ([jmh([[]])], "expected its iterations"),

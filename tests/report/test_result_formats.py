@@ -14,6 +14,7 @@ from layoutrand.cli import run
 from layoutrand.cli import terminal as terminal_module
 from layoutrand.cli.terminal import Terminal, printable
 from layoutrand.text import markdown
+from layoutrand.text.csv_cells import text_of_cell
 from layoutrand.text.flat import flat, to_csv
 
 HOSTILE = ["a|b", "*c* _d_ `e`", "<script>alert(1)</script>", "[x](javascript:y)", "=1+1", 'say "hi", \\ & &lt;', "# t"]
@@ -55,7 +56,11 @@ def test_csv_has_the_numbers_of_json_and_nothing_else_is_on_stdout(imported, cap
     expected = [row for part in parts for row in part["benchmarks"]]
     found = [row for row in rows if row.get("row") != "suite"]
 
-    assert [row["benchmark"] for row in found] == [row["benchmark"] for row in expected]
+    shown = [f"'{name}" if name[0] in "=+-@" else name for name in (row["benchmark"] for row in expected)]
+    assert [row["benchmark"] for row in found] == shown
+    assert any(name.startswith("'=") for name in shown)
+    raw = list(csv.DictReader(io.StringIO(printed(capsys, *command, "--raw-csv").out)))
+    assert [row["benchmark"] for row in raw if row.get("row") != "suite"] == [row["benchmark"] for row in expected]
     for row, values in zip(found, expected, strict=True):
         for key, value in values.items():
             if isinstance(value, bool):
@@ -213,6 +218,17 @@ def test_csv_text():
     text = to_csv(rows)
     assert text == 'name,x,stock_mean,flag\n"a ""b"", c",0.1,,\n"d\ne",,2,false\n'
     assert [row["name"] for row in csv.DictReader(io.StringIO(text))] == ['a "b", c', "d\ne"]
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+x", "-O2", "@f", "\tx", "\r=x", "'=x", "''+"])
+def test_no_cell_of_csv_is_a_formula(name):
+    """Names of columns neither; numbers stay numbers, and what was written comes back."""
+    rows = [{name: name, "number": -1.5, "text": "-1.5e3", "plain": "'tis"}]
+    header, line = csv.reader(io.StringIO(to_csv(rows), newline=""))
+    assert header[0] == line[0] == f"'{name}"
+    assert text_of_cell(line[0]) == name
+    assert line[1:] == ["-1.5", "-1.5e3", "'tis"]
+    assert next(csv.reader(io.StringIO(to_csv(rows, raw=True), newline="")))[0] == name
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     full: Full = False,
     json: options.Json = False,
     csv: output_formats.Csv = False,
+    raw_csv: output_formats.RawCsv = False,
     markdown: output_formats.Markdown = False,
     quiet: options.Quiet = False,
 ) -> int:
@@ -53,6 +54,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.analysis.evidence import evidence
     from layoutrand.cli.layout_answer import analysis_screen
 
+    csv = csv or raw_csv
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     every = all_metrics or bool(metric)
     foreign = import_options.ImportOptions(imports, format_name, names_are, warmup)
@@ -68,7 +70,7 @@ def analyse(  # noqa: PLR0913 - one parameter for each option
     if json:
         terminal.document(analyse_document(report))
     elif csv:
-        sys.stdout.write(to_csv(analysis_rows(analyse_document(report), every=every)))
+        sys.stdout.write(to_csv(analysis_rows(analyse_document(report), every=every), raw=raw_csv))
         _say_evidence(evidence(report.selection), terminal)
     if full or json or csv or markdown:
         show_analysis(report, terminal, every=every)
@@ -117,6 +119,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     full: Full = False,
     json: options.Json = False,
     csv: output_formats.Csv = False,
+    raw_csv: output_formats.RawCsv = False,
     markdown: output_formats.Markdown = False,
     quiet: options.Quiet = False,
 ) -> int:
@@ -131,6 +134,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.cli.answer import comparison_screen
     from layoutrand.cli.running import show_aa
 
+    csv = csv or raw_csv
     terminal = output_formats.terminal(json=json, csv=csv, markdown=markdown, quiet=quiet)
     limit = options.share(threshold, "--threshold", may_be_zero=True)
     names = [*([] if base is None else [base]), *(others or [])]
@@ -174,7 +178,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     if json:
         terminal.document(document)
     elif csv:
-        sys.stdout.write(to_csv(comparison_rows(document)))
+        sys.stdout.write(to_csv(comparison_rows(document), raw=raw_csv))
         _say_evidence(evidence(selection, set(names)), terminal)
     if in_full:
         show_selection_problems(selection, [warning for each in results for warning in each.warnings], terminal)

@@ -11,6 +11,7 @@ import typer
 
 from layoutrand.cli import options
 from layoutrand.cli.selecting import AnySource, Benchmarks, Captures, Host, Which, load_selection
+from layoutrand.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutrand.cli.terminal import Terminal
@@ -27,6 +28,10 @@ def export(  # noqa: PLR0913 - one parameter for each option
             "commits bencher, codspeed, and of the whole history otava-csv, otava-json.",
         ),
     ],
+    raw_csv: Annotated[
+        bool,
+        typer.Option("--raw-csv", help="Cells that a spreadsheet takes for formulas (= + - @) as they are, with no '."),
+    ] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write this file; default: stdout.")] = None,
     system: options.Systems = None,
     benchmark: Benchmarks = None,
@@ -45,14 +50,18 @@ def export(  # noqa: PLR0913 - one parameter for each option
     from layoutrand.platform.foreign import write_text
 
     choose("format", [format_name], list(FORMATS))
+    if raw_csv and format_name not in {"csv", "otava-csv"}:
+        raise UsageError(f"--raw-csv is for csv and otava-csv; {format_name} has no cells")
     terminal = options.terminal(json=False, quiet=quiet)
     config = options.load_config(directory)
     chosen = options.match_systems(config, system) if system else []
     if format_name in OVER_COMMITS:
-        result = _over_commits(config, directory, format_name, chosen, (benchmark or [], metric or [], host), terminal)
+        result = _over_commits(
+            config, directory, format_name, chosen, (benchmark or [], metric or [], host), terminal, raw_csv=raw_csv
+        )
     else:
         selection = load_selection(config, directory, chosen, benchmark or [], Which(host, capture or [], any_source))
-        result = export_selection(selection, format_name, metric or [])
+        result = export_selection(selection, format_name, metric or [], raw_csv=raw_csv)
     for warning in dict.fromkeys(result.warnings):
         terminal.warn(str(warning))
     if output is None:
@@ -71,6 +80,8 @@ def _over_commits(
     systems: Sequence[str],
     what: tuple[Sequence[str], Sequence[str], str | None],
     terminal: Terminal,
+    *,
+    raw_csv: bool,
 ) -> Export:
     """All measured commits of the present branch; ``what`` are benchmarks, metrics and host."""
     from layoutrand.cli.commit_runs import ProjectCommits
@@ -81,5 +92,5 @@ def _over_commits(
     benchmarks, metrics, host = what
     part = options.ProjectPart(config, directory, systems, benchmarks)
     found = load_history(ProjectCommits(part, terminal), (None, "HEAD"), host, metrics, (0.95, 0.01))
-    made = as_otava(found, format_name)
+    made = as_otava(found, format_name, raw_csv=raw_csv)
     return Export(made.text, (*found.warnings, *made.warnings))

@@ -16,6 +16,12 @@ from layoutrand.text import markdown
 Csv = Annotated[
     bool, typer.Option("--csv", help="Print one CSV table on stdout: a row for each benchmark, numbers in full.")
 ]
+RawCsv = Annotated[
+    bool,
+    typer.Option(
+        "--raw-csv", help="As --csv, but cells that a spreadsheet takes for formulas (= + - @) as they are, with no '."
+    ),
+]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables and sentences as Markdown on stdout.")]
 
 

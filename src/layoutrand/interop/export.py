@@ -33,8 +33,8 @@ class Export:
     warnings: tuple[AnyWarning, ...]
 
 
-def export(selection: Selection, format_name: str, metrics: Sequence[str]) -> Export:
-    """The selection in this format (one of `exports.FORMATS`).
+def export(selection: Selection, format_name: str, metrics: Sequence[str], *, raw_csv: bool = False) -> Export:
+    """The selection in this format (one of `exports.FORMATS`); ``raw_csv`` as in `layoutrand.text.csv_cells`.
 
     CSV and JSON hold every metric unless some are named, the others each benchmark's main one.  Raises `UsageError`
     for what the format cannot hold and `AnalysisError` where there is nothing to export.
@@ -53,7 +53,7 @@ def export(selection: Selection, format_name: str, metrics: Sequence[str]) -> Ex
     if selection.build_failures:
         warnings += (NoPlaceForBuilds(format_name, len(selection.build_failures)),)
     if format_name == "csv":
-        return Export(exports.as_csv(content), warnings)
+        return Export(exports.as_csv(content, raw=raw_csv), warnings)
     if format_name in TRACKING:
         made = as_bencher(samples) if format_name == "bencher" else as_codspeed(samples)
         lost = [NoPlaceForFailures(format_name, len(content.failures))] if content.failures else []

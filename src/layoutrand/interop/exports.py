@@ -7,8 +7,6 @@ pyperf's an execution is a run, and the seed stands in its metadata.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +18,8 @@ from layoutrand.interop.imported import Imported, ImportedNumber
 from layoutrand.interop.pyperf import SEED_KEY
 from layoutrand.interop.table import COLUMNS, OK, SCHEMA
 from layoutrand.model import IDENTITY, STOCK
+from layoutrand.text import csv_cells
+from layoutrand.text.csv_cells import cell
 
 FORMATS: Final = ("csv", "json", "benchstat", "pyperf", "bencher", "codspeed", "otava-csv", "otava-json")
 _PYPERF_UNITS: Final = {"s": "second", "B": "byte"}
@@ -68,20 +68,15 @@ def records(content: Imported) -> list[dict[str, Any]]:
     return [*rows, *failed]
 
 
-def as_csv(content: Imported) -> str:
-    """A header and one line for each number, floats with all their digits."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for record in records(content):
-        writer.writerow([_cell(record[column]) for column in COLUMNS])
-    return out.getvalue()
+def as_csv(content: Imported, *, raw: bool = False) -> str:
+    """A header and one line for each number, all its digits; ``raw`` as in `layoutrand.text.csv_cells`."""
+    return csv_cells.table(
+        [COLUMNS, *([_cell(record[column], raw=raw) for column in COLUMNS] for record in records(content))]
+    )
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    return "" if value is None else str(value)
+def _cell(value: Any, *, raw: bool) -> str:
+    return str(int(value)) if isinstance(value, bool) else cell(value, raw=raw)
 
 
 def as_json(content: Imported, facts: Mapping[str, Any]) -> str:

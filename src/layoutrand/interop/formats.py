@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from layoutrand.interop import hyperfine, jmh, pyperf, renaissance, spec, table
-from layoutrand.interop.imported import Imported, read_json
+from layoutrand.interop.imported import Imported, read_json, refuse_impossible
 from layoutrand.text.foreign_fields import unreadable
 
 _Of = tuple[Callable[[Any], bool], Callable[[Any, str], Imported]]
@@ -43,8 +43,13 @@ def parse(text: str, source: str, format_name: str | None) -> tuple[str, Importe
         raise unreadable(source, "is empty")
     name = format_name or detect(text, source)
     if name in JSON_FORMATS:
-        return name, JSON_FORMATS[name][1](read_json(text, source), source)
-    return name, TEXT_FORMATS[name][1](text, source)
+        content = JSON_FORMATS[name][1](read_json(text, source), source)
+    else:
+        content = TEXT_FORMATS[name][1](text, source)
+    for row in content.rows:  # where lines are known, they were told before
+        what = f"{row.metric} of {row.benchmark}, execution {row.execution}, iteration {row.iteration},"
+        refuse_impossible(row.value, row.unit, row.metric, source, what)
+    return name, content
 
 
 def detect(text: str, source: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from layoutrand.config.metric import Better
-from layoutrand.instruments.known import program_itself
+from layoutrand.instruments.known import is_elapsed, program_itself
 from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import json_excerpt, unreadable
 from layoutrand.text.quantities import SECONDS
@@ -25,6 +25,10 @@ _UNITS: Final[Mapping[str, Mapping[str, float]]] = {
         "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
     },
 }  # a table: a row for what belongs together  # fmt: skip
+
+
+_FROM_START_TO_END: Final = frozenset({"value", "duration_s", "reported_time", "time_per_op", "single_shot"})
+"""Metrics of other harnesses that are a time from start to end."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,21 @@ def in_base_unit(value: float, unit: str) -> tuple[float, str]:
             # Dividing by a power of ten rounds once; multiplying by its inverse, which has no exact form, twice.
             return (value / round(1 / factor) if factor < 1 else value * factor), base
     return value, unit
+
+
+def refuse_impossible(value: float, unit: str, metric: str, source: str, what: str, *, line: int | None = None) -> None:
+    """Raise `UnreadableResults` for a number in its base unit that cannot have been measured.
+
+    No time and no size is negative; and nothing takes no time at all from its start to its end, though it may take no
+    CPU time that a clock can see.
+    """
+    if math.isnan(value):
+        raise unreadable(source, f"{what} is no number", line=line)
+    if value < 0 and unit in _UNITS:
+        kind = "time" if unit == "s" else "size"
+        raise unreadable(source, f"{what} is {value:g} {unit}, and no {kind} is negative", line=line)
+    if value == 0 and unit == "s" and (is_elapsed(metric) or metric in _FROM_START_TO_END):
+        raise unreadable(source, f"{what} is 0 s, and nothing is executed in no time", line=line)
 
 
 def read_json(text: str, source: str) -> Any:

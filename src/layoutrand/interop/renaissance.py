@@ -10,7 +10,7 @@ import csv
 import io
 from typing import Any, Final
 
-from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, json_number, member
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, json_number, member, refuse_impossible
 from layoutrand.interop.interop_warnings import AbnormalTermination, UnmarkedWarmup
 from layoutrand.text.foreign_fields import json_excerpt, parse_number, plain, unreadable
 from layoutrand.warning import AnyWarning
@@ -87,10 +87,11 @@ def parse_csv(text: str, source: str) -> Imported:
             name = record["benchmark"]
             iteration = counts.get(name, 0)
             counts[name] = iteration + 1
-            rows += [
-                _row(name, iteration, metric, parse_number(record[metric], source, metric, line=reader.line_num))
-                for metric in metrics
-            ]
+            line = reader.line_num
+            for metric in metrics:
+                row = _row(name, iteration, metric, parse_number(record[metric], source, metric, line=line))
+                refuse_impossible(row.value, row.unit, row.metric, source, metric, line=line)
+                rows.append(row)
     except csv.Error as error:
         raise unreadable(source, f"no CSV ({error})", line=reader.line_num) from error
     if not rows:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, refuse_impossible
 from layoutrand.interop.interop_warnings import CopiedPeak
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 from layoutrand.text.spec_rsf import SUCCESS, failure_of, rsf_results
@@ -122,7 +122,8 @@ def _take(record: Mapping[str, str], found: _Found, source: str, line: int) -> N
         if match is None:
             raise unreadable(source, "no 'iteration #N' in the description; is the line complete?", line=line)
         if status == SUCCESS:
-            parse_number(time, source, f"{tune} run time", line=line)
+            what = f"{tune} run time"
+            refuse_impossible(parse_number(time, source, what, line=line), "s", METRIC, source, what, line=line)
         entries.append((int(match[1]) - 1, tune, status, time))
 
 

@@ -21,7 +21,9 @@ from layoutrand.interop.imported import (
     ImportedNumber,
     in_base_unit,
     member,
+    refuse_impossible,
 )
+from layoutrand.text.csv_cells import text_of_cell
 from layoutrand.text.digits import MEASURABLE, is_measurable
 from layoutrand.text.foreign_fields import excerpt, json_excerpt, parse_number, plain, unreadable
 
@@ -119,7 +121,7 @@ def _records(text: str, header: list[str], source: str) -> Iterator[Record]:
                 continue
             if len(cells) != len(header):
                 raise unreadable(source, f"{len(cells)} cells under {len(header)} columns", line=reader.line_num)
-            yield reader.line_num, dict(zip(header, (cell.strip() for cell in cells), strict=True))
+            yield reader.line_num, dict(zip(header, (text_of_cell(cell.strip()) for cell in cells), strict=True))
     except csv.Error as error:
         raise unreadable(source, f"no CSV ({error})", line=reader.line_num) from error
 
@@ -160,6 +162,7 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
         if not is_measurable(value):
             size = "large" if abs(value) > 1 else "small"
             raise unreadable(where, f"value is too {size} in its base unit: {MEASURABLE}", line=line)
+        refuse_impossible(value, unit, metric, where, "value", line=line)
         rows.append(
             ImportedNumber(
                 value=value,

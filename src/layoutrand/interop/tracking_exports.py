@@ -9,8 +9,6 @@ Sources: Bencher Metric Format (bencher.dev/docs/reference/bencher-metric-format
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -30,6 +28,8 @@ from layoutrand.instruments.known import is_elapsed
 from layoutrand.interop.interop_warnings import CommitsWithoutAll, NotTimes
 from layoutrand.model import STOCK
 from layoutrand.stats import mean_interval
+from layoutrand.text import csv_cells
+from layoutrand.text.csv_cells import cell
 from layoutrand.warning import AnyWarning
 
 TRACKING: Final = ("bencher", "codspeed")
@@ -145,12 +145,12 @@ def _codspeed_stats(sample: Sample) -> dict[str, float | int]:
     }
 
 
-def as_otava(history: History, format_name: str) -> TrackedText:
+def as_otava(history: History, format_name: str, *, raw_csv: bool = False) -> TrackedText:
     """One row for each measured commit, as Apache Otava's importers read them: CSV, or JSON.
 
     Columns are ``time``, ``commit``, and each series' mean over layouts, with stock as ``NAME.as-built``.  Otava takes
     rows by time and wants every metric in each, so commits that lack one are left out, and told; a commit that is dated
-    before the one it follows is given a second more than that.
+    before the one it follows is given a second more than that.  ``raw_csv`` as in `layoutrand.text.csv_cells`.
     """
     columns: dict[str, dict[str, float]] = {}
     units: dict[str, str] = {}
@@ -173,7 +173,7 @@ def as_otava(history: History, format_name: str) -> TrackedText:
             moment = max(moment, rows[-1][0] + 1)
         rows.append((moment, commit.commit, {name: values[commit.commit] for name, values in columns.items()}))
     left = len(measured) - len(whole)
-    text = _otava_csv(rows, list(columns)) if format_name == "otava-csv" else _otava_json(rows, units)
+    text = _otava_csv(rows, list(columns), raw=raw_csv) if format_name == "otava-csv" else _otava_json(rows, units)
     return TrackedText(text, (CommitsWithoutAll(format_name, left),) if left else ())
 
 
@@ -187,14 +187,12 @@ def _column(series: CommitSeries, history: History) -> str:
     return re.sub(r"[^\w.+-]+", "_", ".".join(parts))
 
 
-def _otava_csv(rows: Sequence[tuple[int, str, Mapping[str, float]]], names: Sequence[str]) -> str:
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["time", "commit", *names])
+def _otava_csv(rows: Sequence[tuple[int, str, Mapping[str, float]]], names: Sequence[str], *, raw: bool) -> str:
+    lines = [["time", "commit", *(cell(name, raw=raw) for name in names)]]
     for moment, commit, values in rows:
         time = datetime.fromtimestamp(moment, UTC).isoformat(sep=" ")
-        writer.writerow([time, commit, *(repr(values[name]) for name in names)])
-    return out.getvalue()
+        lines.append([time, commit, *(repr(values[name]) for name in names)])
+    return csv_cells.table(lines)
 
 
 def _otava_json(rows: Sequence[tuple[int, str, Mapping[str, float]]], units: Mapping[str, str]) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+from layoutrand.text import csv_cells
+from layoutrand.text.csv_cells import cell
 
 _BOUNDS: Final = ("low", "high")
 _PAIRS: Final = frozenset({"interval", "relative_sd_interval", "layout_relative_sd_interval", "measured_range"})
@@ -54,27 +55,21 @@ def _sources(document: Mapping[str, Any]) -> dict[str, str]:
     return {row["system"]: row["source"] for row in evidence["systems"] if row["source"]}
 
 
-def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+def to_csv(rows: Sequence[Mapping[str, Any]], *, raw: bool = False) -> str:
     """RFC 4180 with line feeds alone; columns in the order of their appearance; empty for what is not known.
 
-    Numbers have all their digits, truth is ``true`` or ``false``.
+    Numbers have all their digits, truth is ``true`` or ``false``; ``raw`` as in `layoutrand.text.csv_cells`.
     """
     every = dict.fromkeys(key for row in rows for key in row)
     known = {key for row in rows for key, value in row.items() if value is not None}
     # What is not known of one row may be several columns of another.
     columns = [key for key in every if key in known or not any(other.startswith(f"{key}_") for other in every)]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_cell(row.get(column)) for column in columns])
-    return out.getvalue()
+    header = [cell(column, raw=raw) for column in columns]
+    return csv_cells.table([header, *([_cell(row.get(column), raw=raw) for column in columns] for row in rows)])
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _cell(value: Any, *, raw: bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else cell(value, raw=raw)
 
 
 def analysis_rows(document: Mapping[str, Any], *, every: bool) -> list[dict[str, Any]]:
