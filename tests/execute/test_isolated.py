@@ -68,7 +68,9 @@ def gone(pid):
 
 def test_what_a_program_sees_is_what_it_sees_without_a_group(place, command, tmp_path):
     """Environment, descriptors, signals and limits; sessions are their own anyway."""
-    script = "cat /proc/$$/environ; ls /proc/self/fd; grep -E '^Sig[^Q]|Cpus|Seccomp:' /proc/$$/status; ulimit -a; nice"
+    script = (
+        "cat /proc/$$/environ; ls /proc/self/fd; grep -E '^Sig[^Q]|Cpus|Seccomp:' /proc/self/status; ulimit -a; nice"
+    )
     seen = []
     with isolated("control-group") as executor:
         for execute in (executor, measure):
