@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from layoutrand.cli.charts import width_of
 from layoutrand.cli.doctor_checks import Ability, Diagnosis
 from layoutrand.cli.doctor_command import diagnosis_screen
 from layoutrand.host.host_problems import HostProblem
+from layoutrand.platform.control_groups import NoPlace, Place
 
 FACTS = {
     "hostname": "vm",
@@ -22,10 +25,12 @@ NOTE = HostProblem("note", "a virtual machine: neighbours disturb wall times", "
 WARNING = HostProblem("warning", "the governor is powersave " + "and so on " * 12, "first step\nsecond step")
 ERROR = HostProblem("error", "the cache cannot be used", "export LAYOUTRAND_CACHE=/a/writable/directory")
 
+NO_GROUP = NoPlace("systemd has not delegated one", "systemd-run")
 
-def screen(*problems, columns=80):
+
+def screen(*problems, columns=80, isolation=NO_GROUP):
     abilities = (Ability("gcc", True, ("function-order",), ""), Ability("clang", False, (), "no clang"))
-    found = Diagnosis(abilities, {"valgrind": None, "perf": "/usr/bin/perf"}, FACTS, {}, {}, None, problems)
+    found = Diagnosis(abilities, {"valgrind": None, "perf": "/usr/bin/perf"}, FACTS, {}, {}, None, problems, isolation)
     lines = diagnosis_screen(found, columns)
     assert max(map(width_of, lines)) <= columns
     return ["".join(text for text, _ in line) for line in lines]
@@ -51,4 +56,16 @@ def test_the_worst_comes_first_with_what_mends_it():
     place = lines.index("    mend: first step")
     assert lines[place + 1] == "          second step"
     assert "    mend: export LAYOUTRAND_CACHE=/a/writable/directory" in lines
-    assert lines[-2:] == ["  Toolchains here: gcc", "  Measuring programs here: perf"]
+    assert lines[-3:-1] == ["  Toolchains here: gcc", "  Measuring programs here: perf"]
+
+
+@pytest.mark.parametrize(
+    ("isolation", "words"),
+    [
+        (NO_GROUP, "process-group"),
+        (Place(Path("/g"), ()), "control-group, which limits nothing"),
+        (Place(Path("/g"), ("memory", "processes")), "control-group, which limits memory and processes"),
+    ],
+)
+def test_it_says_which_isolation_there_is(isolation, words):
+    assert screen(isolation=isolation)[-1] == f"  Isolation here: {words}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from layoutrand.cache.store import Cache, default_root
+from layoutrand.config.conditions import CONTROL_GROUP, PROCESS_GROUP
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import HostError, StoreError
 from layoutrand.host.facts import host_facts, host_settings, host_state
@@ -19,6 +20,7 @@ from layoutrand.host.tuning import UNDO, Tuning
 from layoutrand.host.watch import HostWatch
 from layoutrand.instruments.known import instruments, starters
 from layoutrand.linkers import toolbox
+from layoutrand.platform.control_groups import LIMITS, NoPlace, Place, find_place, how_to_be_given_one
 from layoutrand.platform.packages import install
 from layoutrand.platform.process import Runner
 
@@ -47,6 +49,7 @@ class Diagnosis:
     state: dict[str, Any]
     changed: dict[str, Any] | None
     problems: tuple[HostProblem, ...]
+    isolation: Place | NoPlace
 
 
 def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, root: Path = Path("/")) -> Diagnosis:
@@ -59,8 +62,9 @@ def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, roo
     missing = {chain.name: toolbox.missing(chain) for chain in chains}
     problems = [*_toolchain_problems(abilities, missing), *_instrument_problems(programs), *_cache_problems()]
     changed, left = _changed(tuning)
-    problems += [*left, *host_problems(facts, settings, state)]
-    return Diagnosis(abilities, programs, facts, settings, state, changed, tuple(problems))
+    isolation = find_place(root)
+    problems += [*left, *host_problems(facts, settings, state), *_isolation_problems(isolation)]
+    return Diagnosis(abilities, programs, facts, settings, state, changed, tuple(problems), isolation)
 
 
 def _look(root: Path) -> dict[str, Any]:
@@ -109,6 +113,30 @@ def _instrument_problems(programs: dict[str, str | None]) -> list[HostProblem]:
     ]
 
 
+def isolation_in_words(found: Place | NoPlace) -> str:
+    """What holds an execution together here, as ``run.isolation`` calls it, and what that can limit."""
+    if isinstance(found, NoPlace):
+        return PROCESS_GROUP
+    return f"{CONTROL_GROUP}, which limits {' and '.join(found.limits) or 'nothing'}"
+
+
+def _isolation_problems(found: Place | NoPlace) -> list[HostProblem]:
+    if isinstance(found, NoPlace):
+        return [
+            HostProblem("note", f"executions have no control group, and no limits as a whole: {found.why}", found.mend)
+        ]
+    if missing := [limit for limit in LIMITS if limit not in found.limits]:
+        return [
+            HostProblem(
+                "note",
+                f"control groups in {found.directory} cannot limit {' and '.join(missing)}: the controllers are not "
+                "there, or others are in this group as well",
+                how_to_be_given_one(),
+            )
+        ]
+    return []
+
+
 def _cache_problems() -> list[HostProblem]:
     root = default_root()
     try:
@@ -138,4 +166,11 @@ def doctor_document(found: Diagnosis) -> dict[str, Any]:
         "state": found.state,
         "changed": found.changed,
         "problems": [vars(problem) for problem in found.problems],
+        "isolation": _isolation_document(found.isolation),
     }
+
+
+def _isolation_document(found: Place | NoPlace) -> dict[str, Any]:
+    if isinstance(found, NoPlace):
+        return {"kind": PROCESS_GROUP, "why": found.why, "limits": []}
+    return {"kind": CONTROL_GROUP, "why": "", "limits": list(found.limits)}

@@ -58,6 +58,7 @@ def doctor(
 def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     """Whether the machine is ready, what stands in the way and what mends it; None columns where no terminal is."""
     from layoutrand.cli.charts import ELSEWHERE, NARROWEST
+    from layoutrand.cli.doctor_checks import isolation_in_words
 
     facts = found.facts
     machine = (
@@ -77,6 +78,7 @@ def diagnosis_screen(found: Diagnosis, columns: int | None) -> list[Line]:
     lines += [[]] if found.problems else []
     lines += _paragraph(f"Toolchains here: {', '.join(usable) or 'none'}", "  ", width)
     lines += _paragraph(f"Measuring programs here: {', '.join(programs) or 'none'}", "  ", width)
+    lines += _paragraph(f"Isolation here: {isolation_in_words(found.isolation)}", "  ", width)
     return lines
 
 

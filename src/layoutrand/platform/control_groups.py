@@ -28,6 +28,7 @@ from layoutrand.platform.proc_files import number, process_stat, text
 Limit = Literal["memory", "processes"]
 
 _CONTROLLERS: Final[dict[Limit, str]] = {"memory": "memory", "processes": "pids"}
+LIMITS: Final = tuple(_CONTROLLERS)
 _OURS: Final = "layoutrand-"
 _OWN: Final = "own"
 _UNITS: Final = (".scope", ".service", ".slice")
@@ -75,12 +76,12 @@ def find_place(root: Path = Path("/")) -> Place | NoPlace:
             "no control groups of version 2 are mounted",
             "systemd.unified_cgroup_hierarchy=1 on the kernel's command line (a container: ask for them there)",
         )
-    if (root / "run/systemd/system").exists() and not _is_delegated(home):
-        return NoPlace(f"systemd has not delegated {home} to us", _how_to_be_given_one())
+    if _has_systemd(root) and not _is_delegated(home):
+        return NoPlace(f"systemd has not delegated {home} to us", how_to_be_given_one(root))
     try:
         probe = _new_directory(home)
     except OSError as error:
-        return NoPlace(f"no control group can be made in {home} ({error.strerror})", _how_to_be_given_one())
+        return NoPlace(f"no control group can be made in {home} ({error.strerror})", how_to_be_given_one(root))
     try:
         if not (probe / "cgroup.kill").exists():
             return NoPlace("this kernel cannot end a control group as a whole", "Linux 5.14 or newer can")
@@ -230,6 +231,10 @@ def _unescaped(word: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), word)
 
 
+def _has_systemd(root: Path) -> bool:
+    return (root / "run/systemd/system").exists()
+
+
 def _is_delegated(home: Path) -> bool:
     """Whether systemd has given the unit that ``home`` is of to who runs in it."""
     unit = next((each for each in (home, *home.parents) if each.name.endswith(_UNITS)), home)
@@ -239,7 +244,10 @@ def _is_delegated(home: Path) -> bool:
     return False
 
 
-def _how_to_be_given_one() -> str:
+def how_to_be_given_one(root: Path = Path("/")) -> str:
+    """The command that starts layoutrand in a group of its own, as systemd gives it."""
+    if not _has_systemd(root):
+        return "let layoutrand be the first process of a group that it may write, with the controllers memory and pids"
     if os.geteuid() == 0:
         return f"systemd-run --scope {_SYSTEMD_RUN}"
     return f"systemd-run --user --scope {_SYSTEMD_RUN} (loginctl enable-linger, where you have no session)"
