@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from keptkit import keepers, kill_all, wait_until
 from layoutrand.results.rows import APPLICATION_ID
 from startkit import layoutrand
 
@@ -299,7 +300,7 @@ def test_what_the_build_of_a_killed_layoutrand_left_running_is_ended_by_the_next
     project.write(config=CONFIG.replace('"$CC', slow))
     process = project.start()
     wait_for(marker, process)
-    process.kill()
+    kill_all(process)
     process.communicate()
     assert project.processes() != []
     Path(f"{marker}.quick").touch()
@@ -308,5 +309,32 @@ def test_what_the_build_of_a_killed_layoutrand_left_running_is_ended_by_the_next
 
     assert done.returncode == 0, done.stderr
     assert "of a build whose layoutrand was killed" in done.stderr
-    assert project.processes() == []
+    assert wait_until(lambda: project.processes() == [])  # what was just being started had no sleep to begin with
     assert not list((project.root.parent / "cache/work").iterdir())
+
+
+@pytest.mark.parametrize("phase", ["build", "execution"])
+@pytest.mark.parametrize("who", ["upper", "lower", "worker", "group"])
+def test_what_a_killed_layoutrand_started_ends_with_it(project, phase, who):
+    marker = project.root / "marker"
+    slow = f"[ -e {marker}.quick ] || (setsid sleep 300 & touch {marker}; sleep 300)"
+    if phase == "build":
+        project.write(config=CONFIG.replace('"$CC', f'"{slow}", "$CC'))
+    else:
+        project.write(config=CONFIG.replace('"{artefact}"', f'"/bin/sh", "-c", "{slow}"'))
+    process = project.start(process_group=0)
+    wait_for(marker, process)
+    three = dict(zip(("upper", "lower", "worker"), keepers(process.pid), strict=True))
+
+    if who == "group":
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        os.kill(three[who], signal.SIGKILL)
+    process.communicate()
+
+    assert process.returncode == -signal.SIGKILL
+    assert wait_until(lambda: project.processes() == [])
+    Path(f"{marker}.quick").touch()
+    done = project.run("--wait", "0")
+    assert done.returncode == 0, done.stderr
+    assert "was killed" not in done.stderr and "had left behind" not in done.stderr

@@ -73,9 +73,9 @@ def wait_for(what: Callable[[], object]) -> None:
 
 def helpers(process: subprocess.Popen[str]) -> list[int]:
     """The helper, and its children."""
-    below = psutil.Process(process.pid).children()
+    below = psutil.Process(process.pid).children(recursive=True)
     found = [child for child in below if "relink-helper" in child.cmdline()]
-    return [each.pid for child in found for each in (child, *child.children(recursive=True))]
+    return list(dict.fromkeys(each.pid for child in found for each in (child, *child.children(recursive=True))))
 
 
 @pytest.mark.slow

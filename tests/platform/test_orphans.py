@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutrand.platform.orphans import was_given
+from layoutrand.platform.orphans import is_at_work, was_given
 
 
 @pytest.fixture
@@ -56,3 +56,12 @@ def test_what_is_being_laid_out_is_looked_at_again(tmp_path):
     later.start()
     assert was_given(tmp_path, {b"MARK=1"})
     later.join()
+
+
+def test_who_has_ended_is_not_at_work_though_nobody_waited_for_it():
+    child = subprocess.Popen(["/bin/true"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert not is_at_work(child.pid)
+    child.wait()
+    assert not is_at_work(child.pid)
+    assert is_at_work(os.getpid())

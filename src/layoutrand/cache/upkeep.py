@@ -12,6 +12,7 @@ from layoutrand.cache.node_inputs import is_used, replicas
 from layoutrand.cache.sealed_records import unsealed
 from layoutrand.cache.store import Cache, probe_lock
 from layoutrand.platform.disk import cache_errors, remove_tree
+from layoutrand.platform.orphans import is_at_work
 
 
 @dataclass(frozen=True)
@@ -93,12 +94,10 @@ def collect(cache: Cache, max_size: int) -> list[CacheEntry]:
 
 
 def _clear_abandoned(cache: Cache) -> None:
-    import psutil
-
     hour_ago = time.time() - 3600
     for path in (cache.root / "work").iterdir():
         parts = path.name.rsplit("-", 2)
-        alive = len(parts) == 3 and parts[1].isdigit() and psutil.pid_exists(int(parts[1]))
+        alive = len(parts) == 3 and parts[1].isdigit() and is_at_work(int(parts[1]))
         with suppress(FileNotFoundError):  # its own process was as quick
             if not alive and path.lstat().st_mtime < hour_ago:
                 remove_tree(path)

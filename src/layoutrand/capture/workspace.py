@@ -23,7 +23,7 @@ from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import LTO, Toolbox
 from layoutrand.platform import helper_client
 from layoutrand.platform.disk import cache_errors, remove_tree, write_atomically
-from layoutrand.platform.orphans import end_processes, was_given
+from layoutrand.platform.orphans import end_processes, is_at_work, was_given
 from layoutrand.platform.process import find_tool
 from layoutrand.text import render
 
@@ -154,10 +154,8 @@ def _is_abandoned(base: Path) -> bool:
     The number alone would not do, since containers that share a cache number their processes alike; nor would the
     lock, which on a network file system may be known to one host only.
     """
-    import psutil
-
     number = base.name.split("-")[1]
-    if not number.isdigit() or psutil.pid_exists(int(number)):
+    if not number.isdigit() or is_at_work(int(number)):
         return False
     try:
         if (base / _KERNEL).read_text("utf-8") != (_kernel() or None):

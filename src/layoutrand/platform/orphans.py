@@ -66,6 +66,18 @@ def end_orphans(known: frozenset[int]) -> int:
     return ended
 
 
+def is_at_work(pid: int) -> bool:
+    """Whether there is such a process that has not ended: in many a container nobody waits for those that have."""
+    import psutil
+
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True
+
+
 def end_processes(is_ours: Callable[[Path], bool]) -> int:
     """Kill every process whose directory in /proc ``is_ours`` says so of, and wait for their ends; how many there were.
 
