@@ -8,11 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutrand.errors import CaptureFailed
 from layoutrand.link import lto
 from layoutrand.link.lto import Native
 from layoutrand.linkers import linkline
+from layoutrand.text.digits import whole_number
 
 _NATIVE = "native"
+_MOST_OBJECTS = 1_000_000
+_DAMAGED = (tarfile.TarError, EOFError, ValueError, OverflowError)
 _IN_PLACE = b"in place"
 _COLUMNS = 3  # lld --why-extract: reference, extracted, symbol
 
@@ -48,11 +52,18 @@ class LinkRecord:
         contents: dict[str, bytes] = {}
         if (self.path / "complete").read_bytes() == _IN_PLACE:
             return contents
-        with tarfile.open(self.path / "inputs.tar", encoding="utf-8", errors="surrogateescape") as archive:
-            for member in archive:
-                file = archive.extractfile(member)
-                if file is not None:
-                    contents[self.absolute(member.name)] = file.read()
+        kept = self.path / "inputs.tar"
+        largest = kept.stat().st_size
+        try:
+            with tarfile.open(kept, "r:", encoding="utf-8", errors="surrogateescape") as archive:
+                for member in archive:
+                    if member.size > largest:
+                        raise tarfile.ReadError(f"{member.name} is larger than the whole")
+                    file = archive.extractfile(member)
+                    if file is not None:
+                        contents[self.absolute(member.name)] = file.read()
+        except _DAMAGED as error:
+            raise CaptureFailed(f"what was kept of a link ({kept}) is damaged: {error}; build again") from error
         return contents
 
     def map(self) -> str:
@@ -75,7 +86,10 @@ class LinkRecord:
             options = os.fsdecode((folder / "options").read_bytes())
             return Native(objects, lto.partitioning(options), ()) if objects else None
         names = [name for name in os.listdir(folder) if name.startswith(_NATIVE)] if folder.is_dir() else []
-        numbered = sorted((int(name[len(_NATIVE) :] or "0"), folder / name) for name in names)
+        numbers = {name: whole_number(name[len(_NATIVE) :] or "0", _MOST_OBJECTS) for name in names}
+        if None in numbers.values():
+            raise CaptureFailed(f"{folder} holds what lld does not call a native object: {', '.join(numbers)}")
+        numbered = sorted((number, folder / name) for name, number in numbers.items() if number is not None)
         found = [path.read_bytes() for _, path in numbered]
         objects = tuple(data for data in found if data)  # empty where a module came to nothing, or nothing was there
         if not objects:

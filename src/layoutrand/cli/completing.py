@@ -39,5 +39,5 @@ def _table() -> Mapping[str, Any]:
 
     try:
         return tomllib.loads(text_of_regular(project_of(Path()) / _FILE, largest=WRITTEN_BY_HAND))
-    except (OSError, ValueError, LayoutrandError):
+    except (OSError, ValueError, RecursionError, LayoutrandError):
         return {}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from layoutrand.errors import UsageError
+from layoutrand.text.digits import whole_number
 
 CpuWish = Literal["any", "auto"] | list[int]
 """``run.cpu``: nothing, a core chosen by topology, or these CPUs."""
@@ -90,11 +91,17 @@ def place(wish: CpuWish, topology: Topology) -> Placement | None:
     return _placement(wish, topology)
 
 
+_MOST_CPUS: Final = 1 << 16
+"""More than any kernel can be made for; a larger number in a list is no CPU."""
+
+
 def parse_cpus(text: str) -> frozenset[int]:
     """The CPUs in a list of the kernel, such as ``0-3,8``; a stride (``0-7:2/4``) is not used in /sys."""
     cpus: set[int] = set()
-    for first, last in re.findall(r"(\d+)(?:-(\d+))?", text):
-        cpus.update(range(int(first), int(last or first) + 1))
+    for ends in re.findall(r"(\d+)(?:-(\d+))?", text):
+        first, last = (whole_number(end or ends[0], _MOST_CPUS) for end in ends)
+        if first is not None and last is not None:
+            cpus.update(range(first, last + 1))
     return frozenset(cpus)
 
 

@@ -30,6 +30,7 @@ _HEADER: Final = struct.Struct("<16s16xQ14xHH")  # of a file of 64 bits: what it
 _SEGMENT: Final = struct.Struct("<IIQQQQQQ")
 _ELF64: Final = b"\x7fELF\x02\x01"
 _INTERP: Final = 3
+_LARGEST_OFFSET: Final = (1 << 63) - 1
 _BEGINNING: Final = 4096
 _MOST_SCRIPTS: Final = 4  # as in the kernel, a script's interpreter may be a script
 _ABSENT: Final = "absent"
@@ -104,7 +105,7 @@ class StartFiles:
             except OSError:
                 return None
             words = beginning[2:].partition(b"\n")[0].split(maxsplit=1)
-            if not words:
+            if not words or b"\0" in words[0]:
                 return None
             program = self._root + os.fsdecode(words[0])
         return None
@@ -116,11 +117,21 @@ def _named_loader(beginning: bytes, descriptor: int) -> str | None:
     if not beginning.startswith(_ELF64) or len(beginning) < _HEADER.size:
         return None
     _, at, size, count = _HEADER.unpack_from(beginning)
+    if size != _SEGMENT.size or at > _LARGEST_OFFSET:
+        return None
     table = os.pread(descriptor, size * count, at)
-    if size < _SEGMENT.size or len(table) < size * count:
+    if len(table) < size * count:
         return None
     for number in range(count):
         kind, _, offset, _, _, length, *_ = _SEGMENT.unpack_from(table, number * size)
         if kind == _INTERP:
-            return os.fsdecode(os.pread(descriptor, min(length, _BEGINNING), offset).rstrip(b"\0"))
+            return _path_at(descriptor, offset, length)
     return ""
+
+
+def _path_at(descriptor: int, offset: int, length: int) -> str | None:
+    """The path in the file at that place; None where there is none."""
+    if offset > _LARGEST_OFFSET:
+        return None
+    path = os.pread(descriptor, min(length, _BEGINNING), offset).rstrip(b"\0")
+    return None if b"\0" in path else os.fsdecode(path)

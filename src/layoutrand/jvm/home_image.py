@@ -64,7 +64,13 @@ def is_sealed(folder: Path) -> bool:
 def check_seal(folder: Path) -> None:
     """Raise `CacheError` if a file of a sealed folder was changed since: a program wrote through one of its links."""
     with cache_errors("read", folder):
-        known, now = json.loads(_seal_of(folder).read_bytes()), _states(folder)
+        text, now = _seal_of(folder).read_bytes(), _states(folder)
+    try:
+        known = json.loads(text)
+    except (ValueError, RecursionError):
+        known = None
+    if not isinstance(known, dict):
+        raise CacheError(f"{_seal_of(folder)} is damaged; remove it and {folder}, which is then made anew")
     changed = sorted(name for name in known.keys() | now.keys() if known.get(name) != now.get(name))
     if changed:
         raise CacheError(

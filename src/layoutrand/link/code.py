@@ -5,18 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, BinaryIO
+from tokenize import TokenError
+from typing import Any, BinaryIO, Final
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutrand.cache.capture_record import CapturedLink
-from layoutrand.errors import FeatureUnsupported
+from layoutrand.errors import CacheError, FeatureUnsupported
 from layoutrand.layout.order import LINK_ORDER, may_differ
 from layoutrand.link import code_blocks as blocks
 from layoutrand.link import lto
 from layoutrand.link.code_blocks import Blocks
 from layoutrand.linkers import link_order
+
+_DAMAGED: Final = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    SyntaxError,
+    TokenError,
+    BadZipFile,
+)
+"""What numpy raises for files that are not what it wrote; a size beyond all memory may be said there, too."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +71,17 @@ class Code:
 
     @staticmethod
     def load(file: BinaryIO) -> Code:
-        """From an .npz file."""
-        with np.load(file, allow_pickle=False) as arrays:
-            values = {field.name: arrays[field.name] for field in fields(Code)}
-        values["fixed"] = np.unpackbits(values["fixed"], count=len(values["content"])).view(bool)
-        return Code(**values)
+        """From an .npz file; raises `CacheError` for one that is damaged."""
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                values = {field.name: arrays[field.name] for field in fields(Code)}
+            values["fixed"] = np.unpackbits(values["fixed"], count=len(values["content"])).view(bool)
+            return Code(**values)
+        except _DAMAGED as error:
+            what = f"the code that a capture keeps ({getattr(file, 'name', 'code.npz')}) is damaged: {error}"
+            raise CacheError(
+                f"{what}; `layoutrand cache verify --mend` removes it, and a build makes it again"
+            ) from error
 
 
 def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str) -> str:

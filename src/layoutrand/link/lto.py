@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from layoutrand.errors import FeatureUnsupported
+from layoutrand.errors import CaptureFailed, FeatureUnsupported
 from layoutrand.linkers.linkline import Word
 from layoutrand.objects import elf
 
@@ -75,8 +75,15 @@ def object_path(number: int) -> str:
 
 
 def partitioning(options: str) -> str:
-    """How a link divides the program ("1to1", "none", ...), by ``COLLECT_GCC_OPTIONS``: words quoted for a shell."""
-    given = [word.removeprefix(_PARTITION) for word in shlex.split(options) if word.startswith(_PARTITION)]
+    """How a link divides the program ("1to1", "none", ...), by ``COLLECT_GCC_OPTIONS``: words quoted for a shell.
+
+    Raises `CaptureFailed` where these are no words.
+    """
+    try:
+        words = shlex.split(options)
+    except ValueError as error:
+        raise CaptureFailed(f"what the compiler tells lto-wrapper cannot be split into words: {error}") from error
+    given = [word.removeprefix(_PARTITION) for word in words if word.startswith(_PARTITION)]
     return given[-1] if given else BALANCED
 
 

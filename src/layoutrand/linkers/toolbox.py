@@ -71,6 +71,8 @@ def load(name: str, project: Path) -> Toolchain:
             text = text_of_regular(path, largest=WRITTEN_BY_HAND)
         except OSError as error:
             raise UsageError(f"toolchain file {path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"toolchain file {path}: is not UTF-8 text (byte {error.start})") from error
         return toolchains.parse(text, path=str(path), parent=_shipped_text, linkers=known.names())
     return toolchains.parse(
         _shipped_text(name), path=f"toolchains/{name}.toml", parent=_shipped_text, linkers=known.names()
