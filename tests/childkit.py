@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -25,6 +26,8 @@ def answer(words):
         raise ValueError("as asked")
     if what == "die":
         os.kill(os.getpid(), signal.SIGKILL)
+    if what == "start":
+        subprocess.Popen(["bash", "-c", 'exec -a "$0" sleep 600', rest[1]], start_new_session=True)
     Path(rest[0]).write_text(str(os.getpid()))
     try:
         time.sleep(600)

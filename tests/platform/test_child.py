@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from keptkit import marked, wait_until
 from layoutrand.errors import ClusterError
 from layoutrand.platform.child import call
 
@@ -56,6 +59,19 @@ def test_it_is_interrupted_when_its_parent_dies(tmp_path):
     while Path(f"/proc/{pid}").exists() and _state(pid) != "Z":
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_what_it_started_ends_with_it_when_it_is_killed(tmp_path):
+    """Beside other measurements of the node nothing of it may go on."""
+    mark = tmp_path / "mark"
+    with ThreadPoolExecutor() as pool:
+        calling = pool.submit(call, MODULE, ["start", str(mark), str(tmp_path)])
+        pid = int(_content(mark))
+        assert wait_until(lambda: marked(str(tmp_path)))
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(ClusterError, match="the process that measures was killed by signal 9"):
+            calling.result(60)
+    assert wait_until(lambda: not marked(str(tmp_path)))
 
 
 def _content(path):

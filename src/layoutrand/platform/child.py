@@ -1,7 +1,8 @@
 """A function executed by a Python process of its own, which ends when its parent does.
 
 An engine's worker executes tasks in a thread, beside threads of its own.  Who measures wants a process with one thread,
-in which signals arrive and whose children are only those of the measurement.
+in which signals arrive and whose children are only those of the measurement.  What it started ends with it, however
+that ends (`layoutrand.platform.keeper`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from layoutrand.errors import ClusterError
 
 _LENGTH: Final = struct.Struct(">Q")
 _SAID: Final = 4000
-_TRAMPOLINE: Final = "import sys; from importlib import import_module; import_module(sys.argv[1]).main()"
+_TRAMPOLINE: Final = """
+import sys
+from importlib import import_module
+from layoutrand.platform.keeper import keep
+keep()
+import_module(sys.argv[1]).main()
+"""
 
 
 def call(module: str, argument: Any) -> Any:
