@@ -31,15 +31,14 @@ class Machine:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_text(content)
 
-    def with_systemd(self):
+    def with_systemd(self, patch, delegated=""):
+        """A systemd that has delegated the unit whose question, as ``systemctl`` is asked it, has these words."""
         (self.root / "run/systemd/system").mkdir(parents=True)
+        asked = self.root / "bin/systemctl"
+        self.write("bin/systemctl", f'#!/bin/sh\n[ "$*" = "{delegated}" ] && echo yes || echo no\n')
+        asked.chmod(0o755)
+        patch.setenv("PATH", str(asked.parent), prepend=os.pathsep)
         return self
-
-    def delegate(self, unit):
-        try:
-            os.setxattr(unit, "user.delegate", b"1")
-        except OSError as error:
-            pytest.skip(f"no attributes on this file system: {error}")
 
 
 def why(root):
@@ -60,24 +59,26 @@ def test_one_that_mounts_them_and_has_us_elsewhere(tmp_path):
     assert why(tmp_path)[0] == "no control groups of version 2 are mounted"
 
 
-def test_systemd_must_have_delegated_the_unit(tmp_path):
-    machine = Machine(tmp_path).with_systemd()
+SHOW = "show --value --property=Delegate --"
+
+
+def test_systemd_must_have_delegated_the_unit(tmp_path, monkeypatch):
+    machine = Machine(tmp_path).with_systemd(monkeypatch)
     what, mend = why(tmp_path)
     assert what == f"systemd has not delegated {machine.home} to us"
     assert "systemd-run" in mend
     assert "-p Delegate=yes layoutrand run" in mend
-    machine.delegate(machine.home)
-    assert why(tmp_path)[0] == "this kernel cannot end a control group as a whole"  # it is past the question
+    Machine(tmp_path / "b").with_systemd(monkeypatch, f"{SHOW} run-1.scope")
+    assert why(tmp_path / "b")[0] == "this kernel cannot end a control group as a whole"  # it is past the question
     assert list(machine.home.iterdir()) == []
 
 
-def test_a_unit_above_is_not_ours_and_a_group_below_one_that_is_ours_is(tmp_path):
-    machine = Machine(tmp_path, own="/user@1.service/app.slice/x.scope").with_systemd()
-    machine.delegate(machine.home.parents[1])
-    assert "has not delegated" in why(tmp_path)[0]
-    machine = Machine(tmp_path, own="/user@1.service/app.slice/y.scope/part/of it", mounted="/ /sys/fs/cgroup")
-    machine.delegate(machine.home.parents[1])
-    assert "cannot end a control group" in why(tmp_path)[0]
+def test_it_is_the_innermost_unit_that_counts_and_its_own_manager_that_is_asked(tmp_path, monkeypatch):
+    own = "/user.slice/user@1.service/app.slice/x.scope"
+    Machine(tmp_path / "a", own=own).with_systemd(monkeypatch, f"{SHOW} user@1.service")
+    assert "has not delegated" in why(tmp_path / "a")[0]
+    Machine(tmp_path / "b", own=f"{own}/part/of_it").with_systemd(monkeypatch, f"--user {SHOW} x.scope")
+    assert "cannot end a control group" in why(tmp_path / "b")[0]
 
 
 def test_a_path_with_a_space_and_a_mount_of_a_part(tmp_path):

@@ -12,6 +12,7 @@ At the limit of memory the kernel ends the group with who measures in it, and th
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import sys
 import time
@@ -30,8 +31,7 @@ from layoutrand.platform.ending import STOPPING
 from layoutrand.platform.interrupts import Interrupts, noted_interrupts
 from layoutrand.platform.standing_child import ChildGone, StandingChild, answer_calls
 
-_STARTERS: Final = 2
-"""Tasks of ours in the group of an execution: who measures, and a thread of it that starts the program."""
+_STARTER: Final = 1  # a thread that `pinning` makes for the start, which has ended when the program begins
 
 
 @contextlib.contextmanager
@@ -54,7 +54,7 @@ def isolated(wish: Isolation) -> Iterator[Executor]:
 
 @dataclass(frozen=True)
 class _Question:
-    """A command, the directory of its group, and the limits of that; none for "how much CPU time have you used?"."""
+    """A command, the directory of its group, and the limits of what the program starts in it, where it has them."""
 
     command: Command
     group: Path
@@ -93,6 +93,7 @@ class _Isolating:
                 if not usage.memory_kills:
                     raise _interrupt_or_error(gone, interrupts) from gone
                 outcome = _out_of_memory(command, at, time.perf_counter() - clock_s)
+                usage = replace(usage, tasks_peak=None)  # how many of them were who measures, that alone knew
                 before_s = 0.0  # what it had used is known here, now that it was waited for
                 self._child, self._cpu_s = self._started()
             if interrupts.received or stopped_as_well(outcome, interrupts):
@@ -122,7 +123,6 @@ class _Isolating:
     def _question(self, command: Command) -> _Question:
         """The command, without the limits that its group has instead of it."""
         asked, limits = command.conditions, self._groups.limits
-        tasks = asked.process_limit
         self._count += 1
         return _Question(
             command=replace(
@@ -130,12 +130,12 @@ class _Isolating:
                 conditions=replace(
                     asked,
                     memory_limit=None if "memory" in limits else asked.memory_limit,
-                    process_limit=None if "processes" in limits else tasks,
+                    process_limit=None if "processes" in limits else asked.process_limit,
                 ),
             ),
             group=self._groups.directory / f"execution-{self._count}",
             memory=asked.memory_limit if "memory" in limits else None,
-            tasks=None if tasks is None or "processes" not in limits else tasks + _STARTERS,
+            tasks=asked.process_limit if "processes" in limits else None,
         )
 
 
@@ -148,6 +148,7 @@ def main() -> None:
 
 
 def _answer(own: ControlGroup, question: _Question | None) -> _Answer:
+    """What became of the question; without one, the CPU time alone."""
     outcome, usage = None, None
     if question is not None:
         outcome, usage = _measured(own, question)
@@ -158,7 +159,8 @@ def _answer(own: ControlGroup, question: _Question | None) -> _Answer:
 def _measured(own: ControlGroup, question: _Question) -> tuple[Outcome, Usage]:
     group = ControlGroup(question.group)
     group.directory.mkdir()
-    group.limit(memory=question.memory, tasks=question.tasks)
+    ours = len(os.listdir("/proc/self/task"))  # numpy may have threads
+    group.limit(memory=question.memory, tasks=None if question.tasks is None else question.tasks + ours + _STARTER)
 
     def end_tree() -> None:
         own.join()
@@ -170,7 +172,8 @@ def _measured(own: ControlGroup, question: _Question) -> tuple[Outcome, Usage]:
     finally:  # also where nothing was started
         end_tree()
         usage = _left_behind(group)
-    return outcome, usage
+    peak = None if usage.tasks_peak is None else max(1, usage.tasks_peak - ours)
+    return outcome, replace(usage, tasks_peak=peak)
 
 
 def _left_behind(group: ControlGroup) -> Usage:
@@ -236,6 +239,6 @@ def _facts(groups: OwnGroups, usage: Usage) -> dict[str, Any]:
         "tree_limits": list(groups.limits),
         "tree_cpu_s": round(usage.cpu_s, 6),
         "tree_memory_peak": usage.memory_peak,
-        "tree_tasks_peak": usage.tasks_peak and max(1, usage.tasks_peak - 1),  # without who measures
+        "tree_tasks_peak": usage.tasks_peak,
     }
     return {name: value for name, value in facts.items() if value is not None}

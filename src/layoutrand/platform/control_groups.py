@@ -4,8 +4,8 @@ A process starts in the group of the process that starts it, and can leave it on
 group holds all that a program starts, whatever that does with sessions and parents.  The kernel counts what the group
 uses, and ends all of it at once (``cgroup.kill``, Linux 5.14).
 
-Groups are made below the one that this process is in, and only if that is ours to divide: systemd says so by an
-attribute of the directory, and without systemd it is enough that the directory can be written.  The names of files and
+Groups are made below the one that this process is in, and only if that is ours to divide: systemd is asked, and
+without systemd it is enough that the directory can be written.  The names of files and
 controllers are those of the kernel's Documentation/admin-guide/cgroup-v2.rst.
 """
 
@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from layoutrand.errors import HostError
+from layoutrand.errors import HostError, ToolNotFound
 from layoutrand.platform.proc_files import number, process_stat, text
+from layoutrand.platform.process import ask
 
 Limit = Literal["memory", "processes"]
 
@@ -32,7 +33,8 @@ LIMITS: Final = tuple(_CONTROLLERS)
 _OURS: Final = "layoutrand-"
 _OWN: Final = "own"
 _UNITS: Final = (".scope", ".service", ".slice")
-_DELEGATED: Final = ("user.delegate", "trusted.delegate")
+_USERS_MANAGER: Final = "user@"
+_LONGEST_ANSWER_S: Final = 10.0
 _LONGEST_END_S: Final = 10.0
 _SYSTEMD_RUN: Final = "-p Delegate=yes layoutrand run"
 
@@ -236,12 +238,23 @@ def _has_systemd(root: Path) -> bool:
 
 
 def _is_delegated(home: Path) -> bool:
-    """Whether systemd has given the unit that ``home`` is of to who runs in it."""
-    unit = next((each for each in (home, *home.parents) if each.name.endswith(_UNITS)), home)
-    for name in _DELEGATED:
-        with contextlib.suppress(OSError):
-            return os.getxattr(unit, name) == b"1"
-    return False
+    """Whether systemd has given the unit that ``home`` is of to who runs in it.
+
+    It is asked, as only newer versions mark a user's units by an attribute of the directory that the user may read.
+    """
+    parts = [part for part in home.parts if part.endswith(_UNITS)]
+    if not parts:
+        return False
+    of_a_user = any(part.startswith(_USERS_MANAGER) for part in parts[:-1])
+    manager = ["--user"] if of_a_user else []
+    try:
+        asked = ask(
+            ["systemctl", *manager, "show", "--value", "--property=Delegate", "--", parts[-1]],
+            timeout_s=_LONGEST_ANSWER_S,
+        )
+    except ToolNotFound:
+        return False
+    return asked.stdout.strip() == b"yes"
 
 
 def how_to_be_given_one(root: Path = Path("/")) -> str:

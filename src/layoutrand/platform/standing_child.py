@@ -57,7 +57,7 @@ class StandingChild:
             stderr=self._said,
             pass_fds=(answers,),
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            start_new_session=True,
+            process_group=0,  # a session of its own would have another share of the processors (autogroups)
         )
         os.close(answers)
         self._ended: tuple[int, str] | None = None
