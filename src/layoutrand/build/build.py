@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -181,7 +182,7 @@ def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
     options: System = setup.config.systems[name]
     factors = setup.config.layout.captured()
     toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner)
-    recipe = Recipe(name, variant, setup.config.build, options, toolbox.toolchain, factors)
+    recipe = Recipe.of(setup.config, name, variant, toolbox.toolchain, factors, os.environ)
     return make_order(recipe, setup.origins.find(recipe), toolbox, build_tools(setup.config, recipe.build))
 
 

@@ -73,7 +73,7 @@ def execute_wrapped(  # noqa: PLR0913 - the project, the command, where it happe
         raise UsageError("stock is your own build without layoutrand: execute the command as it is")
     factors = tuple(config.layout.factors)
     toolbox = toolboxes.prepare(config.systems[system].toolchain, project, factors, runner)
-    recipe = Recipe(system, "capture", config.build, config.systems[system], toolbox.toolchain, factors)
+    recipe = Recipe.of(config, system, "capture", toolbox.toolchain, factors, os.environ)
     tree = (project / config.build.source).resolve()  # the wrappers see physical paths
     key = exec_key(str(tree), system, wish.layout)
     with workspace(cache, key) as space:

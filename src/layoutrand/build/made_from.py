@@ -25,6 +25,7 @@ from layoutrand.capture.origin import Origin, Origins
 from layoutrand.capture.repository import LocalRevisions
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.config.config import Config
+from layoutrand.config.redaction import redaction_of, without_digests
 from layoutrand.errors import LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Toolbox
@@ -116,9 +117,13 @@ class PresentSystem:
 
 
 def parts_of(config: Config, system: str, facts: Mapping[str, Any], image: str) -> dict[str, str]:
-    """The parts of one system's build by name; ``facts`` are those of its key, ``image`` the key of the image."""
+    """The parts of one system's build by name; ``facts`` are those of its key, ``image`` the key of the image.
+
+    What is redacted is told by its name alone.
+    """
     whole = {**facts, "args": config.systems[system].args, "image": image, "mode": config.build.mode}
-    return {name: _part(value) for name, value in whole.items()}
+    shown = without_digests(redaction_of(config, os.environ).of_facts(whole))
+    return {name: _part(value) for name, value in shown.items()}
 
 
 def built_from(
@@ -195,7 +200,7 @@ def _present(setup: BuildSetup, name: str, image: str | None, find: Callable[[st
     except LayoutrandError as error:
         return PresentSystem({}, "", (_first_line(error),))
     unknown: list[str] = [] if image is not None else ["the template of the image cannot be read"]
-    recipe = Recipe(name, "capture", config.build, options, toolchain, config.layout.captured())
+    recipe = Recipe.of(config, name, "capture", toolchain, config.layout.captured(), os.environ)
     origin = _told(lambda: setup.origins.find(recipe), unknown)
     toolbox = _told(lambda: find(options.toolchain), unknown)
     facts = recipe.key_facts(origin.facts if origin else {}, toolbox.facts() if toolbox else {}, os.environ)
@@ -220,7 +225,7 @@ def _facts_of(setup: BuildSetup, name: str, find: Callable[[str], Toolbox], unkn
     def look() -> Mapping[str, Any]:
         options = setup.config.systems[name]
         toolchain = toolboxes.load(options.toolchain, setup.project)
-        recipe = Recipe(name, "capture", setup.config.build, options, toolchain, setup.config.layout.captured())
+        recipe = Recipe.of(setup.config, name, "capture", toolchain, setup.config.layout.captured(), os.environ)
         return recipe.key_facts(setup.origins.find(recipe).facts, find(options.toolchain).facts(), os.environ)
 
     return _told(look, unknown) or {}
@@ -261,7 +266,7 @@ def _known_capture(setup: BuildSetup, name: str) -> str | None:
     """The capture of a system as it is configured now, where that was built."""
     options, factors = setup.config.systems[name], setup.config.layout.captured()
     toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner)
-    recipe = Recipe(name, "capture", setup.config.build, options, toolbox.toolchain, factors)
+    recipe = Recipe.of(setup.config, name, "capture", toolbox.toolchain, factors, os.environ)
     order = make_order(recipe, setup.origins.find(recipe), toolbox, build_tools(setup.config, recipe.build))
     known = setup.cache.recall(order.key)
     return known.get("capture") if known else None

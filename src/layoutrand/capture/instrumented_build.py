@@ -37,6 +37,7 @@ from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.model import LayoutName
 from layoutrand.objects import elf
 from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, tail, write_atomically
+from layoutrand.platform.masked_files import mask_file
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
 from layoutrand.platform.regular_file import PROGRAM, content_of_regular
@@ -173,13 +174,17 @@ def built(
             log.unlink(missing_ok=True)
             say(f"{recipe.system}: {kind} build")
             begin = time.perf_counter()
-            status = runner.run_logged(
-                ["bash", "-c", recipe.script(jobs)],
-                cwd=tree,
-                log=log,
-                timeout_s=recipe.build.timeout_s,
-                env=build_environment(os.environ, space, recipe, order.toolbox),
-            )
+            try:
+                status = runner.run_logged(
+                    ["bash", "-c", recipe.script(jobs)],
+                    cwd=tree,
+                    log=log,
+                    timeout_s=recipe.build.timeout_s,
+                    env=build_environment(os.environ, space, recipe, order.toolbox),
+                )
+            finally:
+                with cache_errors("write", log):
+                    mask_file(log, recipe.redaction.patterns())
         if order.tools is not None:  # whatever the status: SPEC's tools may fail with 0
             order.tools.check(recipe.system, tree, log, status)
         if status != 0:

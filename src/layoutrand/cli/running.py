@@ -279,6 +279,7 @@ def build_and_execute(
     from layoutrand.cluster.inputs import inputs_of
     from layoutrand.cluster.measuring import execute_on_nodes
     from layoutrand.cluster.open import measuring_cluster
+    from layoutrand.config.redaction import not_masked
     from layoutrand.config.twice import second_seed, with_second
     from layoutrand.errors import UsageError
     from layoutrand.execute.execute import execute
@@ -312,6 +313,8 @@ def build_and_execute(
                 0, 0, 0, 0, (), tuple(f for r in results for f in r.failures), results_path(directory)
             ), results
     request = make_request(config, directory, executed if choices.twice or choices.by_capture else results, choices)
+    for line in not_masked(request.redaction):
+        terminal.warn(line)
     progress = show_progress(terminal, confidence, DisplayNames.of(config))
     with open_for_writing(results_path(directory)) as store, progress as update:
 

@@ -203,6 +203,7 @@ def _request(
         choices=replace(description.choices, benchmarks=list(dict.fromkeys(slot.benchmark for slot in slots))),
         place=place,
         slots=slots,
+        redaction=description.redaction.and_of(os.environ),
     )
 
 

@@ -12,6 +12,7 @@ from layoutrand.cluster.carried_inputs import InputEntry
 from layoutrand.cluster.installed import InstalledPath
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.config.config import Config
+from layoutrand.config.redaction import Redaction
 from layoutrand.config.schedule import Slot
 from layoutrand.execute.experiment import artefact_of
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices
@@ -36,7 +37,8 @@ class RunDescription:
 
     ``run`` names the records of the run, ``inputs`` are the files of the project that benchmarks need, ``places``
     what must be on a node already, and ``definitions`` what benchmarks must be by content. ``bundles`` has the
-    captures that nodes link from.  ``built`` has no binaries: each task names its own.
+    captures that nodes link from.  ``built`` has no binaries: each task names its own.  What ``redaction`` masks
+    nodes are given, and do not record.
     """
 
     run: str
@@ -47,12 +49,16 @@ class RunDescription:
     bundles: Mapping[str, Bundled]
     built: BuiltSystems
     choices: RunChoices
+    redaction: Redaction
 
     def put(self, shared: SharedDirectory) -> tuple[str, int]:
-        """Put the description into the shared directory; its SHA-256 and size in bytes."""
+        """Put the description into the shared directory; its SHA-256 and size in bytes.
+
+        With values that are to be in no record it is for this user's eyes alone, or the trusted group's.
+        """
         data = pickle.dumps(self)
         digest = sha256_bytes(data)
-        shared.put(digest, data)
+        shared.put(digest, data, secret=bool(self.redaction))
         return digest, len(data)
 
     @classmethod

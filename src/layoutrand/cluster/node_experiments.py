@@ -98,7 +98,7 @@ class NodeExperiments:
             attempt=attempt,
             order=slot.order,
             status=LOST,
-            reason=reason,
+            reason=self._plan.request.redaction.text(reason),
             returncode=None,
             signal=None,
             started_at=time.time(),

@@ -71,8 +71,11 @@ class SharedDirectory:
         """Where the manifest with this SHA-256 is or will be."""
         return self.root / "bundles" / f"{digest}.json"
 
-    def put(self, digest: str, data: bytes) -> int:
-        """Put a content of that SHA-256 there unless it is there whole; how many bytes were written."""
+    def put(self, digest: str, data: bytes, *, secret: bool = False) -> int:
+        """Put a content of that SHA-256 there unless it is there whole; how many bytes were written.
+
+        What is ``secret`` only this user may read, or the trusted group.
+        """
         path = self.object_path(digest)
         with shared_errors("write", path):
             try:
@@ -80,7 +83,7 @@ class SharedDirectory:
                 _used(path)
             except (BundleError, FileNotFoundError, PermissionError):
                 packed = zlib.compress(data, _LEVEL)
-                self._write(path, packed)
+                self._write(path, packed, secret=secret)
                 return len(packed)
         return 0
 
@@ -182,9 +185,10 @@ class SharedDirectory:
         with shared_errors("delete", path):
             path.unlink(missing_ok=True)
 
-    def _write(self, path: Path, data: bytes) -> None:
+    def _write(self, path: Path, data: bytes, *, secret: bool = False) -> None:
         make_folder_within(self.root, path.parent)
-        write_atomically(path, data, at_most=0o664 if self.trust_group else 0o644)
+        own, trusted = (0o600, 0o660) if secret else (0o644, 0o664)
+        write_atomically(path, data, at_most=trusted if self.trust_group else own)
 
     def _read(self, path: Path, digest: str, size: int) -> tuple[bytes, int]:
         """A content, never more of it than ``size`` says: what is stored may unpack to far more than it should."""

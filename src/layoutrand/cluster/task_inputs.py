@@ -119,6 +119,7 @@ def send_description(
         bundles=bundles,
         built=replace(built, binaries=(), failures=(), linked={}, tools={}),
         choices=request.choices,
+        redaction=request.redaction,
     )
     say(f"{(moved + stored) / 1e6:.1f} MB of inputs, captures and binaries were written to {shared.root}")
     return SentDescription(

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from layoutrand.config.config import Build, System
+from layoutrand.config.config import Build, Config, System
 from layoutrand.config.layout_policy import LayoutPolicy
+from layoutrand.config.redaction import NOTHING_REDACTED, Redaction, redaction_of
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.layout.order import LINK_ORDER, places_data
 from layoutrand.platform.environment import GIT_ENVIRONMENT
@@ -72,6 +73,21 @@ class Recipe:
     options: System
     toolchain: Toolchain
     factors: tuple[str, ...] = ()
+    redaction: Redaction = NOTHING_REDACTED
+
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        system: str,
+        variant: Variant,
+        toolchain: Toolchain,
+        factors: tuple[str, ...],
+        environment: Mapping[str, str],
+    ) -> Recipe:
+        """The recipe of a configured system, for a user with that ``environment``."""
+        redaction = redaction_of(config, environment)
+        return cls(system, variant, config.build, config.systems[system], toolchain, factors, redaction)
 
     def compile_flags(self, build_root: str, role: Driver) -> list[str]:
         """Flags the wrapper of that driver appends to a compilation, the system's own last so that they win."""
@@ -106,8 +122,8 @@ class Recipe:
     def key_facts(
         self, source: Mapping[str, Any], tools: Mapping[str, Any], environment: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Everything that decides what the build makes, as JSON values."""
-        return {
+        """Everything that decides what the build makes, as JSON values; of what is redacted a digest."""
+        facts = {
             "version": BUILD_VERSION,
             "variant": self.variant,
             "source": source,
@@ -122,6 +138,7 @@ class Recipe:
             "tools": tools,
             "inherited": {name: environment[name] for name in BUILD_ENVIRONMENT if name in environment},
         }
+        return self.redaction.of_facts(facts)
 
 
 def binary_facts(

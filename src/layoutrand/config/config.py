@@ -67,7 +67,14 @@ def _usable_names(variables: dict[str, str]) -> dict[str, str]:
     return variables
 
 
+def _usable_name(name: str) -> str:
+    if not name or set(name) & set("=<>,\0"):
+        raise ValueError(f"{name!r} cannot be the name of an environment variable")
+    return name
+
+
 Flags = Annotated[str, AfterValidator(_splittable)]
+VariableName = Annotated[str, AfterValidator(_usable_name)]
 Revision = Annotated[str, Field(min_length=1), AfterValidator(_no_option)]
 Variables = Annotated[dict[str, str], AfterValidator(_usable_names)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -226,6 +233,7 @@ class Run(_Table):
     priority: Annotated[int, Field(ge=-20, le=19)] | None = None
     isolation: Isolation = "auto"
     controls: list[Literal["stock", "identity"]] = ["stock", "identity"]
+    redact: list[VariableName] = []
     disturbance: Disturbance = Disturbance()
 
 

@@ -181,7 +181,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         log = f".layoutrand/logs/run/{slot.system}/{slot.benchmark}/{name}"
         if benchmark.metric.suite is not None:
             workplace.add_to_output(by_reading(benchmark.metric.suite.kind).worth_keeping(sandbox.bin))
-        workplace.keep_output(project / log)
+        workplace.keep_output(project / log, plan.request.redaction.patterns())
     return Execution(
         **vars(plan.key(slot)),
         attempt=attempt,

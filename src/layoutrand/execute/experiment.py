@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, Final
 
 import layoutrand
 from layoutrand.config.config import Benchmark, Config, as_dict
+from layoutrand.config.redaction import redaction_of
 from layoutrand.config.topology import format_cpus
 from layoutrand.errors import ConfigError
 from layoutrand.host.facts import host_facts, host_key
@@ -24,6 +26,7 @@ from layoutrand.instruments.instrument import Instrument
 from layoutrand.instruments.known import asked, instruments, program_itself
 from layoutrand.model import BuiltFrom, Context, Execution, Experiment, SlotKey
 from layoutrand.platform.disk import digest_of_input, sha256_file
+from layoutrand.platform.repository_addresses import without_credentials
 
 PROTOCOL: Final = 2
 """How an execution is made and measured; raised whenever a change could move results.
@@ -97,6 +100,9 @@ def current_context(
 ) -> Context:
     """What to record beside the executions of this call; ``tools``, ``captures`` and ``built`` as in `Context`."""
     whole = as_dict(config)
+    if config.build.repo is not None:
+        whole["build"]["repo"] = without_credentials(config.build.repo)
+    whole = redaction_of(config, os.environ).of_json(whole)
     used = {each for benchmark in config.benchmarks for each in asked(benchmark.metric)} | {program_itself()}
     return Context(
         version=layoutrand.__version__,

@@ -12,6 +12,7 @@ from layoutrand.cache.capture_record import Capture
 from layoutrand.capture.libraries import search_path
 from layoutrand.config.config import Benchmark, Config, choose
 from layoutrand.config.jdk import OWN_FILE, JvmFacts, factors_of_a_jdk, options
+from layoutrand.config.redaction import NOTHING_REDACTED, Redaction
 from layoutrand.config.schedule import Design, Slot, schedule
 from layoutrand.config.topology import Placement
 from layoutrand.config.twice import is_second
@@ -83,7 +84,7 @@ class RunRequest:
     """What to execute: of the project in directory ``project``, what was ``built``, as the user chose.
 
     On a node of a cluster ``place`` says which it is, and ``slots`` are those that it is asked for (None: all that the
-    schedule asks for).
+    schedule asks for).  What ``redaction`` masks is in no record.
     """
 
     config: Config
@@ -92,6 +93,7 @@ class RunRequest:
     choices: RunChoices = field(default_factory=RunChoices)
     place: NodeOfPool | None = None
     slots: Sequence[Slot] | None = None
+    redaction: Redaction = NOTHING_REDACTED
 
     def experiment(self) -> Experiment:
         """The experiment that executions here belong to."""
@@ -100,7 +102,15 @@ class RunRequest:
         return experiments.pool_experiment(self.config, self.place.processor)
 
     def marked(self, execution: Execution, workplace: Path) -> Execution:
-        """The execution with what is to be known of where it was made."""
+        """The execution as it is recorded: with what is to be known of where it was made, without what is masked."""
+        if self.redaction:
+            execution = replace(
+                execution,
+                reason=self.redaction.text(execution.reason),
+                argv=tuple(self.redaction.text(word) for word in execution.argv),
+                conditions=self.redaction.of_json(execution.conditions),
+                host_state=self.redaction.of_json(execution.host_state),
+            )
         conditions = dict(execution.conditions)
         if self.choices.share_machine:
             conditions["machine"] = "shared"

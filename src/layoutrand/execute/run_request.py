@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from layoutrand.build.made_from import built_from
 from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.cache.capture_record import tools_of
 from layoutrand.config.config import Config
+from layoutrand.config.redaction import redaction_of
 from layoutrand.execute.images import image_of
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
 
@@ -49,4 +51,4 @@ def make_request(config: Config, project: Path, results: Sequence[SystemBuild], 
             if r.capture
         ],
     )
-    return RunRequest(config, project, built, choices)
+    return RunRequest(config, project, built, choices, redaction=redaction_of(config, os.environ))

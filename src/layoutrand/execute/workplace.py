@@ -23,6 +23,7 @@ from layoutrand.errors import BundleError, CacheError, ResultsError, UnusableFil
 from layoutrand.instruments.instrument import InstrumentFiles
 from layoutrand.jvm.home_image import link_tree
 from layoutrand.platform.disk import make_folder, remove_tree, write_atomically
+from layoutrand.platform.masked_files import mask_files
 from layoutrand.platform.orphans import end_processes, was_given
 from layoutrand.platform.own_file import Manner, make_own
 from layoutrand.platform.regular_file import ANY, PROGRAM, RECORD, content_of_regular, open_regular, text_of_regular
@@ -132,9 +133,13 @@ class Workplace:
             for file in files:
                 shutil.copyfile(file, self.sandbox.stdout.with_name(file.name))
 
-    def keep_output(self, directory: Path) -> None:
-        """Move the output of the last execution to ``directory``, replacing what was there."""
+    def keep_output(self, directory: Path, masked: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        """Move the output of the last execution to ``directory``, replacing what was there.
+
+        ``masked`` are pairs of what is not kept, and what stands for it.
+        """
         with _explained(directory):
+            mask_files(self.sandbox.stdout.parent, masked)
             _remove(directory)
             directory.parent.mkdir(parents=True, exist_ok=True)
             self.sandbox.stdout.parent.rename(directory)
