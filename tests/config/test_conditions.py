@@ -1,35 +1,17 @@
 from __future__ import annotations
 
 import signal
-from collections import Counter
 
 import pytest
 
 from layoutrand.config.conditions import (
-    MAX_STACK_OFFSET,
-    STACK_STEP,
     Conditions,
     Ending,
-    draw_stack_offset,
     limit_verdict,
 )
 from layoutrand.config.topology import Placement
 
 LIMITED = Conditions(memory_limit=2 << 30, output_limit=1 << 20)
-
-
-def test_offsets_are_pinned_for_ever():
-    """Whoever cites a schedule seed gets these offsets from it again."""
-    assert [draw_stack_offset(1, bytes([n])) for n in range(6)] == [3184, 1920, 192, 2272, 3536, 528]
-    assert draw_stack_offset(2, b"\0") != draw_stack_offset(1, b"\0")
-
-
-def test_offsets_are_spread_over_all_steps():
-    counts = Counter(draw_stack_offset(1, str(n).encode()) for n in range(20_000))
-    assert set(counts) == set(range(0, MAX_STACK_OFFSET, STACK_STEP))
-    expected = 20_000 / len(counts)
-    chi_squared = sum((count - expected) ** 2 / expected for count in counts.values())
-    assert chi_squared < 300, "223 degrees of freedom: 300 is beyond the 99.9th percentile"
 
 
 def test_facts_are_what_was_asked_for():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,13 @@ import pytest
 from executekit import Project
 from experiments import execution, selected, write
 from fakes import FakeExecutor, make_binary, make_config, shell_binaries
-from layoutrand.config.conditions import MAX_STACK_OFFSET
+from layoutrand.config.conditions import MAX_STACK_OFFSET, STACK_STEP
 from layoutrand.config.schedule import Slot
 from layoutrand.config.topology import Placement
 from layoutrand.errors import ConfigError, FeatureUnsupported, UsageError
 from layoutrand.execute.experiment import current_experiment, definitions, instruments_of
 from layoutrand.execute.measure import measure
-from layoutrand.execute.working_conditions import conditions_of
+from layoutrand.execute.working_conditions import conditions_of, draw_stack_offset
 from layoutrand.instruments import counters
 from layoutrand.instruments.asked_for import primary_metric
 from layoutrand.instruments.known import instrument
@@ -30,6 +31,20 @@ from workshop import not_installed
 WALL = '[[benchmarks]]\nname = "b"\ncommand = ["{artefact}"]\n'
 ONE_SECOND = Measurement("wall_s", "s", 0, 1.0, warmup=False)
 SOFTWARE = 'metric = {wall = true, counters = ["page-faults", "task-clock"]}\n'
+
+
+def test_offsets_are_pinned_for_ever():
+    """Whoever cites a schedule seed gets these offsets from it again."""
+    assert [draw_stack_offset(1, bytes([n])) for n in range(6)] == [3184, 1920, 192, 2272, 3536, 528]
+    assert draw_stack_offset(2, b"\0") != draw_stack_offset(1, b"\0")
+
+
+def test_offsets_are_spread_over_all_steps():
+    counts = Counter(draw_stack_offset(1, str(n).encode()) for n in range(20_000))
+    assert set(counts) == set(range(0, MAX_STACK_OFFSET, STACK_STEP))
+    expected = 20_000 / len(counts)
+    chi_squared = sum((count - expected) ** 2 / expected for count in counts.values())
+    assert chi_squared < 300, "223 degrees of freedom: 300 is beyond the 99.9th percentile"
 
 
 @pytest.fixture

@@ -207,6 +207,14 @@ def test_a_limit_of_processes_needs_a_group(command):
         executor(command("exit 0", conditions=Conditions(process_limit=3)))
 
 
+def test_who_measures_imports_nothing_that_takes_long():
+    """Each call starts it: with numpy and pydantic that took three times as long."""
+    script = (
+        "import sys, layoutrand.execute.isolated; print([n for n in ('numpy', 'pydantic', 'rich') if n in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "[]\n"
+
+
 def test_it_is_recorded_and_a_neighbour_is_not_made_of_us(place, tmp_path):
     """The CPU time of who measures and of its children is layoutrand's own, and disturbs nothing."""
     project = Project(tmp_path)

@@ -26,10 +26,10 @@ from layoutrand.analysis.present_captures import Recorded, WantedCaptures, choos
 from layoutrand.analysis.sample import Sample, samples_of
 from layoutrand.analysis.unlike_starts import without_other_starts
 from layoutrand.build.coincidence import CoincidingSystems, recorded_coincidence
-from layoutrand.config.conditions import mixed_cpus, mixed_isolation, mixed_program_files
 from layoutrand.config.config import Config, choose
 from layoutrand.config.disturbance import Disturbed, summary
 from layoutrand.config.execution_warnings import DisturbedExecutions, MachineWarning, mixed_settings
+from layoutrand.config.mixed_conditions import mixed_cpus, mixed_isolation, mixed_program_files
 from layoutrand.config.twice import second_of
 from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments

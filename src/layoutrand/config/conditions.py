@@ -1,21 +1,17 @@
 """What an execution is given beside its command: CPUs, priority, stack offset, limits.
 
-Each is a wish of the configuration; none of them touches the arguments or the environment.
+Each is a wish of the configuration; none of them touches the arguments or the environment.  Nothing is imported here
+that takes long: a process that measures is waited for (`layoutrand.execute.isolated`).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from signal import SIGXFSZ
 from typing import Any, Final, Literal
 
-from layoutrand.config.execution_warnings import MachineWarning, MixedCpus, MixedIsolation, MixedProgramFiles
-from layoutrand.config.topology import Placement, format_cpus
-from layoutrand.layout.keyed import keyed_uniform
-from layoutrand.model import Execution
+from layoutrand.config.topology import Placement
 
 Isolation = Literal["auto", "control-group", "process-group"]
 """What holds all that an execution starts together: of "auto" the former where one may be made."""
@@ -64,30 +60,6 @@ class Conditions:
             }
         )
         return placed | {name: value for name, value in facts.items() if value is not None}
-
-
-def draw_stack_offset(schedule_seed: int, slot_identity: bytes) -> int:
-    """Bytes by which the stack of this slot begins lower, in every run of the schedule; a multiple of `STACK_STEP`."""
-    steps = MAX_STACK_OFFSET // STACK_STEP
-    return STACK_STEP * keyed_uniform(schedule_seed, "stack-offset", slot_identity, steps)
-
-
-def mixed_cpus(executions: Iterable[Execution]) -> list[MachineWarning]:
-    """A warning where executions that were pinned were so to different CPUs: ``cpu = "auto"`` may choose anew."""
-    counts = Counter(format_cpus(e.conditions["cpus"]) for e in executions if "cpus" in e.conditions)
-    return [MixedCpus(tuple(counts.most_common()))] if len(counts) > 1 else []
-
-
-def mixed_program_files(executions: Iterable[Execution]) -> list[MachineWarning]:
-    """A warning where the files of some programs are copies and of others clones."""
-    counts = Counter(e.conditions["program_file"] for e in executions if "program_file" in e.conditions)
-    return [MixedProgramFiles(tuple(counts.most_common()))] if len(counts) > 1 else []
-
-
-def mixed_isolation(executions: Iterable[Execution]) -> list[MachineWarning]:
-    """A warning where some executions were held by a control group and others, as all once were, by a process group."""
-    counts = Counter(str(e.conditions.get("isolation", PROCESS_GROUP)) for e in executions)
-    return [MixedIsolation(tuple(counts.most_common()))] if len(counts) > 1 else []
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.config import command as commands
-from layoutrand.config.conditions import Conditions, draw_stack_offset
+from layoutrand.config.conditions import MAX_STACK_OFFSET, STACK_STEP, Conditions
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.schedule import Slot
 from layoutrand.config.topology import Placement
 from layoutrand.errors import FeatureUnsupported, UsageError
 from layoutrand.host import pinning, stack
 from layoutrand.instruments.known import starter, starters
+from layoutrand.layout.keyed import keyed_uniform
 
 STACK_OFFSET: Final = "stack-offset"
 _LAUNCHERS: Final = frozenset({
@@ -63,6 +64,12 @@ def conditions_of(config: Config, placement: Placement | None, slot: Slot, bench
         output_limit=benchmark.output_limit,
         process_limit=benchmark.process_limit,
     )
+
+
+def draw_stack_offset(schedule_seed: int, slot_identity: bytes) -> int:
+    """Bytes by which the stack of this slot begins lower, in every run of the schedule; a multiple of `STACK_STEP`."""
+    steps = MAX_STACK_OFFSET // STACK_STEP
+    return STACK_STEP * keyed_uniform(schedule_seed, "stack-offset", slot_identity, steps)
 
 
 def _obstacle(benchmark: Benchmark, config: Config, artefacts: Mapping[str, Path], bin_: Path) -> str:
