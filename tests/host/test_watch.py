@@ -47,6 +47,16 @@ def test_a_machine_that_tells_nothing_is_no_error(host):
     assert between(host, lambda: None) == {"window_s": 2.0, "own_cpu_s": 0.0}
 
 
+@pytest.mark.parametrize("content", ["cpu", "cpu x x x x x x x x x x", "ctxt\n\n", "9" * 5000, "-1", "some total=x"])
+def test_a_machine_that_tells_nonsense_is_no_error(host, content):
+    """As containers do that make such files themselves: it tells nothing then."""
+    for name in ("stat", "loadavg", "vmstat", "pressure/cpu"):
+        host.write(f"proc/{name}", content)
+    host.write(f"{CPUS}/cpu0/cpufreq/stats/time_in_state", content)
+
+    assert between(host, lambda: None) == {"window_s": 2.0, "own_cpu_s": 0.0}
+
+
 def test_cpu_time_of_others_is_all_but_ours(host):
     host.cpu_times(10, 20, steal_s=1, switches=1000)
     state = between(host, lambda: host.cpu_times(11.9, 20.5, steal_s=1.25, switches=1234), own_s=1.8)

@@ -12,6 +12,12 @@ def ordered(script, *families):
     return " ".join(ordered_user_script(script, lines).split())
 
 
+def test_a_word_without_end_takes_no_time():
+    """Looked for from each of its letters, as it once was, this took hours."""
+    script = f"SECTIONS {{ .text : {{ {'x' * 200_000}< () *(.text .text.*) }} }}"
+    assert TEXT in ordered(script)
+
+
 TEXT = "*(.text.lr.0)"
 PLACES = {
     "first of two patterns": ("*(.text .text.*)", f"{TEXT} *(.text .text.*)"),

@@ -50,8 +50,10 @@ class Clocks:
 
 
 def _table(content: str | None) -> dict[int, int] | None:
-    pairs = [line.split() for line in (content or "").splitlines()]
-    return {int(khz): int(ticks) for khz, ticks in pairs} if pairs and all(len(pair) == 2 for pair in pairs) else None
+    lines = [line.split() for line in (content or "").splitlines()]
+    pairs = [proc_files.integers(words) for words in lines if len(words) == 2]
+    known = [pair for pair in pairs if pair is not None]
+    return {pair[0]: pair[1] for pair in known} if lines and len(known) == len(lines) else None
 
 
 def _mean_khz(before: Mapping[int, int], after: Mapping[int, int]) -> float | None:

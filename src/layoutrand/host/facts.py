@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from layoutrand.config.topology import parse_cpus
 from layoutrand.engines.known import engines
-from layoutrand.platform.proc_files import CPUS, number, text, told_by_psutil
+from layoutrand.platform.proc_files import CPUS, load1, number, text, told_by_psutil
 
 ROOT: Final = Path("/")
 
@@ -85,8 +85,8 @@ def processor(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def host_state(root: Path = ROOT) -> dict[str, Any]:
     """The state of this moment: load1, and the frequency of the first CPU in Hz if known."""
-    load = (text(root / "proc/loadavg") or "").split()
-    state: dict[str, Any] = {"load1": float(load[0])} if load else {}
+    load = load1(root)
+    state: dict[str, Any] = {} if load is None else {"load1": load}
     frequency_khz = number(root / CPUS / "cpu0/cpufreq/scaling_cur_freq")
     if frequency_khz is not None:
         state["frequency_hz"] = frequency_khz * 1000

@@ -137,7 +137,6 @@ class HostWatch:
         if switches is not None:
             counters["context_switches"] = switches
         first = chosen[0] if chosen else 0
-        load = (proc_files.text(self._root / "proc/loadavg") or "").split()
         milli_c = None if self._sensor is None else proc_files.number(self._sensor)
         return Reading(
             at_s=self._now_s(),
@@ -151,7 +150,7 @@ class HostWatch:
             governor=governor(self._root, first),
             turbo=turbo(self._root),
             temperature_c=None if milli_c is None else milli_c / 1000,
-            load1=float(load[0]) if load else None,
+            load1=proc_files.load1(self._root),
         )
 
 
@@ -180,16 +179,16 @@ def _proc_stat(path: Path) -> tuple[float | None, float | None, dict[int, float]
     by_cpu: dict[int, float] = {}
     switches: int | None = None
     for line in (proc_files.text(path) or "").splitlines():
-        name, *values = line.split(maxsplit=9)
+        name, *values = line.split(maxsplit=9) or [""]
         if name == "ctxt":
-            switches = int(values[0])
-        elif name.startswith("cpu") and len(values) > _STEAL:
-            ticks = [int(value) for value in values[: _STEAL + 1]]
+            counts = proc_files.integers(values[:1])
+            switches = counts[0] if counts else None
+        elif name.startswith("cpu") and len(values) > _STEAL and (ticks := proc_files.integers(values[: _STEAL + 1])):
             used = sum(ticks[column] for column in (_USER, _NICE, _SYSTEM, _IRQ, _SOFTIRQ)) / _TICKS_PER_S
             if name == "cpu":
                 busy, steal = used, ticks[_STEAL] / _TICKS_PER_S
-            else:
-                by_cpu[int(name[3:])] = used
+            elif (cpu := proc_files.integers([name[3:]])) is not None:
+                by_cpu[cpu[0]] = used
     return busy, steal, by_cpu, switches
 
 
@@ -202,8 +201,8 @@ def _counters(root: Path) -> dict[str, float]:
     for resource_name in ("cpu", "memory", "io"):
         first = (proc_files.text(root / "proc/pressure" / resource_name) or "").partition("\n")[0]
         _, found, total_us = first.partition("total=")
-        if found and total_us.isdigit():
-            counters[f"{resource_name}_pressure_s"] = int(total_us) / 1e6
+        if found and (stalled_us := proc_files.integers([total_us])) is not None:
+            counters[f"{resource_name}_pressure_s"] = stalled_us[0] / 1e6
     return counters
 
 

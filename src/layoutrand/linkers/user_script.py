@@ -22,7 +22,8 @@ from layoutrand.objects.kinds import FAMILIES
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[^\s{}();,]+")
-_BEFORE = re.compile(r"[^\s{}();,=+&|<>-]+$")
+_OF_A_WORD = re.compile(r"[^\s{}();,=+&|<>-]")
+_BEFORE = re.compile(rf"{_OF_A_WORD.pattern}+")
 _COMMAND = re.compile(r"[A-Z_]+")
 _KEEP: Final = "KEEP"
 _LIMITS: Final = frozenset({"EXCLUDE_FILE", "INPUT_SECTION_FLAGS"})
@@ -139,7 +140,7 @@ def _statements(script: str) -> Iterator[Statement]:
         elif character == ")" and depth:
             depth -= 1
             if depth == 0:
-                word = _BEFORE.search(text[:begin].rstrip())
+                word = _word_before(text, begin)
                 if word is None:
                     continue
                 between = text[limited_up_to : word.start()] if limited_up_to >= 0 else "no limit"
@@ -147,6 +148,16 @@ def _statements(script: str) -> Iterator[Statement]:
                     limited_up_to = position + 1
                 elif word[0] == _KEEP or not _COMMAND.fullmatch(word[0]):  # not ADDR(.text), ASSERT(...), PROVIDE(...)
                     yield _statement(word, text[begin + 1 : position], limited=not between.strip())
+
+
+def _word_before(text: str, end: int) -> re.Match[str] | None:
+    """What stands before that place, and before blanks; looked for from its end, since words may be long."""
+    while end and text[end - 1].isspace():
+        end -= 1
+    begin = end
+    while begin and _OF_A_WORD.match(text[begin - 1]):
+        begin -= 1
+    return _BEFORE.match(text, begin, end)
 
 
 def _statement(word: re.Match[str], inside: str, *, limited: bool) -> Statement:

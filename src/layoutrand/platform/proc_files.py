@@ -7,6 +7,7 @@ CPUs it is asked for (`told_by_psutil`); what is read around each execution is r
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,7 +15,9 @@ from types import ModuleType
 from typing import Final, NamedTuple, TypeVar
 
 CPUS: Final = Path("sys/devices/system/cpu")
+_LARGEST: Final = 2**64 - 1
 _CHUNK: Final = 1 << 16
+_LOAD: Final = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 _T = TypeVar("_T")
 
 
@@ -49,11 +52,23 @@ def text(path: Path | str) -> str | None:
 
 def number(path: Path) -> int | None:
     """The content as an integer."""
-    content = text(path)
+    found = integers((text(path) or "").split())
+    return found[0] if found and len(found) == 1 else None
+
+
+def integers(words: Iterable[str]) -> list[int] | None:
+    """The words as integers of 64 bits; None where one is none: containers have files of their own making there."""
     try:
-        return None if content is None else int(content)
+        found = [int(word) for word in words]
     except ValueError:
         return None
+    return found if all(abs(each) <= _LARGEST for each in found) else None
+
+
+def load1(root: Path) -> float | None:
+    """How many processes were ready in the last minute, as the machine below ``root`` says."""
+    first = (text(root / "proc/loadavg") or "").partition(" ")[0]
+    return float(first) if _LOAD.fullmatch(first) else None
 
 
 def allowed_cpus() -> tuple[int, ...]:
@@ -71,9 +86,11 @@ def process_stat(proc: Path | str, pid: int) -> ProcessStat | None:
         return None
     name = line[line.find("(") + 1 : line.rfind(")")]  # it may itself hold spaces and brackets
     values = line[line.rfind(")") + 2 :].split()
-    if len(values) < 20:
+    numbers = integers([values[1], values[19], *values[11:15]]) if len(values) >= 20 else None
+    if numbers is None:
         return None
-    return ProcessStat(name, int(values[1]), sum(map(int, values[11:15])), int(values[19]))
+    parent, started, *ticks = numbers
+    return ProcessStat(name, parent, sum(ticks), started)
 
 
 def told_by_psutil(root: Path, question: Callable[[ModuleType], _T]) -> _T | None:
@@ -96,6 +113,6 @@ def fields(path: Path, wanted: Iterable[str]) -> dict[str, int]:
     names = set(wanted)
     for line in (text(path) or "").splitlines():
         name, _, value = line.partition(" ")
-        if name in names and value.isdigit():
-            found[name] = int(value)
+        if name in names and (count := integers([value])) is not None:
+            found[name] = count[0]
     return found
