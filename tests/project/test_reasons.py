@@ -11,6 +11,7 @@ from warningkit import kinds
 OF_CONCLUSIONS = (
     "layoutrand.analysis.analysis_warnings",
     "layoutrand.analysis.conclusion_warnings",
+    "layoutrand.analysis.damage_warnings",
     "layoutrand.analysis.machine_warnings",
     "layoutrand.analysis.node_warnings",
     "layoutrand.analysis.start_warnings",

@@ -12,6 +12,7 @@ import pytest
 
 from layoutrand.build.build_warnings import CHANGED_CLAIMS, ChangedAfterLink
 from layoutrand.config.disturbance import Disturbed
+from layoutrand.results.damage import DamagedRow
 from layoutrand.stats.stats_warning import WarningSubject
 from layoutrand.warning import AnyWarning
 from sourcekit import TREES
@@ -36,7 +37,7 @@ SEARCHES = {
     ("host/tuning.py", "performance"): "the name of a governor of the kernel",
     ("interop/spec.py", "Full Results Table"): "runcpu's heading",
     ("interop/table.py", "value"): "a column's name",
-    ("results/experiments.py", "full"): "SQLite's word",
+    ("results/recorded_results.py", "full"): "SQLite's word",
     ("suites/spec_output.py", "ERROR: "): "runcpu's",
     ("suites/spec_output.py", "NOTICE: Nothing to run!"): "runcpu's",
     ("suites/spec_output.py", "error: "): "compilers'",
@@ -58,6 +59,7 @@ def sample(annotation):
         bool: True,
         AnyWarning: Sentence("what there is to know"),
         WarningSubject: WarningSubject("baseline"),
+        DamagedRow: DamagedRow("executions", "id 7", "", "its checksum does not fit"),
         Disturbed: Disturbed("b", 3, 1, {"busy": 1}, {"a": 1}, {}),
     }
     if annotation in simple:

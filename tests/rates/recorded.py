@@ -58,6 +58,7 @@ class Memory:
     """Results in memory: what `select` reads of a results file."""
 
     path = Path("results.sqlite")
+    damaged = ()
 
     def __init__(self, config: Config, executions: list[Execution]) -> None:
         self._experiment, self._context = _facts(len(config.benchmarks))

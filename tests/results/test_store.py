@@ -17,7 +17,8 @@ from fakes import EXECUTION
 from layoutrand.errors import ResultsError
 from layoutrand.model import BuildFailure, BuiltFrom, Context, Experiment, Node, SlotKey
 from layoutrand.results.file import check_usable, exclusive_use, open_for_reading, open_for_writing, results_path
-from layoutrand.results.rows import built_of, built_text
+from layoutrand.results.row_values import built_of
+from layoutrand.results.rows import built_text
 
 EXPERIMENT = Experiment(project="p", protocol=1, policy="{}", randomise="[]", host="h", hostname="host")
 CONTEXT = Context(
@@ -157,7 +158,7 @@ def test_anothers_database_is_refused_and_left_alone(path):
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize(("version", "advice"), [(5, "newer layoutrand"), (2, "that wrote it"), (0, "that wrote it")])
+@pytest.mark.parametrize(("version", "advice"), [(6, "newer layoutrand"), (2, "that wrote it"), (0, "that wrote it")])
 def test_another_schema_version_is_refused(path, version, advice):
     record(path, EXECUTION)
     connection = sqlite3.connect(path)
@@ -170,21 +171,36 @@ def test_another_schema_version_is_refused(path, version, advice):
         check_usable(path)
 
 
-def test_a_file_of_the_version_before_is_read_as_it_is_and_brought_up_to_date_when_written_to(path):
-    record(path, EXECUTION)
+def older(path, version):
+    """Make the file one of an earlier schema version."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute("ALTER TABLE contexts DROP COLUMN built")
-        connection.execute("PRAGMA user_version = 3")
+        for table in ("experiments", "contexts", "executions", "build_failures", "nodes"):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN seal")
+        connection.execute("ALTER TABLE executions DROP COLUMN measured")
+        if version < 4:
+            connection.execute("ALTER TABLE contexts DROP COLUMN built")
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_file_of_a_version_before_is_read_as_it_is_and_brought_up_to_date_when_written_to(path, version):
+    record(path, EXECUTION)
+    older(path, version)
     with open_for_reading(path) as store:
         assert store.executions(EXPERIMENT) == [EXECUTION]
         (before,) = store.contexts(EXPERIMENT)
+        assert store.damaged == ()
     assert before.built == ()
     built = BuiltFrom("O2", "capture", commit="c" * 40, tree="t", committed_at=1e9, subject="Zähler", dirty=False)
     with open_for_writing(path) as store:
+        assert store.sealed_now == 3  # experiment, context and execution
         store.begin(EXPERIMENT, dataclasses.replace(CONTEXT, built=(built,)))
         assert store.executions(EXPERIMENT) == [EXECUTION]
+    with open_for_writing(path) as store:
+        assert (store.sealed_now, store.damaged) == (0, ())
     with open_for_reading(path) as store:
         assert [context.built for context in store.contexts(EXPERIMENT)] == [(), (built,)]
+        assert [e for e, _ in store.experiments()] == [EXPERIMENT] and store.damaged == ()
 
 
 def test_a_node_is_kept_once_for_each_state_it_was_in(path):
@@ -246,12 +262,38 @@ def test_a_read_only_file_is_a_clear_error(path, monkeypatch):
             store.begin(EXPERIMENT, CONTEXT)
 
 
-def test_reading_in_a_directory_that_cannot_be_written(path, monkeypatch):
+READING = """
+import sys
+from pathlib import Path
+from layoutrand.results.file import open_for_reading
+with open_for_reading(Path(sys.argv[1])) as store:
+    for experiment, count in store.experiments():
+        print(count, len(store.executions(experiment)), len(store.damaged))
+"""
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["read-only", "full"])
+@pytest.mark.parametrize("log", [False, True], ids=["whole", "with a log"])
+def test_reading_where_nothing_can_be_written(path, tmp_path, full, log):
+    """With what a killed layoutrand left in the log of changes, too."""
     record(path, EXECUTION)
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    with open_for_reading(path) as store:
-        assert store.executions(EXPERIMENT) == [EXECUTION]
-    assert not path.with_name("results.sqlite-wal").exists()
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    kept = contextlib.ExitStack()
+    if log:
+        store = kept.enter_context(open_for_writing(path))
+        store.record(store.begin(EXPERIMENT, CONTEXT), dataclasses.replace(EXECUTION, repetition=1))
+    script = f"mount -t tmpfs -o size=1m none {disk} && cp {path} {disk} && " + (
+        f"cp {path}-wal {disk} && " if log else ""
+    )
+    script += f"{{ cat /dev/zero > {disk}/filler; true; }}" if full else f"mount -o remount,ro {disk}"
+    script += f" && {sys.executable} -c '{READING}' {disk}/{path.name}"
+    with kept:
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=False)
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip(f"no disk of one's own may be made here: {done.stderr}")
+    expected = "2 2 0" if log else "1 1 0"
+    assert done.stdout.strip() == expected, done.stderr
 
 
 def test_results_where_nothing_can_be_created(tmp_path):
@@ -350,7 +392,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
             system=TEXT,
             capture=TEXT,
             commit=TEXT,
-            committed_at=st.none() | st.floats(allow_nan=False),
+            committed_at=st.none() | st.floats(allow_nan=False, allow_infinity=False),
             subject=TEXT,
             dirty=st.none() | st.booleans(),
             made_from=st.dictionaries(TEXT, TEXT),

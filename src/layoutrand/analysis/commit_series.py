@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from layoutrand.analysis.damage_warnings import damaged_results
 from layoutrand.analysis.history_warnings import (
     ChangedTrees,
     ElsewhereLeftOut,
@@ -91,6 +92,7 @@ def recorded_commits(question: Question, store: ResultsStore) -> RecordedCommits
             samples = samples_of(fine, primary, [system], benchmarks, config)
             built = tuple(made[system, capture])
             programs.append(ProgramSamples(system, capture, built, tuple(samples), tuple(executions)))
+    warnings += damaged_results(store)
     return RecordedCommits(experiment, tuple(programs), tuple(dict.fromkeys(warnings)))
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from layoutrand.analysis import analysis_warnings as own
 from layoutrand.analysis import comparison_warnings as compared
 from layoutrand.analysis import conclusion_warnings as told
+from layoutrand.analysis import damage_warnings
 from layoutrand.analysis import machine_warnings as machine
 from layoutrand.analysis import node_warnings as nodes
 from layoutrand.analysis import start_warnings as starts
@@ -236,6 +237,7 @@ NOTES: Final[frozenset[type[AnyWarning]]] = frozenset(
         own.SystemLeftOut,
         own.NotCompared,
         own.EarlierDefinition,
+        damage_warnings.DamagedResults,
         own.ExecutedAgain,
         own.RebuiltBinaries,
         own.PrebuiltSystems,

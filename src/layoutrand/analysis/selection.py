@@ -21,6 +21,7 @@ from layoutrand.analysis.analysis_warnings import (
     RebuiltBinaries,
 )
 from layoutrand.analysis.beside_files import Programs, programs
+from layoutrand.analysis.damage_warnings import damaged_results
 from layoutrand.analysis.display_names import DisplayNames
 from layoutrand.analysis.present_captures import Recorded, WantedCaptures, choose_captures, made_from, source_of
 from layoutrand.analysis.sample import Sample, samples_of
@@ -159,7 +160,7 @@ def select(question: Question, store: ResultsStore) -> Selection:
     kept = current_definitions(kept, definitions, warnings)
     kept = without_other_starts(current_binaries(kept, warnings), warnings)
     if not kept:
-        raise _nothing_left(experiment, everything, systems, names, warnings)
+        raise _nothing_left(experiment, everything, systems, names, [*warnings, *damaged_results(store)])
     for hostname, own in pools:
         there = {id(execution) for execution in own}
         warnings += all_warmup([execution for execution in kept if id(execution) in there], config, hostname)
@@ -167,14 +168,17 @@ def select(question: Question, store: ResultsStore) -> Selection:
     warnings += _in_one_layout(config, systems)
     captures = {execution.system: execution.capture for execution in kept}
     primary = {benchmark.name: primary_metric(benchmark) for benchmark in benchmarks}
+    build_failures = tuple(dict.fromkeys(f for each in merged for f in store.build_failures(each, captures)))
+    nodes = tuple(node for each in merged for node in store.nodes(each))
+    warnings += damaged_results(store)  # by now all has been read
     return Selection(
         experiment=experiment,
         samples=tuple(samples_of([e for e in kept if e.status == "ok"], primary, systems, benchmarks, config)),
         executions=tuple(kept),
         failures=tuple(execution for execution in kept if execution.status != "ok"),
-        build_failures=tuple(dict.fromkeys(f for each in merged for f in store.build_failures(each, captures))),
+        build_failures=build_failures,
         warnings=(*warnings, *_of_host(kept, config)),
-        nodes=tuple(node for each in merged for node in store.nodes(each)),
+        nodes=nodes,
         programs=programs(config, benchmarks),
         made={system: source_of(made, system, capture) for system, capture in captures.items()},
         names=DisplayNames.of(config),

@@ -67,6 +67,7 @@ _COMMANDS: Final = {
     "warmup": _Command("warming", "warmup"),
     "inspect": _Command("showing", "inspect"),
     "simulate": _Command("simulating", "simulate_app"),
+    "results": _Command("verifying", "results_app"),
     "cache": _Command("showing", "cache_app"),
     "staging": _Command("sharing", "staging_app"),
     "bundle": _Command("sharing", "bundle_app"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from layoutrand.build.build import SystemBuild
     from layoutrand.execute.run_plan import RunChoices
     from layoutrand.execute.run_progress import RunProgress, Summary
+    from layoutrand.results.experiments import ResultsStore
 
 
 def run(  # noqa: PLR0913 - one parameter for each option
@@ -316,7 +317,7 @@ def build_and_execute(
     for line in not_masked(request.redaction):
         terminal.warn(line)
     progress = show_progress(terminal, confidence, DisplayNames.of(config))
-    with open_for_writing(results_path(directory)) as store, progress as update:
+    with open_for_writing(results_path(directory)) as store, progress as update, _telling_of_rows(store, terminal):
 
         def advance(progress: RunProgress) -> None:
             update(progress)
@@ -337,6 +338,23 @@ def build_and_execute(
                 prepare=partial(tuned, Tuning(), terminal.say, terminal.warn) if choices.tune else nullcontext,
             )
     return summary, results
+
+
+@contextmanager
+def _telling_of_rows(store: ResultsStore, terminal: Terminal) -> Iterator[None]:
+    """Say that rows have been sealed, once, and which rows turned out to be damaged."""
+    from layoutrand.analysis.damage_warnings import damaged_results
+
+    if store.sealed_now:
+        terminal.say(
+            f"{store.path} is of an earlier layoutrand: its {store.sealed_now} rows have checksums from now on, and "
+            "earlier versions no longer read it"
+        )
+    try:
+        yield
+    finally:
+        for warning in damaged_results(store):
+            terminal.warn(str(warning))
 
 
 def run_message(summary: Summary) -> str:

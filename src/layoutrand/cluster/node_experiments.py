@@ -137,7 +137,7 @@ class NodeExperiments:
         return [experiment for experiment, _ in found]
 
     def _has(self, experiment: Experiment, cpu: str) -> bool:
-        return any(node.facts["cpu_model"] == cpu for node in self._store.nodes(experiment))
+        return any(node.facts.get("cpu_model") == cpu for node in self._store.nodes(experiment))
 
     def _ids_of(self, kind: Mapping[str, Any]) -> tuple[int, int]:
         name = str(sorted(kind.items()))

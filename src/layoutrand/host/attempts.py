@@ -3,15 +3,19 @@
 An attempt is followed by another for one of two reasons only.  It was disturbed, and ``run.disturbance.repeat`` allows
 more; or it failed, and the user asked for another with ``--retry-failed``.  An undisturbed attempt that did not fail
 ends the matter.  So the last attempt is the first undisturbed one, or, where all are disturbed, the last of as many
-as were allowed: it is the one that counts.  Neither rule looks at what was measured.
+as were allowed: it is the one that counts.  Neither rule looks at what was measured.  An attempt of which the record is
+damaged is followed by another as if it had not been made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from layoutrand.model import Execution, SlotKey
+
+DAMAGED: Final = "damaged"
+"""The status of an attempt of which the record is damaged: it was made, and what came of it is lost."""
 
 
 class Attempts(NamedTuple):
@@ -40,7 +44,7 @@ def is_due(attempts: Attempts, *, repeat: int, retry_failed: bool) -> bool:
     That a slot whose attempts were all disturbed is due again, as long as fewer than 1 + ``repeat`` were made, is what
     resumes a repetition that was killed half-way.
     """
-    if not attempts.made:
+    if not attempts.made or attempts.status == DAMAGED:
         return True
     return is_to_be_repeated(attempts, repeat=repeat) or (retry_failed and attempts.status != "ok")
 

@@ -8,8 +8,10 @@ import functools
 import os
 import secrets
 import shlex
+import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -17,11 +19,17 @@ from urllib.parse import quote
 from layoutrand.errors import ResultsError
 from layoutrand.platform.disk import make_folder, new_file, write_atomically
 from layoutrand.platform.file_lock import wait_for_lock
-from layoutrand.results.experiments import ResultsStore, trouble
-from layoutrand.results.rows import APPLICATION_ID, BUSY_S, READABLE, SCHEMA, SCHEMA_VERSION, TO_VERSION_4
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
+from layoutrand.results.experiments import ResultsStore
+from layoutrand.results.recorded_results import TEXT, trouble
+from layoutrand.results.rows import APPLICATION_ID, BUSY_S, READABLE, SCHEMA, SCHEMA_VERSION, UPDATES
+from layoutrand.results.seals import SEALED, seal_rows
+from layoutrand.results.whole_file import disorder
 
 RESULTS_NAME: Final = "results.sqlite"
 _LOCK_POLL_S: Final = 0.2
+_OTHER: Final = sqlite3.SQLITE_ERROR
+_CANNOT_WRITE: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 def results_path(project: Path) -> Path:
@@ -43,12 +51,59 @@ def open_for_writing(path: Path) -> ResultsStore:
 
 
 def open_for_reading(path: Path) -> ResultsStore:
-    """Open an existing results file without changing it; raises `ResultsError`, also where there is none."""
+    """Open an existing results file without changing it; raises `ResultsError`, also where there is none.
+
+    It need not be possible to write anything there: the disk may be full, or read-only.
+    """
     if not path.exists():
         raise ResultsError(f"there are no results yet ({path} does not exist); make some with `layoutrand run`")
-    # In a directory that cannot be written SQLite cannot make the shared index of WAL mode, and does not need it.
-    writable = os.access(path.parent, os.W_OK) or path.with_name(path.name + "-wal").exists()
-    return _open(path, f"file:{quote(os.fsencode(path))}?{'mode=ro' if writable else 'immutable=1'}", writing=False)
+    try:
+        return _open(path, f"file:{quote(os.fsencode(path))}?mode=ro", writing=False)
+    except ResultsError as error:
+        if getattr(error.__cause__, "sqlite_errorcode", _OTHER) & 0xFF not in _CANNOT_WRITE or _is_in_use(path):
+            raise
+    # SQLite cannot make the shared index of WAL mode.  Without a log of changes, and with nobody who writes, it does
+    # not need it; else a copy elsewhere has room for it.
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or not log.stat().st_size:
+        return _open(path, f"file:{quote(os.fsencode(path))}?immutable=1", writing=False)
+    return _copied_with_log(path, log)
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether a layoutrand executes for the file now."""
+    try:
+        descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _copied_with_log(path: Path, log: Path) -> ResultsStore:
+    try:
+        with tempfile.TemporaryDirectory(prefix="layoutrand-results-") as folder:
+            copy = Path(folder, path.name)
+            shutil.copyfile(path, copy)
+            shutil.copyfile(log, copy.with_name(log.name))
+            with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+                return ResultsStore(path, _in_memory(connection))
+    except (OSError, sqlite3.Error) as error:
+        raise ResultsError(
+            f"cannot read {path}: it has a log of changes ({log.name}), which cannot be used where nothing can be "
+            f"written, and a copy of both could not be made: {error}. Set TMPDIR to a directory with room"
+        ) from error
+
+
+def _in_memory(connection: sqlite3.Connection) -> sqlite3.Connection:
+    memory = sqlite3.connect(":memory:", isolation_level=None)
+    connection.backup(memory)
+    return memory
 
 
 def copied(path: Path) -> ResultsStore:
@@ -104,6 +159,8 @@ def _link(name: Path, path: Path) -> None:
 
 
 def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
+    _refuse_others(path)
+    sealed = 0
     with contextlib.ExitStack() as on_error:
         try:
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_S)
@@ -113,12 +170,29 @@ def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
                 connection.execute("PRAGMA synchronous = FULL")
             _check_program(path, connection)
             _check_version(path, connection)
+            found = disorder(path, connection)
             if writing:
-                _bring_up_to_date(connection)
+                _refuse_disorder(path, found)
+                sealed = _bring_up_to_date(connection)
         except sqlite3.Error as error:
             raise trouble(path, error) from error
         on_error.pop_all()
-    return ResultsStore(path, connection)
+    return ResultsStore(path, connection, found, sealed)
+
+
+def _refuse_others(path: Path) -> None:
+    """Raise `ResultsError` for a pipe or a device, which SQLite would wait for."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ResultsError(f"{path} is no ordinary file; move it away, it was left as it is")
+
+
+def _refuse_disorder(path: Path, found: Sequence[str]) -> None:
+    if found:
+        raise ResultsError(
+            f"{path} is damaged ({'; '.join(found)}), so nothing is recorded in it any more; what can be read of it is "
+            "analysed as before. `layoutrand results verify` says what is lost. Save it with `sqlite3 FILE .recover`, "
+            f"or begin anew, with what is built already: mv {shlex.quote(str(path))} {shlex.quote(f'{path}.damaged')}"
+        )
 
 
 def _check_program(path: Path, connection: sqlite3.Connection) -> None:
@@ -139,18 +213,24 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
         )
 
 
-def _bring_up_to_date(connection: sqlite3.Connection) -> None:
-    """Give a file of the version before what it lacks: a column, so an older layoutrand in the middle is not harmed."""
+def _bring_up_to_date(connection: sqlite3.Connection) -> int:
+    """Give a file of a version before what it lacks, columns and seals; how many rows were sealed."""
+    sealed = 0
     if _number(connection, "PRAGMA user_version") == SCHEMA_VERSION:
-        return
+        return sealed
     with contextlib.ExitStack() as unfinished:
         connection.execute("BEGIN IMMEDIATE")
         unfinished.callback(connection.execute, "ROLLBACK")
-        if _number(connection, "PRAGMA user_version") != SCHEMA_VERSION:  # or another process has done it meanwhile
-            connection.execute(TO_VERSION_4)
+        version = _number(connection, "PRAGMA user_version")
+        if version != SCHEMA_VERSION:  # or another process has done it meanwhile
+            for statement in [each for known, all_of in UPDATES.items() if known > version for each in all_of]:
+                connection.execute(statement)
+            connection.text_factory = TEXT
+            sealed = sum(seal_rows(connection, table) for table in SEALED)
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
         unfinished.pop_all()
+    return sealed
 
 
 def _number(connection: sqlite3.Connection, query: str) -> int:
@@ -204,6 +284,6 @@ def project_id(project: Path) -> str:
     try:
         if not path.exists():
             write_atomically(path, secrets.token_hex(16).encode())
-        return path.read_text("ascii")
+        return text_of_regular(path, largest=WRITTEN_BY_HAND, encoding="ascii")
     except (OSError, ValueError) as error:
         raise ResultsError(f"cannot keep {path}: {error}; check owner, permissions and free space") from error

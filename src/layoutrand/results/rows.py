@@ -6,13 +6,25 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from layoutrand.model import BuiltFrom, Execution, LayoutName, Measurement, SlotKey
+from layoutrand.model import BuiltFrom, Execution, Measurement, SlotKey
 
-SCHEMA_VERSION: Final = 4
-READABLE: Final = (3, 4)
-"""Versions that are read; version 3 lacks ``contexts.built``, which is added where such a file is written to."""
+SCHEMA_VERSION: Final = 5
+READABLE: Final = (3, 4, 5)
+"""Versions that are read: 3 lacks ``contexts.built``, 4 all seals; both are added where such a file is written to."""
 
-TO_VERSION_4: Final = "ALTER TABLE contexts ADD COLUMN built TEXT NOT NULL DEFAULT '[]'"
+SEALED_FROM: Final = 5
+UPDATES: Final = {
+    4: ("ALTER TABLE contexts ADD COLUMN built TEXT NOT NULL DEFAULT '[]'",),
+    5: (
+        "ALTER TABLE executions ADD COLUMN measured TEXT NOT NULL DEFAULT ''",
+        *(
+            f"ALTER TABLE {table} ADD COLUMN seal TEXT NOT NULL DEFAULT ''"
+            for table in ("experiments", "contexts", "executions", "build_failures", "nodes")
+        ),
+    ),
+}
+"""Version -> what makes a file of the version before one of it; seals are then filled in."""
+
 APPLICATION_ID: Final = 0x4C526E64  # "LRnd"; also what file(1) shows
 BUSY_S: Final = 30.0
 
@@ -20,13 +32,13 @@ SCHEMA: Final = """
 CREATE TABLE experiments (
     id INTEGER PRIMARY KEY, project TEXT NOT NULL, protocol INTEGER NOT NULL, policy TEXT NOT NULL,
     randomise TEXT NOT NULL, host TEXT NOT NULL, hostname TEXT NOT NULL,
-    UNIQUE (project, protocol, policy, randomise, host));
+    seal TEXT NOT NULL DEFAULT '', UNIQUE (project, protocol, policy, randomise, host));
 CREATE TABLE contexts (
     id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments (id), digest TEXT NOT NULL,
     created_at REAL NOT NULL, version TEXT NOT NULL, config TEXT NOT NULL, config_digest TEXT NOT NULL,
     schedule_seed TEXT NOT NULL, host_facts TEXT NOT NULL, instruments TEXT NOT NULL,
     tools TEXT NOT NULL DEFAULT '{}', captures TEXT NOT NULL DEFAULT '{}', used_at REAL NOT NULL DEFAULT 0,
-    built TEXT NOT NULL DEFAULT '[]', UNIQUE (experiment_id, digest));
+    built TEXT NOT NULL DEFAULT '[]', seal TEXT NOT NULL DEFAULT '', UNIQUE (experiment_id, digest));
 CREATE TABLE executions (
     id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiments (id),
     context_id INTEGER NOT NULL REFERENCES contexts (id),
@@ -36,7 +48,7 @@ CREATE TABLE executions (
     status TEXT NOT NULL, reason TEXT NOT NULL, returncode INTEGER, signal INTEGER,
     started_at REAL NOT NULL, wall_s REAL NOT NULL, rusage TEXT NOT NULL, env_size INTEGER, argv TEXT NOT NULL,
     log TEXT NOT NULL, conditions TEXT NOT NULL, host_state TEXT NOT NULL, disturbances TEXT NOT NULL,
-    node TEXT NOT NULL DEFAULT '',
+    node TEXT NOT NULL DEFAULT '', measured TEXT NOT NULL DEFAULT '', seal TEXT NOT NULL DEFAULT '',
     UNIQUE (experiment_id, system, benchmark, definition, capture, layout, binary_sha256, instrument, round,
             repetition, attempt));
 CREATE TABLE measurements (
@@ -46,10 +58,12 @@ CREATE TABLE measurements (
 CREATE TABLE build_failures (
     experiment_id INTEGER NOT NULL REFERENCES experiments (id), system TEXT NOT NULL, capture TEXT NOT NULL,
     artefact TEXT NOT NULL, layout TEXT NOT NULL, error TEXT NOT NULL, log TEXT,
+    seal TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (experiment_id, system, capture, artefact, layout)) WITHOUT ROWID;
 CREATE TABLE nodes (
     experiment_id INTEGER NOT NULL REFERENCES experiments (id), name TEXT NOT NULL, digest TEXT NOT NULL,
-    first_at REAL NOT NULL, facts TEXT NOT NULL, PRIMARY KEY (experiment_id, name, digest)) WITHOUT ROWID;
+    first_at REAL NOT NULL, facts TEXT NOT NULL, seal TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (experiment_id, name, digest)) WITHOUT ROWID;
 """
 
 SLOT_COLUMNS: Final = (
@@ -96,50 +110,6 @@ def to_column(execution: Execution, column: str) -> Any:
     return clean(value) if isinstance(value, str) else value
 
 
-def from_row(row: Sequence[Any], measurements: tuple[Measurement, ...]) -> Execution:
-    """The execution of a row with `EXECUTION_COLUMNS`."""
-    value = dict(zip(EXECUTION_COLUMNS, row, strict=True))
-    return Execution(
-        **{name: value[name] for name in EXECUTION_COLUMNS if name not in _DECODED},
-        layout=layout_of(value["layout"]),
-        round=int(value["round"]),
-        order=value["schedule_order"],
-        rusage=json.loads(value["rusage"]),
-        argv=tuple(json.loads(value["argv"])),
-        conditions=json.loads(value["conditions"]),
-        host_state=json.loads(value["host_state"]),
-        disturbances=tuple(json.loads(value["disturbances"])),
-        measurements=measurements,
-    )
-
-
-_DECODED: Final = frozenset(
-    {
-        "layout",
-        "round",
-        "schedule_order",
-        "rusage",
-        "argv",
-        "conditions",
-        "host_state",
-        "disturbances",
-    }
-)
-
-
-def slot_key(row: Sequence[Any]) -> SlotKey:
-    """The slot of a row with `SLOT_COLUMNS`."""
-    value = dict(zip(SLOT_COLUMNS, row, strict=True))
-    return SlotKey(**value | {"layout": layout_of(value["layout"]), "round": int(value["round"])})
-
-
-def layout_of(text: str) -> LayoutName:
-    """The layout that a column names."""
-    if text == "stock":
-        return "stock"
-    return "identity" if text == "identity" else int(text)
-
-
 def json_text(value: Any) -> str:
     """One JSON text for equal values."""
     return json.dumps(dict(value) if isinstance(value, Mapping) else value, sort_keys=True)
@@ -178,9 +148,3 @@ def slot_json(key: SlotKey) -> dict[str, Any]:
 def built_text(built: Sequence[BuiltFrom]) -> str:
     """What captures were built from, as one JSON text for equal values."""
     return json.dumps([{**vars(each), "made_from": dict(each.made_from)} for each in built], sort_keys=True)
-
-
-def built_of(text: str) -> tuple[BuiltFrom, ...]:
-    """What `built_text` made a text of; what a newer layoutrand has added is left out."""
-    known = BuiltFrom.__dataclass_fields__
-    return tuple(BuiltFrom(**{name: value for name, value in row.items() if name in known}) for row in json.loads(text))

@@ -1,0 +1,129 @@
+"""Executions as they lie in the results file, with their measurements: each compared with its seal, none believed.
+
+Where pages of the file are damaged, rows are asked for in ever smaller ranges, so that all but those on such a page are
+read.  Queries that are put together (S608) take only names of columns.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from layoutrand.results.damage import OTHER_CONTENT, OTHER_MEASUREMENTS, DamagedRow
+from layoutrand.results.rows import EXECUTION_COLUMNS
+from layoutrand.results.seals import MEASURED, SEALED, seal_of, seal_of_measurements
+
+_UNREADABLE: Final = "the part of the file that it is in cannot be read"
+_LAST: Final = (
+    "SELECT max(id) FROM executions",
+    "SELECT max(id) FROM executions INDEXED BY sqlite_autoindex_executions_1",
+    "SELECT max(execution_id) FROM measurements",
+)
+_LONGEST: Final = 80  # characters of a damaged value in a message
+_FIRST: Final = SEALED["executions"].index(EXECUTION_COLUMNS[0])
+
+
+class RecordedRow(NamedTuple):
+    """An execution as it is recorded: ``values`` of `EXECUTION_COLUMNS`, ``measured`` rows of metric to warmup.
+
+    ``damage`` is why it is not to be used, or "".
+    """
+
+    id: int
+    values: Sequence[Any]
+    measured: Sequence[Sequence[Any]]
+    damage: str
+
+    def damaged(self, reason: str) -> DamagedRow:
+        """The row as one that is damaged."""
+        named = dict(zip(EXECUTION_COLUMNS, self.values, strict=False))
+        what = "{system}, {benchmark}, layout {layout}, round {round}, attempt {attempt}" if named else ""
+        return DamagedRow("executions", f"id {self.id}", shortened(what.format(**named)), reason)
+
+
+def shortened(text: str) -> str:
+    """A value for a message."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether SQLite found a page that is none."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_CORRUPT
+
+
+def recorded_rows(sql: sqlite3.Connection, experiment_id: int | None, *, sealed: bool) -> Iterator[RecordedRow]:
+    """The executions of the experiment (None: of all), in the order of recording; raises `sqlite3.Error`."""
+
+    def between(first: int, last: int) -> list[RecordedRow]:
+        return _between(sql, experiment_id, first, last, sealed=sealed)
+
+    try:
+        found = between(0, 2**63 - 1)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        yield from _salvaged(between, 0, _last(sql, error))
+    else:
+        yield from found
+
+
+def _between(
+    sql: sqlite3.Connection, experiment_id: int | None, first: int, last: int, *, sealed: bool
+) -> list[RecordedRow]:
+    wanted = "" if experiment_id is None else " AND e.experiment_id = ?"
+    values = (first, last) if experiment_id is None else (first, last, experiment_id)
+    measured: dict[int, list[Sequence[Any]]] = {}
+    joined = "" if experiment_id is None else "JOIN executions e ON e.id = m.execution_id"
+    for execution_id, *row in sql.execute(
+        f"SELECT m.execution_id, {', '.join(f'm.{name}' for name in MEASURED)} FROM measurements m {joined} "  # noqa: S608
+        f"WHERE m.execution_id BETWEEN ? AND ?{wanted} ORDER BY m.execution_id, m.metric, m.iteration",
+        values,
+    ):
+        measured.setdefault(execution_id, []).append(row)
+    columns = (*SEALED["executions"], "seal") if sealed else (*SEALED["executions"][:-1], "NULL", "NULL")
+    rows = sql.execute(
+        f"SELECT {', '.join(columns)} FROM executions e WHERE id BETWEEN ? AND ?{wanted} ORDER BY id",  # noqa: S608
+        values,
+    )
+    return [_compared(row, measured.get(row[0], [])) for row in rows]
+
+
+def _compared(row: Sequence[Any], measured: Sequence[Sequence[Any]]) -> RecordedRow:
+    execution_id, seal_of_measured, seal = row[0], row[-2], row[-1]
+    damage = ""
+    if seal is not None:
+        if seal != seal_of("executions", row[:-1]):
+            damage = OTHER_CONTENT
+        elif seal_of_measured != seal_of_measurements(execution_id, measured):
+            damage = OTHER_MEASUREMENTS
+    return RecordedRow(execution_id, row[_FIRST:-2], measured, damage)
+
+
+def _last(sql: sqlite3.Connection, error: sqlite3.DatabaseError) -> int:
+    """The number of the last execution, from the first of three places that can be read; raises ``error``."""
+    for query in _LAST:
+        try:
+            (last,) = sql.execute(query).fetchone()
+        except sqlite3.DatabaseError:
+            continue
+        if last is not None:
+            return int(last)
+    raise error
+
+
+def _salvaged(between: Callable[[int, int], list[RecordedRow]], first: int, last: int) -> Iterator[RecordedRow]:
+    """What can be read of a range; of what cannot be, the number."""
+    try:
+        found = between(first, last)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        if first == last:
+            yield RecordedRow(first, (), (), _UNREADABLE)
+            return
+        middle = (first + last) // 2
+        yield from _salvaged(between, first, middle)
+        yield from _salvaged(between, middle + 1, last)
+    else:
+        yield from found
