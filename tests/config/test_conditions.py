@@ -8,6 +8,7 @@ from layoutrand.config.conditions import (
     Conditions,
     Ending,
     limit_verdict,
+    reason_with_refusals,
 )
 from layoutrand.config.topology import Placement
 
@@ -69,3 +70,12 @@ def test_with_limits_the_reason_says_what_is_known(ending, status, words):
     found, reason = limit_verdict(LIMITED, ending)
     assert found == status
     assert words in reason
+
+
+def test_refused_starts_are_told_of_what_failed():
+    limited = Conditions(process_limit=7)
+    words = "exit status 2 (process_limit = 7 kept it from starting 3 more)"
+    assert reason_with_refusals(limited, "exit", "exit status 2", 3) == words
+    assert reason_with_refusals(limited, "exit", "exit status 2", 0) == "exit status 2"
+    assert reason_with_refusals(limited, "ok", "", 3) == ""
+    assert reason_with_refusals(limited, "timeout", "so long", 3) == "so long"

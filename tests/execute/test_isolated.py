@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -21,8 +20,8 @@ from layoutrand.errors import FeatureUnsupported
 from layoutrand.execute import isolated as isolating
 from layoutrand.execute.isolated import isolated
 from layoutrand.execute.measure import Command, measure
-from layoutrand.platform.control_groups import NoPlace
-from layoutrand.platform.proc_files import process_stat
+from layoutrand.platform.control_groups import ControlGroup, NoPlace
+from layoutrand.platform.proc_files import text
 from workshop import require_control_groups
 
 
@@ -56,14 +55,22 @@ def ours(place):
 
 
 def runs(pid):
-    return process_stat("/proc", pid) is not None and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]
+    """Whether the process runs; a zombie does not."""
+    found = text(f"/proc/{pid}/stat")
+    return bool(found) and found.rpartition(")")[2].split()[0] != "Z"
 
 
 def gone(pid):
     deadline = time.monotonic() + 20
-    while Path(f"/proc/{pid}").exists() and runs(pid) and time.monotonic() < deadline:
+    while runs(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return not Path(f"/proc/{pid}").exists() or not runs(pid)
+    return not runs(pid)
+
+
+def limiting(place, *limits):
+    """Skip where groups have not the controllers for these limits, as on a machine that mounts version 1 beside."""
+    if missing := set(limits) - set(place.limits):
+        pytest.skip(f"control groups in {place.directory} cannot limit {', '.join(sorted(missing))}")
 
 
 def test_what_a_program_sees_is_what_it_sees_without_a_group(place, command, tmp_path):
@@ -182,6 +189,61 @@ with isolated("control-group") as executor:
         time.sleep(0.01)
     program.send_signal(number)
     return int(written.read_text()), program.wait(30)
+
+
+def allocating(mebibytes, after=""):
+    script = f"x = bytearray({mebibytes} << 20)\nfor place in range(0, len(x), 4096): x[place] = 1\n{after}"
+    return (sys.executable, "-I", "-S", "-c", f"import os, time\n{script}")
+
+
+def test_a_limit_of_memory_is_for_all_processes_together(place, command):
+    limiting(place, "memory")
+    limited = Conditions(memory_limit=100 << 20)
+    with isolated("control-group") as executor:
+        assert executor(command("", argv=allocating(20), conditions=limited)).status == "ok"
+        two = executor(
+            command("", argv=allocating(1, "os.fork(); y = b'x' * (60 << 20); time.sleep(60)"), conditions=limited)
+        )
+        assert (two.status, two.returncode, two.signal) == ("memory-limit", None, None)
+        assert "all its processes together reached memory_limit = 100 MiB" in two.reason
+        assert two.isolation["tree_memory_peak"] <= 100 << 20
+        behind = command('setsid "$0" "$@" & sleep 60', conditions=limited)
+        behind = replace(behind, argv=(*behind.argv, *allocating(200)))
+        assert executor(behind).status == "memory-limit"
+        assert executor(command("exit 0")).status == "ok"
+
+
+def test_a_limit_of_processes(place, command):
+    limiting(place, "processes")
+    script = "for i in 1 2 3; do sleep 0.2 & done; wait"
+    with isolated("control-group") as executor:
+        enough = executor(command(script, conditions=Conditions(process_limit=4)))
+        assert (enough.status, enough.isolation["tree_tasks_peak"]) == ("ok", 4)
+        few = executor(command(script, conditions=Conditions(process_limit=3)))
+        assert few.status == "exit"
+        assert few.reason.endswith("(process_limit = 3 kept it from starting 1 more)")
+        assert executor(command("exit 0", conditions=Conditions(process_limit=1, priority=5))).status == "ok"
+
+
+def test_what_had_controllers_has_them_no_more_and_we_are_where_we_were(place, command):
+    limiting(place, "memory", "processes")
+    before = [text(each) for each in ("/proc/self/cgroup", place.directory / "cgroup.subtree_control")]
+    with isolated("control-group") as executor:
+        assert executor(command("exit 0")).isolation["tree_limits"] == ["memory", "processes"]
+    assert [text(each) for each in ("/proc/self/cgroup", place.directory / "cgroup.subtree_control")] == before
+
+
+def test_at_the_limit_of_memory_who_measures_ends_as_well_and_is_there_again(place, command, monkeypatch):
+    """As the kernel does it where there is the controller: the group is killed, and counts that."""
+    told = ControlGroup.usage
+    with isolated("control-group") as executor:
+        with monkeypatch.context() as patch:
+            patch.setattr(ControlGroup, "usage", lambda group: replace(told(group), memory_kills=2))
+            limited = Conditions(memory_limit=1 << 30)
+            outcome = executor(command("kill -KILL $PPID; sleep 60", conditions=limited))
+        assert (outcome.status, outcome.rusage) == ("memory-limit", {})
+        assert outcome.reason.startswith("all its processes together reached memory_limit = 1 GiB")
+        assert executor(command("exit 3")).status == "exit"
 
 
 def test_who_measures_is_killed_by_somebody(place, command, tmp_path):

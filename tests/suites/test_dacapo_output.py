@@ -309,7 +309,7 @@ def test_every_way_to_fail_is_told_with_what_to_do(returncode, text, reason):
     assert reason in verdict.reason
 
 
-@pytest.mark.parametrize("status", ["timeout", "signal", "output-limit"])
+@pytest.mark.parametrize("status", ["timeout", "signal", "output-limit", "memory-limit"])
 def test_how_far_it_had_come_is_told_of_an_execution_that_was_ended(status):
     ended = HarnessOutput(status, "so it was", None, "".join(lines()[:3]), "", {})
     assert judge(reading(), ended) == Verdict(status, "so it was; it happened in iteration 2 of 3", ())

@@ -104,6 +104,13 @@ def limit_verdict(conditions: Conditions, ending: Ending) -> tuple[str, str]:
     return status, f"{reason} ({'; '.join(notes)})" if notes else reason
 
 
+def reason_with_refusals(conditions: Conditions, status: str, reason: str, refused: int) -> str:
+    """The reason of an ending, with the processes that could not be started, which may be the cause of a failure."""
+    if not refused or status not in {"exit", "signal"}:
+        return reason
+    return f"{reason} (process_limit = {conditions.process_limit} kept it from starting {refused} more)"
+
+
 _UNITS: Final = {"B": 1} | {
     f"{prefix}{suffix}": base**power
     for power, prefix in enumerate("KMGT", start=1)

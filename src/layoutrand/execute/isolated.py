@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from layoutrand.config.conditions import CONTROL_GROUP, Isolation, size_in_words
+from layoutrand.config.conditions import CONTROL_GROUP, Isolation, reason_with_refusals, size_in_words
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.execute.measure import SAME_STOP_S, Command, Executor, Outcome, measure, stopped_as_well
 from layoutrand.host import pinning
@@ -30,8 +30,6 @@ from layoutrand.platform.control_groups import ControlGroup, NoPlace, OwnGroups,
 from layoutrand.platform.ending import STOPPING
 from layoutrand.platform.interrupts import Interrupts, noted_interrupts
 from layoutrand.platform.standing_child import ChildGone, StandingChild, answer_calls
-
-_STARTER: Final = 1  # a thread that `pinning` makes for the start, which has ended when the program begins
 
 
 @contextlib.contextmanager
@@ -99,7 +97,8 @@ class _Isolating:
             if interrupts.received or stopped_as_well(outcome, interrupts):
                 raise KeyboardInterrupt
         return replace(
-            _with_refused_starts(outcome, command, usage),
+            outcome,
+            reason=reason_with_refusals(command.conditions, outcome.status, outcome.reason, usage.refused_starts),
             isolation=_facts(self._groups, usage),
             unseen_cpu_s=self._cpu_s - before_s,
         )
@@ -159,8 +158,10 @@ def _answer(own: ControlGroup, question: _Question | None) -> _Answer:
 def _measured(own: ControlGroup, question: _Question) -> tuple[Outcome, Usage]:
     group = ControlGroup(question.group)
     group.directory.mkdir()
-    ours = len(os.listdir("/proc/self/task"))  # numpy may have threads
-    group.limit(memory=question.memory, tasks=None if question.tasks is None else question.tasks + ours + _STARTER)
+    ours = len(os.listdir("/proc/self/task"))
+    asked = question.command.conditions
+    starter = 1 if asked.placement is not None or asked.priority is not None else 0  # a thread of `pinning`
+    group.limit(memory=question.memory, tasks=None if question.tasks is None else question.tasks + ours + starter)
 
     def end_tree() -> None:
         own.join()
@@ -218,17 +219,6 @@ def _out_of_memory(command: Command, at: float, wall_s: float) -> Outcome:
         returncode=None,
         signal=None,
         rusage={},
-    )
-
-
-def _with_refused_starts(outcome: Outcome, command: Command, usage: Usage) -> Outcome:
-    """The outcome of a failure that may come from a process that could not be started."""
-    if not usage.refused_starts or outcome.status not in {"exit", "signal"}:
-        return outcome
-    return replace(
-        outcome,
-        reason=f"{outcome.reason} (process_limit = {command.conditions.process_limit} kept it from starting "
-        f"{usage.refused_starts} more)",
     )
 
 

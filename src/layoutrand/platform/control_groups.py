@@ -160,7 +160,7 @@ def own_groups(place: Place) -> Iterator[OwnGroups]:
     """While open, there are groups of ours at that place; what killed layoutrands left there is ended first.
 
     Controllers are had only for the groups below one that has no process of its own.  So where nobody is in the place
-    but this process and its children, they move into a group of it meanwhile, and back at the end.
+    but this process, its keepers and their children, they move into a group of it meanwhile, and back at the end.
     Raises `HostError` where the place is not what it was.
     """
     try:
@@ -208,7 +208,7 @@ def _limits_to_be_had(home: Path) -> tuple[Limit, ...]:
     """What groups in ``home`` can limit, after those in it that are ours have moved."""
     is_root = not (home / "cgroup.type").exists()
     to_be_had = _words(home / "cgroup.subtree_control")
-    if not is_root and all(_is_ours(pid) for pid in _members(home)):
+    if not is_root and _are_ours(_members(home)):
         to_be_had |= _words(home / "cgroup.controllers")
     return tuple(limit for limit, name in _CONTROLLERS.items() if name in to_be_had)
 
@@ -310,9 +310,19 @@ def _remove_below(directory: Path) -> None:
             each.rmdir()
 
 
-def _is_ours(pid: int) -> bool:
-    stat = process_stat("/proc", pid)
-    return stat is None or os.getpid() in {pid, stat.parent}
+def _are_ours(pids: list[int]) -> bool:
+    """Whether these are this process, the keepers above it (`layoutrand.platform.keeper`), and their children.
+
+    Keepers are known by the command line, which forks have in common.
+    """
+    ours = {os.getpid()}
+    above = os.getppid()
+    while above not in ours and text(f"/proc/{above}/cmdline") == text("/proc/self/cmdline"):
+        ours.add(above)
+        stat = process_stat("/proc", above)
+        above = above if stat is None else stat.parent
+    parents = ((pid, process_stat("/proc", pid)) for pid in pids)
+    return all(pid in ours or stat is None or stat.parent in ours for pid, stat in parents)
 
 
 def _members(directory: Path) -> list[int]:

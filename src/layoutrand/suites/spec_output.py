@@ -110,7 +110,7 @@ def _of_failure(status: str, reason: str, ended: HarnessOutput, log: str) -> Ver
 
 def _without_results(ended: HarnessOutput, log: str, told: str) -> Verdict:
     """Why there are no raw results."""
-    if ended.status in {"timeout", "signal", "output-limit"}:
+    if ended.status in {"timeout", "signal", "output-limit", "memory-limit"}:
         where = _last_step(log or ended.output)
         return _failed(ended.status, f"{ended.reason}{f', {where}' if where else ''}; no raw results", ended)
     if problem := _SETUP_ERROR.search(told):
