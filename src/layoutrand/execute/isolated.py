@@ -61,11 +61,11 @@ class _Question:
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _Measured:
     """What came of it, what the group used, and the CPU seconds of who answers and its children since its start."""
 
-    outcome: Outcome | None
-    usage: Usage | None
+    outcome: Outcome
+    usage: Usage
     cpu_s: float
 
 
@@ -84,8 +84,8 @@ class _Isolating:
         with noted_interrupts() as interrupts, pinning.kept_off(where.taken if where else frozenset()):
             at, clock_s = time.time(), time.perf_counter()
             try:
-                answer = self._child.ask(question, interrupts)
-                outcome, usage, self._cpu_s = answer.outcome, answer.usage, answer.cpu_s
+                measured: _Measured = self._child.ask(question, interrupts)
+                outcome, usage, self._cpu_s = measured.outcome, measured.usage, measured.cpu_s
             except ChildGone as gone:
                 usage = _left_behind(ControlGroup(question.group))
                 if not usage.memory_kills:
@@ -112,7 +112,8 @@ class _Isolating:
         child = StandingChild(__name__, str(self._groups.directory))
         try:
             with noted_interrupts() as interrupts:
-                return child, child.ask(None, interrupts).cpu_s
+                used_s: float = child.ask(None, interrupts)
+                return child, used_s
         except ChildGone as gone:
             raise _ended_by_itself(gone) from gone
         except BaseException:
@@ -146,16 +147,17 @@ def main() -> None:
     answer_calls(partial(_answer, own))
 
 
-def _answer(own: ControlGroup, question: _Question | None) -> _Answer:
+def _answer(own: ControlGroup, question: _Question | None) -> _Measured | float:
     """What became of the question; without one, the CPU time alone."""
-    outcome, usage = None, None
-    if question is not None:
-        outcome, usage = _measured(own, question)
+    return _cpu_s() if question is None else _measured(own, question)
+
+
+def _cpu_s() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return _Answer(outcome, usage, time.process_time() + children.ru_utime + children.ru_stime)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def _measured(own: ControlGroup, question: _Question) -> tuple[Outcome, Usage]:
+def _measured(own: ControlGroup, question: _Question) -> _Measured:
     group = ControlGroup(question.group)
     group.directory.mkdir()
     ours = len(os.listdir("/proc/self/task"))
@@ -174,7 +176,7 @@ def _measured(own: ControlGroup, question: _Question) -> tuple[Outcome, Usage]:
         end_tree()
         usage = _left_behind(group)
     peak = None if usage.tasks_peak is None else max(1, usage.tasks_peak - ours)
-    return outcome, replace(usage, tasks_peak=peak)
+    return _Measured(outcome, replace(usage, tasks_peak=peak), _cpu_s())
 
 
 def _left_behind(group: ControlGroup) -> Usage:
