@@ -73,6 +73,8 @@ def test_damage_is_listed_told_and_mended_by_the_next_run(layoutrand):
     with contextlib.closing(sqlite3.connect(layoutrand.results)) as connection:
         attempts = "SELECT attempt, status FROM executions WHERE layout = '2' ORDER BY id"
         assert connection.execute(attempts).fetchall() == [(1, "ok"), (2, "ok")]
+    told = layoutrand("analyse", "--full")
+    assert "damaged" not in told.stdout + told.stderr
 
 
 def test_no_results_are_nothing_to_verify(tmp_path):

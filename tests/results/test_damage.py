@@ -107,6 +107,9 @@ def test_a_changed_execution_is_left_out_and_executed_anew(path):
         store.record(store.begin(EXPERIMENT, CONTEXT), dataclasses.replace(executions()[2], attempt=2))
         (again,) = [attempts for key, attempts in store.latest(EXPERIMENT).items() if key.repetition == 2]
     assert (again.made, again.status) == (2, "ok")
+    (_, kept, *_), damaged = everything(path)
+    assert (len(kept), damaged) == (ROWS, ()), "nothing is lost with it any more"
+    assert [row.key for row in verify(path).damaged] == ["id 3"]
 
 
 @pytest.mark.parametrize(

@@ -210,3 +210,9 @@ def test_a_jar_that_cannot_be_read_is_refused(tmp_path, kind):
         jar.mkdir()
     with pytest.raises(ConfigError, match=r"suite\.jar: cannot read .*x\.jar: (No such file|Is a directory)"):
         facts(jar, tmp_path)
+
+
+def test_a_jar_that_is_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jar")
+    with pytest.raises(ConfigError, match=r"suite\.jar: cannot read .*pipe\.jar: it is a pipe, not an ordinary file"):
+        jar_facts(tmp_path / "pipe.jar", config=tmp_path / "layoutrand.toml")

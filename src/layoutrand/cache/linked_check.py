@@ -17,6 +17,7 @@ from layoutrand.cache.capture_record import Capture, identity_facts
 from layoutrand.cache.sealed_records import KeyRecord, key_record
 from layoutrand.cache.store import LOGGED, Cache, read_binary, read_capture
 from layoutrand.cache.upkeep import CacheEntry, entries, record_entries
+from layoutrand.platform.regular_file import RECORD, content_of_regular
 
 Problem = tuple[CacheEntry, str]
 """An entry, and what is wrong with it."""
@@ -85,7 +86,7 @@ def _of_records(cache: Cache, captures: Mapping[str, Capture]) -> Iterator[Probl
     """Records of keys that are damaged, another key's, or of another build than the capture that they name."""
     for entry in record_entries(cache):
         try:
-            record, state = key_record(entry.path.read_bytes(), entry.name)
+            record, state = key_record(content_of_regular(entry.path, largest=RECORD), entry.name)
         except OSError as error:
             yield entry, f"cannot be read: {error.strerror}"
             continue

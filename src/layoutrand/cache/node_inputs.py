@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from layoutrand.platform.regular_file import ANY, open_regular
+
 _NODES: Final = "nodes"
 _LOCK: Final = "task"
 MOST_UPS: Final = 8
@@ -38,7 +40,7 @@ def lock_beside(project: Path) -> Path:
 def is_used(folder: Path) -> bool:
     """Whether something is executed in this replica at the moment."""
     for path in (folder.joinpath(*["up"] * ups, f"{_LOCK}.lock") for ups in range(MOST_UPS)):
-        with suppress(FileNotFoundError), path.open("rb") as file:
+        with suppress(FileNotFoundError), open_regular(path, largest=ANY) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -36,6 +36,7 @@ from layoutrand.cache.sealed_records import KeyRecord, RecordState, key_record, 
 from layoutrand.errors import CacheError
 from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_file, write_atomically
 from layoutrand.platform.own_file import take_write_permission
+from layoutrand.platform.regular_file import RECORD, content_of_regular
 
 _LOG: Final = "build.log"
 LOGGED: Final = "log.json"
@@ -123,7 +124,7 @@ class Cache:
     def look_up(self, key: str) -> tuple[Mapping[str, Any] | None, RecordState]:
         """As `recall`, with what there is under the key."""
         try:
-            found, state = key_record((self.root / "keys" / f"{key}.json").read_bytes(), key)
+            found, state = key_record(content_of_regular(self.root / "keys" / f"{key}.json", largest=RECORD), key)
         except FileNotFoundError:
             return None, "none"
         except OSError:
@@ -173,7 +174,7 @@ class Cache:
         folder = self.capture_path(capture_id)
         log, logged = folder / _LOG, folder / LOGGED
         try:
-            wanted = unsealed(logged.read_bytes())
+            wanted = unsealed(content_of_regular(logged, largest=RECORD))
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
@@ -243,7 +244,7 @@ def read_capture(path: Path) -> Capture | None:
     Whoever uses the capture is told of it.
     """
     try:
-        capture = captures.from_json(unsealed(path.read_bytes()), where=str(path))
+        capture = captures.from_json(unsealed(content_of_regular(path, largest=RECORD)), where=str(path))
     except (OSError, ValueError, KeyError, TypeError, CacheError):
         return None
     return capture if capture.id == path.parent.name else None
@@ -252,7 +253,7 @@ def read_capture(path: Path) -> Capture | None:
 def read_binary(folder: Path, name: str) -> CachedBinary | None:
     """The binary in an entry of the cache, with the content that its record says; else None."""
     try:
-        meta = unsealed((folder / "meta.json").read_bytes())
+        meta = unsealed(content_of_regular(folder / "meta.json", largest=RECORD))
         if meta["key"] != folder.name or sha256_file(folder / name) != meta["sha256"]:
             return None
     except (OSError, ValueError, KeyError, TypeError):
@@ -283,7 +284,7 @@ def link_seconds(cache: Cache) -> dict[str, float]:
     found: dict[str, float] = {}
     for record in sorted((cache.root / "binaries").glob("*/meta.json")):
         try:
-            meta = unsealed(record.read_bytes())
+            meta = unsealed(content_of_regular(record, largest=RECORD))
         except (OSError, ValueError):
             continue  # the next build says so and mends it; a plan can do without one of many
         found[str(meta["sha256"])] = float(meta["link_s"])

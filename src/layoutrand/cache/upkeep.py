@@ -13,6 +13,7 @@ from layoutrand.cache.sealed_records import unsealed
 from layoutrand.cache.store import Cache, probe_lock
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.orphans import is_at_work
+from layoutrand.platform.regular_file import RECORD, content_of_regular
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def entries(cache: Cache) -> list[CacheEntry]:
         for path in sorted(path for path in (cache.root / folder).iterdir() if path.is_dir()):
             try:
                 used_at = (path / record).stat().st_mtime
-                table = unsealed((path / record).read_bytes())
+                table = unsealed(content_of_regular(path / record, largest=RECORD))
                 label = f"{table.get('system', '?')} {table.get('artefact', '')} {table.get('layout', '')}".strip()
             except (OSError, ValueError):
                 used_at, label = 0.0, "damaged"

@@ -21,6 +21,7 @@ from layoutrand.cluster.manifest import BundledFile, Manifest
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.errors import BundleError, CacheError
 from layoutrand.platform.disk import cache_errors, canonical_json, link_or_copy, sha256_bytes, sha256_file
+from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular
 
 _LOG = "build.log"
 
@@ -61,7 +62,7 @@ def export_capture(cache: Cache, capture: Capture, shared: SharedDirectory, *, j
 
     def put(digest: str) -> int:
         with cache_errors("read", first[digest]):
-            data = first[digest].read_bytes()
+            data = content_of_regular(first[digest], largest=PROGRAM)
         if sha256_bytes(data) != digest:
             raise CacheError(f"{first[digest]} is damaged: its content is not what was captured")
         return shared.put(digest, data)
@@ -141,7 +142,7 @@ def _record(folder: Path, manifest: Manifest, where: str) -> Capture:
     """The capture that the unpacked record describes, once it is known to be the manifest's."""
     path = folder / bundle.RECORD
     try:
-        capture = captures.from_json(json.loads(path.read_bytes()), where=where)
+        capture = captures.from_json(json.loads(content_of_regular(path, largest=RECORD)), where=where)
         computed = captured_id(identity_facts(capture.links, capture.tools))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, CacheError) as error:
         raise BundleError(f"{where}: its record of the capture cannot be read: {error}") from error

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.errors import BundleError
 from layoutrand.platform.disk import cache_errors, new_folder, remove_tree, sha256_bytes, sha256_file, shared_errors
+from layoutrand.platform.regular_file import ANY, PROGRAM, content_of_regular, open_regular
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def send(entries: Sequence[InputEntry], project: Path, shared: SharedDirectory, 
     def put(digest: str) -> int:
         path = project / first[digest]
         with shared_errors("read", path):
-            data = path.read_bytes()
+            data = content_of_regular(path, largest=PROGRAM)
         if sha256_bytes(data) != digest:
             raise BundleError(f"{path} is changed while it is carried to nodes; give the same command again")
         return shared.put(digest, data)
@@ -145,7 +146,7 @@ def _directories(entries: Iterable[InputEntry]) -> Iterator[InputEntry]:
 def shortened(path: Path, most: int) -> bytes:
     """A file's content; of one with more than ``most`` bytes its beginning and its end, with a line that says so."""
     size = path.stat().st_size
-    with path.open("rb") as file:
+    with open_regular(path, largest=ANY) as file:
         if size <= most:
             return file.read()
         begin = file.read(most // 2)

@@ -31,6 +31,7 @@ from layoutrand.platform.disk import (
     write_atomically,
 )
 from layoutrand.platform.owned_files import make_folder_within, read_owned
+from layoutrand.platform.regular_file import RECORD, content_of_regular
 
 _LEVEL: Final = 1
 _INNER: Final = "agreed"
@@ -105,7 +106,9 @@ class ReturnedRecords:
         path = self._agreements / f"{self._run}-{name}.json"
         with shared_errors("read", path):
             try:
-                found: Mapping[str, Any] = json.loads((path / _INNER if path.is_dir() else path).read_bytes())
+                found: Mapping[str, Any] = json.loads(
+                    content_of_regular(path / _INNER if path.is_dir() else path, largest=RECORD)
+                )
             except FileNotFoundError:
                 return None
             except ValueError as error:

@@ -34,6 +34,7 @@ from typing import Any, Final
 from layoutrand.errors import BundleError, ClusterError
 from layoutrand.platform.disk import canonical_json, sha256_bytes, shared_errors, write_atomically
 from layoutrand.platform.owned_files import make_folder_within, objection, read_owned
+from layoutrand.platform.regular_file import PROGRAM, RECORD, content_of_regular, open_regular
 
 _LEVEL: Final = 1
 _LARGEST: Final = 4 << 30  # bytes: no binary is longer, whatever a record of one says
@@ -111,7 +112,7 @@ class SharedDirectory:
             if use:
                 with suppress(OSError):  # of another user, who alone can delete it, or on a disk that cannot be written
                     _used(path)
-            data = path.read_bytes()
+            data = content_of_regular(path, largest=RECORD)
         if sha256_bytes(data) != digest:
             raise BundleError(f"{path} is damaged: its content is not what its name says. Delete it and build again")
         return data
@@ -134,7 +135,7 @@ class SharedDirectory:
         """What was put there under the SHA-256; raises `BundleError` if it is not there or damaged."""
         path = self.root / "carried" / f"{digest}.json"
         with shared_errors("read", path):
-            data = path.read_bytes()
+            data = content_of_regular(path, largest=RECORD)
         if sha256_bytes(data) != digest:
             raise BundleError(f"{path} is damaged: its content is not what its name says. Export it again")
         return data
@@ -192,7 +193,7 @@ class SharedDirectory:
 
     def _read(self, path: Path, digest: str, size: int) -> tuple[bytes, int]:
         """A content, never more of it than ``size`` says: what is stored may unpack to far more than it should."""
-        with path.open("rb") as file:
+        with open_regular(path, largest=PROGRAM) as file:
             length = os.fstat(file.fileno()).st_size
             packed = file.read(length) if length <= size + size // 1000 + _SLACK else b""
         return _unpacked(path, packed, digest, size), length

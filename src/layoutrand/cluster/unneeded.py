@@ -32,6 +32,7 @@ from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.engines import known
 from layoutrand.errors import BundleError
 from layoutrand.platform.disk import shared_errors
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 DAY_S: Final = 86400.0
 """Nothing younger (s) is deleted."""
@@ -191,7 +192,7 @@ def _entry(root: Path, path: Path) -> SharedFile:
         name = label = path.parent.name
     elif kind == "token":
         with suppress(OSError):
-            label = path.read_text("ascii", "replace").strip()
+            label = text_of_regular(path, largest=WRITTEN_BY_HAND, encoding="ascii", errors="replace").strip()
     return SharedFile(kind, name, path, status.st_blocks * 512, status.st_mtime, label, engine=owner)
 
 

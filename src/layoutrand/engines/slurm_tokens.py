@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from layoutrand.platform.disk import shared_errors, write_atomically
+from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 _TOKEN = re.compile(r"[0-9a-f]{1,200}")
 _JOB = re.compile(r"\d+(_\d+)?")
@@ -31,7 +32,7 @@ class TokenJournal:
         """The id of the job that was submitted for the token."""
         path = self._path(token)
         with shared_errors("read", path), suppress(FileNotFoundError):
-            job = path.read_text("ascii", "replace").strip()
+            job = text_of_regular(path, largest=WRITTEN_BY_HAND, encoding="ascii", errors="replace").strip()
             return job if _JOB.fullmatch(job) else None
         return None
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.config.conditions import MAX_STACK_OFFSET
+from layoutrand.platform.regular_file import ANY, open_regular
 
 _PATH_MAX: Final = 4095  # without the NUL
 
@@ -35,7 +36,7 @@ def obstacle(path: str) -> str:
 
     A script's interpreter gets the file name as an argument, so that the argument would change, twice the offset.
     """
-    with Path(path).open("rb") as file:
+    with open_regular(path, largest=ANY) as file:
         magic = file.read(4)
     if magic != b"\x7fELF":
         what = "a script" if magic.startswith(b"#!") else "no ELF program"

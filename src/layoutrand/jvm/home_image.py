@@ -19,6 +19,7 @@ from pathlib import Path
 from layoutrand.errors import CacheError, HostError
 from layoutrand.platform.disk import cache_errors, new_folder, remove_tree, sha256_file, write_atomically
 from layoutrand.platform.own_file import take_write_permission
+from layoutrand.platform.regular_file import RECORD, content_of_regular
 
 
 def template_digest(template: Path, exclude: Sequence[str]) -> str:
@@ -64,7 +65,7 @@ def is_sealed(folder: Path) -> bool:
 def check_seal(folder: Path) -> None:
     """Raise `CacheError` if a file of a sealed folder was changed since: a program wrote through one of its links."""
     with cache_errors("read", folder):
-        text, now = _seal_of(folder).read_bytes(), _states(folder)
+        text, now = content_of_regular(_seal_of(folder), largest=RECORD), _states(folder)
     try:
         known = json.loads(text)
     except (ValueError, RecursionError):

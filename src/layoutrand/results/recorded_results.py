@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -85,7 +85,9 @@ class RecordedResults:
         An attempt whose row is damaged was made, and has the status `DAMAGED`.
         """
         attempts: dict[SlotKey, list[tuple[int, bool, str, bool]]] = {}
-        for row in self._recorded(experiment):
+        rows = self._recorded(experiment)
+        made_again = _made_again(rows)
+        for row in rows:
             value = dict(zip(EXECUTION_COLUMNS, row.values, strict=False))
             try:
                 key = row_values.slot_of([value[name] for name in SLOT_COLUMNS])
@@ -95,7 +97,7 @@ class RecordedResults:
             except (StrangeValue, KeyError) as error:
                 self._leave_out(row.damaged(row.damage or str(error)))
                 continue
-            if row.damage:
+            if row.damage and row.id not in made_again:
                 self._leave_out(row.damaged(row.damage))
             intact = not row.damage
             attempts.setdefault(key, []).append((attempt, intact, status if intact else DAMAGED, disturbed))
@@ -103,13 +105,16 @@ class RecordedResults:
 
     def executions(self, experiment: Experiment) -> list[Execution]:
         """Every execution of the experiment in the order of recording, all attempts, with measurements."""
-        return self._intact(self._recorded(experiment))
+        rows = self._recorded(experiment)
+        return self._intact(rows, _made_again(rows))
 
-    def _intact(self, rows: Iterable[RecordedRow]) -> list[Execution]:
+    def _intact(self, rows: Iterable[RecordedRow], made_again: Container[int] = ()) -> list[Execution]:
+        """The executions that are as they were recorded; damaged ones are noted, but for those ``made_again``."""
         found = []
         for row in rows:
             if row.damage:
-                self._leave_out(row.damaged(row.damage))
+                if row.id not in made_again:
+                    self._leave_out(row.damaged(row.damage))
                 continue
             try:
                 measurements = tuple(map(row_values.measurement_of, row.measured))
@@ -239,6 +244,20 @@ class RecordedResults:
             yield
         except sqlite3.Error as error:
             raise trouble(self.path, error) from error
+
+
+def _made_again(rows: Sequence[RecordedRow]) -> set[int]:
+    """Ids of damaged rows whose slot was executed again since: nothing is lost with them, and that was said then."""
+    damaged = [row for row in rows if row.damage and row.values]
+    if not damaged:
+        return set()
+    slot, attempt = slice(len(SLOT_COLUMNS)), len(SLOT_COLUMNS)  # as `EXECUTION_COLUMNS` begin
+    made = {(*row.values[slot], row.values[attempt]) for row in rows if not row.damage}
+    return {row.id for row in damaged if (*row.values[slot], _next(row.values[attempt])) in made}
+
+
+def _next(attempt: Any) -> int | None:
+    return attempt + 1 if type(attempt) is int else None
 
 
 def _attempts(known: Sequence[tuple[int, bool, str, bool]]) -> Attempts:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from layoutrand.errors import ConfigError
-from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
+from layoutrand.platform.regular_file import ANY, WRITTEN_BY_HAND, open_regular, text_of_regular
 from layoutrand.suites.dacapo_expansion import Generation, JarFacts, generation_of
 
 _DESCRIPTION: Final = re.compile(r"(?:^|/)cnf/([^/]+)\.cnf$")
@@ -35,7 +35,7 @@ def jar_facts(jar: Path, *, config: Path, home: Path | None = None) -> JarFacts:
     Raises `ConfigError` where there is no jar.
     """
     try:
-        with zipfile.ZipFile(jar) as opened:
+        with open_regular(jar, largest=ANY) as file, zipfile.ZipFile(file) as opened:
             entries = sorted(opened.infolist(), key=lambda entry: entry.filename)
             manifest = _manifest(opened)
             found = {match[1]: _sizes(opened, e) for e in entries if (match := _DESCRIPTION.search(e.filename))}

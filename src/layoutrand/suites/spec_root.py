@@ -11,7 +11,7 @@ from typing import Final
 from layoutrand.config.spec_settings import SpecBenchmark, SpecFacts, Tool, executables_of, members_of
 from layoutrand.errors import ConfigError
 from layoutrand.platform.disk import sha256_file
-from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
+from layoutrand.platform.regular_file import ANY, WRITTEN_BY_HAND, open_regular, text_of_regular
 
 _FOLDERS: Final = {"runspec": ("benchspec/CPU2006", "benchspec/CPU"), "runcpu": ("benchspec/CPU",)}
 _MOST: Final = 16 << 20  # bytes of one text file; logs of a whole suite are far smaller
@@ -132,7 +132,7 @@ def text_files(output_root: Path) -> dict[str, str]:
 
 
 def _tail(file: Path) -> str:
-    with file.open("rb") as stream:
+    with open_regular(file, largest=ANY) as stream:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - _MOST))
         return stream.read().decode("utf-8", "backslashreplace")
 
