@@ -18,6 +18,7 @@ def layoutrand(tmp_path):
     """The command line in a project of one system, with a cache of its own."""
     project = '[project]\nname = "p"\n[build]\ncommands = ["make"]\nartefacts = ["a"]\n[systems.O1]\n'
     (tmp_path / "layoutrand.toml").write_text(project)
+    (tmp_path / "good.csv").write_text("seed,value\n" + "".join(f"{seed},{1 + seed / 9}\n" for seed in range(1, 7)))
     env = {**os.environ, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
 
     def call(*arguments):
@@ -39,6 +40,14 @@ def layoutrand(tmp_path):
         (["simulate", "coverage", "--datasets", "99999999999999999999"], "--datasets"),
         (["analyse", "--confidence", "nan"], "--confidence"),
         (["analyse", "--import", f"x:{LONG}=t.csv"], "t.csv"),
+        (["build", "-C", WIDE], "File name too long"),
+        (["init", "-C", WIDE], "File name too long"),
+        (["try", "-C", WIDE], "File name too long"),
+        (["demo", "-C", WIDE], "File name too long"),
+        (["exec", "--seed", "1", "-C", WIDE, "--", "true"], "File name too long"),
+        (["report", "--import", "good.csv", "-o", WIDE], "cannot write"),
+        (["figures", "--import", "good.csv", "-o", WIDE], "cannot write"),
+        (["simulate", "power", "--difference", WIDE], "--difference"),
     ],
 )
 def test_numbers_beyond_all_measure(layoutrand, arguments, message):

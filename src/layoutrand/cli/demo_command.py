@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 def demo(
     directory: Annotated[
-        Path, typer.Option("-C", "--directory", help="Where to put the example; made if it is not there.")
+        Path,
+        typer.Option(
+            "-C", "--directory", callback=options.possible, help="Where to put the example; made if it is not there."
+        ),
     ] = Path("layoutrand-demo"),
     seeds: options.Seeds = "30",
     jobs: options.Jobs = 0,

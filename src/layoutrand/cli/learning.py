@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 Source = Annotated[
     Path,
     typer.Option(
-        "-C", "--directory", metavar="DIR", show_default=False, help="The directory of the source; default: this one."
+        "-C",
+        "--directory",
+        metavar="DIR",
+        callback=options.possible,
+        show_default=False,
+        help="The directory of the source; default: this one.",
     ),
 ]
 Toolchain = Annotated[
@@ -87,7 +92,7 @@ class FirstQuestion:
         if not self.words.build:
             return "Nothing was written. Where it is built in another way, give the command: layoutrand init -- COMMAND"
         first = self.directory / self.words.build[0]
-        if not first.is_file() or not is_elf(first.read_bytes()):
+        if not os.path.isfile(first) or not is_elf(first.read_bytes()):
             return ""
         return (
             f"{self.words.build[0]} is a program, and was executed as the command that builds; that command comes "

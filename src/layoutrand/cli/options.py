@@ -20,12 +20,23 @@ if TYPE_CHECKING:
 CONFIG_NAME = "layoutrand.toml"
 
 
+def possible(directory: Path) -> Path:
+    """The directory, whether it is there or not; raises `UsageError` for what can be none, such as too long a name."""
+    try:
+        os.stat(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        raise UsageError(f"-C {directory}: {getattr(error, 'strerror', None) or error}") from error
+    return directory
+
+
 def project_of(directory: Path) -> Path:
     """Where layoutrand.toml is: in the directory, or in the nearest one above it; else the directory itself.
 
     Raises `UsageError` for one above that is another user's: its commands would be executed.
     """
-    if (directory / CONFIG_NAME).exists() or not directory.is_dir():
+    if os.path.exists(possible(directory) / CONFIG_NAME) or not directory.is_dir():
         return directory
     for folder in directory.resolve().parents:
         try:

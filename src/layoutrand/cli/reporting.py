@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -148,7 +149,7 @@ def figures(  # noqa: PLR0913 - one parameter for each option
         _Question(system or [], benchmark or [], baseline, metric, threshold, confidence, which, directory, foreign)
     )
     target = output or (Path("figures") if imports else directory / ".layoutrand" / "figures")
-    if target.exists() and not target.is_dir():
+    if os.path.exists(target) and not os.path.isdir(target):
         raise UsageError(f"{target} is a file; --output names the directory to write into")
     files = figure_files(page, wanted, Look(width, dpi, font))
     for file in files:

@@ -113,6 +113,10 @@ def _last(directory: Path) -> str:
     """The configuration of the last try here; raises `UsageError` where there was none."""
     try:
         return (directory / LAST).read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{directory / LAST} is damaged; `layoutrand try` with both commands writes it anew"
+        ) from error
     except FileNotFoundError as error:
         raise UsageError(
             f"nothing was tried in {directory.absolute()} so far; give the command that builds and the program to "
