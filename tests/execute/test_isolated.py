@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -20,8 +21,9 @@ from layoutrand.errors import FeatureUnsupported
 from layoutrand.execute import isolated as isolating
 from layoutrand.execute.isolated import isolated
 from layoutrand.execute.measure import Command, measure
-from layoutrand.platform.control_groups import ControlGroup, NoPlace
+from layoutrand.platform.control_groups import ControlGroup, NoPlace, OwnGroups, Place
 from layoutrand.platform.proc_files import text
+from layoutrand.platform.standing_child import ChildGone
 from workshop import require_control_groups
 
 
@@ -233,24 +235,50 @@ def test_what_had_controllers_has_them_no_more_and_we_are_where_we_were(place, c
     assert [text(each) for each in ("/proc/self/cgroup", place.directory / "cgroup.subtree_control")] == before
 
 
-def test_at_the_limit_of_memory_who_measures_ends_as_well_and_is_there_again(place, command, monkeypatch):
-    """As the kernel does it where there is the controller: the group is killed, and counts that."""
-    told = ControlGroup.usage
-    with isolated("control-group") as executor:
-        with monkeypatch.context() as patch:
-            patch.setattr(ControlGroup, "usage", lambda group: replace(told(group), memory_kills=2))
-            limited = Conditions(memory_limit=1 << 30)
-            outcome = executor(command("kill -KILL $PPID; sleep 60", conditions=limited))
-        assert (outcome.status, outcome.rusage) == ("memory-limit", {})
+class Killed:
+    """Who measures, ended with the group by the kernel; the files are what it leaves of the group."""
+
+    def __init__(self, *_words):
+        pass
+
+    def ask(self, question, _interrupts):
+        left = {
+            "cgroup.kill": "",
+            "cgroup.events": "populated 0",
+            "cpu.stat": "usage_usec 2000000",
+            "memory.events": f"oom_kill {2 if question.memory else 0}",
+            "pids.peak": "5",
+        }
+        question.group.mkdir()
+        for name, content in left.items():
+            (question.group / name).write_text(content)
+        raise ChildGone(-9, "")
+
+    def close(self):
+        pass
+
+
+def test_at_the_limit_of_memory_who_measures_ends_as_well_which_is_a_failure_of_the_program(
+    tmp_path, command, monkeypatch
+):
+    monkeypatch.setattr(isolating, "find_place", lambda: Place(tmp_path, ("memory",)))
+    monkeypatch.setattr(isolating, "own_groups", lambda place: nullcontext(OwnGroups(tmp_path, place.limits)))
+    monkeypatch.setattr(isolating, "StandingChild", Killed)
+    monkeypatch.setattr(ControlGroup, "remove", lambda _group: None)
+    with isolated("auto") as executor:
+        outcome = executor(command("exit 0", conditions=Conditions(memory_limit=1 << 30)))
+        assert (outcome.status, outcome.returncode, outcome.rusage) == ("memory-limit", None, {})
         assert outcome.reason.startswith("all its processes together reached memory_limit = 1 GiB")
-        assert executor(command("exit 3")).status == "exit"
+        assert outcome.isolation == {"isolation": "control-group", "tree_limits": ["memory"], "tree_cpu_s": 2.0}
+        with pytest.raises(FeatureUnsupported, match="status -9"):
+            executor(command("exit 0"))
 
 
 def test_who_measures_is_killed_by_somebody(place, command, tmp_path):
     """No outcome is made up, nothing stays behind, and the message says what to do."""
     with isolated("control-group") as executor:
         with pytest.raises(FeatureUnsupported, match=r'status -9; all finished.*run\.isolation = "process-group"'):
-            executor(command("cat /proc/$PPID/stat > who; kill -KILL $PPID; sleep 600 & echo $! > left; wait"))
+            executor(command("sleep 600 & echo $! > left; kill -KILL $PPID; wait"))
         assert gone(int((tmp_path / "left").read_text()))
         with pytest.raises(FeatureUnsupported, match="status -9"):
             executor(command("exit 0"))

@@ -70,30 +70,32 @@ class _Measured:
 
 
 class _Isolating:
-    """The side that asks."""
+    """The side that asks; the other one is started when there is something to ask."""
 
     def __init__(self, groups: OwnGroups) -> None:
         self._groups = groups
         self._count = 0
-        self._child, self._cpu_s = self._started()
+        self._child: StandingChild | None = None
+        self._cpu_s = 0.0
 
     def __call__(self, command: Command) -> Outcome:
         """As `measure`."""
         where, before_s = command.conditions.placement, self._cpu_s
         question = self._question(command)
         with noted_interrupts() as interrupts, pinning.kept_off(where.taken if where else frozenset()):
+            child = self._child = self._child or self._started()
             at, clock_s = time.time(), time.perf_counter()
             try:
-                measured: _Measured = self._child.ask(question, interrupts)
+                measured: _Measured = child.ask(question, interrupts)
                 outcome, usage, self._cpu_s = measured.outcome, measured.usage, measured.cpu_s
             except ChildGone as gone:
                 usage = _left_behind(ControlGroup(question.group))
-                if not usage.memory_kills:
+                if question.memory is None or not usage.memory_kills:
                     raise _interrupt_or_error(gone, interrupts) from gone
-                outcome = _out_of_memory(command, at, time.perf_counter() - clock_s)
+                outcome = _out_of_memory(question.memory, at, time.perf_counter() - clock_s)
                 usage = replace(usage, tasks_peak=None)  # how many of them were who measures, that alone knew
+                self._child, self._cpu_s = None, 0.0
                 before_s = 0.0  # what it had used is known here, now that it was waited for
-                self._child, self._cpu_s = self._started()
             if interrupts.received or stopped_as_well(outcome, interrupts):
                 raise KeyboardInterrupt
         return replace(
@@ -105,20 +107,11 @@ class _Isolating:
 
     def close(self) -> None:
         """End the process that measures."""
-        self._child.close()
+        if self._child is not None:
+            self._child.close()
 
-    def _started(self) -> tuple[StandingChild, float]:
-        """The process, once it is ready, and the CPU seconds that this took: nothing of it is left for an execution."""
-        child = StandingChild(__name__, str(self._groups.directory))
-        try:
-            with noted_interrupts() as interrupts:
-                used_s: float = child.ask(None, interrupts)
-                return child, used_s
-        except ChildGone as gone:
-            raise _ended_by_itself(gone) from gone
-        except BaseException:
-            child.close()
-            raise
+    def _started(self) -> StandingChild:
+        return StandingChild(__name__, str(self._groups.directory))
 
     def _question(self, command: Command) -> _Question:
         """The command, without the limits that its group has instead of it."""
@@ -144,17 +137,7 @@ def main() -> None:
     own = ControlGroup(Path(sys.argv[4]) / "measuring")
     own.directory.mkdir(exist_ok=True)
     own.join()
-    answer_calls(partial(_answer, own))
-
-
-def _answer(own: ControlGroup, question: _Question | None) -> _Measured | float:
-    """What became of the question; without one, the CPU time alone."""
-    return _cpu_s() if question is None else _measured(own, question)
-
-
-def _cpu_s() -> float:
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    answer_calls(partial(_measured, own))
 
 
 def _measured(own: ControlGroup, question: _Question) -> _Measured:
@@ -176,7 +159,9 @@ def _measured(own: ControlGroup, question: _Question) -> _Measured:
         end_tree()
         usage = _left_behind(group)
     peak = None if usage.tasks_peak is None else max(1, usage.tasks_peak - ours)
-    return _Measured(outcome, replace(usage, tasks_peak=peak), _cpu_s())
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = time.process_time() + children.ru_utime + children.ru_stime
+    return _Measured(outcome, replace(usage, tasks_peak=peak), cpu_s)
 
 
 def _left_behind(group: ControlGroup) -> Usage:
@@ -199,25 +184,19 @@ def _interrupt_or_error(gone: ChildGone, interrupts: Interrupts) -> BaseExceptio
     """What the end of who measures means where no limit explains it."""
     if interrupts.received or (-gone.status in STOPPING and interrupts.comes_within(SAME_STOP_S)):
         return KeyboardInterrupt()
-    return _ended_by_itself(gone)
-
-
-def _ended_by_itself(gone: ChildGone) -> FeatureUnsupported:
     return FeatureUnsupported(
         f"the process that measures ended with status {gone.status}; all finished executions are recorded. Run again, "
         f'or without it: run.isolation = "process-group"\n{gone.said}'.rstrip()
     )
 
 
-def _out_of_memory(command: Command, at: float, wall_s: float) -> Outcome:
-    assert command.conditions.memory_limit is not None
+def _out_of_memory(limit: int, at: float, wall_s: float) -> Outcome:
     return Outcome(
         pid=0,
         started_at=at,
         wall_s=wall_s,
         status="memory-limit",
-        reason="all its processes together reached memory_limit = "
-        f"{size_in_words(command.conditions.memory_limit)}, so the kernel ended them",
+        reason=f"all its processes together reached memory_limit = {size_in_words(limit)}, so the kernel ended them",
         returncode=None,
         signal=None,
         rusage={},
