@@ -25,12 +25,14 @@
 #                  experiments: SETS=100)
 #   make inert     make hundreds of changes that change nothing, and some that do, judge them by one build, by a t test and by
 #                  `layoutrand check`, and write docs/inert.md (many hours, 20 GB; some of them: INERT_ONLY=lua)
+#   make faults    disturb every command: kill -9, signals, full, failing, slow and read-only disks, few open files, changed
+#                  files of cache, staging and results; print how often (half an hour; fewer: FAULTS="--kills 50")
 #   make clean     remove what was made here
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help demo test merge coverage slow fresh versions lock perf matrix packages rates inert docs manual hotspot-check lint clean \
+.PHONY: help demo test merge coverage slow fresh versions lock perf matrix packages rates inert faults docs manual hotspot-check lint clean \
   needs installs container release
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
@@ -54,6 +56,8 @@ RATES_IN ?= .venv/rates
 INERT_IN ?= /var/tmp/layoutrand-inert
 INERT_ONLY ?=
 INERT_ANEW ?=
+# Options of `make faults`: how many kills, signals and mutations.
+FAULTS ?=
 # Options for pytest, such as PYTEST="-k cache -x".
 PYTEST ?=
 # The tests start Python some thousand times: let none compile what another has.
@@ -168,6 +172,9 @@ rates: .venv/test.stamp
 inert: .venv/test.stamp
 	@PYTHONPATH=tests .venv/bin/python -m inert.drive --directory "$(INERT_IN)" --jobs $(JOBS) --only "$(INERT_ONLY)" \
 	  --private-lists --page $(if $(INERT_ANEW),--anew)
+
+faults: .venv/test.stamp
+	@PYTHONPATH=tests .venv/bin/python -m faults.drive --jobs $(JOBS) $(FAULTS)
 
 hotspot-check: .venv/demo.stamp
 	@LAYOUTRAND=$(CURDIR)/.venv/bin/layoutrand examples/hotspot/check "$(HOTSPOT)"

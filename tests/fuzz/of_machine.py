@@ -72,7 +72,7 @@ UNDO = {
     "pid": 4711,
     "started": 5,
     "keep": False,
-    "changes": [{"path": "/sys/devices/system/cpu/intel_pstate/no_turbo", "before": "0", "after": "1"}],
+    "changes": [{"path": "sys/devices/system/cpu/intel_pstate/no_turbo", "before": "0", "after": "1"}],
 }
 SQUEUE = "4711_1|PD|(Priority)|node\n4712|R|None|node1\n"
 JVM_LOG = """\

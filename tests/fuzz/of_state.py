@@ -24,16 +24,21 @@ from fuzz.target import Target
 from layoutrand.analysis.analyse import analyse
 from layoutrand.analysis.selection import Question, select
 from layoutrand.build.coincidence import recorded_coincidence
-from layoutrand.cache import capture_record, keys, store
+from layoutrand.cache import capture_record, keys
 from layoutrand.cache.capture_record import Capture, CapturedLink
-from layoutrand.cache.store import Cache, sealed
+from layoutrand.cache.linked_check import verify
+from layoutrand.cache.sealed_records import KeyRecord, sealed, unsealed
+from layoutrand.cache.store import Cache, captured_contents, link_seconds
+from layoutrand.cache.upkeep import entries, record_entries
 from layoutrand.cluster.bundle import import_capture
 from layoutrand.cluster.bundle_command import import_system
 from layoutrand.cluster.manifest import parse_manifest
-from layoutrand.cluster.measuring_task import read_record, record_of
+from layoutrand.cluster.measuring_task import record_key, record_of
+from layoutrand.cluster.returned_executions import take_record
 from layoutrand.cluster.returned_records import ReturnedRecords
 from layoutrand.cluster.shared_directory import SharedDirectory
 from layoutrand.cluster.unneeded import inventory
+from layoutrand.execute.experiment import slot_key
 from layoutrand.jvm.home_image import check_seal
 from layoutrand.model import BuildFailure, BuiltFrom, Node, Section
 from layoutrand.platform.disk import canonical_json, sha256_bytes
@@ -94,9 +99,11 @@ def _use(place: Path) -> None:
         used.damaged_files(found)
         capture_record.tools_of(found)
     used.load_binary("b" * 64, "prog")
-    list(store.captured_contents(used))
-    store.entries(used)
-    store.verify(used)
+    list(captured_contents(used))
+    entries(used)
+    record_entries(used)
+    link_seconds(used)
+    verify(used)
 
 
 def _cached(name: str, *, fits: bool) -> Callable[[bytes, Path], None]:
@@ -116,13 +123,9 @@ def _cached(name: str, *, fits: bool) -> Callable[[bytes, Path], None]:
 
 
 CACHED = {
-    f"keys/{'k' * 64}.json": lambda: {
-        "capture": capture().id,
-        "build_s": 1.5,
-        "n_links": 3,
-        "learned": {},
-        "key": "k" * 64,
-    },
+    f"keys/{'k' * 64}.json": lambda: unsealed(
+        KeyRecord("k" * 64, {"capture": capture().id, "build_s": 1.5, "n_links": 3}, "a", {"source": {}}).stored()
+    ),
     f"captures/{capture().id}/capture.json": lambda: capture_record.to_json(capture()),
     f"binaries/{'b' * 64}/meta.json": lambda: {
         "key": "b" * 64,
@@ -225,16 +228,12 @@ def _results_rows(data: bytes, place: Path) -> None:
 def _returned(data: bytes, place: Path) -> None:
     """The record of an execution, sealed and packed, as a node leaves it."""
     returned = ReturnedRecords(place, "run")
-    path = returned.path("key")
+    name = record_key(slot_key(EXECUTION), EXECUTION.attempt)
+    path = returned.path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     packed = zlib.compress(data)
     path.write_bytes(sha256_bytes(packed).encode() + b"\n" + packed)
-    record = returned.get("key")
-    assert record is not None
-    try:
-        read_record(record)
-    except (KeyError, TypeError, ValueError):
-        return  # what whoever reads it is told to expect
+    take_record(returned, name, lambda _: None)
 
 
 def _returned_raw(data: bytes, place: Path) -> None:
@@ -322,7 +321,7 @@ def _staged_result(data: bytes, place: Path) -> None:
     path = shared.result_path("c" * 64)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(hashlib.sha256(data).hexdigest().encode() + b"\n" + data + b"\n" + zlib.compress(b"content"))
-    shared.result("c" * 64)
+    shared.result("c" * 64, None)
 
 
 def _staged_raw(data: bytes, place: Path) -> None:
@@ -330,7 +329,7 @@ def _staged_raw(data: bytes, place: Path) -> None:
     path = shared.result_path("c" * 64)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
-    shared.result("c" * 64)
+    shared.result("c" * 64, None)
 
 
 def _content(data: bytes, place: Path) -> None:
@@ -344,7 +343,11 @@ def _content(data: bytes, place: Path) -> None:
 def _staged_sample() -> bytes:
     with tempfile.TemporaryDirectory() as name:
         shared = SharedDirectory(Path(name))
-        shared.put_result("c" * 64, {"sha256": DIGEST, "system": "a"}, b"content")
+        shared.put_result(
+            "c" * 64,
+            {"sha256": DIGEST, "text_sha256": DIGEST, "link_s": 0.5, "system": "a", "verification": None},
+            b"content",
+        )
         return shared.result_path("c" * 64).read_bytes()
 
 

@@ -1,0 +1,77 @@
+"""Every command, disturbed: it ends in a way of its own, nothing is lost or doubled, and afterwards it does what it does.
+
+`make faults` does the same many times and prints how often (`drive.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from faults.campaign import USES, Counts, Ground, ground
+from faults.disturbing import FAULTS
+from faults.drive import jobs_of, work
+from faults.table import CASES, LEFT_OUT
+from layoutrand.cli import make_app
+from workshop import require
+
+PORTION = 10
+FAST = ("build more", "run", "bundle import", "cache gc", "analyse", "report")
+"""Those of `make test`; the others are slow."""
+
+
+@pytest.fixture(scope="module")
+def disturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    """One project for all faults of a worker."""
+    require("gcc", "gcc")
+    with ground(tmp_path_factory.mktemp("faults"), seed=20260000 + os.getpid()) as made:
+        yield made
+
+
+def test_every_command_is_disturbed_or_has_a_reason() -> None:
+    """A command that is added needs a line in the table."""
+    known = {command.name for command in make_app().registered_commands}
+    known |= {group.name for group in make_app().registered_groups}
+    disturbed = {name.split()[0] for name in CASES}
+    assert disturbed | set(LEFT_OUT) == known
+    assert disturbed & set(LEFT_OUT) == set()
+
+
+@pytest.mark.xdist_group("faults")
+@pytest.mark.parametrize("number", range(len(FAST)))
+def test_a_fault_of_each_kind(disturbed: Ground, number: int) -> None:
+    """Some commands, each under some of the faults."""
+    counts = Counts()
+    faults = list(FAULTS)
+    for fault in {faults[number % len(faults)], faults[(number + 4) % len(faults)]}:
+        disturbed.disturb(FAST[number], fault, counts)
+    assert sum(counts.done.values()) == 2
+
+
+@pytest.mark.xdist_group("faults")
+@pytest.mark.parametrize("where", USES)
+def test_some_changes_of_what_is_kept(disturbed: Ground, where: str) -> None:
+    """One file of it is another than it was: never another binary, never a traceback."""
+    counts = Counts()
+    for _ in range(PORTION):
+        disturbed.mutate(where, counts)
+    assert counts.done[f"mutation: {where}"] == PORTION
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.hour
+def test_all_of_it(disturbed: Ground) -> None:
+    """As much as `make faults`."""
+    counts, found = work(disturbed, jobs_of(500, 300, 2000))
+    assert found == [], counts.table()
+
+
+def test_counts_are_told() -> None:
+    """Each fault with how often it met a command at work."""
+    counts = Counts()
+    counts.add("kill -9: run", disturbed=True)
+    counts.add("kill -9: run", disturbed=False)
+    assert counts.table().splitlines()[1].split() == ["kill", "-9:", "run", "2", "1"]
