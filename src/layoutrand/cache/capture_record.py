@@ -121,20 +121,77 @@ def to_json(capture: Capture) -> dict[str, Any]:
 
 
 def from_json(table: Mapping[str, Any], *, where: str) -> Capture:
-    """The capture in a parsed capture.json; raises `CacheError` for another schema."""
-    if table.get("schema") != SCHEMA:
-        raise CacheError(f"{where}: schema {table.get('schema')!r}, this layoutrand reads {SCHEMA!r}")
+    """The capture in a parsed capture.json; raises `CacheError` for another schema, or values of other types."""
+    if not isinstance(table, dict) or table.get("schema") != SCHEMA:
+        found = table.get("schema") if isinstance(table, dict) else None
+        raise CacheError(f"{where}: schema {found!r}, this layoutrand reads {SCHEMA!r}")
     values = {key: value for key, value in table.items() if key != "schema"}
-    values["links"] = tuple(_link(link) for link in table["links"])
-    return Capture(**values)
+    try:
+        values["links"] = tuple(_link(link) for link in table["links"])
+        _require(_OF_CAPTURE, values)
+        for facts in values["tools"].values():
+            _require_items("tools", facts, str)
+        for told in (values["source"], values["source"].get("git") or {}):
+            _require(_OF_SOURCE, {**dict.fromkeys(_OF_SOURCE), **told})
+        return Capture(**values)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CacheError(f"{where} is no record of a capture: {error!r}") from error
 
 
 def _link(table: Mapping[str, Any]) -> CapturedLink:
     values = dict(table)
-    values["sections"] = tuple(Section(*row) for row in table["sections"])
+    values["sections"] = tuple(Section(*row) for row in table["sections"] if tuple(map(type, row)) == _OF_SECTION)
+    if len(values["sections"]) != len(table["sections"]):
+        raise TypeError("sections")
     for key in ("argv", "replay_argv", "members", "identity", "warnings"):
         values[key] = tuple(table[key])
+    _require(_OF_LINK, values)
+    for key, kind in _ITEMS.items():
+        _require_items(key, values[key], kind)
+    if any("\0" in name for key in ("files", "edited") for name in values[key]):
+        raise ValueError("a NUL in the name of a file")
     return CapturedLink(**values)
+
+
+def _require_items(name: str, values: Any, kind: type) -> None:
+    """Raise `TypeError` with the name where what is in the list or table is of another type."""
+    items = values.values() if isinstance(values, dict) else values
+    if not all(type(item) is kind for item in items):
+        raise TypeError(name)
+
+
+def _require(kinds: Mapping[str, _Kinds], values: Mapping[str, Any]) -> None:
+    """Raise `TypeError` with the first name whose value is of another type."""
+    for name, kind in kinds.items():
+        if not isinstance(values[name], kind):
+            raise TypeError(name)
+
+
+_Kinds = type | tuple[type, ...]
+
+_OF_SECTION: Final = (int, str, str, int, str, str, int, int, bool)
+_OF_CAPTURE: Final[dict[str, _Kinds]] = {
+    **dict.fromkeys(("id", "system", "toolchain"), str),
+    **dict.fromkeys(("tools", "source"), dict),
+    "separates_classes": bool,
+    "build_s": (int, float),
+    "n_links": int,
+}
+_OF_SOURCE: Final[dict[str, _Kinds]] = {
+    "commit": (str, type(None)),
+    "digest": (str, type(None)),
+    "git": (dict, type(None)),
+}
+_OF_LINK: Final[dict[str, _Kinds]] = {
+    **dict.fromkeys(("artefact", "linker", "output", "cwd", "script", "code_sha256", "original_sha256"), str),
+    **dict.fromkeys(("environment", "files", "edited", "other_sizes", "moves"), dict),
+    "users_script": bool,
+}
+_ITEMS: Final[dict[str, type]] = {
+    **dict.fromkeys(("argv", "replay_argv", "members", "warnings", "environment", "files", "edited", "moves"), str),
+    **dict.fromkeys(("identity", "other_sizes"), int),
+}
+"""What the values of lists and tables are."""
 
 
 def tools_of(capture: Capture) -> dict[str, str]:

@@ -285,7 +285,7 @@ def link_seconds(cache: Cache) -> dict[str, float]:
     for record in sorted((cache.root / "binaries").glob("*/meta.json")):
         try:
             meta = unsealed(content_of_regular(record, largest=RECORD))
-        except (OSError, ValueError):
+            found[str(meta["sha256"])] = float(meta["link_s"])
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             continue  # the next build says so and mends it; a plan can do without one of many
-        found[str(meta["sha256"])] = float(meta["link_s"])
     return found

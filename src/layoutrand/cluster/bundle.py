@@ -144,7 +144,7 @@ def _record(folder: Path, manifest: Manifest, where: str) -> Capture:
     try:
         capture = captures.from_json(json.loads(content_of_regular(path, largest=RECORD)), where=where)
         computed = captured_id(identity_facts(capture.links, capture.tools))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, CacheError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, CacheError) as error:
         raise BundleError(f"{where}: its record of the capture cannot be read: {error}") from error
     bundle.check_record(manifest, capture, computed, where=where)
     path.unlink()  # the cache keeps the record in a form of its own

@@ -108,7 +108,7 @@ def _parsed(data: bytes, where: str) -> dict[str, Any]:
             and isinstance(table.setdefault("facts", {}), dict)
             and (not table["facts"] or build_key(table["facts"]) == table["key"])
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BundleError(f"{where} does not say of which build it is: {error}") from error
     if schema != SCHEMA:
         raise BundleError(f"{where}: schema {schema!r}, this layoutrand reads {SCHEMA!r}")

@@ -7,6 +7,7 @@ can check everything below it, wherever it was stored meanwhile.
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
@@ -62,7 +63,7 @@ def parse_manifest(data: bytes, *, where: str) -> Manifest:
         table = json.loads(data)
         schema = table["schema"]
         manifest = Manifest(table["capture"], tuple(BundledFile(*row) for row in table["files"]))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BundleError(f"{where} is not the manifest of a bundle: {error}") from error
     if schema != SCHEMA:
         raise BundleError(f"{where}: schema {schema!r}, this layoutrand reads {SCHEMA!r}")
@@ -84,7 +85,7 @@ def is_digest(value: object) -> bool:
 def _wrong(file: BundledFile) -> str:
     """What is wrong with one row, or ""."""
     path = file.path
-    if not isinstance(path, str) or not path or "\0" in path:
+    if not isinstance(path, str) or not path or "\0" in path or not _is_encodable(path):
         return "cannot be the name of a file"
     if path.startswith("/") or ".." in path.split("/") or posixpath.normpath(path) != path or path == ".":
         return "is not a path below the capture's directory"
@@ -95,6 +96,15 @@ def _wrong(file: BundledFile) -> str:
     if type(file.mode) is not int or file.mode & ~_MODES:
         return f"has {file.mode!r} for its permissions: only the nine bits of reading, writing and executing travel"
     return ""
+
+
+def _is_encodable(path: str) -> bool:
+    """Whether a file may be called so: bytes that are no UTF-8 have their own stand-ins, other lone halves none."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refuse_clashes(files: Sequence[BundledFile], where: str) -> None:

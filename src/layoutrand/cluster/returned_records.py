@@ -111,8 +111,10 @@ class ReturnedRecords:
                 )
             except FileNotFoundError:
                 return None
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise BundleError(f"{path} is damaged: {error}. Delete it and give the same command again") from error
+        if not isinstance(found, dict):
+            raise BundleError(f"{path} is damaged: it holds no table. Delete it and give the same command again")
         return found
 
     def agree(self, name: str, proposal: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from layoutrand.errors import LayoutrandError
+from layoutrand.platform.regular_file import all_of
 
 
 def objection(found: os.stat_result, *, group: bool = False) -> str:
@@ -51,7 +52,7 @@ def read_owned(path: Path, refused: Callable[[str], LayoutrandError], *, largest
         if reason := objection(found, group=group):
             raise refused(reason)
         with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(largest + 1)
+            data = all_of(file, largest + 1)
     finally:
         os.close(descriptor)
     if len(data) > largest:
