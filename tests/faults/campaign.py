@@ -168,7 +168,7 @@ WAYS = ("bytes", "bytes", "bytes", "json", "json", "removed", "another's", "dire
 USES: dict[str, tuple[tuple[str, ...], ...]] = {
     "cache": (CASES["build"].words, ("cache", "verify")),
     "staging": (("bundle", "import", "bundle"), CASES["build"].words),
-    "results": (("analyse", "--json"), CASES["run"].words),
+    "results": (("results", "verify"), ("analyse", "--json"), CASES["run"].words),
 }
 """What is done after a change, by where it was."""
 

@@ -70,6 +70,7 @@ CASES = {
     "report": Case(("report", "-o", "report.html"), "recorded", _there("report.html")),
     "figures": Case(("figures", "-o", "figures"), "recorded", _there("figures")),
     "export": Case(("export", "--format", "csv", "-o", "export.csv"), "recorded", _file("export.csv")),
+    "results verify": Case(("results", "verify"), "recorded", _printed),
     "inspect": Case(("inspect", "O1", "1", "--json"), "built", _printed),
     "cache ls": Case(("cache", "ls"), "built", _nothing),
     "cache verify": Case(("cache", "verify"), "built", _printed),

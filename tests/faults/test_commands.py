@@ -17,7 +17,7 @@ from faults.table import CASES, LEFT_OUT
 from layoutrand.cli import make_app
 from workshop import require
 
-PORTION = 10
+PORTION = 5
 FAST = ("build more", "run", "bundle import", "cache gc", "analyse", "report")
 """Those of `make test`; the others are slow."""
 

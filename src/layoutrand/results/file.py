@@ -10,6 +10,7 @@ import secrets
 import shlex
 import shutil
 import sqlite3
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -251,6 +252,8 @@ def exclusive_use(path: Path, *, wait_s: float, on_wait: Callable[[str], None]) 
     except OSError as error:
         raise ResultsError(f"cannot open {lock_path}: {error.strerror}; check owner and permissions") from error
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ResultsError(f"cannot lock {lock_path}: it is no ordinary file; remove it")
         attempt = functools.partial(_try, descriptor, lock_path)
         busy = wait_for_lock(attempt, wait_s=wait_s, poll_s=_LOCK_POLL_S, on_wait=on_wait)
         if isinstance(busy, str):
