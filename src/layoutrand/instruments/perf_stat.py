@@ -18,7 +18,7 @@ from typing import Final
 
 from layoutrand.config.counter_names import metric_of
 from layoutrand.errors import NoMeasurement
-from layoutrand.text.digits import is_measurable
+from layoutrand.text.digits import LARGEST_COUNT, is_measurable
 from layoutrand.text.foreign_fields import excerpt
 
 SEPARATOR: Final = ";"
@@ -99,6 +99,6 @@ def _number(value: str, event: str) -> float:
         number = float(value.replace(",", "."))  # with the decimal point of the benchmark's locale
     except ValueError:
         number = math.nan
-    if number < 0 or not is_measurable(number):
+    if not (0 <= number <= LARGEST_COUNT and is_measurable(number)):
         raise NoMeasurement(f"perf stat wrote {excerpt(value)} as the count of {event!r}")
     return number
