@@ -32,7 +32,7 @@ class FakeWatch(HostWatch):
         self.on_state()
         return {"window_s": 1.0, "load1": 0.0, **(self.states.pop(0) if self.states else {})}
 
-    def culprits(self):
+    def culprits(self, _helper=None):
         return {"processes": [{"name": "cc1", "pid": 7, "cpu_s": 0.9}], "processes_window_s": 1.0}
 
 

@@ -133,6 +133,7 @@ class FakeOutcome:
     """All that an observer looks at."""
 
     status = "ok"
+    measured_by = None
     unseen_cpu_s = 0.0
 
 

@@ -192,6 +192,16 @@ def test_culprits_are_those_who_used_the_cpus_since_the_last_look(host):
     assert processes.look() == []
 
 
+def test_a_process_of_ours_that_measures_is_no_culprit(host):
+    processes = Processes(host.root, lambda: 0.0, own=50)
+    for pid, name in ((60, "measuring"), (70, "cc1")):
+        host.process(pid, name, 1)
+    processes.look()
+    for pid, name in ((60, "measuring"), (70, "cc1")):
+        host.process(pid, name, 3)
+    assert [each["pid"] for each in processes.look(60)] == [70]
+
+
 def test_what_a_finished_process_used_is_found_with_its_parent(host):
     processes = Processes(host.root, lambda: 0.0, own=50)
     host.process(70, "make", 0)

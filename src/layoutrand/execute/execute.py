@@ -257,5 +257,5 @@ class Observer:
         if not immune and outcome.status != "start":
             found = disturbances(state, self._limits)
         if "busy" in found:
-            state |= self._watch.culprits()
+            state |= self._watch.culprits(outcome.measured_by)
         return Observed(outcome, state, found)

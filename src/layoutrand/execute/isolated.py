@@ -102,6 +102,7 @@ class _Isolating:
             outcome,
             reason=reason_with_refusals(command.conditions, outcome.status, outcome.reason, usage.refused_starts),
             isolation=_facts(self._groups, usage),
+            measured_by=child.pid,
             unseen_cpu_s=self._cpu_s - before_s,
         )
 

@@ -74,8 +74,9 @@ class Outcome:
     `RUSAGE_METRICS`, but without ``max_rss_bytes`` where it cannot be known: Linux counts the memory that the child
     shares with its parent before it begins its own program, so a child that needs less than layoutrand itself
     reports layoutrand's peak.
-    ``isolation`` is what is recorded of the group that held it, empty for a process group.  ``unseen_cpu_s`` is CPU
-    time, in seconds, of layoutrand's other processes and what these started: `HostWatch` knows those of this one alone.
+    ``isolation`` is what is recorded of the group that held it, empty for a process group.  ``measured_by`` is the
+    process that measured where that was not this one, and ``unseen_cpu_s`` the CPU time, in seconds, of it and what it
+    started: `HostWatch` knows those of this one alone.
     """
 
     pid: int
@@ -87,6 +88,7 @@ class Outcome:
     signal: int | None
     rusage: Mapping[str, float]
     isolation: Mapping[str, Any] = field(default_factory=dict)
+    measured_by: int | None = None
     unseen_cpu_s: float = 0.0
 
 

@@ -30,8 +30,11 @@ class Processes:
         """Seconds since the last look, infinite before the first."""
         return self._now_s() - self._looked_s
 
-    def look(self) -> list[dict[str, Any]]:
-        """Who used most since the last look: ``name``, ``pid``, ``cpu_s``; nobody at the first look."""
+    def look(self, helper: int | None = None) -> list[dict[str, Any]]:
+        """Who used most since the last look: ``name``, ``pid``, ``cpu_s``; nobody at the first look.
+
+        ``helper`` is another process of ours, which is left out as well.
+        """
         now = {pid: stat for pid in self._pids() if (stat := process_stat(self._proc, pid)) is not None}
         before, self._known, self._looked_s = self._known, now, self._now_s()
         if before is None:
@@ -40,7 +43,7 @@ class Processes:
         for pid, gone in before.items():
             if pid not in now and (heir := _heir(gone, before, now)) in used:
                 used[heir] -= gone.ticks
-        busiest = sorted(used, key=lambda pid: -used[pid])[:_MOST]
+        busiest = sorted(used.keys() - {helper}, key=lambda pid: -used[pid])[:_MOST]
         return [
             {"name": now[pid].name, "pid": pid, "cpu_s": round(used[pid] / _TICKS_PER_S, 2)}
             for pid in busiest

@@ -120,14 +120,15 @@ class HostWatch:
             state["frequency_hz"] = round(frequency)
         return state
 
-    def culprits(self) -> dict[str, Any]:
+    def culprits(self, helper: int | None = None) -> dict[str, Any]:
         """Who else used the CPUs: the first few ``processes``, over the last ``processes_window_s`` seconds.
 
+        ``helper`` is a process of ours beside this one.
         The window reaches back to the last look before the execution, at most `SCAN_EVERY_S` seconds before it.  Of
         processes that have ended in it, what they used is found with a parent that waited for them, or not at all.
         """
         window_s = self._processes.age_s()
-        used = self._processes.look()
+        used = self._processes.look(helper)
         return {"processes": used, "processes_window_s": round(window_s, 3)} if used else {}
 
     def _read(self, cpus: Sequence[int] | None) -> Reading:

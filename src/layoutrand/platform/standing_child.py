@@ -62,6 +62,11 @@ class StandingChild:
         os.close(answers)
         self._ended: tuple[int, str] | None = None
 
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
     def ask(self, argument: Any, interrupts: Interrupts) -> Any:
         """What it answers, or raise what it raises; both travel pickled.
 
