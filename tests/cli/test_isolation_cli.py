@@ -45,7 +45,7 @@ def test_which_isolation_there_was_is_recorded_and_both_in_one_sample_are_told(t
     }
     assert found[1]["tree_limits"] == list(place.limits)
     assert found[1]["tree_cpu_s"] > 0
-    assert "isolated in different ways" in layoutrand("analyse", cwd=tmp_path).stdout
+    assert "isolated in different ways" in layoutrand("analyse", "--full", cwd=tmp_path).stderr
 
 
 def test_a_limit_of_processes_is_refused_where_nothing_can_hold_to_it(run):
