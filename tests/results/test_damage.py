@@ -320,3 +320,14 @@ def test_a_large_file_is_looked_through_once_for_each_change(tmp_path, monkeypat
         assert store.damaged
     assert beside.read_bytes() == known
     assert json.loads(known)
+
+
+def test_a_schema_that_is_no_text_is_damage(path):
+    """SQLite quotes it in its message, which Python then cannot read."""
+    content = path.read_bytes()
+    place = content.index(b"tablenodesnodes") + len(b"table")
+    broken = content[:place] + b"\xe9" + content[place + 1 :]
+    path.write_bytes(broken.replace(b"CREATE TABLE nodes", b"CRYATE TABLE nodes"))
+    for opened in (open_for_reading, open_for_writing, verify):
+        with pytest.raises(ResultsError, match=r"(?s)described by what is no text.*The file is damaged"):
+            opened(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from layoutrand.capture.checked_commits import SourceRepository
@@ -20,6 +21,14 @@ class LoggedCommit:
     commit: str
     committed_at: float | None = None
     subject: str = ""
+
+    @property
+    def day(self) -> str:
+        """The date in UTC; "" where it is not known, or none that a calendar has: git takes any number for one."""
+        try:
+            return "" if self.committed_at is None else f"{datetime.fromtimestamp(self.committed_at, UTC):%Y-%m-%d}"
+        except (ValueError, OverflowError, OSError):
+            return ""
 
     @property
     def short(self) -> str:

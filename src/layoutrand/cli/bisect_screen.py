@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from layoutrand.analysis.bisect_words import answer_words, certainty, cost_words, direction, rest_words, size_words
@@ -58,9 +57,7 @@ def bisect_screen(
 
 def _commit(answer: SearchAnswer, word: str) -> list[Line]:
     commit = answer.suspects[-1]
-    date = ""
-    if commit.committed_at is not None:
-        date = datetime.fromtimestamp(commit.committed_at, UTC).strftime("   %Y-%m-%d")
+    date = f"   {commit.day}" if commit.day else ""
     style = _STYLES[word]
     first: Line = [("  ", ""), (f"{_SYMBOLS[word]} ", style), (commit.short, "bold"), (f"  {word}  ", style)]
     return [[*first, (f"{size_words(answer)}{date}", "")], [("    ", ""), (commit.subject, "")]]

@@ -165,7 +165,7 @@ def show_history(history: History, page: Display) -> None:
             [
                 (
                     commit.short,
-                    _date(commit.committed_at),
+                    commit.day or "-",
                     *estimate(point.mean.centre, point.mean.low, point.mean.high, series.unit),
                     str(point.n_layouts) if commit == point.commits[0] else "same program",
                     "-" if point.stock is None else quantity(point.stock, series.unit),
@@ -181,9 +181,3 @@ def show_history(history: History, page: Display) -> None:
     page.line(f"Of histories without a step at most {share} show one, for each series.")
     for warning in dict.fromkeys([*history.warnings, *(each for series in history.series for each in series.warnings)]):
         page.warn(str(warning))
-
-
-def _date(moment: float | None) -> str:
-    from datetime import UTC, datetime
-
-    return "-" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")

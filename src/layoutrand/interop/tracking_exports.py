@@ -168,7 +168,7 @@ def as_otava(history: History, format_name: str, *, raw_csv: bool = False) -> Tr
         raise AnalysisError(f"no commit has all of {', '.join(columns)}; choose with --benchmark, --system or --metric")
     rows: list[tuple[int, str, Mapping[str, float]]] = []
     for commit in whole:
-        moment = round(commit.committed_at or 0)
+        moment = round(commit.committed_at or 0) if commit.day else 0
         if rows:
             moment = max(moment, rows[-1][0] + 1)
         rows.append((moment, commit.commit, {name: values[commit.commit] for name, values in columns.items()}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from layoutrand.analysis.history_values import CommitSeries, History, HistoryPoint
@@ -166,6 +165,4 @@ _MOST_LISTED: Final = 200
 
 
 def _date(commit: LoggedCommit) -> str:
-    if commit.committed_at is None:
-        return "-"
-    return datetime.fromtimestamp(commit.committed_at, UTC).strftime("%Y-%m-%d")
+    return commit.day or "-"

@@ -22,7 +22,7 @@ from layoutrand.platform.disk import make_folder, new_file, write_atomically
 from layoutrand.platform.file_lock import wait_for_lock
 from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 from layoutrand.results.experiments import ResultsStore
-from layoutrand.results.recorded_results import TEXT, trouble
+from layoutrand.results.recorded_results import SQLITE_ERRORS, TEXT, trouble
 from layoutrand.results.rows import APPLICATION_ID, BUSY_S, READABLE, SCHEMA, SCHEMA_VERSION, UPDATES
 from layoutrand.results.seals import SEALED, seal_rows
 from layoutrand.results.whole_file import disorder
@@ -94,7 +94,7 @@ def _copied_with_log(path: Path, log: Path) -> ResultsStore:
             shutil.copyfile(log, copy.with_name(log.name))
             with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as connection:
                 return ResultsStore(path, _in_memory(connection))
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, *SQLITE_ERRORS) as error:
         raise ResultsError(
             f"cannot read {path}: it has a log of changes ({log.name}), which cannot be used where nothing can be "
             f"written, and a copy of both could not be made: {error}. Set TMPDIR to a directory with room"
@@ -166,6 +166,7 @@ def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
         try:
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_S)
             on_error.callback(connection.close)
+            connection.text_factory = TEXT
             connection.execute("PRAGMA foreign_keys = ON")
             if writing:
                 connection.execute("PRAGMA synchronous = FULL")
@@ -175,7 +176,7 @@ def _open(path: Path, uri: str, *, writing: bool) -> ResultsStore:
             if writing:
                 _refuse_disorder(path, found)
                 sealed = _bring_up_to_date(connection)
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             raise trouble(path, error) from error
         on_error.pop_all()
     return ResultsStore(path, connection, found, sealed)
@@ -226,7 +227,6 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> int:
         if version != SCHEMA_VERSION:  # or another process has done it meanwhile
             for statement in [each for known, all_of in UPDATES.items() if known > version for each in all_of]:
                 connection.execute(statement)
-            connection.text_factory = TEXT
             sealed = sum(seal_rows(connection, table) for table in SEALED)
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")

@@ -26,6 +26,9 @@ _BUILT_FROM: Final = 4  # the version since which contexts have the column
 TEXT: Final = partial(str, encoding="utf-8", errors="surrogateescape")
 """How text is read: bytes that are no UTF-8 are damage, too, and must not end the reading of all rows."""
 
+SQLITE_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises: the second where its message quotes a damaged schema, which is no UTF-8."""
+
 T = TypeVar("T")
 
 
@@ -242,7 +245,7 @@ class RecordedResults:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             raise trouble(self.path, error) from error
 
 
@@ -291,10 +294,11 @@ def _build_failure(row: Sequence[Any]) -> BuildFailure:
     return BuildFailure(named[0], named[1], row_values.layout_named(layout), named[2], Path(log) if log else None)
 
 
-def trouble(path: Path, error: sqlite3.Error) -> ResultsError:
+def trouble(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> ResultsError:
     """What went wrong with the file, and what to do; SQLite's own words alone leave people helpless."""
-    message = str(error)
-    if "not a database" in message or "malformed" in message:
+    is_schema = isinstance(error, UnicodeDecodeError)
+    message = "its tables are described by what is no text" if is_schema else str(error)
+    if is_schema or "not a database" in message or "malformed" in message:
         advice = (
             "The file is damaged. Nothing was changed. Try `sqlite3 FILE .recover` to save what it holds, or move it "
             "(and its -wal and -shm neighbours) away, and run again"
