@@ -129,6 +129,7 @@ def from_json(table: Mapping[str, Any], *, where: str) -> Capture:
     try:
         values["links"] = tuple(_link(link) for link in table["links"])
         _require(_OF_CAPTURE, values)
+        _require(dict.fromkeys(values["tools"], dict), values["tools"])
         for facts in values["tools"].values():
             _require_items("tools", facts, str)
         for told in (values["source"], values["source"].get("git") or {}):

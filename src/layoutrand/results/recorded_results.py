@@ -247,6 +247,8 @@ class RecordedResults:
             yield
         except SQLITE_ERRORS as error:
             raise trouble(self.path, error) from error
+        except UnicodeDecodeError as error:  # a name in the file's table of tables, within SQLite's own words
+            raise trouble(self.path, sqlite3.DatabaseError("the tables' names are malformed")) from error
 
 
 def _made_again(rows: Sequence[RecordedRow]) -> set[int]:
