@@ -81,7 +81,7 @@ def find_place(root: Path = Path("/")) -> Place | NoPlace:
     if _has_systemd(root) and not _is_delegated(home):
         return NoPlace(f"systemd has not delegated {home} to us", how_to_be_given_one(root))
     try:
-        probe = _new_directory(home)
+        probe, lock = _locked_directory(home)  # or another layoutrand takes it for one that was left
     except OSError as error:
         return NoPlace(f"no control group can be made in {home} ({error.strerror})", how_to_be_given_one(root))
     try:
@@ -89,6 +89,7 @@ def find_place(root: Path = Path("/")) -> Place | NoPlace:
             return NoPlace("this kernel cannot end a control group as a whole", "Linux 5.14 or newer can")
     finally:
         probe.rmdir()
+        os.close(lock)
     return Place(home, _limits_to_be_had(home))
 
 
