@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.errors import FeatureUnsupported
 from layoutrand.platform.control_groups import ControlGroup, NoPlace, Place, find_place, own_groups
 from workshop import require_control_groups
 
@@ -163,6 +164,7 @@ def test_what_one_left_that_was_killed_is_ended_by_the_next(place, tmp_path):
     script = f"""
 import os, sys
 sys.path[:0] = {sys.path!r}
+from layoutrand.errors import FeatureUnsupported
 from layoutrand.platform.control_groups import find_place, own_groups
 with own_groups(find_place()) as groups:
     groups.group("execution").join(int(sys.argv[1]))
@@ -203,5 +205,5 @@ def test_a_group_that_still_holds_somebody_is_not_removed_behind_his_back(place)
 
 
 def test_a_place_that_is_gone_is_an_error(tmp_path):
-    with pytest.raises(Exception, match="no control group can be made in .* any more: No such file"):
+    with pytest.raises(FeatureUnsupported, match="no control group can be made in .* any more: No such file"):
         own_groups(Place(tmp_path / "gone", ())).__enter__()

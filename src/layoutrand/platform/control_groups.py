@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from layoutrand.errors import HostError, ToolNotFound
+from layoutrand.errors import FeatureUnsupported, ToolNotFound
 from layoutrand.platform.proc_files import number, process_stat, text
 from layoutrand.platform.process import ask
 
@@ -162,13 +162,16 @@ def own_groups(place: Place) -> Iterator[OwnGroups]:
 
     Controllers are had only for the groups below one that has no process of its own.  So where nobody is in the place
     but this process, its keepers and their children, they move into a group of it meanwhile, and back at the end.
-    Raises `HostError` where the place is not what it was.
+    Raises `FeatureUnsupported` where the place is not what it was.
     """
     try:
         _end_stale(place.directory)
         base, lock = _locked_directory(place.directory)
     except OSError as error:
-        raise HostError(f"no control group can be made in {place.directory} any more: {error.strerror}") from error
+        raise FeatureUnsupported(
+            f"no control group can be made in {place.directory} any more: {error.strerror}. Run again, or without one: "
+            'run.isolation = "process-group"'
+        ) from error
     try:
         with _controllers(place.directory, base) as limits:
             yield OwnGroups(base, limits)
