@@ -143,7 +143,7 @@ def _given(name: str) -> bytes:
 
 
 TARGETS = (
-    Target("/proc and /sys", _machine, fixed(*SEVERAL, OS_RELEASE), cost=10, may_start=True),
+    Target("files of proc and sys", _machine, fixed(*SEVERAL, OS_RELEASE), cost=10, may_start=True),
     Target("undo record", _undo, lambda: (_given("x"),), "json", cost=2),
     Target("squeue", of_text(_queue), fixed(SQUEUE)),
     Target("token of a job", _token, fixed("4711\n"), cost=2),

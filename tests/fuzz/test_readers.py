@@ -92,4 +92,5 @@ def test_only_our_errors_leave_for_long(target: Target, tmp_path: Path) -> None:
 def test_every_name_is_of_one_target() -> None:
     """And what was found is of a target that there is."""
     assert len(set(NAMES)) == len(NAMES)
+    assert [name for name in NAMES if "/" in name] == []
     assert {path.name for path in FOUND.iterdir() if path.is_dir()} <= set(NAMES)
