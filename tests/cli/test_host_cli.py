@@ -19,7 +19,7 @@ def old_record(tmp_path):
     """A record from before the machine was restarted."""
     path = tmp_path / "state/undo.json"
     path.parent.mkdir()
-    change = {"path": "proc/sys/kernel/nmi_watchdog", "before": "7", "after": "8"}
+    change = {"path": "proc/sys/kernel/nmi_watchdog", "before": "1", "after": "0"}
     record = {
         "schema": "layoutrand/undo/1",
         "boot_id": "another",
