@@ -149,7 +149,7 @@ class Ground:
         data = path.read_bytes()
         path.unlink()
         if way == "another's":
-            path.write_bytes(self.rng.choice(files or [path]).read_bytes() if files[0] != path else b"")
+            path.write_bytes(self.rng.choice([other for other in files if other != path]).read_bytes())
         elif way == "directory":
             path.mkdir()
         elif way == "FIFO":

@@ -18,8 +18,8 @@ KILLED = ("run", "build", "run", "build more", "exec", "bundle import", "cache g
 """What is killed and interrupted most: commands that write, in turn with all others."""
 
 
-def jobs_of(kills: int, signals: int, mutations: int) -> list[tuple[str, str]]:
-    """(Fault, command) or ("mutation", place), each as often as it is asked for."""
+def jobs_of(kills: int, signals: int, mutations: int, others: int = 1) -> list[tuple[str, str]]:
+    """(Fault, command) or ("mutation", place), each as often as it is asked for; ``others`` of each other fault."""
     names = list(CASES)
     wanted = [
         ("kill -9", (KILLED[k // 2 % len(KILLED)] if k % 2 else names[k // 2 % len(names)])) for k in range(kills)
@@ -27,7 +27,7 @@ def jobs_of(kills: int, signals: int, mutations: int) -> list[tuple[str, str]]:
     wanted += [
         ("signal", (KILLED[k // 2 % len(KILLED)] if k % 2 else names[k // 2 % len(names)])) for k in range(signals)
     ]
-    wanted += [(fault, name) for fault in FAULTS if fault not in DEAR for name in names]
+    wanted += [(fault, name) for fault in FAULTS if fault not in DEAR for name in names * others]
     wanted += [("mutation", ("cache", "staging", "results")[k % 3]) for k in range(mutations)]
     return wanted
 
@@ -55,10 +55,17 @@ def _worker(arguments: tuple[int, list[tuple[str, str]], str]) -> tuple[Counts, 
 def main() -> int:
     """The command line of `make faults`."""
     parser = argparse.ArgumentParser()
-    for option, default in (("--kills", 500), ("--signals", 300), ("--mutations", 2000), ("--jobs", 2), ("--seed", 1)):
+    for option, default in (
+        ("--kills", 500),
+        ("--signals", 300),
+        ("--mutations", 2000),
+        ("--others", 1),
+        ("--jobs", 2),
+        ("--seed", 1),
+    ):
         parser.add_argument(option, type=int, default=default)
     given = parser.parse_args()
-    wanted = jobs_of(given.kills, given.signals, given.mutations)
+    wanted = jobs_of(given.kills, given.signals, given.mutations, given.others)
     counts, found = Counts(), []
     with tempfile.TemporaryDirectory() as folder, multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
         parts = [(given.seed + k, wanted[k :: given.jobs], folder) for k in range(given.jobs)]
