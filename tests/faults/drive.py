@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import sys
 import tempfile
 import traceback
@@ -48,8 +49,10 @@ def work(own: Ground, wanted: list[tuple[str, str]]) -> tuple[Counts, list[str]]
 
 def _worker(arguments: tuple[int, list[tuple[str, str]], str]) -> tuple[Counts, list[str]]:
     seed, wanted, folder = arguments
-    with tempfile.TemporaryDirectory(dir=folder) as name, ground(Path(name), seed) as own:
-        return work(own, wanted)
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        os.environ["LAYOUTRAND_LOCK_DIR"] = name  # workers do not wait for each other to measure
+        with ground(Path(name), seed) as own:
+            return work(own, wanted)
 
 
 def main() -> int:
