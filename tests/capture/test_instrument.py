@@ -83,8 +83,8 @@ def test_another_schema_is_refused(schema):
     "damage", [{"links": [{}]}, {"links": 3}, {"id": None, "more": 1}, {"links": [{"sections": [[1]]}]}]
 )
 def test_a_damaged_record_is_an_ordinary_error(damage):
-    """What is missing or too much raises KeyError or TypeError, which the cache takes for damage."""
-    with pytest.raises((KeyError, TypeError)):
+    """What is missing or too much is said with the place of the record."""
+    with pytest.raises(CacheError, match="^x is no record of a capture: "):
         from_json({**to_json(CAPTURE), **damage}, where="x")
 
 

@@ -247,11 +247,6 @@ class RecordedResults:
             yield
         except SQLITE_ERRORS as error:
             raise trouble(self.path, error) from error
-        except UnicodeDecodeError as error:  # a name in the file's table of tables, within SQLite's own words
-            raise ResultsError(
-                f"cannot use the results file {self.path}: the names of its tables are no text, so it is damaged. "
-                "Nothing was changed; move it (and its -wal and -shm neighbours) away, and run again"
-            ) from error
 
 
 def _made_again(rows: Sequence[RecordedRow]) -> set[int]:

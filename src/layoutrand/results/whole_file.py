@@ -44,8 +44,6 @@ def check(connection: sqlite3.Connection, pragma: str) -> list[str]:
         if not is_damage(error):
             raise
         return [str(error)]
-    except UnicodeDecodeError:  # a name in the file's table of tables, within SQLite's own words
-        return ["the tables' names are no text"]
     lines = [line for text in said for line in text.splitlines() if line != "ok"]
     return [line for line in lines if not line.startswith("***") and not _OF_ONE_ROW.search(line)]
 

@@ -7,7 +7,6 @@ the noise of executions, and by how much does the mean over layouts differ from 
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -22,7 +21,7 @@ from layoutrand.stats.quantiles import chi2_quantile, f_quantile, f_tail
 from layoutrand.stats.ratio import log_means, ratio_interval
 from layoutrand.stats.stats_warning import BASELINE, StatsWarning, plural
 
-_LARGEST_LOG: Final = math.log(sys.float_info.max)
+_LARGEST_LOG: Final = math.log(np.finfo(float).max)
 """Of a ratio: what is beyond counts as the largest number that there is."""
 
 
