@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -105,3 +106,43 @@ def test_what_is_no_directory_of_ours_is_left_alone(cache, name):
     (cache.root / "work" / name).symlink_to(cache.root)
     assert end_abandoned_builds(cache) == 0
     assert (cache.root / "work" / name).is_symlink()
+
+
+def test_a_kill_at_any_moment_of_the_removal_leaves_nothing_for_good(cache, nobody, monkeypatch):
+    """Whatever is removed first, second, ... : what is left until then is known for what it is."""
+    removals = 0
+    while True:
+        base = place(cache, nobody)
+        for name in ("bin", "src/deep", "rec"):
+            (base / name).mkdir(parents=True)
+            (base / name / "file").touch()
+        left = removals
+
+        def killed(call, *arguments, **options):
+            nonlocal left
+            if left == 0:
+                raise KeyboardInterrupt
+            left -= 1
+            return call(*arguments, **options)
+
+        with monkeypatch.context() as patched:
+            for name in ("unlink", "rmdir"):
+                patched.setattr(os, name, functools.partial(killed, getattr(os, name)))
+            try:
+                end_abandoned_builds(cache)
+            except KeyboardInterrupt:
+                removals += 1
+            else:
+                break
+        if base.exists():
+            os.utime(base, (1000, 1000))
+        assert end_abandoned_builds(cache) == 0
+        assert not base.exists(), f"killed after {removals - 1} removals it stays"
+    assert removals >= 9
+
+
+def test_a_directory_that_was_made_just_now_is_left_alone_while_nothing_is_in_it(cache, nobody):
+    base = cache.root / "work" / f"b{KEY[:8]}-{nobody:07d}-abcdefgh"
+    base.mkdir()
+    assert end_abandoned_builds(cache) == 0
+    assert base.exists()

@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from layoutrand.text import render
 # Makefiles do not quote: a directory we choose must need no quoting.
 _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")
 _KERNEL = "kernel"
+_WHILE_S = 60.0  # between making a directory and saying whose it is pass microseconds
 _RECORDER = "a tool of the linker wrapper"
 _LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 _LONGEST_MAPPED = 400
@@ -79,16 +81,16 @@ def workspace(cache: Cache, key: str, *, keep: bool = False) -> Iterator[Workspa
     holder = _hold(base)
     try:
         with cache_errors("make", base):
+            (base / _KERNEL).write_text(_kernel(), "utf-8")
             for path in (space.wrappers, space.temporary, space.records):
                 path.mkdir()
-            (base / _KERNEL).write_text(_kernel(), "utf-8")
         yield space
     except BaseException:  # nothing of a build that did not succeed runs on, also what has left its process group
         _end_processes_of([space])
         raise
     finally:
         if not keep:
-            remove_tree(base)
+            _remove(base)
         if holder is not None:
             os.close(holder)
 
@@ -106,8 +108,20 @@ def end_abandoned_builds(cache: Cache) -> int:
     ended = _end_processes_of(places)
     for place in places:
         with cache_errors("remove", place.base):
-            remove_tree(place.base)
+            _remove(place.base)
     return ended
+
+
+def _remove(base: Path) -> None:
+    """Remove the directory of a build, last of all what tells that it is one: what a kill leaves can be told, too."""
+    with contextlib.suppress(FileNotFoundError):  # another layoutrand removes it, too
+        base.chmod(0o700)
+        for path in base.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                remove_tree(path)
+            elif path.name != _KERNEL:
+                path.unlink(missing_ok=True)
+    remove_tree(base)
 
 
 def _end_processes_of(places: Sequence[Workspace]) -> int:
@@ -158,7 +172,7 @@ def _is_abandoned(base: Path) -> bool:
     if not number.isdigit() or is_at_work(int(number)):
         return False
     try:
-        if (base / _KERNEL).read_text("utf-8") != (_kernel() or None):
+        if not _is_empty(base) and (base / _KERNEL).read_text("utf-8") != (_kernel() or None):
             return False
     except (OSError, UnicodeDecodeError):
         return False
@@ -166,6 +180,11 @@ def _is_abandoned(base: Path) -> bool:
     if holder is not None:
         os.close(holder)
     return holder is not None
+
+
+def _is_empty(base: Path) -> bool:
+    """Whether nothing is in the directory, and has not been for a while: all but itself was removed, or never made."""
+    return base.is_dir() and not any(base.iterdir()) and base.stat().st_mtime < time.time() - _WHILE_S
 
 
 def write_wrappers(
