@@ -60,6 +60,8 @@ INERT_ANEW ?=
 FAULTS ?=
 # Options for pytest, such as PYTEST="-k cache -x".
 PYTEST ?=
+# Tests wait for much that they start: half as many at once again as there are CPUs.
+WORKERS ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 # The tests start Python some thousand times: let none compile what another has.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -101,20 +103,20 @@ lint: .venv/lint.stamp
 	@shellcheck tests/tools/*.sh .ci/run
 
 test: .venv/test.stamp | needs
-	@.venv/bin/pytest -n auto --dist worksteal $(PYTEST)
+	@.venv/bin/pytest -n $(WORKERS) --dist worksteal $(PYTEST)
 
 # What CI executes beside `make test`: slow tests, but for real programs, simulation studies and whole products of cases.
 merge: .venv/test.stamp
-	@.venv/bin/pytest -n auto --dist worksteal -m "slow and not perf and not hour" $(PYTEST)
+	@.venv/bin/pytest -n $(WORKERS) --dist worksteal -m "slow and not perf and not hour" $(PYTEST)
 
 # A failed test is no reason not to say what was executed.
 coverage: .venv/lint.stamp
 	@rm -rf .venv/coverage && mkdir -p .venv/coverage
-	@status=0; .venv/bin/coverage run -m pytest -n auto --dist worksteal $(PYTEST) || status=$$?; \
+	@status=0; .venv/bin/coverage run -m pytest -n $(WORKERS) --dist worksteal $(PYTEST) || status=$$?; \
 	  .venv/bin/coverage combine --quiet; .venv/bin/coverage html --quiet; .venv/bin/coverage report; exit $$status
 
 slow: .venv/test.stamp
-	@LAYOUTRAND_EXAMPLES=full .venv/bin/pytest -n auto --dist worksteal -m "slow and not perf" $(PYTEST)
+	@LAYOUTRAND_EXAMPLES=full .venv/bin/pytest -n $(WORKERS) --dist worksteal -m "slow and not perf" $(PYTEST)
 	@if [ "$$(id -u)" -eq 0 ]; then $(MAKE) --no-print-directory fresh RELEASES="bookworm sid noble resolute" && \
 	  $(MAKE) --no-print-directory installs container; \
 	  else echo "make slow: left out, for want of root: make fresh RELEASES='bookworm sid noble resolute', make installs, make container" >&2; fi

@@ -7,7 +7,7 @@ import sys
 
 from layoutrand.platform import ending
 
-_STARTING_PROGRAMS = frozenset(
+STARTING_PROGRAMS = frozenset(
     {"try", "init", "doctor", "build", "exec", "run", "check", "history", "bisect", "explain", "plan", "demo"}
 )
 """Commands that start programs of others'; one that is not among them goes without the processes that end these."""
@@ -17,7 +17,7 @@ def main() -> None:
     """Run the command line and exit with its status."""
     ending.end_at_once()  # before the imports, which take longer than many a command
     atexit.register(ending.ignore)  # what is registered first is called last
-    if _STARTING_PROGRAMS.intersection(sys.argv[1:]):
+    if STARTING_PROGRAMS.intersection(sys.argv[1:]):
         from layoutrand.platform.keeper import keep
 
         keep()

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -273,20 +274,26 @@ def test_two_projects_on_one_machine(tmp_path):
     process = first.start()
     wait_for(marker, process)
 
-    refused = second.run("--wait", "0")
-    assert refused.returncode == 1
-    assert f"process {process.pid} of " in refused.stderr and f"for {first.root}" in refused.stderr
-    shared = second.run("--wait", "0", "--share-machine", "--json")
-    assert json.loads(shared.stdout)["executed"] == 6
-    assert second.run("--wait", "0").returncode == 0, "nothing is left to measure, so there is nothing to wait for"
+    try:
+        refused = second.run("--wait", "0")
+        assert refused.returncode == 1
+        told = re.search(r"process (\d+) of ", refused.stderr)
+        assert told
+        above = {each.pid for each in psutil.Process(int(told[1])).parents()}
+        assert process.pid in above | {int(told[1])}  # the one that works is below the one that was started
+        assert f"for {first.root}" in refused.stderr
+        shared = second.run("--wait", "0", "--share-machine", "--json")
+        assert json.loads(shared.stdout)["executed"] == 6
+        assert second.run("--wait", "0").returncode == 0, "nothing is left to measure, so there is nothing to wait for"
 
-    waiting = second.start("--seeds", "3")
-    for line in waiting.stderr:
-        if "waiting for it to finish" in line:
-            break
-    else:
-        pytest.fail("it did not say that it waits")
-    Path(f"{marker}.over").touch()
+        waiting = second.start("--seeds", "3")
+        for line in waiting.stderr:
+            if "waiting for it to finish" in line:
+                break
+        else:
+            pytest.fail("it did not say that it waits")
+    finally:  # whoever measures keeps all others from it
+        Path(f"{marker}.over").touch()
     process.communicate(timeout=60)
     assert process.returncode == 0
     waiting.communicate(timeout=60)

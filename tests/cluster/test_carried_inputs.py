@@ -153,6 +153,6 @@ def test_replicas_are_evicted_from_the_cache_unless_they_are_used(project, tmp_p
     assert [entry.kind for entry in entries(cache)] == ["inputs", "inputs"]
     with exclusive_use(lock_beside(projects[0]), wait_s=0, on_wait=print):
         assert [is_used(folder) for folder in folders] == [True, False]
-        assert [entry.path for entry in collect(cache, 0)] == [folders[1]]
+        assert [entry.path for entry in collect(cache, 0).evicted] == [folders[1]]
     assert not is_used(folders[0])
-    assert [entry.path for entry in collect(cache, 0)] == [folders[0]]
+    assert [entry.path for entry in collect(cache, 0).evicted] == [folders[0]]

@@ -210,10 +210,13 @@ def test_a_worker_that_is_killed_takes_its_program_with_it(cluster_project: Clus
     mark = cluster_project.folder / "mark"
     script = (
         f'echo $$ >> "{mark}.$LAYOUT_ROUND"; test -e "{mark}" && exec "$1"; '
-        f': > "{mark}"; kill -9 $(sed -n "s/^PPid:[^0-9]*//p" /proc/$PPID/status); sleep 60'
+        f': > "{mark}"; above=$PPID; for each in measuring lower upper; do '
+        'above=$(sed -n "s/^PPid:[^0-9]*//p" /proc/$above/status); done; kill -9 $above; sleep 60'
     )
     words = json.dumps(["sh", "-c", script, "sh", "{artefact}"])
-    config = cluster_project.config(f'[[benchmarks]]\nname = "b"\ncommand = {words}\n')
+    config = cluster_project.config(
+        f'[run]\nisolation = "process-group"\n[[benchmarks]]\nname = "b"\ncommand = {words}\n'
+    )  # in a control group another process stands between
     cluster_project.folder.mkdir(parents=True, exist_ok=True)
     with Machines(cluster_project.folder) as nodes:
         summary = cluster_project.run(nodes, config=config)

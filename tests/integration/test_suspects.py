@@ -11,6 +11,7 @@ import pytest
 
 import startkit
 from conflictkit import CONFIG, PRINTED, source, write_source
+from layoutrand.results.seals import seal_rows
 from workshop import require
 
 SEEDS = 24
@@ -144,6 +145,10 @@ def test_results_of_another_machine_are_explained_and_it_is_said_where_the_profi
     call = layoutrand(PRINTED, seeds=12)
     file = sqlite3.connect(tmp_path / "project" / ".layoutrand" / "results.sqlite")
     file.execute("update experiments set host = 'elsewhere', hostname = 'elsewhere'")
+    file.commit()
+    damaged = call("explain", status=1)
+    assert "holds no experiment that is as it was recorded; `layoutrand results verify`" in damaged.stderr
+    seal_rows(file, "experiments")
     file.commit()
     file.close()
 

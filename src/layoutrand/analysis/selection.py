@@ -241,6 +241,8 @@ def recorded_experiment(question: Question, store: ResultsStore) -> tuple[Experi
         return replace(found[-1], hostname=together), found
     if found:
         return found[-1], found[-1:]
+    if not recorded and store.damaged:
+        raise AnalysisError(f"{store.path} holds no experiment that is as it was recorded; `layoutrand results verify`")
     if not recorded:
         raise AnalysisError(f"{store.path} holds no executions yet; make some with `layoutrand run`")
     host = question.host or (current.hostname if question.config.remote is None else "any nodes")

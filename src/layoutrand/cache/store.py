@@ -32,6 +32,7 @@ from platformdirs import user_cache_path
 
 from layoutrand.cache import capture_record as captures
 from layoutrand.cache.capture_record import Capture
+from layoutrand.cache.in_use import finding
 from layoutrand.cache.sealed_records import KeyRecord, RecordState, key_record, sealed, unsealed
 from layoutrand.errors import CacheError
 from layoutrand.platform.disk import CACHE_TAG, cache_errors, remove_tree, sha256_file, write_atomically
@@ -73,10 +74,14 @@ class Cache:
         """Where logs of builds and links are kept."""
         return self.root / "logs"
 
+    def locks(self) -> Path:
+        """Where the locks are."""
+        return self.root / "locks"
+
     @contextmanager
     def lock(self, key: str) -> Iterator[None]:
         """Held by one process per key at a time; others wait, and a killed holder frees it."""
-        lock = FileLock(self.root / "locks" / f"{key}.lock")
+        lock = FileLock(self.locks() / f"{key}.lock")
         with cache_errors("lock", Path(lock.lock_file)):
             lock.acquire()
         try:
@@ -138,10 +143,11 @@ class Cache:
     def load_capture(self, capture_id: str) -> Capture | None:
         """The capture, which counts as used; None if it is not here or its record is damaged."""
         path = self.capture_path(capture_id) / "capture.json"
-        capture = read_capture(path)
-        if capture is not None:
-            with cache_errors("use", path):
-                os.utime(path)
+        with finding(self.locks()):
+            capture = read_capture(path)
+            if capture is not None:
+                with cache_errors("use", path):
+                    os.utime(path)
         return capture
 
     def commit_capture(self, scratch: Path, capture: Capture) -> None:
@@ -153,7 +159,10 @@ class Cache:
                 write_atomically(scratch / LOGGED, sealed(logged))
         present = self.load_capture(capture.id)
         self._commit(
-            scratch, self.capture_path(capture.id), replace=present is None or bool(self.damaged_files(present))
+            scratch,
+            self.capture_path(capture.id),
+            "capture.json",
+            replace=present is None or bool(self.damaged_files(present)),
         )
 
     def damaged_files(self, capture: Capture) -> list[str]:
@@ -198,11 +207,12 @@ class Cache:
         One that an earlier layoutrand left writable is not any more.
         """
         folder = self.root / "binaries" / key
-        found = read_binary(folder, name)
-        if found is not None:
-            with suppress(OSError):  # evicted at this moment, or somebody else's: it is what it is all the same
-                take_write_permission(found.path)
-                os.utime(folder / "meta.json")
+        with finding(self.locks()):
+            found = read_binary(folder, name)
+            if found is not None:
+                with suppress(OSError):  # somebody else's: it is what it is all the same
+                    take_write_permission(found.path)
+                    os.utime(folder / "meta.json")
         return found
 
     def has_entry(self, key: str) -> bool:
@@ -215,10 +225,11 @@ class Cache:
             for path in scratch.iterdir():
                 take_write_permission(path)
             (scratch / "meta.json").write_bytes(sealed({"key": key, **meta}))
-        self._commit(scratch, self.root / "binaries" / key, replace=True)
+        self._commit(scratch, self.root / "binaries" / key, "meta.json", replace=True)
 
-    def _commit(self, scratch: Path, target: Path, *, replace: bool = False) -> None:
-        with cache_errors("write", target):
+    def _commit(self, scratch: Path, target: Path, record: str, *, replace: bool) -> None:
+        with finding(self.locks()), cache_errors("write", target):
+            os.utime(scratch / record)  # written a moment ago, and perhaps before we are known to use the cache
             for _attempt in range(100):
                 try:
                     os.rename(scratch, target)
@@ -271,7 +282,7 @@ def captured_contents(cache: Cache) -> Iterator[tuple[str, Path]]:
 
 def probe_lock(cache: Cache, key: str) -> bool:
     """Whether another process holds the key's lock at this moment."""
-    lock = FileLock(cache.root / "locks" / f"{key}.lock")
+    lock = FileLock(cache.locks() / f"{key}.lock")
     try:
         with lock.acquire(timeout=0):
             return False

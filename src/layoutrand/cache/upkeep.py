@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from layoutrand.cache.in_use import evicting
 from layoutrand.cache.node_inputs import is_used, replicas
 from layoutrand.cache.sealed_records import unsealed
 from layoutrand.cache.store import Cache, probe_lock
 from layoutrand.platform.disk import cache_errors, remove_tree
 from layoutrand.platform.orphans import is_at_work
 from layoutrand.platform.regular_file import RECORD, content_of_regular
+
+_FOLDERS: Final = {"capture": "captures", "binary": "binaries"}
+_RECORDS: Final = {"capture": "capture.json", "binary": "meta.json"}
+"""What says what an entry is, and when it was used last."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,8 @@ class CacheEntry:
 def entries(cache: Cache) -> list[CacheEntry]:
     """Everything in the cache, least recently used first."""
     found = []
-    for kind, folder, record in (("capture", "captures", "capture.json"), ("binary", "binaries", "meta.json")):
-        for path in sorted(path for path in (cache.root / folder).iterdir() if path.is_dir()):
+    for kind, record in _RECORDS.items():
+        for path in sorted(path for path in (cache.root / _FOLDERS[kind]).iterdir() if path.is_dir()):
             try:
                 used_at = (path / record).stat().st_mtime
                 table = unsealed(content_of_regular(path / record, largest=RECORD))
@@ -70,8 +77,16 @@ def _mirrors(cache: Cache) -> list[CacheEntry]:
     return found
 
 
-def collect(cache: Cache, max_size: int) -> list[CacheEntry]:
-    """Evict least recently used entries until at most ``max_size`` bytes remain; what was evicted.
+@dataclass(frozen=True)
+class Collected:
+    """What was evicted, and what would have been, but is in use: both least recently used first."""
+
+    evicted: tuple[CacheEntry, ...]
+    in_use: tuple[CacheEntry, ...]
+
+
+def collect(cache: Cache, max_size: int) -> Collected:
+    """Evict least recently used entries until at most ``max_size`` bytes remain, but nothing that may be in use.
 
     Unfinished work of processes that are gone is cleared first; it is not counted as an entry.
     """
@@ -79,19 +94,46 @@ def collect(cache: Cache, max_size: int) -> list[CacheEntry]:
     _clear_listings(cache)
     present = entries(cache)
     total = sum(entry.size for entry in present)
-    evicted = []
+    evicted, in_use = [], []
     for entry in present:
         if total <= max_size:
             break
-        if entry.kind == "repository" and probe_lock(cache, entry.name):
-            continue  # in use
-        if entry.kind == "inputs" and is_used(entry.path):
-            continue
-        with cache_errors("evict", entry.path):
+        if _evicted(cache, entry):
+            total -= entry.size
+            evicted.append(entry)
+        else:
+            in_use.append(entry)
+    return Collected(tuple(evicted), tuple(in_use))
+
+
+def _evicted(cache: Cache, entry: CacheEntry) -> bool:
+    """Evict the entry, unless somebody may be using it; whether it is gone.
+
+    A capture or a binary is out of everybody's way at once, and removed then.
+    """
+    if entry.kind == "repository" and probe_lock(cache, entry.name):
+        return False
+    if entry.kind == "inputs" and is_used(entry.path):
+        return False
+    with cache_errors("evict", entry.path):
+        if entry.kind not in _RECORDS:
             remove_tree(entry.path)
-        total -= entry.size
-        evicted.append(entry)
-    return evicted
+            return True
+        aside = cache.root / "work" / f"aside-{uuid.uuid4().hex}"
+        with evicting(cache.locks()) as used_since, suppress(FileNotFoundError):  # evicted or replaced by others
+            if used_since is not None and _used_at(entry) >= used_since:
+                return False
+            os.rename(entry.path, aside)
+        remove_tree(aside)
+        return True
+
+
+def _used_at(entry: CacheEntry) -> int:
+    """When a capture or a binary was used last, in nanoseconds since the epoch; 0 where nobody can use it."""
+    try:
+        return (entry.path / _RECORDS[entry.kind]).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _clear_abandoned(cache: Cache) -> None:

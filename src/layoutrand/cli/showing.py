@@ -153,16 +153,22 @@ def cache_gc(
     max_size: Annotated[str, typer.Option(help="Keep at most this much, such as 2G or 500M; 0 empties it.")] = "5G",
     json: options.Json = False,
 ) -> int:
-    """Evict what was used least recently; nothing is lost, it can all be made again."""
+    """Evict what was used least recently, but nothing that is in use; nothing is lost, it can all be made again."""
     from layoutrand.cache.store import Cache, default_root
     from layoutrand.cache.upkeep import collect
 
     terminal = options.terminal(json=json, quiet=False)
-    evicted = collect(Cache(default_root()), parse_size(max_size))
-    freed = sum(entry.size for entry in evicted)
+    done = collect(Cache(default_root()), parse_size(max_size))
+    freed, kept = (sum(entry.size for entry in group) for group in (done.evicted, done.in_use))
     if json:
-        terminal.document({"schema": "layoutrand/cache-gc/1", "evicted": [e.name for e in evicted], "freed": freed})
-    terminal.line(f"{len(evicted)} entries evicted, {in_mib(freed)} freed")
+        names = {"evicted": [e.name for e in done.evicted], "in_use": [e.name for e in done.in_use]}
+        terminal.document({"schema": "layoutrand/cache-gc/1", **names, "freed": freed})
+    terminal.line(f"{len(done.evicted)} entries evicted, {in_mib(freed)} freed")
+    if done.in_use:
+        terminal.line(
+            f"{len(done.in_use)} entries of {in_mib(kept)} stay, since another layoutrand may be using them: give the "
+            "command again once it has ended"
+        )
     return 0
 
 

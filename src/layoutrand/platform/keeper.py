@@ -9,7 +9,7 @@ tree; after ``kill -9`` of all at once nobody does before the next command (`lay
 
 Both sleep in one system call until something ends or is sent, and start nothing: a measured program is started, and
 waited for, by the worker as ever.  A worker that ends by itself has put everything in order, and what a build left
-running then, such as a compiler server, is left alone.
+running then, such as a compiler server, is left alone; one that was interrupted leaves nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import signal
 import time
 from collections.abc import Callable
 from typing import Final, NoReturn
+
+from layoutrand.platform.ending import INTERRUPTED
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_NAME: Final = 15
@@ -114,7 +116,7 @@ def _keep_above(lower: int, worker: int) -> NoReturn:
 
 
 def _sit(child: int, heard: Callable[[signal.struct_siginfo], None]) -> NoReturn:
-    """Sleep until the child ends, and end as it did; where that was by a signal, all that is left ends first."""
+    """Sleep until the child ends, and end as it did; where that was for a signal, all that is left ends first."""
     nothing = os.open(os.devnull, os.O_RDWR)  # nobody is to wait for the end of a stream because of us
     for number in _STANDARD:
         os.dup2(nothing, number)
@@ -122,9 +124,11 @@ def _sit(child: int, heard: Callable[[signal.struct_siginfo], None]) -> NoReturn
         sent = signal.sigwaitinfo(_HEARD)
         if sent.si_signo != signal.SIGCHLD:
             heard(sent)
+    is_by_itself = os.WIFEXITED(status) and os.WEXITSTATUS(status) != INTERRUPTED
+    if not is_by_itself:
+        end_descendants()
     if os.WIFEXITED(status):
         os._exit(os.WEXITSTATUS(status))
-    end_descendants()
     _end_like(status)
 
 
