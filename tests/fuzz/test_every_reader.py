@@ -90,6 +90,14 @@ def _readers(node: ast.AST, path: str, outer: tuple[str, ...] = ()) -> Iterator[
 READERS = {reader for path, tree in TREES.items() for reader in _readers(tree, path)}
 
 
+def _forget() -> None:
+    """What other tests had read once and for all is read again."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("layoutrand."):
+            for value in vars(module).values():
+                getattr(value, "cache_clear", lambda: None)()
+
+
 @pytest.fixture(scope="module")
 def reached(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Functions that are called while the targets read their samples."""
@@ -102,6 +110,7 @@ def reached(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         if event == "call" and code.co_filename.startswith(source):
             found.add(f"{code.co_filename.removeprefix(source)} {code.co_qualname.replace('<locals>.', '')}")
 
+    _forget()
     for target in TARGETS:
         place: Path = tmp_path_factory.mktemp("reached")
         for sample in target.samples():
