@@ -14,6 +14,7 @@ from layoutrand.execute.measure import Command, measure
 from layoutrand.host.limits import inherited
 
 MIB = 1 << 20
+GIB = 1 << 30
 
 
 @pytest.fixture
@@ -46,12 +47,12 @@ def sh(script):
 def test_memory_beyond_the_limit_is_refused(executed, tmp_path):
     script = "print('begun', flush=True); bytearray({} << 20)"
     # more than this process has itself: a lower one is set after the start, which this program does not wait for
-    outcome = executed(*python(script.format(16_000)), memory_limit=8000 * MIB)
+    outcome = executed(*python(script.format(12_000)), memory_limit=6 * GIB)
     assert (outcome.status, outcome.returncode) == ("exit", 1)
-    assert outcome.reason.startswith("exit status 1 (memory_limit = 8000 MiB was in force")
+    assert outcome.reason.startswith("exit status 1 (memory_limit = 6 GiB was in force")
     assert "MemoryError" in (tmp_path / "e").read_text()
     assert (tmp_path / "o").read_text() == "begun\n"
-    assert executed(*python(script.format(100)), memory_limit=8000 * MIB).status == "ok"
+    assert executed(*python(script.format(100)), memory_limit=6 * GIB).status == "ok"
 
 
 def test_a_memory_limit_below_what_layoutrand_needs_is_set_on_the_child(executed, tmp_path):
