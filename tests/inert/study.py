@@ -266,7 +266,11 @@ def layoutrand(program: Program, *words: str) -> dict[str, Any]:
     """Execute a command; the document that it prints, {} for one that prints none.  Raises `NoAnswer`."""
     done = subprocess.run(
         [sys.executable, "-m", "layoutrand", *words],
-        env={**os.environ, **through_ccache(program.directory.parent), "LAYOUTRAND_CACHE": str(program.directory / "cache")},
+        env={
+            **os.environ,
+            **through_ccache(program.directory.parent),
+            "LAYOUTRAND_CACHE": str(program.directory / "cache"),
+        },
         capture_output=True,
         text=True,
         errors="replace",
