@@ -136,6 +136,12 @@ def checked(program: Program, made: dict[str, Any], metric: str) -> dict[str, An
     }
 
 
+def build_first(program: Program, made: dict[str, Any], metric: str) -> None:
+    """Have both commits built and the first layouts linked: what follows is nearly only executions."""
+    words = ["check", "base", made["commit"], "-C", str(program.project(metric)), "--json", "--jobs", "1"]
+    layoutrand(program, *words, "--fail-if", "none", "--budget", "1s")
+
+
 def _within(results: Path, rounds: int) -> int:
     """Successful executions of the first rounds, those of stock included."""
     with open_for_reading(results) as store:
