@@ -9,7 +9,7 @@ import pytest
 
 import gokit
 from layoutrand.layout.order import wide_linker_seed
-from layoutrand.link.by_symbols import Program
+from layoutrand.link.program_places import Program
 from layoutrand.linkers.known.go import STREAM
 from layoutrand.model import IDENTITY, STOCK
 from layoutrand.objects import elf

@@ -11,7 +11,8 @@ import pytest
 import gokit
 from layoutrand.errors import CodeChanged, FeatureUnsupported
 from layoutrand.link import by_symbols
-from layoutrand.link.by_symbols import Program, ProgramCode
+from layoutrand.link.by_symbols import ProgramCode
+from layoutrand.link.program_places import Program
 from layoutrand.objects import elf
 
 pytestmark = pytest.mark.slow

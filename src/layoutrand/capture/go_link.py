@@ -22,7 +22,8 @@ from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import CaptureFailed, FeatureUnsupported, WorkedOnAfterLink
 from layoutrand.layout.order import LINKER_SHUFFLE
 from layoutrand.link import by_symbols
-from layoutrand.link.by_symbols import Program, ProgramCode
+from layoutrand.link.by_symbols import ProgramCode
+from layoutrand.link.program_places import Program
 from layoutrand.link.relink import link_layout
 from layoutrand.model import IDENTITY, Layout, Section
 from layoutrand.objects import elf
@@ -137,7 +138,7 @@ def _refuse(record: LinkRecord, setup: IngestSetup, built: elf.Elf) -> None:
             f"{setup.artefact} is linked with -buildmode={said.get('buildmode')}; Go's layouts are of programs alone "
             "(-buildmode=exe)"
         )
-    if "randlayout" in said:
+    if said.get("randlayout") is not None:
         raise FeatureUnsupported(f"{setup.artefact} is linked with -randlayout already: leave it out of -ldflags")
     if given_id(record.argv).rpartition("/")[0] != own_id(built).rpartition("/")[0]:
         raise CaptureFailed(f"{setup.artefact} is not what this link of Go's made: it has another build id")

@@ -24,12 +24,6 @@ NOTHING_LINKED: Final = (
     "there, or name it in build.exclude), or the build gives -toolexec or GOFLAGS of its own, or it uses gccgo, which "
     "has gcc's linker and is not supported by toolchain 'go'"
 )
-_NOTE: Final = ".note.gnu.build-id"
-NOTHING_LINKED: Final = (
-    "no link of Go's own linker was recorded. Either go found the program up to date (it is in the source: remove it "
-    "there, or name it in build.exclude), or the build gives -toolexec or GOFLAGS of its own, or it uses gccgo, which has gcc's "
-    "linker and is not supported by toolchain 'go'"
-)
 _NOTE: Final = ".note.go.buildid"
 _HEADER: Final = 12
 _OWNER: Final = 4  # bytes of the name, "Go" or "GNU", with what fills them up

@@ -20,6 +20,7 @@ from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
 from layoutrand.link.code_blocks import first_change
 from layoutrand.link.moved_objects import verify_moved
+from layoutrand.link.program_places import Program
 from layoutrand.linkers import link_order
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
@@ -118,7 +119,7 @@ def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seco
     """
     if isinstance(code, ProgramCode):
         proof = by_symbols.verify(binary, link, layout, code)
-        return _linked(binary, proof, [by_symbols.Program(binary).text], seconds)
+        return _linked(binary, proof, [Program(binary).text], seconds)
     if LINK_ORDER in layout.factors:
         outputs = codecheck.placed_addresses(binary)[2].tolist()
         return _linked(binary, verify_moved(binary, link, layout, code), outputs, seconds)
