@@ -91,6 +91,12 @@ class Program:
         return np.concatenate([text[at - begin : at - begin + size] for at, size in rows])
 
 
+def addresses_by_name(binary: elf.Elf, names: Sequence[str]) -> Numbers:
+    """Where each of the functions begins in the binary, shape (names,)."""
+    functions = Program(binary).functions
+    return np.array([functions[name][0] for name in names], np.int64)
+
+
 class Correspondence:
     """Which place of one program is which of another, that has the same functions and sections elsewhere."""
 
