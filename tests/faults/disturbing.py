@@ -34,11 +34,29 @@ Disturb = Callable[[Experiment, tuple[str, ...], Random, float], Ended]
 
 def _after(experiment: Experiment, words: tuple[str, ...], pause_s: float, number: int) -> Ended:
     process = experiment.start_words(words)
+    if number != signal.SIGKILL:
+        _await_handlers(process)
     time.sleep(pause_s)
     going = process.poll() is None
     process.send_signal(number)
     _, stderr = process.communicate(timeout=LONGEST_S)
     return Ended(process.returncode, stderr, disturbed=going)
+
+
+def _await_handlers(process: subprocess.Popen[str]) -> None:
+    """Until layoutrand has had its first word: what comes while the interpreter starts is answered by the kernel."""
+    while process.poll() is None and not catches(process.pid, signal.SIGTERM):
+        time.sleep(0.001)
+
+
+def catches(pid: int, number: int) -> bool:
+    """Whether the process has a handler for the signal; False of one that has gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return False
+    caught = next((line for line in lines if line.startswith("SigCgt:")), "SigCgt: 0")
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 
 def killed(experiment: Experiment, words: tuple[str, ...], rng: Random, alone_s: float) -> Ended:
