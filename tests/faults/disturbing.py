@@ -33,7 +33,7 @@ Disturb = Callable[[Experiment, tuple[str, ...], Random, float], Ended]
 
 
 def _after(experiment: Experiment, words: tuple[str, ...], pause_s: float, number: int) -> Ended:
-    process = experiment.start_words(words)
+    process = experiment.start_words(words, preexec_fn=ignore_none)
     if number != signal.SIGKILL:
         _await_handlers(process)
     time.sleep(pause_s)
@@ -41,6 +41,12 @@ def _after(experiment: Experiment, words: tuple[str, ...], pause_s: float, numbe
     process.send_signal(number)
     _, stderr = process.communicate(timeout=LONGEST_S)
     return Ended(process.returncode, stderr, disturbed=going)
+
+
+def ignore_none() -> None:
+    """As from a terminal, also where `make faults` is in the background or under nohup: what is ignored there stays so."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _await_handlers(process: subprocess.Popen[str]) -> None:

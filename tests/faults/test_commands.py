@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from faults.campaign import USES, Counts, Ground, ground, is_expected
-from faults.disturbing import FAULTS, catches
+from faults.disturbing import FAULTS, catches, ignore_none
 from faults.drive import jobs_of, work
 from faults.table import CASES, LEFT_OUT
 from layoutrand.cli import make_app
@@ -106,3 +106,15 @@ def test_a_signal_is_sent_to_who_has_a_handler() -> None:
 def test_how_a_command_may_end(what: str, status: int, expected: bool) -> None:
     """By a status of its own; `exec` by that of its command, which a signal is handed to."""
     assert is_expected(what, status) == expected
+
+
+def test_a_disturbed_command_ignores_no_signal() -> None:
+    """Signals to a command that ignores them, as all do that a background job starts, would count and disturb nothing."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with subprocess.Popen(  # noqa: PLW1509 - the function sets dispositions alone
+            ["/bin/sh", "-c", "kill -HUP $$; exit 3"], preexec_fn=ignore_none
+        ) as process:
+            assert process.wait() == -signal.SIGHUP
+    finally:
+        signal.signal(signal.SIGHUP, before)
