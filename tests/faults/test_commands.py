@@ -112,8 +112,9 @@ def test_a_disturbed_command_ignores_no_signal() -> None:
     """Signals to a command that ignores them, as all do that a background job starts, would count and disturb nothing."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with subprocess.Popen(  # noqa: PLW1509 - the function sets dispositions alone
-            ["/bin/sh", "-c", "kill -HUP $$; exit 3"], preexec_fn=ignore_none
+        with subprocess.Popen(
+            ["/bin/sh", "-c", "kill -HUP $$; exit 3"],
+            preexec_fn=ignore_none,  # noqa: PLW1509 - it sets dispositions alone
         ) as process:
             assert process.wait() == -signal.SIGHUP
     finally:
