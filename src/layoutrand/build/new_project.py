@@ -73,9 +73,7 @@ class NewProject:
 def systems_to_compare(toolchain: str, *, is_rust: bool) -> dict[str, System]:
     """The two systems that a new project begins with: -O2 and -O3, in the words of its compiler."""
     if is_rust:
-        return {
-            f"O{level}": System(toolchain=toolchain, env={"CARGO_PROFILE_RELEASE_OPT_LEVEL": level}) for level in "23"
-        }
+        return {f"O{level}": System(toolchain=toolchain, profile={"opt-level": level}) for level in (2, 3)}
     return {f"O{level}": System(toolchain=toolchain, cflags=f"-O{level}") for level in "23"}
 
 

@@ -56,7 +56,7 @@ def _toolchains(config: Config, systems: Sequence[str], project: Path) -> Iterat
         except LayoutrandError as error:
             yield f"{where}: {error}"
             continue
-        others = others or [toolboxes.load(other, project) for other in toolboxes.shipped()]
+        others = others or [toolboxes.declared(other, project) for other in toolboxes.shipped()]
         try:
             require_factors(toolchain, list(config.layout.factors), others)
         except LayoutrandError as error:
