@@ -29,6 +29,7 @@ from layoutrand.config.config import Build, Config, Project, System
 from layoutrand.config.layout_policy import Factor, LayoutPolicy
 from layoutrand.errors import BuildError, BuildFailed, NotCompiledHere, NothingLinked, WorkedOnAfterLink
 from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.platform.process import Runner
 
@@ -157,7 +158,7 @@ class FirstBuild:
             if not linked:
                 return _nothing(made)
             first = next(self.choose.choices(made.tree, linked))
-            right = self._toolchain_of(toolchain, first.linker)
+            right = self._toolchain_of(toolchain, order.toolbox, first.linker)
             if right == toolchain:
                 return self._kept(right, way, order, made, linked)
         self.say(f"the build links with {os.path.basename(first.linker)}, so it is made again for toolchain {right}")
@@ -166,13 +167,12 @@ class FirstBuild:
             linked = _linked(made)
             return self._kept(right, way, order, made, linked) if linked else _nothing(made)
 
-    def _toolchain_of(self, toolchain: str, used: str) -> str:
+    def _toolchain_of(self, toolchain: str, toolbox: Toolbox, used: str) -> str:
         """The toolchain with the same compiler whose linker the build has used; the same where there is none."""
         if self.system.toolchain is not None:
             return toolchain
         if toolchain == _RUST:
-            found = toolboxes.find(toolboxes.load(toolchain, self.project), self.runner).tools["ld"].path
-            if os.path.realpath(found) == os.path.realpath(used):
+            if os.path.realpath(toolbox.tools["ld"].path) == os.path.realpath(used):
                 return toolchain
             toolchain = _FIRST[0]  # the build itself chooses another than Cargo is configured to use
         for name in (toolchain, *(name for name in toolboxes.shipped() if name.startswith(f"{toolchain}-"))):

@@ -173,7 +173,7 @@ def _describe(record: LinkRecord, setup: IngestSetup, draft: Draft) -> CapturedL
     output = linkline.output(record.argv)
     if not anywhere or output.startswith("/") or ".." in output.split("/"):
         output = posixpath.basename(output)
-    keeping = linkline.replayable(draft.line, keep_symbols=True, plugin=bool(draft.lto))
+    keeping = linkline.replayable(draft.line, keep_symbols=True, plugin=bool(draft.lto), strips=setup.linker.strips)
     return CapturedLink(
         artefact=setup.artefact,
         linker=setup.linker.name,

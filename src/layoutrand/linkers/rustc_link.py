@@ -27,7 +27,7 @@ _ASKING: Final = """\
 case " $* " in
     *" --crate-name layoutrand_asks "*)
         "$1" --print sysroot > {sysroot} || exit 1
-        exec "$@" --print link-args > {line} ;;
+        exec "$@" {flags} --print link-args > {line} ;;
 esac
 exec "$@"
 """
@@ -52,8 +52,8 @@ class RustcLink:
     rustc: Path
 
 
-def rustc_link(project: Path, runner: Runner, environment: Mapping[str, str]) -> RustcLink:
-    """How a program of the project is linked, for a user with that ``environment``.
+def rustc_link(project: Path, runner: Runner, environment: Mapping[str, str], flags: Sequence[str] = ()) -> RustcLink:
+    """How a program of the project is linked, for a user with that ``environment`` and more ``flags`` of rustc.
 
     Raises `ToolNotFound` where cargo, rustc or the linker is missing or does not work, and `FeatureUnsupported` for a
     linker that cannot be told an order.
@@ -62,7 +62,7 @@ def rustc_link(project: Path, runner: Runner, environment: Mapping[str, str]) ->
     for program in ("cargo", "rustc"):
         if shutil.which(program, path=path) is None:
             raise ToolNotFound(f"{program} not found on PATH, needed for toolchain 'rust': {install([program])}")
-    words, sysroot = _asked(project, runner, environment)
+    words, sysroot = _asked(project, runner, environment, flags)
     driver = _found(words[0], path, sysroot, "the linker of rustc")
     if _LINKERS.fullmatch(driver.name):
         linker, driver_or_none = driver, None
@@ -80,12 +80,15 @@ def rustc_link(project: Path, runner: Runner, environment: Mapping[str, str]) ->
     return RustcLink(driver_or_none, linker, back_end, rustc)
 
 
-def _asked(project: Path, runner: Runner, environment: Mapping[str, str]) -> tuple[list[str], Path]:
+def _asked(
+    project: Path, runner: Runner, environment: Mapping[str, str], flags: Sequence[str]
+) -> tuple[list[str], Path]:
     """The words with which rustc links a small program, and its sysroot."""
     with tempfile.TemporaryDirectory(prefix="layoutrand-rust-") as name:
         folder = Path(name)
         asking, line, sysroot = folder / "asking", folder / "line", folder / "sysroot"
-        asking.write_text(_ASKING.format(sysroot=shlex.quote(str(sysroot)), line=shlex.quote(str(line))), "utf-8")
+        quoted = {"sysroot": shlex.quote(str(sysroot)), "line": shlex.quote(str(line)), "flags": shlex.join(flags)}
+        asking.write_text(_ASKING.format(**quoted), "utf-8")
         asking.chmod(0o755)
         (folder / "src").mkdir()
         (folder / "src" / "main.rs").write_text("fn main() {}\n", "ascii")

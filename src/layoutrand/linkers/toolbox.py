@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 from layoutrand.config import toolchain as toolchains
+from layoutrand.config.config import Config
 from layoutrand.config.problems import suggest
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import UsageError
@@ -71,20 +73,48 @@ def shipped() -> list[str]:
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
-def load(name: str, project: Path) -> Toolchain:
-    """The toolchain as `declared`; of one for Rust, with the linker that rustc uses in this project.
+@dataclass(frozen=True)
+class Surroundings:
+    """What has a say in how a system's build links beside its toolchain: variables, flags of rustc, and where it is.
+
+    ``source`` is relative to the project.
+    """
+
+    source: str = "."
+    variables: Mapping[str, str] = field(default_factory=dict)
+    rustflags: str = ""
+
+    @staticmethod
+    def of(config: Config, system: str) -> Surroundings:
+        """Those of a configured system."""
+        options = config.systems[system]
+        return Surroundings(config.build.source, {**config.build.env, **options.env}, options.rustflags)
+
+
+ORDINARY = Surroundings()
+
+
+def load(name: str, project: Path, around: Surroundings = ORDINARY) -> Toolchain:
+    """The toolchain as `declared`; of one for Rust, with the linker that rustc uses in these surroundings.
 
     Raises as `declared` and `rustc_link` do, but for a machine without cargo: `find` says what is missing.
     """
     toolchain = declared(name, project)
     if not toolchain.tools.rustc or not all(shutil.which(name) for name in ("rustc", "cargo")):
         return toolchain
-    return _resolved(toolchain, project.absolute(), tuple(sorted(os.environ.items())))
+    place = (project / around.source).absolute()
+    environment = {**os.environ, **around.variables}
+    return _resolved(
+        toolchain,
+        project,
+        _asked_once(
+            place if place.is_dir() else project.absolute(), tuple(sorted(environment.items())), around.rustflags
+        ),
+    )
 
 
-def _resolved(toolchain: Toolchain, project: Path, environment: tuple[tuple[str, str], ...]) -> Toolchain:
+def _resolved(toolchain: Toolchain, project: Path, link: RustcLink) -> Toolchain:
     """The toolchain with the programs that rustc uses, and with what their linker can do."""
-    link = _asked_once(project, environment)
     of_linker = declared(_TABLES[link.back_end], project)
     tools = {"ld": [str(link.linker)], "rustc": [str(link.rustc)]}
     if link.driver is not None and own_name(link.driver).endswith("clang"):
@@ -101,8 +131,8 @@ def _resolved(toolchain: Toolchain, project: Path, environment: tuple[tuple[str,
 
 
 @lru_cache(maxsize=16)
-def _asked_once(project: Path, environment: tuple[tuple[str, str], ...]) -> RustcLink:
-    return rustc_link(project, SubprocessRunner(), dict(environment))
+def _asked_once(place: Path, environment: tuple[tuple[str, str], ...], flags: str) -> RustcLink:
+    return rustc_link(place, SubprocessRunner(), dict(environment), shlex.split(flags))
 
 
 def _is_called(names: Sequence[str], program: Path) -> bool:
@@ -144,12 +174,14 @@ def _shipped_text(name: str) -> str:
     return (files("layoutrand") / "toolchains" / f"{name}.toml").read_text("utf-8")
 
 
-def prepare(name: str, project: Path, factors: Sequence[str], runner: Runner) -> Toolbox:
+def prepare(
+    name: str, project: Path, factors: Sequence[str], runner: Runner, around: Surroundings = ORDINARY
+) -> Toolbox:
     """The toolchain called ``name`` with its programs, which can do the ``factors``.
 
     Raises as `load` and `find` do, and `FeatureUnsupported` for a factor that they cannot do.
     """
-    toolchain = load(name, project)
+    toolchain = load(name, project, around)
     others = [declared(other, project) for other in shipped()]
     toolchains.require_factors(toolchain, list(factors), others)
     toolbox = find(toolchain, runner)
