@@ -156,6 +156,10 @@ class NamedByWords:
 
 
 def _chosen(file: LinkedFile, programs: Sequence[LinkedFile], place: int) -> ChosenProgram:
-    # CMake links programs of its own, to see what a compiler can.
-    others = tuple(each.path for each in programs if each.path != file.path and _OF_CMAKE not in each.path.split("/"))
+    others = tuple(each.path for each in programs if each.path != file.path and not _is_of_the_build(each.path))
     return ChosenProgram((file.path, *file.needs), file.linker, place, others, file.is_program)
+
+
+def _is_of_the_build(path: str) -> bool:
+    """Whether a program is there for the build alone: of CMake, to see what a compiler can, or a script of Cargo."""
+    return _OF_CMAKE in path.split("/") or posixpath.basename(path).startswith(_BUILD_SCRIPTS)
