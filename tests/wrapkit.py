@@ -85,6 +85,22 @@ def compiler_script(
     return write_script(Path(folder, name), text)
 
 
+def cargo_script(folder, *, real="/usr/bin/cargo", messages="/tmp/cargo", **changes):
+    """A wrapper of cargo."""
+    text = render.cargo_wrapper(
+        name="cargo", real=str(real), system="sys", toolchain="rust", messages=str(messages), **changes
+    )
+    return write_script(Path(folder, "cargo"), text)
+
+
+def rustc_script(folder, *, real="", flags=(), **changes):
+    """A wrapper of rustc, as cargo calls it."""
+    text = render.rustc_wrapper(
+        name="layoutrand-rustc", real=str(real), system="sys", toolchain="rust", flags=flags, **changes
+    )
+    return write_script(Path(folder, "layoutrand-rustc"), text)
+
+
 def linker_script(folder, **changes):
     """A linker wrapper that records below ``folder/rec``; its build is ``folder/src``."""
     folder = Path(folder)

@@ -39,6 +39,7 @@ def test_scripts_of_a_cargo_build_are_no_programs(tmp_path):
     linked = [program("target/release/build/x/build-script-build", 99), program("target/release/x", 5)]
 
     assert first(Likeliest(()), tmp_path, linked).artefacts == ("target/release/x",)
+    assert first(NamedByWords(("x",)), tmp_path, linked).others == ()
 
 
 @pytest.mark.parametrize(

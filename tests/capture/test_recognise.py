@@ -1,5 +1,6 @@
 """Which build system a directory has, and what is said of those that have none."""
 
+import json
 import shutil
 
 import pytest
@@ -13,14 +14,23 @@ ELF = b"\x7fELF" + bytes(60)
 
 
 class Rustc:
-    """A runner that only ever asks rustc for its version."""
+    """A runner that only ever asks cargo for the targets of one package."""
 
-    def __init__(self, version="1.95.0"):
-        self.version = version
+    def __init__(self, *targets, root=None, built_in=None):
+        self.targets, self.root, self.built_in = targets, root, built_in
 
     def run(self, argv, *, cwd, env):
-        assert argv == ["rustc", "--version"]
-        return Completed(0, f"rustc {self.version} (59807616e 2026-04-14)\n".encode(), b"")
+        assert argv[:3] == ["cargo", "metadata", "--no-deps"]
+        targets = [{"kind": [kind], "name": name} for kind, name in self.targets or [("bin", "yes")]]
+        package = {"id": "a", "name": "a", "manifest_path": f"{cwd}/Cargo.toml", "targets": targets}
+        root = str(self.root or cwd)
+        said = {
+            "packages": [package],
+            "workspace_default_members": ["a"],
+            "workspace_root": root,
+            "target_directory": self.built_in or f"{root}/target",
+        }
+        return Completed(0, json.dumps(said).encode(), b"")
 
 
 @pytest.fixture
@@ -95,11 +105,50 @@ def test_a_build_system_is_known_by_its_files(tmp_path, files, what, ways, hints
 
 
 @pytest.mark.usefixtures("all_installed")
-def test_rustc_is_told_of_the_system_linker_since_it_has_its_own(tmp_path):
+@pytest.mark.parametrize(
+    ("targets", "command", "first"),
+    [
+        ([("lib", "a"), ("bin", "other"), ("bin", "a")], "cargo build --release -j {jobs}", "a"),
+        (
+            [("lib", "a"), ("example", "shown"), ("bench", "fast")],
+            "cargo build --release --examples -j {jobs}",
+            "shown",
+        ),
+        ([("lib", "a"), ("bench", "fast")], "cargo bench --no-run -j {jobs}", "fast"),
+    ],
+)
+def test_cargo_builds_what_there_is(tmp_path, targets, command, first):
     put(tmp_path, Cargo__toml="")
+    found = recognise(tmp_path, Rustc(*targets))
 
-    assert recognise(tmp_path, Rustc("1.95.0")).ways[0].env == {"RUSTFLAGS": "-Clinker-features=-lld"}
-    assert recognise(tmp_path, Rustc("1.85.0")).ways[0].env == {}
+    assert (lines(found), found.hints[0], found.exclude) == ([[command]], first, ("target",))
+    assert found.is_rust
+
+
+@pytest.mark.usefixtures("all_installed")
+def test_cargo_keeps_to_its_lock_and_builds_in_the_copy(tmp_path):
+    put(tmp_path, Cargo__toml="", Cargo__lock="")
+    found = recognise(tmp_path, Rustc(built_in="/somewhere/else"))
+
+    assert lines(found) == [["cargo build --release --locked -j {jobs}"]]
+    assert found.ways[0].env == {"CARGO_TARGET_DIR": "target"}
+    assert recognise(tmp_path, Rustc()).ways[0].env == {}
+
+
+@pytest.mark.usefixtures("all_installed")
+def test_a_member_of_a_workspace_is_not_copied_alone(tmp_path):
+    put(tmp_path, member__Cargo="")
+    put(tmp_path / "member", Cargo__toml="")
+    with pytest.raises(UsageError, match=r"go there, .* --manifest-path member/Cargo.toml"):
+        recognise(tmp_path / "member", Rustc(root=tmp_path))
+
+
+@pytest.mark.usefixtures("all_installed")
+def test_a_command_of_cargo_is_one_of_rust(tmp_path):
+    found = given(["cd a && cargo build"], tmp_path, Rustc())
+
+    assert (found.is_rust, found.exclude) == (True, ("target",))
+    assert not given(["make"], tmp_path, Rustc()).is_rust
 
 
 def test_sources_without_a_makefile_are_one_program(tmp_path):

@@ -47,7 +47,7 @@ def problems(text, **parents):
 @pytest.mark.parametrize("name", toolbox.shipped())
 def test_shipped_toolchains_are_valid_and_named_after_their_file(name):
     """Every file that ships can be loaded, and says what it is."""
-    toolchain = toolbox.load(name, Path("/nonexistent"))
+    toolchain = toolbox.declared(name, Path("/nonexistent"))
 
     assert toolchain.name == name
     assert len(toolchain.description) > 10
@@ -56,7 +56,7 @@ def test_shipped_toolchains_are_valid_and_named_after_their_file(name):
 
 def test_gcc_and_lld_ship():
     """The two back ends have a toolchain each."""
-    linkers = {name: toolbox.load(name, Path()).link.linker for name in toolbox.shipped()}
+    linkers = {name: toolbox.declared(name, Path()).link.linker for name in toolbox.shipped()}
 
     assert linkers["gcc"] == "gnu"
     assert linkers["gcc-lld"] == "lld"
@@ -283,7 +283,7 @@ def test_versions_of_unknown_factors_are_a_mistake_in_the_file():
 
 def test_shipped_lld_toolchains_say_which_version_pads(tmp_path):
     """GNU ld of any version can, lld from 20 on; gold and mold cannot."""
-    files = {name: toolbox.load(name, tmp_path) for name in toolbox.shipped()}
+    files = {name: toolbox.declared(name, tmp_path) for name in toolbox.shipped()}
 
     for name in ("gcc-lld", "clang-lld"):
         assert "padding" in files[name].link.factors

@@ -16,6 +16,8 @@ import numpy as np
 from buildkit import compiled
 from fuzz.target import Target, fixed, of_bytes, of_text
 from layoutrand.capture import bitcode, linked_files, objects, records
+from layoutrand.capture.cargo_messages import executables_in
+from layoutrand.capture.cargo_project import read_metadata
 from layoutrand.capture.go_link import options
 from layoutrand.capture.go_records import own_id
 from layoutrand.errors import FeatureUnsupported
@@ -25,6 +27,7 @@ from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
 from layoutrand.linkers import ldscript, linkline, linkmap, response_file, user_script
 from layoutrand.linkers.known import linker, names
+from layoutrand.linkers.rustc_link import link_words
 from layoutrand.objects import archive, dynamic, edit, elf
 from layoutrand.objects.section_contents import section_contents
 
@@ -298,6 +301,16 @@ def tars() -> tuple[bytes, ...]:
     return (file.getvalue(),)
 
 
+CARGO = (
+    '{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"a"},"profile":{"test":false},"executable":"/a"}\n'
+    "printed\n"
+)
+CARGO_METADATA = (
+    '{"packages":[{"id":"a","name":"a","manifest_path":"/a/Cargo.toml","default_run":null,'
+    '"targets":[{"kind":["bin"],"name":"a"}]}],"workspace_default_members":["a"],'
+    '"workspace_root":"/a","target_directory":"/a/target"}'
+)
+
 TARGETS = (
     Target("object", _object, made("a.o"), "bytes", cost=2),
     Target("object's sections", _contents, made("a.o"), "bytes", cost=2),
@@ -312,6 +325,9 @@ TARGETS = (
         Target(f"map of {name}", of_text(lambda text, name=name: _map(text, name)), fixed(text))  # type: ignore[misc]
         for name, text in (("gnu", GNU_MAP), ("lld", LLD_MAP))
     ),
+    Target("messages of cargo", of_bytes(lambda data: list(executables_in(data))), fixed(CARGO)),
+    Target("metadata of cargo", of_bytes(read_metadata), fixed(CARGO_METADATA), "json"),
+    Target("link line of rustc", of_text(link_words), fixed('LC_ALL="C" PATH="/x y" "cc" "-m64" "a\\"b.o"\n')),
     Target("opened files", of_bytes(_dependencies), fixed(DEPENDENCIES)),
     Target("user's linker script", of_text(_user_script), fixed(USER_SCRIPT)),
     Target("default linker script", of_text(_default_script), fixed(VERBOSE)),

@@ -9,7 +9,17 @@ import pytest
 
 from layoutrand.text import render
 from workshop import require
-from wrapkit import NASTY, SHELLS, compiler_script, dumped, linker_script, start, write_script
+from wrapkit import (
+    NASTY,
+    SHELLS,
+    cargo_script,
+    compiler_script,
+    dumped,
+    linker_script,
+    rustc_script,
+    start,
+    write_script,
+)
 
 TEMPLATES = sorted(
     (entry.name for entry in (files("layoutrand") / "templates").iterdir() if entry.name.endswith(".sh.j2")), key=str
@@ -78,6 +88,8 @@ def hostile_scripts(folder):
     yield linker_script(folder / "3", real=hostile, relink=hostile)
     text = render.tool_wrapper(name="ar", real=hostile, system="sys", toolchain="gcc")
     yield write_script(folder / "4" / "ar", text)
+    yield cargo_script(folder / "11", real=hostile, messages=hostile, features=hostile, heard=hostile)
+    yield rustc_script(folder / "12", real=hostile, flags=[hostile, ""], heard=hostile)
 
 
 def usual_scripts(folder):
@@ -85,6 +97,11 @@ def usual_scripts(folder):
     yield compiler_script(folder / "5")
     yield compiler_script(folder / "9", linker="/usr/bin/ld.bfd", ccache_path="/usr/bin:/bin")
     yield compiler_script(folder / "10", linker="/usr/bin/ld.bfd", leave_foreign=True, calls_driver=True)
+    yield compiler_script(folder / "13", heard="/tmp/heard")
+    yield cargo_script(folder / "14")
+    yield cargo_script(folder / "15", features="a,b", heard="/tmp/heard")
+    yield rustc_script(folder / "16")
+    yield rustc_script(folder / "17", real="/usr/bin/sccache", flags=["-C", "opt-level=3"], heard="/tmp/heard")
     yield linker_script(folder / "6")
     yield linker_script(folder / "7", relink="/tmp/settings.json")
     yield write_script(

@@ -272,6 +272,7 @@ def _lay_out(
             tuple(order.policy.factors),
             memory,
             kept=order.judged,
+            archives=order.policy.archives,
         )
         link, code = ingest(record, setup)
         policy = order.policy

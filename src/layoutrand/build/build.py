@@ -174,7 +174,8 @@ def _earlier(setup: BuildSetup, name: str, capture: str) -> _Base:
             "out the source that it was made from, and explain that"
         )
     factors = setup.config.layout.captured()
-    toolbox = toolboxes.prepare(setup.config.systems[name].toolchain, setup.project, factors, setup.runner)
+    around = toolboxes.Surroundings.of(setup.config, name)
+    toolbox = toolboxes.prepare(setup.config.systems[name].toolchain, setup.project, factors, setup.runner, around)
     return _Base(replace(made, system=name), toolbox.tools["ld"], None, True, None, ())
 
 
@@ -182,7 +183,8 @@ def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
     """What building the system in this variant takes; raises if source, toolchain or a tool is not there."""
     options: System = setup.config.systems[name]
     factors = setup.config.layout.captured()
-    toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner)
+    around = toolboxes.Surroundings.of(setup.config, name)
+    toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner, around)
     recipe = Recipe.of(setup.config, name, variant, toolbox.toolchain, factors, os.environ)
     if linker(toolbox.toolchain.link.linker).own_objects:
         _refuse_for_own_objects(recipe)

@@ -11,7 +11,8 @@ import numpy as np
 from layoutrand.build import apply, descent
 from layoutrand.build.apply import LinkOutcome, Proof
 from layoutrand.cache.capture_record import CapturedLink
-from layoutrand.capture.instrumented_build import artefact_of, other_names
+from layoutrand.capture.instrumented_build import artefact_of
+from layoutrand.capture.which_link import other_names
 from layoutrand.errors import LayoutNotApplied, NothingLinked
 from layoutrand.link import codecheck
 from layoutrand.link.code import Code

@@ -72,7 +72,8 @@ def execute_wrapped(  # noqa: PLR0913 - the project, the command, where it happe
     if wish.layout == STOCK:
         raise UsageError("stock is your own build without layoutrand: execute the command as it is")
     factors = tuple(config.layout.factors)
-    toolbox = toolboxes.prepare(config.systems[system].toolchain, project, factors, runner)
+    around = toolboxes.Surroundings.of(config, system)
+    toolbox = toolboxes.prepare(config.systems[system].toolchain, project, factors, runner, around)
     recipe = Recipe.of(config, system, "capture", toolbox.toolchain, factors, os.environ)
     tree = (project / config.build.source).resolve()  # the wrappers see physical paths
     key = exec_key(str(tree), system, wish.layout)

@@ -19,6 +19,7 @@ from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.program_choice import Chooser, ChosenProgram
 from layoutrand.cache.keys import learned_name
 from layoutrand.cache.store import Cache
+from layoutrand.capture.cargo_messages import cargo_executables
 from layoutrand.capture.go_records import NOTHING_LINKED, build_records
 from layoutrand.capture.instrumented_build import BuildOrder, InstrumentedBuild, built, keep, make_order
 from layoutrand.capture.linked_files import LinkedFile, is_elf_file, linked_files, several
@@ -28,11 +29,15 @@ from layoutrand.config.config import Build, Config, Project, System
 from layoutrand.config.layout_policy import Factor, LayoutPolicy
 from layoutrand.errors import BuildError, BuildFailed, NotCompiledHere, NothingLinked, WorkedOnAfterLink
 from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.linkers.trials import is_of_a_trial
 from layoutrand.platform.process import Runner
 
 _FIRST: Final = ("gcc", "clang")
 """Toolchains whose wrappers a build is tried with."""
+
+_RUST: Final = "rust"
+"""The toolchain for builds by Cargo."""
 
 _VERSION: Final = 1  # of what is remembered; another version's is as good as none
 
@@ -117,7 +122,8 @@ class FirstBuild:
             return [self.system.toolchain]
         if self.found.toolchain:
             return [self.found.toolchain]
-        usable = [name for name in _FIRST if not toolboxes.missing(toolboxes.load(name, self.project))]
+        first = (_RUST, *_FIRST) if self.found.is_rust else _FIRST
+        usable = [name for name in first if not toolboxes.missing(toolboxes.load(name, self.project))]
         return usable or [_FIRST[0]]  # whose absence is then told
 
     def _setup(self, toolchain: str, way: Way, artefacts: Sequence[str]) -> BuildSetup:
@@ -152,23 +158,27 @@ class FirstBuild:
     def _attempt(self, toolchain: str, way: Way, order: BuildOrder) -> Learned | _Nothing:
         """One build; again with the toolchain of the linker that it turns out to use."""
         with self._made(order) as made:
-            linked = linked_files(build_records(made.space.records, made.tree), made.tree)
+            linked = _linked(made)
             if not linked:
                 return _nothing(made)
             first = next(self.choose.choices(made.tree, linked))
-            right = self._toolchain_of(toolchain, first.linker)
+            right = self._toolchain_of(toolchain, order.toolbox, first.linker)
             if right == toolchain:
                 return self._kept(right, way, order, made, linked)
         self.say(f"the build links with {os.path.basename(first.linker)}, so it is made again for toolchain {right}")
         order = find_order(self._setup(right, way, ()), self.system.name, "capture")
         with self._made(order) as made:
-            linked = linked_files(build_records(made.space.records, made.tree), made.tree)
+            linked = _linked(made)
             return self._kept(right, way, order, made, linked) if linked else _nothing(made)
 
-    def _toolchain_of(self, toolchain: str, used: str) -> str:
+    def _toolchain_of(self, toolchain: str, toolbox: Toolbox, used: str) -> str:
         """The toolchain with the same compiler whose linker the build has used; the same where there is none."""
         if self.system.toolchain is not None or self.found.toolchain:
             return toolchain
+        if toolchain == _RUST:
+            if os.path.realpath(toolbox.tools["ld"].path) == os.path.realpath(used):
+                return toolchain
+            toolchain = _FIRST[0]  # the build itself chooses another than Cargo is configured to use
         for name in (toolchain, *(name for name in toolboxes.shipped() if name.startswith(f"{toolchain}-"))):
             candidate = toolboxes.load(name, self.project)
             if candidate.compile.flags or toolboxes.missing(candidate):
@@ -255,6 +265,12 @@ class _Nothing:
             "links the program",
             log=self.log,
         )
+
+
+def _linked(made: InstrumentedBuild) -> list[LinkedFile]:
+    """What the build linked, by the paths that Cargo gives it where it is Cargo's."""
+    records = made.space.records
+    return linked_files(build_records(records, made.tree), made.tree, cargo_executables(records))
 
 
 def _nothing(made: InstrumentedBuild) -> _Nothing:

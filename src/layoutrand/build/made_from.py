@@ -28,7 +28,7 @@ from layoutrand.config.config import Config
 from layoutrand.config.redaction import redaction_of, without_digests
 from layoutrand.errors import LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
-from layoutrand.linkers.toolbox import Toolbox
+from layoutrand.linkers.toolbox import Surroundings, Toolbox
 from layoutrand.model import BuiltFrom, Context
 from layoutrand.platform.disk import canonical_json, readable, sha256_bytes
 from layoutrand.suites.expand import build_tools
@@ -185,8 +185,13 @@ def present_systems(setup: BuildSetup, names: Iterable[str], image: str | None) 
     looking = Origins(setup.project, setup.cache, setup.progress.say)
     looking.mirrors = LocalRevisions(setup.cache.root / "repos", setup.cache.lock, setup.progress.say)
     setup = replace(setup, origins=looking)
-    find = cache(lambda name: toolboxes.prepare(name, setup.project, setup.config.layout.captured(), setup.runner))
+    find = cache(lambda name: _toolbox(setup, name))
     return {name: _present(setup, name, image, find) for name in names}
+
+
+def _toolbox(setup: BuildSetup, name: str) -> Toolbox:
+    factors, around = setup.config.layout.captured(), Surroundings.of(setup.config, name)
+    return toolboxes.prepare(setup.config.systems[name].toolchain, setup.project, factors, setup.runner, around)
 
 
 def _present(setup: BuildSetup, name: str, image: str | None, find: Callable[[str], Toolbox]) -> PresentSystem:
@@ -196,13 +201,13 @@ def _present(setup: BuildSetup, name: str, image: str | None, find: Callable[[st
             if image is None:
                 return PresentSystem({}, "", ("the template of the image cannot be read",))
             return PresentSystem({}, "", capture=present_id(setup, name, image))
-        toolchain = toolboxes.load(options.toolchain, setup.project)
+        toolchain = toolboxes.load(options.toolchain, setup.project, Surroundings.of(setup.config, name))
     except LayoutrandError as error:
         return PresentSystem({}, "", (_first_line(error),))
     unknown: list[str] = [] if image is not None else ["the template of the image cannot be read"]
     recipe = Recipe.of(config, name, "capture", toolchain, config.layout.captured(), os.environ)
     origin = _told(lambda: setup.origins.find(recipe), unknown)
-    toolbox = _told(lambda: find(options.toolchain), unknown)
+    toolbox = _told(lambda: find(name), unknown)
     facts = recipe.key_facts(origin.facts if origin else {}, toolbox.facts() if toolbox else {}, os.environ)
     missing = {"source": origin, "tools": toolbox, "image": image}
     if others := [other for other in coupled_names(config) if other != name]:
@@ -224,9 +229,9 @@ def _facts_of(setup: BuildSetup, name: str, find: Callable[[str], Toolbox], unkn
 
     def look() -> Mapping[str, Any]:
         options = setup.config.systems[name]
-        toolchain = toolboxes.load(options.toolchain, setup.project)
+        toolchain = toolboxes.load(options.toolchain, setup.project, Surroundings.of(setup.config, name))
         recipe = Recipe.of(setup.config, name, "capture", toolchain, setup.config.layout.captured(), os.environ)
-        return recipe.key_facts(setup.origins.find(recipe).facts, find(options.toolchain).facts(), os.environ)
+        return recipe.key_facts(setup.origins.find(recipe).facts, find(name).facts(), os.environ)
 
     return _told(look, unknown) or {}
 
@@ -264,8 +269,7 @@ def known_captures(setup: BuildSetup) -> list[str] | None:
 
 def _known_capture(setup: BuildSetup, name: str) -> str | None:
     """The capture of a system as it is configured now, where that was built."""
-    options, factors = setup.config.systems[name], setup.config.layout.captured()
-    toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner)
+    factors, toolbox = setup.config.layout.captured(), _toolbox(setup, name)
     recipe = Recipe.of(setup.config, name, "capture", toolbox.toolchain, factors, os.environ)
     order = make_order(recipe, setup.origins.find(recipe), toolbox, build_tools(setup.config, recipe.build))
     known = setup.cache.recall(order.key)

@@ -78,9 +78,7 @@ def systems_to_compare(toolchain: str, *, is_rust: bool) -> dict[str, System]:
     if toolchain == "go":
         return {level: System(toolchain=toolchain, env={"GOAMD64": level}) for level in ("v1", "v3")}
     if is_rust:
-        return {
-            f"O{level}": System(toolchain=toolchain, env={"CARGO_PROFILE_RELEASE_OPT_LEVEL": level}) for level in "23"
-        }
+        return {f"O{level}": System(toolchain=toolchain, profile={"opt-level": level}) for level in (2, 3)}
     return {f"O{level}": System(toolchain=toolchain, cflags=f"-O{level}") for level in "23"}
 
 

@@ -21,6 +21,9 @@ _ASIDE: Final = frozenset(
 _BUILD_SCRIPTS: Final = ("build-script-", "build_script_")
 """What Cargo links to execute during the build."""
 
+_KINDS: Final = ("bin", "", "example", "bench", "test")
+"""Of Cargo's programs, those for users first."""
+
 _OF_CMAKE: Final = "CMakeFiles"
 """Where CMake links programs of its own."""
 
@@ -70,11 +73,16 @@ class Likeliest:
         for file in sorted(programs or real, key=self._rank):
             yield _chosen(file, programs, 0)
 
-    def _rank(self, file: LinkedFile) -> tuple[int, bool, int]:
-        """Names that the project goes by first, in the order of the hints."""
+    def _rank(self, file: LinkedFile) -> tuple[int, int, bool, int]:
+        """What cargo says is for users first; then names that the project goes by, in the order of the hints."""
         name = posixpath.basename(file.path)
         place = next((n for n, hint in enumerate(self.hints) if name == posixpath.basename(hint)), len(self.hints))
-        return place, not _ASIDE.isdisjoint(posixpath.dirname(file.path).split("/")), -file.size
+        return (
+            _KINDS.index(file.kind),
+            place,
+            not _ASIDE.isdisjoint(posixpath.dirname(file.path).split("/")),
+            -file.size,
+        )
 
 
 @dataclass(frozen=True)
@@ -148,6 +156,10 @@ class NamedByWords:
 
 
 def _chosen(file: LinkedFile, programs: Sequence[LinkedFile], place: int) -> ChosenProgram:
-    # CMake links programs of its own, to see what a compiler can.
-    others = tuple(each.path for each in programs if each.path != file.path and _OF_CMAKE not in each.path.split("/"))
+    others = tuple(each.path for each in programs if each.path != file.path and not _is_of_the_build(each.path))
     return ChosenProgram((file.path, *file.needs), file.linker, place, others, file.is_program)
+
+
+def _is_of_the_build(path: str) -> bool:
+    """Whether a program is there for the build alone: of CMake, to see what a compiler can, or a script of Cargo."""
+    return _OF_CMAKE in path.split("/") or posixpath.basename(path).startswith(_BUILD_SCRIPTS)

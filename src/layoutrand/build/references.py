@@ -12,6 +12,7 @@ from layoutrand.config.lines import line_of, lines_of
 from layoutrand.config.toolchain import require_factors
 from layoutrand.errors import ConfigError, LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.toolbox import Surroundings
 from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 _PROJECT: Final = "{project}/"
@@ -49,14 +50,14 @@ def _toolchains(config: Config, systems: Sequence[str], project: Path) -> Iterat
             continue
         where = f"systems.{name}.toolchain"
         try:
-            toolchain = toolboxes.load(system.toolchain, project)
+            toolchain = toolboxes.load(system.toolchain, project, Surroundings.of(config, name))
         except ConfigError as error:  # the problems of a file of the project's own, each with its place there
             yield from (f"{where}: {problem}" for problem in _with_lines(error))
             continue
         except LayoutrandError as error:
             yield f"{where}: {error}"
             continue
-        others = others or [toolboxes.load(other, project) for other in toolboxes.shipped()]
+        others = others or [toolboxes.declared(other, project) for other in toolboxes.shipped()]
         try:
             require_factors(toolchain, list(config.layout.factors), others)
         except LayoutrandError as error:

@@ -88,6 +88,26 @@ class WholeObjects(AnyWarning):
 
 
 @dataclass(frozen=True)
+class CodeThatStays(AnyWarning):
+    """Code that keeps its place in every layout: ``stays`` of ``total`` bytes, most of it from ``files``.
+
+    ``in_archives`` where some of it comes from archives, whose members can be moved.
+    """
+
+    stays: int
+    total: int
+    files: tuple[str, ...]
+    in_archives: bool
+
+    def __str__(self) -> str:
+        advice = 'layout.archives = "all" moves what archives have of it' if self.in_archives else "it is no archive's"
+        return (
+            f"{100 * self.stays / self.total:.0f} % of the code ({self.stays:,} of {self.total:,} bytes) was compiled "
+            f"before this build ({', '.join(self.files)}) and keeps its place in every layout; {advice}"
+        )
+
+
+@dataclass(frozen=True)
 class UnlistedLibrary(AnyWarning):
     """A library of the build that an artefact needs and that is none itself; ``path`` is where the build has it."""
 

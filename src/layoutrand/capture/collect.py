@@ -19,6 +19,7 @@ from layoutrand.capture.bitcode_link import Reader, find_nm, with_stubs
 from layoutrand.capture.link_memory import LinkMemory
 from layoutrand.capture.native_code import Replay, as_recorded, unit_names, with_plugin
 from layoutrand.capture.records import LinkRecord
+from layoutrand.config.layout_policy import Archives
 from layoutrand.config.toolchain import version_number
 from layoutrand.errors import CaptureFailed
 from layoutrand.link import lto
@@ -58,6 +59,7 @@ class IngestSetup:
     """What an ingestion works with: the artefact as the build left it, where to put things, the tools, the factors.
 
     ``memory`` is what earlier links of the same build have taught. ``kept``: the capture is to be linked from again.
+    ``archives`` is that of the layout policy.
     """
 
     artefact: str
@@ -69,6 +71,7 @@ class IngestSetup:
     factors: tuple[str, ...]
     memory: LinkMemory = field(default_factory=LinkMemory)
     kept: bool = True
+    archives: Archives = "built"
 
     @property
     def linker(self) -> Linker:

@@ -134,7 +134,7 @@ def foretold(
     }
     if len(owners) < len(found):
         return None
-    named = candidates(list(found), data=places_data(setup.factors), reserved=draft.reserved)
+    named = candidates(list(found), data=places_data(setup.factors), reserved=draft.reserved, archives=setup.archives)
     waiting: dict[tuple[int, str], list[Candidate]] = {}
     for candidate in named:
         waiting.setdefault((candidate.object, candidate.section.name), []).append(candidate)

@@ -176,7 +176,7 @@ def _describe(record: LinkRecord, setup: IngestSetup, draft: Draft) -> CapturedL
     output = linkline.output(record.argv)
     if not anywhere or output.startswith("/") or ".." in output.split("/"):
         output = posixpath.basename(output)
-    keeping = linkline.replayable(draft.line, keep_symbols=True, plugin=bool(draft.lto))
+    keeping = linkline.replayable(draft.line, keep_symbols=True, plugin=bool(draft.lto), strips=setup.linker.strips)
     return CapturedLink(
         artefact=setup.artefact,
         linker=setup.linker.name,
@@ -271,7 +271,7 @@ def _probe(
     setup: IngestSetup, link: CapturedLink, draft: Draft, found: list[objects.Object]
 ) -> tuple[tuple[int, ...], list[objects.Candidate]]:
     """Link with unique symbols but no order: which sections are in the output, and in which order."""
-    named = objects.candidates(found, data=places_data(setup.factors), reserved=draft.reserved)
+    named = objects.candidates(found, data=places_data(setup.factors), reserved=draft.reserved, archives=setup.archives)
     marked = objects.edited_files(draft.files, found, named, rename=False)
     write_edited(setup.base / "probe", marked, setup.base / "root", draft.files)
     done, probed = setup.link(link, "probe")
@@ -316,7 +316,9 @@ def _edit(
             f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
             "Is the source tree clean of old objects (make clean), and does the build use $CC or gcc from PATH?"
         )
-    warnings = (str(WholeObjects(tuple(lumped))),) if lumped else ()
+    warnings = [str(WholeObjects(tuple(lumped)))] if lumped else []
+    if setup.toolbox.toolchain.tools.rustc and (staying := objects.staying(found, chosen)) is not None:
+        warnings.append(str(staying))
     # Ours stands in for the build's own script, with the order in it.
     argv = tuple(linkline.without_scripts(link.argv)) if link.users_script else link.argv
     moves = {item.name: f"{ROOT}/{item.file}" for item in found if item.ours and item.member is None}
@@ -324,7 +326,7 @@ def _edit(
         link,
         edited=edited,
         sections=sections,
-        warnings=warnings,
+        warnings=tuple(warnings),
         argv=argv,
         moves=moves if LINK_ORDER in setup.factors else {},
     )

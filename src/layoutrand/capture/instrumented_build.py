@@ -17,12 +17,12 @@ from layoutrand.cache.keys import build_key, captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
 from layoutrand.capture.collect import BuildPlace, IngestSetup
-from layoutrand.capture.go_records import NOTHING_LINKED, build_records
-from layoutrand.capture.ingest import ingest
+from layoutrand.capture.go_records import build_records
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.linked_files import left_in, several
 from layoutrand.capture.origin import Origin, Say
-from layoutrand.capture.records import LinkRecord
+from layoutrand.capture.records import read_records
+from layoutrand.capture.which_link import captured_link
 from layoutrand.capture.workspace import (
     Workspace,
     build_environment,
@@ -32,18 +32,15 @@ from layoutrand.capture.workspace import (
 )
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.errors import (
-    BuildError,
     BuildFailed,
     CaptureFailed,
-    LayoutrandError,
-    NothingLinked,
+    NotCompiledHere,
 )
-from layoutrand.linkers import linkline
 from layoutrand.linkers.compiling import what_stops
 from layoutrand.linkers.toolbox import Toolbox
 from layoutrand.model import LayoutName
 from layoutrand.objects import elf
-from layoutrand.platform.disk import cache_errors, remove_tree, sha256_bytes, tail, write_atomically
+from layoutrand.platform.disk import cache_errors, sha256_bytes, tail, write_atomically
 from layoutrand.platform.masked_files import mask_file
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
@@ -52,7 +49,13 @@ from layoutrand.text.build_output import lacks_c_library
 from layoutrand.text.telling_line import of_build
 from layoutrand.warning import sentences_of
 
-_MOST_GUESSES = 20
+_UNHEARD: Mapping[str, str] = {
+    "compiler": "no compiler of C, C++ or Fortran (rustc has rustflags, profile and features)",
+    "rustc": "no rustc: the build does not call it through cargo",
+    "cargo": "no cargo: the build does not call it by that name with build, rustc, run, test or bench",
+}
+"""Whom flags did not reach, by kind (`Recipe.given_flags`)."""
+
 _LITTLE = 1 << 20  # bytes
 _LINES = 5000
 _LAST_LINES = 20
@@ -124,8 +127,11 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
             say(f"{order.recipe.system}: capturing the link of {artefact}")
             data = artefact_of(tree, artefact, log, outputs)
             base = scratch / str(number)
-            setup = IngestSetup(artefact, data, place, base, order.toolbox, runner, order.recipe.factors)
-            link = _first_that_replays(records, setup, f"system {order.recipe.system!r}: ", log)
+            recipe = order.recipe
+            setup = IngestSetup(
+                artefact, data, place, base, order.toolbox, runner, recipe.factors, archives=recipe.archives
+            )
+            link = captured_link(records, setup, f"system {order.recipe.system!r}: ", log)
             absent = unlisted_libraries(link, data, setup.base / "root", order.recipe.build.artefacts)
             links.append(replace(link, warnings=(*link.warnings, *sentences_of(absent))))
         learned = suite_facts(order, tree, say)
@@ -197,6 +203,7 @@ def built(
         if status != 0:
             _check_c_library(order, runner, log)
             raise _failed(f"system {recipe.system!r}: the {what} build", status, log, space)
+        _refuse_unheard(order, space, log)
         build_s = time.perf_counter() - begin
         if order.origin.in_place is not None and _changed(order):
             say(
@@ -204,6 +211,19 @@ def built(
                 "cache, name in build.exclude what the build makes"
             )
         yield space, tree, log, build_s
+
+
+def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
+    """Raise `NotCompiledHere` for flags that nothing of the build was given, or they would be measured as if it was."""
+    given = order.recipe.given_flags()
+    for kind, flags in given.items():
+        if not space.heard(kind).exists() and read_records(space.records):
+            raise NotCompiledHere(
+                f"system {order.recipe.system!r}: {flags} reached {_UNHEARD[kind]}, so this would be the program "
+                "without. Leave them out, or give what the build can take",
+                log=log,
+                cause=f"{flags} reached {_UNHEARD[kind]}",
+            )
 
 
 def _check_c_library(order: BuildOrder, runner: Runner, log: Path) -> None:
@@ -248,69 +268,6 @@ def artefact_of(tree: Path, artefact: str, log: Path, outputs: Sequence[str], *,
             log=log,
         )
     return data
-
-
-def _named(records: Sequence[LinkRecord], tree: Path, artefact: str) -> list[LinkRecord]:
-    """Links that should have made the artefact: written to its path, then those under its name, newest first."""
-    real = os.path.realpath(tree / artefact)
-    wanted = {linkline.absolute(artefact, str(tree)), real}
-    exact = [record for record in reversed(records) if record.output() in wanted]
-    names = other_names(artefact) | other_names(real)  # libx.so.1 is a link to libx.so.1.0.3, linked elsewhere
-    return exact + [r for r in reversed(records) if r not in exact and os.path.basename(r.output()) in names]
-
-
-def other_names(artefact: str) -> set[str]:
-    """File names under which builds link what then becomes the artefact, its own among them."""
-    name = os.path.basename(artefact)
-    spec = re.sub(r"_(?:base|peak)\.[A-Za-z0-9._-]+$", "", name)  # SPEC CPU links STEM and copies it
-    return {name, f"lt-{name}", f"{name}T", f"{name}.tmp", f"{name}.new", re.sub(r"\.so[.0-9]*$", ".so", name), spec}
-
-
-def _guessed(records: Sequence[LinkRecord], built: bytes) -> list[LinkRecord]:
-    """Links whose output was copied or moved to where the artefact is, likeliest first."""
-    copied, gone = [], []
-    for record in reversed(records):
-        path = Path(record.output())
-        if not path.exists():
-            gone.append(record)
-        elif path.stat().st_size == len(built) and content_of_regular(path, largest=PROGRAM) == built:
-            copied.append(record)
-    return (copied + gone)[:_MOST_GUESSES]
-
-
-def _first_that_replays(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str, log: Path) -> CapturedLink:
-    """Capture the link whose replay gives the artefact; if none does, the likeliest one's error stands."""
-    if not records and setup.linker.own_objects:
-        raise NothingLinked(f"{prefix}{NOTHING_LINKED}", log=log)
-    if not records:
-        raise NothingLinked(
-            f"{prefix}no link of this build went through layoutrand's wrappers. Either the source tree holds an "
-            "earlier build, so that nothing was linked (make clean); or the build calls its compiler or linker by an "
-            "absolute path or changes PATH (let it use $CC, $CXX and $LD, or plain gcc, g++ and ld)",
-            log=log,
-        )
-    first: BuildError | None = None
-    for record in _named(records, Path(setup.place.tree), setup.artefact):
-        try:
-            return ingest(record, setup)[0]
-        except BuildError as error:
-            remove_tree(setup.base)
-            first = first or error
-    for record in _guessed(records, setup.built):
-        try:
-            return ingest(record, setup)[0]
-        except LayoutrandError:
-            remove_tree(setup.base)
-    if first is not None:
-        kind = type(first) if isinstance(first, CaptureFailed) else CaptureFailed
-        raise kind(prefix + first.message, log=log, cause=first.cause) from first
-    seen = sorted({linkline.inside(record.output(), setup.place.tree) or record.output() for record in records})
-    raise CaptureFailed(
-        f"{prefix}{setup.artefact} was never linked through layoutrand's wrappers; these were: "
-        f"{', '.join(seen[:12])}{' ...' if len(seen) > 12 else ''}. Is it in build.artefacts under the name it was "
-        "linked with, and is the source tree clean (make clean)?",
-        log=log,
-    )
 
 
 def suite_facts(order: BuildOrder, tree: Path, say: Say) -> dict[str, str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from layoutrand.capture.cargo_messages import CargoExecutable
 from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.linkers import linkline
@@ -27,6 +29,7 @@ class LinkedFile:
     """A program or library that a recorded link made: its path in the tree, its linker, its bytes.
 
     ``needs`` are the paths of libraries of the same build that it loads, each by the name that it asks for.
+    ``kind`` is what cargo calls it ("bin", "example", "bench", "test"), "" for what cargo said nothing of.
     """
 
     path: str
@@ -34,10 +37,17 @@ class LinkedFile:
     linker: str
     size: int
     needs: tuple[str, ...] = ()
+    kind: str = ""
 
 
-def linked_files(records: Sequence[LinkRecord], tree: Path) -> list[LinkedFile]:
-    """What recorded links made and the build left in its tree, in the order of the links; a file that is there once."""
+def linked_files(
+    records: Sequence[LinkRecord], tree: Path, executables: Sequence[CargoExecutable] = ()
+) -> list[LinkedFile]:
+    """What recorded links made and the build left in its tree, in the order of the links; a file that is there once.
+
+    Those of cargo's ``executables`` have the paths that cargo gives them.
+    """
+    known = {inside: each for each in executables if (inside := linkline.inside(each.path, str(tree))) is not None}
     linkers: dict[str, str] = {}
     for record in records:
         path = _where(record.output(), tree)
@@ -50,11 +60,34 @@ def linked_files(records: Sequence[LinkRecord], tree: Path) -> list[LinkedFile]:
         with_kind = _is_program(data, path)
         if with_kind is not None:
             parts[path] = (with_kind, len(data), dynamic.read(data))
+    for path in [path for path in known if path not in parts and is_elf_file(tree / path)]:
+        origin = _copied(path, known[path].name, linkers, tree)
+        if origin is not None:
+            parts[path] = parts.pop(origin)
+            linkers[path] = linkers[origin]
     libraries = {path: found for path, (is_program, _, found) in parts.items() if not is_program}
     return [
-        LinkedFile(path, is_program, linkers[path], size, tuple(_needs(found, libraries, tree)))
+        LinkedFile(
+            path,
+            is_program,
+            linkers[path],
+            size,
+            tuple(_needs(found, libraries, tree)),
+            known[path].kind if path in known else "",
+        )
         for path, (is_program, size, found) in parts.items()
     ]
+
+
+def _copied(path: str, name: str, linked: Iterable[str], tree: Path) -> str | None:
+    """Which linked file cargo has copied to the path; only those of the target's name may have been."""
+    stem = re.compile(rf"{re.escape(name.replace('-', '_'))}(?:-[0-9a-f]+)?")
+    content = content_of_regular(tree / path, largest=PROGRAM)
+    for origin in linked:
+        called = posixpath.basename(origin).replace("-", "_", name.count("-"))
+        if stem.fullmatch(called) and content_of_regular(tree / origin, largest=PROGRAM) == content:
+            return origin
+    return None
 
 
 def left_in(outputs: Sequence[str], tree: Path) -> list[str]:

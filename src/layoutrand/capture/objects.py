@@ -10,15 +10,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from layoutrand.capture.bitcode import is_bitcode
+from layoutrand.capture.capture_warnings import CodeThatStays
+from layoutrand.config.layout_policy import Archives
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.link import lto
 from layoutrand.linkers.user_script import NOTHING, Reserved
 from layoutrand.model import Section
 from layoutrand.objects import archive, edit, elf
-from layoutrand.objects.kinds import code_kind, data_kind
+from layoutrand.objects.kinds import code_kind, data_kind, is_code
 
 OURS = ("_build/", "_temp/")
 """Where a capture keeps what the build made; everything else belongs to the system and is pinned."""
+
+_WORTH_TELLING = 0.01
+"""What share of the code must stay where it is to be told of."""
 
 _C_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _NO_UNITS: Mapping[str, str] = {}
@@ -112,10 +117,13 @@ def _lto_message(name: str, *, claims: bool) -> str:
     )
 
 
-def candidates(found: list[Object], *, data: bool = False, reserved: Reserved = NOTHING) -> list[Candidate]:
+def candidates(
+    found: list[Object], *, data: bool = False, reserved: Reserved = NOTHING, archives: Archives = "built"
+) -> list[Candidate]:
     """The code sections that can be placed, with ``data`` those of data too, numbered in link order.
 
-    What a linker script names itself is ``reserved``: it is left alone.
+    What a linker script names itself is ``reserved``: it is left alone. With ``archives`` "all" members of the system's
+    archives may move as what was built may.
     """
     result: list[Candidate] = []
     seen: dict[tuple[str, str, str], int] = {}
@@ -140,7 +148,7 @@ def candidates(found: list[Object], *, data: bool = False, reserved: Reserved = 
                 kind=kind,
                 size=int(section["size"]),
                 align=int(section["align"]),
-                pinned=not item.ours,
+                pinned=not item.ours and (archives != "all" or item.member is None),
             )
             result.append(Candidate(number, header, described))
     return result
@@ -198,6 +206,22 @@ def edited_files(
             members.setdefault(item.file, {})[item.member] = content
     for path, contents in members.items():
         yield path, archive.write(archive.read(files[path], name=path), contents)
+
+
+def staying(found: list[Object], chosen: list[Candidate]) -> CodeThatStays | None:
+    """How much of the code is pinned, and whose it is; None if so little that nobody need know."""
+    code = [candidate for candidate in chosen if is_code(candidate.section.kind)]
+    total = sum(candidate.section.size for candidate in code)
+    pinned = [candidate for candidate in code if candidate.section.pinned]
+    stays = sum(candidate.section.size for candidate in pinned)
+    if stays < total * _WORTH_TELLING:
+        return None
+    sizes: Counter[str] = Counter()
+    for candidate in pinned:
+        item = found[candidate.object]
+        sizes[item.file.rpartition("/")[2]] += candidate.section.size
+    in_archives = any(found[candidate.object].member is not None for candidate in pinned)
+    return CodeThatStays(stays, total, tuple(name for name, _ in sizes.most_common(3)), in_archives)
 
 
 def lumped(found: list[Object], chosen: list[Candidate]) -> list[str]:

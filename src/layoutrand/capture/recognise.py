@@ -11,8 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from layoutrand.capture.cargo_project import (
+    CARGO_TREE,
+    cargo_command,
+    cargo_project,
+    cargo_variables,
+    refuse_member,
+)
 from layoutrand.capture.linked_files import is_elf_file
-from layoutrand.config.toolchain import version_number
 from layoutrand.errors import ToolNotFound, UsageError
 from layoutrand.platform.packages import install
 from layoutrand.platform.process import Runner
@@ -21,9 +27,6 @@ from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
 _DEEPEST: Final = 4
 """Directories below the source in which traces of earlier builds are looked for."""
-
-_LLD_SINCE: Final = (1, 90)
-"""The first version of rustc that links with a linker of its own."""
 
 _OTHERS: Final[Mapping[str, tuple[str, str]]] = {
     "package.json": ("JavaScript", "nothing is linked: its code is placed by the engine while it runs"),
@@ -105,14 +108,15 @@ def given(line: Sequence[str], directory: Path, runner: Runner) -> Recognised:
     """The build that a command makes, given by its words; a single word with blanks is a line of shell."""
     command = line[0] if len(line) == 1 else shlex.join(line)
     words = shlex.split(command) if len(line) == 1 else list(line)
-    env = _rust_variables(runner) if "cargo" in re.split(r"[\s;&|]+", command) else {}
+    is_rust = "cargo" in re.split(r"[\s;&|]+", command)
+    env = cargo_variables(directory, cargo_project(directory, runner)) if is_rust and shutil.which("cargo") else {}
     ways = [Way((command,), env)]
     if words and os.path.basename(words[0]) in {"make", "gmake"} and not {"&&", ";", "|", "||"} & set(words):
         again = Way((shlex.join([words[0], "-B", *words[1:]]),), env)
         ways = [again] if has_objects(directory) else [*ways, again]
-    is_rust = bool(env) or words[:1] == ["cargo"]
     toolchain = "go" if _GO_BUILD.search(command) else ""
-    return Recognised(command, tuple(ways), tuple(build_trees(directory)), is_rust=is_rust, toolchain=toolchain)
+    exclude = (*((CARGO_TREE,) if is_rust else ()), *build_trees(directory))
+    return Recognised(command, tuple(ways), exclude, is_rust=is_rust, toolchain=toolchain)
 
 
 def build_trees(directory: Path) -> Iterator[str]:
@@ -195,10 +199,11 @@ def _cargo(directory: Path, runner: Runner) -> Recognised | None:
     if not (directory / "Cargo.toml").is_file():
         return None
     _require("cargo", "Cargo.toml")
-    text = _text(directory / "Cargo.toml")
-    names = re.findall(r"^name\s*=\s*\"([^\"]+)\"", text, re.MULTILINE)
-    way = Way(("cargo build --release -j {jobs}",), _rust_variables(runner))
-    return Recognised("Cargo", (way,), hints=tuple(names), is_rust=True)
+    project = cargo_project(directory, runner)
+    refuse_member(directory, project)
+    way = Way((cargo_command(directory, project),), cargo_variables(directory, project))
+    hints = [] if project is None else [name for kind in ("bin", "example", "bench") for name in project.named(kind)]
+    return Recognised("Cargo", (way,), (CARGO_TREE,), hints=tuple(hints), is_rust=True)
 
 
 def _go(directory: Path, _runner: Runner) -> Recognised | None:
@@ -265,14 +270,6 @@ def _variables(directory: Path) -> tuple[str, ...]:
             pattern = r"^(?:bin_PROGRAMS|PROGRAM|PROG|TARGET|BIN)\s*[:+?]?=\s*([A-Za-z0-9_./+-]+)"
             found += re.findall(pattern, text, re.MULTILINE)
     return tuple(found)
-
-
-def _rust_variables(runner: Runner) -> dict[str, str]:
-    """What makes rustc link with the system's linker, which is given the order; older ones do so by themselves."""
-    if shutil.which("rustc") is None:
-        return {}
-    said = runner.run(["rustc", "--version"], cwd=Path("/"), env=dict(os.environ)).stdout.decode("utf-8", "replace")
-    return {"RUSTFLAGS": "-Clinker-features=-lld"} if version_number(said)[:2] >= _LLD_SINCE else {}
 
 
 def _require(program: str, why: str) -> None:

@@ -27,9 +27,9 @@ from layoutrand.config.build_recipe import (
     Recipe,
 )
 from layoutrand.linkers import response_file
-from layoutrand.linkers.drivers import DRIVERS, POSIX, archiver, drivers, own_name, plain_tools, prefixes, search_path
+from layoutrand.linkers.drivers import DRIVERS, POSIX, archiver, drivers, plain_tools, prefixes, search_path
 from layoutrand.linkers.known import linker
-from layoutrand.linkers.toolbox import LTO, Toolbox
+from layoutrand.linkers.toolbox import LTO, Toolbox, own_name
 from layoutrand.platform import helper_client
 from layoutrand.platform.disk import cache_errors, remove_tree, write_atomically
 from layoutrand.platform.orphans import end_processes, is_at_work, was_given
@@ -41,6 +41,9 @@ _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")
 _KERNEL = "kernel"
 _WHILE_S = 60.0  # between making a directory and saying whose it is pass microseconds
 _TOOLEXEC = "go-toolexec"
+_RUSTC = "layoutrand-rustc"
+"""The wrapper that cargo is told of; others would call rustc past it."""
+
 _RECORDER = "a tool of the linker wrapper"
 _LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 _LONGEST_MAPPED = 400
@@ -72,6 +75,15 @@ class Workspace:
     def records(self) -> Path:
         """One directory per recorded link."""
         return self.base / "rec"
+
+    @property
+    def messages(self) -> Path:
+        """How files with what cargo said begin: beside them stand those that it said with."""
+        return self.base / "rec" / "cargo"
+
+    def heard(self, kind: str) -> Path:
+        """What the wrappers of a kind (`Recipe.given_flags`) leave once they have passed flags on."""
+        return self.base / "rec" / f"heard-{kind}"
 
 
 @contextmanager
@@ -216,6 +228,7 @@ def write_wrappers(
         _write_toolexec(space, recipe, toolbox)
         return
     build_root = str(tree)
+    given = recipe.given_flags()
     common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
     scripts: dict[str, str] = {}
     for role in [role for role in DRIVERS if role in toolbox.tools]:
@@ -232,10 +245,14 @@ def write_wrappers(
                 ccache_path=os.environ.get("CCACHE_PATH") or search_path(),
                 calls_driver=name in POSIX,
                 leave_foreign=leave_foreign,
+                heard=str(space.heard("compiler")) if "compiler" in given else "",
                 **common,
             )
+    if recipe.toolchain.tools.rustc or {"rustc", "cargo"} & set(given):
+        scripts |= _rust_wrappers(space, recipe, build_root)
     programs = _programs("mkdir", "tar", *(("touch",) if relink else ()))
     chosen = linker(recipe.toolchain.link.linker)
+    prefixes_kept = (*SYSTEM_PREFIXES, *_sysroot(toolbox))
     for name, real_linker in _linkers(toolbox).items():
         scripts[name] = render.linker_wrapper(
             name=name,
@@ -246,7 +263,7 @@ def write_wrappers(
             python=sys.executable,
             expander=str(Path(response_file.__file__).absolute()),
             environment=LINKER_ENVIRONMENT,
-            system_prefixes=SYSTEM_PREFIXES,
+            system_prefixes=prefixes_kept,
             relink=str(relink or ""),
             client=str(Path(helper_client.__file__).absolute()),
             **programs,
@@ -292,6 +309,38 @@ def preparation(space: Workspace, toolbox: Toolbox) -> str:
     return f'export GOFLAGS="$({shlex.quote(str(toolbox.tools["cc"].path))} env GOFLAGS) {flags}"\n'
 
 
+def _rust_wrappers(space: Workspace, recipe: Recipe, build_root: str) -> dict[str, str]:
+    """Scripts for cargo and rustc."""
+    given = recipe.given_flags()
+    common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
+    environment = {**os.environ, **recipe.build.env, **recipe.options.env}
+    scripts = {
+        _RUSTC: render.rustc_wrapper(
+            name=_RUSTC,
+            real=environment.get("RUSTC_WRAPPER", ""),
+            flags=recipe.rust_flags(build_root),
+            heard=str(space.heard("rustc")) if "rustc" in given else "",
+            **common,
+        )
+    }
+    cargo = shutil.which("cargo")
+    if cargo is not None:  # else the build fails, and says so
+        scripts["cargo"] = render.cargo_wrapper(
+            name="cargo",
+            real=cargo,
+            messages=str(space.messages),
+            features=",".join(recipe.options.features),
+            heard=str(space.heard("cargo")) if "cargo" in given else "",
+            **common,
+        )
+    return scripts
+
+
+def _sysroot(toolbox: Toolbox) -> list[str]:
+    """Where rustc keeps its own libraries: as sure as the system's to be there when the build is over."""
+    return [f"{toolbox.tools['rustc'].path.parent.parent}/"] if "rustc" in toolbox.tools else []
+
+
 def _programs(*names: str) -> dict[str, str]:
     return {name: str(find_tool([name], path=search_path(), purpose=_RECORDER)) for name in names}
 
@@ -330,6 +379,8 @@ def build_environment(
         if role in toolbox.tools:
             tools |= dict.fromkeys(variables, own_name(toolbox.tools[role].path))
     environment |= {name: str(space.wrappers / tool) for name, tool in tools.items()}
-    environment |= {**recipe.build.env, **recipe.options.env}
+    environment |= {**recipe.build.env, **recipe.options.env, **recipe.cargo_variables()}
+    if (space.wrappers / _RUSTC).exists():
+        environment["RUSTC_WRAPPER"] = str(space.wrappers / _RUSTC)
     environment["PATH"] = f"{space.wrappers}:{environment.get('PATH', os.defpath)}"
     return environment

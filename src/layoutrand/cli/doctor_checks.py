@@ -55,8 +55,8 @@ class Diagnosis:
 def diagnose(project: Path, runner: Runner, *, tuning: Tuning | None = None, root: Path = Path("/")) -> Diagnosis:
     """Look at toolchains, instruments, the cache and the machine (below ``root``); nothing is changed."""
     tuning = tuning or Tuning(root)
-    chains = [toolbox.load(name, project) for name in toolbox.shipped()]
-    abilities = tuple(_ability(chain, runner) for chain in chains)
+    chains = [toolbox.declared(name, project) for name in toolbox.shipped()]
+    abilities = tuple(_ability(chain, project, runner) for chain in chains)
     programs = {each.program: shutil.which(each.program) for each in starters() if each.program}
     facts, settings, state = host_facts(root), host_settings(root), _look(root)
     missing = {chain.name: toolbox.missing(chain) for chain in chains}
@@ -87,8 +87,9 @@ def _changed(tuning: Tuning) -> tuple[dict[str, Any] | None, list[HostProblem]]:
     return changes_document(record, what), [HostProblem("warning" if record.is_orphaned() else "note", what, UNDO)]
 
 
-def _ability(chain: Toolchain, runner: Runner) -> Ability:
+def _ability(chain: Toolchain, project: Path, runner: Runner) -> Ability:
     try:
+        chain = toolbox.load(chain.name, project)
         tools = toolbox.find(chain, runner).tools
     except HostError as error:
         return Ability(chain.name, usable=False, factors=(), detail=str(error))

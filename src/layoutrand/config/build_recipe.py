@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from layoutrand.config.config import Build, Config, System
-from layoutrand.config.layout_policy import LayoutPolicy
+from layoutrand.config.layout_policy import Archives, LayoutPolicy
 from layoutrand.config.redaction import NOTHING_REDACTED, Redaction, redaction_of
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.layout.order import LINK_ORDER, places_data
@@ -75,6 +77,12 @@ NOT_INHERITED: Final = (
 )
 """Variables of the user's environment that the build must not see."""
 
+_OF_CARGO: Final = re.compile(r"RUSTFLAGS$|RUSTC(?:_BOOTSTRAP)?$|CARGO_(?:ENCODED_RUSTFLAGS$|BUILD_|PROFILE_|TARGET_)")
+"""Variables of the user's environment that change what Cargo makes."""
+
+_RELEASE: Final = re.compile(r"\bcargo\b.*(?:\s--release\b|\s-r\b|\sbench\b)")
+_PROFILE: Final = re.compile(r"--profile[= ]([A-Za-z0-9_-]+)")
+
 Variant = Literal["capture", "stock"]
 Driver = Literal["cc", "cxx", "fc"]
 SOURCE_EPOCH: Final = "315532800"  # 1980-01-01, the earliest date that zip files can hold
@@ -91,6 +99,7 @@ class Recipe:
     toolchain: Toolchain
     factors: tuple[str, ...] = ()
     redaction: Redaction = NOTHING_REDACTED
+    archives: Archives = "built"
 
     @classmethod
     def of(
@@ -104,7 +113,9 @@ class Recipe:
     ) -> Recipe:
         """The recipe of a configured system, for a user with that ``environment``."""
         redaction = redaction_of(config, environment)
-        return cls(system, variant, config.build, config.systems[system], toolchain, factors, redaction)
+        archives = config.layout.archives
+        options = config.systems[system]
+        return cls(system, variant, config.build, options, toolchain, factors, redaction, archives)
 
     def compile_flags(self, build_root: str, role: Driver) -> list[str]:
         """Flags the wrapper of that driver appends to a compilation, the system's own last so that they win."""
@@ -128,6 +139,43 @@ class Recipe:
         """Flags the compiler wrapper appends where the driver links: also those of a link that generates code."""
         return [*self.section_flags(), *self.toolchain.link.driver_flags, *shlex.split(self.options.ldflags)]
 
+    def rust_flags(self, build_root: str) -> list[str]:
+        """Flags the wrapper of rustc appends to a compilation."""
+        path = [f"--remap-path-prefix={build_root}={SOURCE_ALIAS}"] if self.toolchain.tools.rustc else []
+        return [*path, *shlex.split(self.options.rustflags)]
+
+    def cargo_variables(self) -> dict[str, str]:
+        """The system's settings of the profile in use, as cargo reads them from its environment."""
+        names = [re.sub(r"[^A-Z0-9]", "_", name.upper()) for name in self._profiles()]
+        settings = {
+            key.upper().replace("-", "_"): str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in self.options.profile.items()
+        }
+        return {f"CARGO_PROFILE_{name}_{key}": value for name in names for key, value in settings.items()}
+
+    def _profiles(self) -> list[str]:
+        """The profiles that the commands name; both usual ones where they name none, as a makefile does."""
+        named = [name for command in self.build.commands for name in _PROFILE.findall(command)]
+        named += ["release" for command in self.build.commands if _RELEASE.search(command)]
+        return sorted(set(named)) or ["dev", "release"]
+
+    def given_flags(self) -> dict[str, str]:
+        """What the system is given for each kind of program that has to hear of it, in the words of the configuration.
+
+        By kind: "compiler", "rustc" and "cargo"; kinds for which nothing is given are left out.
+        """
+        own = self.options
+        compiled = {name: getattr(own, name) for name in ("cflags", "cxxflags", "fflags")}
+        given = {
+            "compiler": [f'{name} = "{value}"' for name, value in compiled.items() if value],
+            "rustc": [f'rustflags = "{own.rustflags}"'] if own.rustflags else [],
+            "cargo": [
+                *(["profile"] if own.profile else []),
+                *([f"features = {json.dumps(own.features)}"] if own.features else []),
+            ],
+        }
+        return {kind: ", ".join(words) for kind, words in given.items() if words}
+
     def script(self, jobs: int) -> str:
         """The user's commands as one bash script: it names each before executing it and stops at the first failure."""
         lines = ["set -e"]
@@ -140,14 +188,16 @@ class Recipe:
         self, source: Mapping[str, Any], tools: Mapping[str, Any], environment: Mapping[str, str]
     ) -> dict[str, Any]:
         """Everything that decides what the build makes, as JSON values; of what is redacted a digest."""
-        facts = {
+        of_rust = {name: getattr(self.options, name) for name in ("rustflags", "profile", "features")}
+        facts: dict[str, Any] = {
             "version": BUILD_VERSION,
             "variant": self.variant,
             "source": source,
             "commands": self.build.commands,
             "artefacts": self.build.artefacts,
             "env": {**self.build.env, **self.options.env},
-            "flags": {name: getattr(self.options, name) for name in ("cflags", "cxxflags", "fflags", "ldflags")},
+            "flags": {name: getattr(self.options, name) for name in ("cflags", "cxxflags", "fflags", "ldflags")}
+            | {name: value for name, value in of_rust.items() if value},
             "places_data": self.variant == "capture" and places_data(self.factors),
             "moves_objects": self.variant == "capture" and LINK_ORDER in self.factors,
             "section_flags": self.section_flags(),
@@ -155,6 +205,10 @@ class Recipe:
             "tools": tools,
             "inherited": {name: environment[name] for name in self._inherited() if name in environment},
         }
+        if self.toolchain.tools.rustc:
+            facts["cargo"] = {name: environment[name] for name in sorted(environment) if _OF_CARGO.match(name)}
+        if self.variant == "capture" and self.archives != "built":
+            facts["archives"] = self.archives
         return self.redaction.of_facts(facts)
 
     def _inherited(self) -> tuple[str, ...]:

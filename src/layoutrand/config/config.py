@@ -43,6 +43,21 @@ from layoutrand.engines.engine import Remote
 from layoutrand.errors import ConfigError, UsageError
 from layoutrand.text.strict_table import STRICT, Name
 
+PROFILE_SETTINGS = (
+    "opt-level",
+    "lto",
+    "codegen-units",
+    "panic",
+    "debug",
+    "debug-assertions",
+    "overflow-checks",
+    "strip",
+    "split-debuginfo",
+    "incremental",
+    "rpath",
+)
+"""What a profile of Cargo consists of, as ``[profile.release]`` in Cargo.toml."""
+
 PLACEHOLDERS = frozenset({"args", "artefact", "artefact_dir", "home", "project"})
 
 
@@ -73,7 +88,17 @@ def _usable_name(name: str) -> str:
     return name
 
 
+def _known_settings(profile: dict[str, str | int | bool]) -> dict[str, str | int | bool]:
+    for key in profile:
+        if key not in PROFILE_SETTINGS:
+            wrong = f"{key!r} is no setting of a Cargo profile{suggest(key, PROFILE_SETTINGS)}"
+            raise ValueError(f"{wrong}; there are {', '.join(PROFILE_SETTINGS)}")
+    return profile
+
+
 Flags = Annotated[str, AfterValidator(_splittable)]
+Profile = Annotated[dict[str, str | int | bool], AfterValidator(_known_settings)]
+Feature = Annotated[str, Field(pattern=r"^[^\s,-][^\s,]*$")]
 VariableName = Annotated[str, AfterValidator(_usable_name)]
 Revision = Annotated[str, Field(min_length=1), AfterValidator(_no_option)]
 Variables = Annotated[dict[str, str], AfterValidator(_usable_names)]
@@ -154,6 +179,9 @@ class FlagSet(_Table):
     cxxflags: Flags | None = None
     fflags: Flags = ""
     ldflags: Flags = ""
+    rustflags: Flags = ""
+    profile: Profile = {}
+    features: list[Feature] = []
     env: Variables = {}
 
 

@@ -22,6 +22,7 @@ Factor = Literal[
     "jit-stress",
 ]
 Classes = Literal["keep", "mix"]
+Archives = Literal["built", "all"]
 Couple = Literal["order", "address"]
 _ALONE = {
     "link-order": "leaves the order to the linker",
@@ -38,6 +39,7 @@ class LayoutPolicy(BaseModel):
     factors: Annotated[list[Factor], Field(min_length=1)] = ["function-order"]
     classes: Classes = "keep"
     padding_bytes: Annotated[int, Field(ge=1, le=1 << 20)] = 64
+    archives: Archives = "built"
     couple: Couple = "order"
 
     @field_validator("factors")

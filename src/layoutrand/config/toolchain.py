@@ -10,7 +10,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+)
 
 from layoutrand.config.layout_policy import Factor
 from layoutrand.config.problems import explain
@@ -31,7 +39,8 @@ class Tools(_Table):
 
     In all but ``cc``, ``{suffix}`` stands for the version that the C compiler was found with: "-19" for clang-19.
     The C++ and Fortran compilers may be missing on a machine; ``nm`` and ``ranlib`` are needed only where others
-    than the system's must be used, as with LTO objects.
+    than the system's must be used, as with LTO objects. With ``rustc`` and ``cargo`` it is rustc that chooses the
+    linker, and the other names are those of what it chose.
     """
 
     cc: Annotated[list[str], Field(min_length=1)]
@@ -41,6 +50,14 @@ class Tools(_Table):
     ar: list[str]
     nm: list[str] = []
     ranlib: list[str] = []
+    rustc: list[str] = []
+    cargo: list[str] = []
+
+    @model_serializer(mode="wrap")
+    def _without_rust(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys of the cache are older than the last two: what has none of them is written as ever."""
+        written: dict[str, Any] = handler(self)
+        return {role: names for role, names in written.items() if names or role not in ("rustc", "cargo")}
 
 
 class Compile(_Table):

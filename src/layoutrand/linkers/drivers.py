@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from layoutrand.config.build_recipe import Driver
-from layoutrand.linkers.toolbox import Tool
+from layoutrand.linkers.toolbox import Tool, own_name
 
 DRIVERS: Mapping[Driver, tuple[str, ...]] = {"cc": ("CC",), "cxx": ("CXX",), "fc": ("FC", "F77")}
 """The variables by which builds know each compiler driver."""
@@ -25,17 +25,11 @@ POSIX = ("c89", "c99")
 
 _PLAIN_TOOLS = ("ar", "nm", "ranlib")
 _FAMILIES = {"gcc": "gcc", "clang": "llvm"}
-_VERSION = re.compile(r"-[0-9.]+$")
 
 
 def search_path() -> str:
     """PATH as layoutrand was started with it."""
     return os.environ.get("PATH", os.defpath)
-
-
-def own_name(program: Path) -> str:
-    """The program's name without a version: "clang" for clang-19."""
-    return _VERSION.sub("", program.name)
 
 
 def drivers(role: Driver, chosen: Path) -> dict[str, Path]:

@@ -71,6 +71,9 @@ class Linker(ABC):
     generates_code: ClassVar[bool] = False
     """Whether it does link-time optimisation by itself, and not through gcc's plugin."""
 
+    strips: ClassVar[frozenset[str]] = frozenset()
+    """Options that make it leave out symbols of functions, and that do not with other linkers."""
+
     needs_needed: ClassVar[bool] = False
     """Whether it must find the libraries that shared libraries need."""
 

@@ -7,7 +7,7 @@ enough for one table.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal
@@ -162,13 +162,15 @@ def output(argv: Sequence[str]) -> str:
     return named[-1] if named else "a.out"
 
 
-def replayable(line: Sequence[Word], *, keep_symbols: bool, plugin: bool = False) -> list[Word]:
+def replayable(
+    line: Sequence[Word], *, keep_symbols: bool, plugin: bool = False, strips: Collection[str] = ()
+) -> list[Word]:
     """The words that decide what the output contains: without maps, reports and, unless asked for, the LTO ``plugin``.
 
     With ``keep_symbols`` also without the options that would strip the symbols by which a layout is verified; what
-    is loaded stays the same.
+    is loaded stays the same. ``strips`` are options with which this linker strips them, too, and others do not.
     """
-    dropped = _NO_EFFECT_ON_CODE | _STRIPS if keep_symbols else _NO_EFFECT_ON_CODE
+    dropped = _NO_EFFECT_ON_CODE | _STRIPS | set(strips) if keep_symbols else _NO_EFFECT_ON_CODE
     dropped -= _PLUGIN if plugin else set()
     return [word for word in line if word.kind != "output" and word.option not in dropped]
 

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 from layoutrand.config import toolchain as toolchains
+from layoutrand.config.config import Config
 from layoutrand.config.problems import suggest
 from layoutrand.config.toolchain import Toolchain
 from layoutrand.errors import FeatureUnsupported, UsageError
 from layoutrand.linkers import known
+from layoutrand.linkers.rustc_link import RustcLink, rustc_link
 from layoutrand.platform.disk import sha256_file
-from layoutrand.platform.process import Runner, find_tool
+from layoutrand.platform.process import Runner, SubprocessRunner, find_tool
 from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
 _ROLES = {
     "cc": "the C compiler",
     "cxx": "the C++ compiler",
     "fc": "the Fortran compiler",
+    "rustc": "the Rust compiler",
+    "cargo": "Rust's build system",
     "ld": "the linker",
     "ar": "the archiver",
     "nm": "the lister of symbols",
@@ -33,6 +39,10 @@ _TOOL_DIRECTORY = "{tooldir}"
 _VERSION_WORDS = {"go": "version", "link": "-V"}
 """What programs that know no ``--version`` are asked."""
 
+_TABLES = {"gnu": "gcc", "lld": "gcc-lld", "gold": "gcc-gold", "mold": "gcc-mold"}
+"""Toolchains that say what each back end can do."""
+
+_VERSION = re.compile(r"-[0-9.]+$")
 LTO = "lto"
 """The role of gcc's lto-wrapper, which generates code when a link does."""
 
@@ -67,7 +77,85 @@ def shipped() -> list[str]:
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
-def load(name: str, project: Path) -> Toolchain:
+@dataclass(frozen=True)
+class Surroundings:
+    """What has a say in how a system's build links beside its toolchain: variables, flags of rustc, and where it is.
+
+    ``source`` is relative to the project.
+    """
+
+    source: str = "."
+    variables: Mapping[str, str] = field(default_factory=dict)
+    rustflags: str = ""
+
+    @staticmethod
+    def of(config: Config, system: str) -> Surroundings:
+        """Those of a configured system."""
+        options = config.systems[system]
+        return Surroundings(config.build.source, {**config.build.env, **options.env}, options.rustflags)
+
+
+ORDINARY = Surroundings()
+
+
+def load(name: str, project: Path, around: Surroundings = ORDINARY) -> Toolchain:
+    """The toolchain as `declared`; of one for Rust, with the linker that rustc uses in these surroundings.
+
+    Raises as `declared` and `rustc_link` do, but for a machine without cargo: `find` says what is missing.
+    """
+    toolchain = declared(name, project)
+    if not toolchain.tools.rustc or not all(shutil.which(name) for name in ("rustc", "cargo")):
+        return toolchain
+    place = (project / around.source).absolute()
+    environment = {**os.environ, **around.variables}
+    return _resolved(
+        toolchain,
+        project,
+        _asked_once(
+            place if place.is_dir() else project.absolute(), tuple(sorted(environment.items())), around.rustflags
+        ),
+    )
+
+
+def _resolved(toolchain: Toolchain, project: Path, link: RustcLink) -> Toolchain:
+    """The toolchain with the programs that rustc uses, and with what their linker can do."""
+    of_linker = declared(_TABLES[link.back_end], project)
+    tools = {"ld": [str(link.linker)], "rustc": [str(link.rustc)]}
+    if link.driver is not None and own_name(link.driver).endswith("clang"):
+        clang = declared("clang", project).tools
+        tools |= {"cc": [_plainly(link.driver)], "cxx": clang.cxx}
+    elif link.driver is not None and not _is_called(toolchain.tools.cc, link.driver):
+        tools |= {"cc": [_plainly(link.driver)]}
+    return toolchain.model_copy(
+        update={
+            "tools": toolchain.tools.model_copy(update=tools),
+            "link": of_linker.link.model_copy(update={"driver_flags": toolchain.link.driver_flags}),
+        }
+    )
+
+
+@lru_cache(maxsize=16)
+def _asked_once(place: Path, environment: tuple[tuple[str, str], ...], flags: str) -> RustcLink:
+    return rustc_link(place, SubprocessRunner(), dict(environment), shlex.split(flags))
+
+
+def _is_called(names: Sequence[str], program: Path) -> bool:
+    """Whether one of the names leads to the program."""
+    found = [path for name in names if (path := shutil.which(name))]
+    return any(os.path.samefile(path, program) for path in found)
+
+
+def _plainly(program: Path) -> str:
+    """Its name where that leads to it, else its path."""
+    return program.name if _is_called([program.name], program) else str(program)
+
+
+def own_name(program: Path) -> str:
+    """The program's name without a version: "clang" for clang-19."""
+    return _VERSION.sub("", program.name)
+
+
+def declared(name: str, project: Path) -> Toolchain:
     """The toolchain called ``name``, or in the file ``name`` (relative to the project) if it looks like a path."""
     if "/" in name or name.endswith(".toml"):
         path = project / name
@@ -90,13 +178,15 @@ def _shipped_text(name: str) -> str:
     return (files("layoutrand") / "toolchains" / f"{name}.toml").read_text("utf-8")
 
 
-def prepare(name: str, project: Path, factors: Sequence[str], runner: Runner) -> Toolbox:
+def prepare(
+    name: str, project: Path, factors: Sequence[str], runner: Runner, around: Surroundings = ORDINARY
+) -> Toolbox:
     """The toolchain called ``name`` with its programs, which can do the ``factors``.
 
     Raises as `load` and `find` do, and `FeatureUnsupported` for a factor that they cannot do.
     """
-    toolchain = load(name, project)
-    others = [load(other, project) for other in shipped()]
+    toolchain = load(name, project, around)
+    others = [declared(other, project) for other in shipped()]
     toolchains.require_factors(toolchain, list(factors), others)
     toolbox = find(toolchain, runner)
     ld = toolbox.tools["ld"].version
@@ -135,6 +225,8 @@ def missing(toolchain: Toolchain) -> list[str]:
     search = os.environ.get("PATH", os.defpath)
     found, suffix = [], ""
     for role in _ROLES:
+        if role == "ld" and toolchain.tools.rustc:
+            continue  # rustc has or finds one, and `load` asks it
         names = [name.replace("{suffix}", suffix) for name in getattr(toolchain.tools, role)]
         if any(_TOOL_DIRECTORY in name for name in names):
             continue  # it comes with the compiler

@@ -73,6 +73,7 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
     first_flags: Sequence[str] = (),
     calls_driver: bool = False,
     leave_foreign: bool = False,
+    heard: str = "",
 ) -> str:
     """The script that stands for a compiler driver; ``directory`` holds the linker wrappers.
 
@@ -81,6 +82,7 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
     ``first_flags`` stand before the build's own in compilations and links, the other flags behind. What
     ``calls_driver`` is a script that calls another of these names, and its flags reach that one. With
     ``leave_foreign`` a link for which the build names another linker is left as it is; without, it is an error.
+    Where ``heard`` is given, a compilation leaves an empty file there.
     """
     return render(
         "cc.sh.j2",
@@ -98,6 +100,7 @@ def compiler_wrapper(  # noqa: PLR0913 - one argument for each thing baked into 
         first_flags=first_flags,
         calls_driver=calls_driver,
         leave_foreign=leave_foreign,
+        heard=heard,
     )
 
 
@@ -192,4 +195,42 @@ def lto_wrapper(  # noqa: PLR0913 - one argument for each thing baked into the s
         cp=cp,
         mkdir=mkdir,
         rm=rm,
+    )
+
+
+def rustc_wrapper(*, name: str, real: str, system: str, toolchain: str, flags: Sequence[str], heard: str = "") -> str:
+    """The script that Cargo calls with rustc and its words, to which it appends ``flags``.
+
+    ``real`` is another such wrapper, which is given all of it, or ""; ``heard`` is as for `compiler_wrapper`.
+    """
+    return render(
+        "rustc.sh.j2",
+        title=f"{name}: Rust compiler",
+        name=name,
+        real=real,
+        system=system,
+        toolchain=toolchain,
+        flags=flags,
+        heard=heard,
+    )
+
+
+def cargo_wrapper(
+    *, name: str, real: str, system: str, toolchain: str, messages: str, features: str = "", heard: str = ""
+) -> str:
+    """The script that stands for cargo: it adds ``features``, and keeps in files whose names begin with ``messages``
+    what cargo says in JSON of what it made.
+
+    Where ``heard`` is given, a command that builds leaves an empty file there.
+    """
+    return render(
+        "cargo.sh.j2",
+        title=f"{name}: Rust's build system",
+        name=name,
+        real=real,
+        system=system,
+        toolchain=toolchain,
+        messages=messages,
+        features=features,
+        heard=heard,
     )

@@ -15,6 +15,7 @@ from layoutrand.model import Layout, Section
 class _Mold(Linker):
     name = "mold"
     program = "ld.mold"
+    strips = frozenset({"S", "strip-debug"})
 
     def ordered(
         self, version: str, script: str, sections: Sequence[Section], layout: Layout, *, users_script: bool

@@ -1,0 +1,108 @@
+"""What `cargo metadata` says of a directory: which programs, examples and benchmarks there are, and where they go."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from layoutrand.errors import UsageError
+from layoutrand.platform.process import Runner
+
+CARGO_TREE: Final = "target"
+"""Where Cargo builds by default: not part of the source, and what is there would not be linked again."""
+
+_MANIFEST: Final = "Cargo.toml"
+_LOCK: Final = "Cargo.lock"
+
+
+@dataclass(frozen=True)
+class CargoProject:
+    """A package or workspace: its ``root``, where it is built, and its targets as pairs of kind and name.
+
+    Kinds are cargo's words: "bin", "example", "bench", "lib" ...; what a plain `cargo build` makes comes first, and of
+    that the packages that lie highest.
+    """
+
+    root: str
+    built_in: str
+    targets: tuple[tuple[str, str], ...]
+
+    def named(self, kind: str) -> list[str]:
+        """The targets of a kind by name, each once."""
+        return list(dict.fromkeys(name for each, name in self.targets if each == kind))
+
+
+def cargo_project(directory: Path, runner: Runner) -> CargoProject | None:
+    """The project in the directory; None where cargo cannot tell, as for a manifest that it finds wrong.
+
+    What is wrong a build says better.
+    """
+    command = ["cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"]
+    done = runner.run(command, cwd=directory, env=dict(os.environ))
+    return None if done.returncode != 0 else read_metadata(done.stdout)
+
+
+def read_metadata(said: bytes) -> CargoProject | None:
+    """What `cargo metadata` printed; None if it is not what it prints."""
+    try:
+        document = json.loads(said)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    root, built_in, packages = (document.get(key) for key in ("workspace_root", "target_directory", "packages"))
+    if not isinstance(root, str) or not isinstance(built_in, str) or not isinstance(packages, list):
+        return None
+    default = document.get("workspace_default_members")
+    usual = [each for each in default if isinstance(each, str)] if isinstance(default, list) else []
+    known = [each for each in packages if isinstance(each, dict) and isinstance(each.get("manifest_path"), str)]
+    known.sort(key=lambda each: (each.get("id") not in usual, each["manifest_path"].count("/"), each["manifest_path"]))
+    return CargoProject(root, built_in, tuple(pair for package in known for pair in _targets(package)))
+
+
+def cargo_command(directory: Path, project: CargoProject | None) -> str:
+    """The command that builds what the project has: its programs, or else its examples, or else its benchmarks."""
+    locked = " --locked" if (directory / _LOCK).is_file() else ""
+    if project is None or project.named("bin"):
+        return f"cargo build --release{locked} -j {{jobs}}"
+    if project.named("example"):
+        return f"cargo build --release{locked} --examples -j {{jobs}}"
+    if project.named("bench"):
+        return f"cargo bench --no-run{locked} -j {{jobs}}"
+    return f"cargo build --release{locked} -j {{jobs}}"
+
+
+def cargo_variables(directory: Path, project: CargoProject | None) -> dict[str, str]:
+    """What keeps a build in the private copy, where a configuration has it elsewhere."""
+    if project is None or os.path.realpath(project.built_in) == os.path.realpath(directory / CARGO_TREE):
+        return {}
+    return {"CARGO_TARGET_DIR": CARGO_TREE}
+
+
+def refuse_member(directory: Path, project: CargoProject | None) -> None:
+    """Raise `UsageError` for a directory that is a part of a workspace above: a copy of it alone cannot be built."""
+    if project is not None and os.path.realpath(project.root) != os.path.realpath(directory):
+        inside = os.path.relpath(os.path.realpath(directory), os.path.realpath(project.root))
+        raise UsageError(
+            f"{directory.absolute()} is a member of the Cargo workspace in {project.root}, and cannot be copied "
+            f"without it: go there, and choose it with: layoutrand init -- cargo build --release --manifest-path "
+            f"{inside}/{_MANIFEST}"
+        )
+
+
+def _targets(package: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Kind and name of each; the program that `cargo run` would start is the first."""
+    targets = package.get("targets")
+    pairs = [
+        (kind, target["name"])
+        for target in (targets if isinstance(targets, list) else [])
+        if isinstance(target, dict) and isinstance(target.get("name"), str) and isinstance(target.get("kind"), list)
+        for kind in target["kind"]
+        if isinstance(kind, str)
+    ]
+    first = package.get("default_run") or package.get("name")
+    yield from sorted(pairs, key=lambda pair: pair[1] != first)

@@ -1,0 +1,108 @@
+"""Programs of Rust whose crates the distribution packages, and trees of them in which cargo finds all on disk.
+
+The crates lie in ``/usr/share/cargo/registry``, put there by `apt-get build-dep` of the program or by librust-*-dev.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from debian_sources import source_tree, unavailable
+from workshop import not_installed
+
+REGISTRY = Path("/usr/share/cargo/registry")
+OFFLINE = f"""
+[source.crates-io]
+replace-with = "debian"
+
+[source.debian]
+directory = "{REGISTRY}"
+"""
+
+
+@dataclass(frozen=True)
+class CargoProgram:
+    """Where a program comes from, what of its manifest the distribution's crates need otherwise, and its command."""
+
+    source: str
+    program: str
+    words: tuple[str, ...]
+    stdin: str | None = None
+    edit: Callable[[str], str] = str
+    command: tuple[str, ...] = ("cargo", "build", "--release", "--locked")
+
+    @property
+    def is_of_registry(self) -> bool:
+        """Whether the source is a crate's own, and no source package."""
+        return not self.source.startswith("rust-")
+
+
+def _ripgrep(manifest):
+    return manifest.replace('simd-accel = ["grep/simd-accel"]\n', "")
+
+
+def _fd(manifest):
+    manifest = re.sub(r"\[target\.[^\n]*jemallocator\]\n(?:[a-z].*\n)*", "", manifest)
+    manifest = manifest.replace('base = ["use-jemalloc"]\n', "").replace('    "use-jemalloc",\n', "")
+    manifest = manifest.replace('use-jemalloc = ["jemallocator"]\n', "")
+    return re.sub(r'(dependencies\.(?:nix|normpath|lscolors)\]\nversion = )"[^"]*"', r'\1"*"', manifest)
+
+
+EXAMPLES = ("cargo", "build", "--release", "--locked", "--examples")
+PROGRAMS = {
+    "ripgrep": CargoProgram("rust-ripgrep", "target/release/rg", ("-c", "fn [a-z]+", "crates/"), edit=_ripgrep),
+    "fd": CargoProgram("rust-fd-find", "target/release/fd", (".", "src/"), edit=_fd),
+    "regex's shootout": CargoProgram(
+        "regex", "target/release/examples/shootout-regex-dna", (), "examples/regexdna-input.txt", command=EXAMPLES
+    ),
+    "csv's tutorial": CargoProgram(
+        "csv",
+        "target/release/examples/tutorial-perf-serde-02",
+        (),
+        "examples/data/uspop.csv",
+        command=EXAMPLES,
+    ),
+    "ignore's walk": CargoProgram("ignore", "target/release/examples/walk", ("src/",), command=EXAMPLES),
+}
+RUSTS = ("Debian's", "newer")
+
+
+def path_of(rust):
+    """PATH with the distribution's Rust alone, or with the one that comes first."""
+    path = "/usr/bin:/bin" if rust == "Debian's" else os.environ["PATH"]
+    found = shutil.which("cargo", path=path)
+    if found is None or (rust == "newer" and os.path.samefile(found, "/usr/bin/cargo")):
+        unavailable(not_installed("cargo", "cargo"))
+    return path
+
+
+def prepared(name, folder, path):
+    """A tree of the program in which cargo finds all crates on disk."""
+    program = PROGRAMS[name]
+    if program.is_of_registry:
+        found = sorted(REGISTRY.glob(f"{program.source}-[0-9]*"))
+        if not found:
+            unavailable(f"{REGISTRY} has no crate {program.source} (package librust-{program.source}-dev)")
+        tree = folder / "tree"
+        shutil.copytree(found[-1], tree, ignore=shutil.ignore_patterns(".cargo-checksum.json", "debian", "Cargo.lock"))
+    else:
+        tree = source_tree(program.source, folder / "source")
+    manifest = tree / "Cargo.toml"
+    manifest.write_text(program.edit(manifest.read_text()))
+    (tree / ".cargo").mkdir(exist_ok=True)
+    (tree / ".cargo" / "config.toml").write_text(OFFLINE)
+    (tree / "Cargo.lock").unlink(missing_ok=True)
+    locked = subprocess.run(
+        ["cargo", "generate-lockfile", "--offline"],
+        cwd=tree,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    if locked.returncode != 0:
+        unavailable(f"crates of {name} are missing (apt-get build-dep {program.source}): {locked.stderr[-500:]}")
+    return tree

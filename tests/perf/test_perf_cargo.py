@@ -1,0 +1,67 @@
+"""What a layout of a Rust program costs beside a rebuild with another ``-C metadata``, which draws symbols anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cargo_programs import PROGRAMS, RUSTS, path_of, prepared
+
+pytestmark = pytest.mark.perf
+
+SEEDS = 30
+REBUILDS = 2
+
+
+@pytest.mark.parametrize("rust", RUSTS)
+@pytest.mark.parametrize("name", ["ripgrep", "fd"])
+def test_layouts_beside_rebuilds(tmp_path: Path, name: str, rust: str) -> None:
+    """Thirty layouts of a capture that is there, one build of it, and rebuilds: of all crates, and of the last alone."""
+    path = path_of(rust)
+    tree = prepared(name, tmp_path, path)
+    program = PROGRAMS[name]
+    env = {**os.environ, "PATH": path, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+    mine = [sys.executable, "-m", "layoutrand"]
+
+    def seconds(command: list[str], **changes: str) -> float:
+        begin = time.perf_counter()
+        subprocess.run(command, cwd=tree, env={**env, **changes}, check=True, capture_output=True)
+        return time.perf_counter() - begin
+
+    subprocess.run([*mine, "init", "--", *program.command, "--", program.program], cwd=tree, env=env, check=True)
+    layouts = seconds([*mine, "build", "--system", "O2", "--seeds", str(SEEDS), "--no-controls", "-q"])
+    options = {"CARGO_PROFILE_RELEASE_OPT_LEVEL": "2"}
+    whole = []
+    for number in range(REBUILDS):
+        shutil.rmtree(tree / "target", ignore_errors=True)
+        whole.append(seconds(["cargo", "build", "--release"], RUSTFLAGS=f"-C metadata={number}", **options))
+    binary = ["cargo", "rustc", "--release", "--bin", Path(program.program).name, "--", "-C"]
+    seconds([*binary, "metadata=first"], **options)
+    last = [seconds([*binary, f"metadata={number}"], **options) for number in range(REBUILDS)]
+    figure = {
+        "perf": "layouts of a Rust program",
+        "program": name,
+        "rust": rust,
+        "seconds": {
+            "a layout": round(layouts / SEEDS, 3),
+            "a rebuild": round(statistics.median(whole), 2),
+            "a rebuild of the last crate": round(statistics.median(last), 2),
+        },
+        "rebuild / layout": round(statistics.median(whole) * SEEDS / layouts, 1),
+        "rebuild of the last crate / layout": round(statistics.median(last) * SEEDS / layouts, 1),
+        "machine": f"{platform.node()} {platform.machine()} {len(os.sched_getaffinity(0))} cpus",
+    }
+    print(json.dumps(figure, indent=2))
+    if out := os.environ.get("LAYOUTRAND_PERF_OUT"):
+        with Path(out).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(figure) + "\n")
+    assert figure["seconds"]

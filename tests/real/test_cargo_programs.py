@@ -1,0 +1,39 @@
+"""Programs of Rust whose crates the distribution packages: built offline, verified and measured as `init` leaves them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cargo_programs import PROGRAMS, RUSTS, path_of, prepared
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rust", RUSTS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_is_built_verified_and_measured_as_init_leaves_it(tmp_path, name, rust):
+    path = path_of(rust)
+    tree = prepared(name, tmp_path, path)
+    program = PROGRAMS[name]
+    env = {**os.environ, "PATH": path, "LAYOUTRAND_CACHE": str(tmp_path / "cache")}
+
+    def layoutrand(*words):
+        command = [sys.executable, "-m", "layoutrand", *words]
+        done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    stdin = () if program.stdin is None else ("--stdin", program.stdin)
+    layoutrand("init", *stdin, "--", *program.command, "--", program.program, *program.words)
+    written = (tree / "layoutrand.toml").read_text()
+    assert 'toolchain = "rust"' in written
+    (system,) = json.loads(layoutrand("build", "--seeds", "3", "--system", "O2", "--json", "-q"))["systems"]
+    layoutrand("run", "--seeds", "3", "--system", "O2", "-q")
+    rows = json.loads(layoutrand("analyse", "--system", "O2", "--json"))["benchmarks"]
+
+    assert (tree / "layoutrand.toml").read_text() == written
+    assert system["failures"] == []
+    assert len({each["text_sha256"] for each in system["binaries"] if isinstance(each["layout"], int)}) == 3
+    assert [row["n_binaries"] for row in rows if row["primary"]] == [3]
