@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from fuzz.target import Form, Target, fixed, of_bytes, of_text
-from harnesses.samplekit import left
+from harnesses.samplekit import left, text_of
 from layoutrand.analysis.analyse import analyse
 from layoutrand.config.readings import DacapoReading, SpecReading
 from layoutrand.harnesses.harness import LeftByHarness
@@ -261,6 +261,14 @@ IMPORTED = {
     "csv": CSV,
     "spec-csv": SPEC_CSV,
     "spec-rsf": SPEC_RSF,
+    "google-benchmark": json.loads(text_of("google-benchmark-1.7.1.json")),
+    "nanobench": json.loads(text_of("nanobench-4.6.0.json")),
+    "pytest-benchmark": json.loads(text_of("pytest-benchmark.json")),
+    "bencher": {"go": {"latency": {"value": 12.5, "lower_value": 11}, "throughput": {"value": 3}}},
+    "catch2": text_of("catch2-2.13.10.xml"),
+    "libtest": text_of("bencher-0.1.5.txt"),
+    "divan": text_of("divan-0.1.txt"),
+    "rebench": text_of("rebench.data"),
 }
 """Format -> a file of it."""
 
