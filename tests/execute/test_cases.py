@@ -13,7 +13,7 @@ from layoutrand.config.config import parse
 from layoutrand.errors import AnalysisError, ConfigError, UsageError
 from layoutrand.execute.cases import FAILED_CASES
 from layoutrand.execute.measure import measure
-from layoutrand.harnesses.expand import with_harness_words
+from layoutrand.harnesses.command_words import with_harness_words
 from layoutrand.results.file import open_for_reading, results_path
 
 CONFIG = """
@@ -187,8 +187,8 @@ def test_definitions_of_benchmarks_without_a_harness_are_what_they_were():
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ("metric = { wall = true }", "metric.wall of the whole process would say nothing"),
-        ('metric = { cachegrind = true, regex = "(1)" }', "metric.cachegrind, metric.regex of the whole process"),
+        ("metric = { wall = true }", "leave out metric.wall beside harness"),
+        ('metric = { cachegrind = true, regex = "(1)" }', "leave out metric.cachegrind, metric.regex beside harness"),
         ("repetitions = 0", "repetitions"),
         ('cases = ""', "cases"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from harnesses.samplekit import JMH, criterion_files, left, text_of
 from layoutrand.errors import NoMeasurement
 from layoutrand.harnesses.harness import LeftByHarness
-from layoutrand.harnesses.known import catch2, divan, google_benchmark, harness_named, jmh, libtest, nanobench
+from layoutrand.harnesses.known import catch2, divan, google_benchmark, harness_named, jmh_forks, libtest, nanobench
 
 
 def read(harness):
@@ -187,7 +187,7 @@ def test_jmh_has_times_rates_and_the_means_of_histograms():
 
 def test_one_method_of_jmh_in_two_modes_is_two_cases_and_two_forks_are_no_execution():
     twice = [{**JMH[0], "mode": mode} for mode in ("avgt", "ss")]
-    assert [case.name for case in jmh.cases_of(twice)] == ["p.B.go,n=10,avgt", "p.B.go,n=10,ss"]
+    assert [case.name for case in jmh_forks.cases_of(twice)] == ["p.B.go,n=10,avgt", "p.B.go,n=10,ss"]
     forks = {**JMH[0], "primaryMetric": {"scoreUnit": "us/op", "rawData": [[1.0], [2.0]]}}
     with pytest.raises(NoMeasurement, match="has 2 forks, and an execution is one"):
-        jmh.cases_of([forks])
+        jmh_forks.cases_of([forks])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,15 +62,12 @@ name = "cases"
 version = "0.1.0"
 edition = "2021"
 [dev-dependencies]
-criterion = { version = "0.3", default-features = false }
-bencher = "0.1"
+%s
 [[bench]]
-name = "crit"
-harness = false
-[[bench]]
-name = "ben"
+name = "cases"
 harness = false
 """
+CRATES = {"criterion": 'criterion = { version = "0.3", default-features = false }', "bencher": 'bencher = "0.1"'}
 SOURCE = """
 [source.crates-io]
 replace-with = "debian"
@@ -167,46 +163,46 @@ def test_google_benchmark_and_catch2_are_executed_under_layouts(tmp_path):
     assert "0 executions now, 8 were there already" in layoutrand(tmp_path, "run", "--seeds", "1..2", "--share-machine")
 
 
-def test_criterion_and_bencher_are_executed_under_layouts(tmp_path):
+@pytest.mark.parametrize(
+    ("crate", "harness", "words", "keys", "case", "values"),
+    [
+        ("bencher", "libtest", [], "", "total", 1),
+        pytest.param(
+            "criterion",
+            "criterion",
+            ["--measurement-time", "1", "--warm-up-time", "1"],
+            'cases = "100"\nrepetitions = 10',
+            "total 100",
+            10,
+            marks=pytest.mark.hour,  # criterion and its forty crates are compiled twice
+        ),
+    ],
+)
+def test_benches_of_cargo_are_executed_under_layouts(tmp_path, crate, harness, words, keys, case, values):
     need("/usr/share/cargo/registry/bencher-0.1.5", "librust-bencher-dev")
     need("/usr/share/cargo/registry/criterion-0.3.6", "librust-criterion-dev")
     require("cargo", "cargo")
-    built = "cp $(ls -t target/release/deps/{0}-* | grep -v '[.]d$' | head -n 1) {0}"
+    copied = "cp $(ls -t target/release/deps/cases-* | grep -v '[.]d$' | head -n 1) cases"
+    command = json.dumps(["{artefact}", *words])
     make(
         tmp_path,
-        ["cargo bench --no-run --offline", built.format("crit"), built.format("ben")],
-        ["crit", "ben"],
-        """
-        [[benchmarks]]
-        name = "crit"
-        harness = "criterion"
-        command = ["{artefact}", "--measurement-time", "1", "--warm-up-time", "1"]
-        artefact = "crit"
-        cases = "100"
-        repetitions = 10
-        [[benchmarks]]
-        name = "ben"
-        harness = "libtest"
-        command = ["{artefact}"]
-        artefact = "ben"
-        """,
+        ["cargo bench --no-run --offline --bench cases", copied],
+        ["cases"],
+        f'[[benchmarks]]\nname = "rust"\nharness = "{harness}"\ncommand = {command}\n{keys}',
     )
     toml = tmp_path / "layoutrand.toml"
     toml.write_text(toml.read_text().replace('cxxflags = "-O1"', RUST))
     source = tmp_path / "src"
     for path, text in {
-        "Cargo.toml": CARGO,
+        "Cargo.toml": CARGO % CRATES[crate],
         ".cargo/config.toml": SOURCE,
         "src/lib.rs": "",
-        "benches/crit.rs": CRITERION,
-        "benches/ben.rs": BENCHER,
+        "benches/cases.rs": {"criterion": CRITERION, "bencher": BENCHER}[crate],
     }.items():
         (source / path).parent.mkdir(parents=True, exist_ok=True)
         (source / path).write_text(text)
-    shutil.rmtree(source / "target", ignore_errors=True)
     layoutrand(tmp_path, "run", "--seeds", "1", "--share-machine")
     found, failures = exported(tmp_path)
     assert failures == set()
-    assert {name for name, _ in found} == {"crit/total 100", "ben/total"}
-    assert len(found["crit/total 100", "time_s"]) == 2 * 10
-    assert len(found["ben/total", "time_s"]) == 2
+    assert {name for name, _ in found} == {f"rust/{case}"}
+    assert len(found[f"rust/{case}", "time_s"]) == 2 * values

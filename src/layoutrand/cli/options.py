@@ -155,7 +155,7 @@ def load_config(directory: Path) -> Config:
 def read_config(directory: Path) -> tuple[Config, list[str]]:
     """The same, with what to warn of in place of warnings."""
     from layoutrand.config.config import parse
-    from layoutrand.harnesses.expand import with_harness_words
+    from layoutrand.harnesses.command_words import with_harness_words
     from layoutrand.instruments.asked_for import check_asked
     from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 

@@ -28,9 +28,9 @@ def with_reading(table: Mapping[str, Any]) -> dict[str, Any]:
         return result
     if others := sorted(metric.keys() - _BESIDE):
         raise ValueError(
-            f"a harness measures its cases itself, and decides by the clock how often it repeats them, so "
-            f"metric.{', metric.'.join(others)} of the whole process would say nothing; "
-            "beside harness there are metric.primary and metric.warmup"
+            f"leave out metric.{', metric.'.join(others)} beside harness, which measures its cases itself: it decides "
+            "by the clock how often it repeats them, so such numbers of the whole process would say nothing "
+            "(metric.primary and metric.warmup may stay)"
         )
     if isinstance(result["harness"], str) and _fits(result):
         own = {key: result[key] for key in _ITS_OWN if result.get(key) is not None}

@@ -26,7 +26,7 @@ _SECONDS: Final[Mapping[str, float]] = {"s": 1, "ms": 1e3, "us": 1e6, "\N{MICRO 
 
 
 @dataclass(frozen=True)
-class Quantity:
+class CaseQuantity:
     """One quantity of a case: its unit, and its value in each of the harness's repetitions, in order.
 
     A unit that ends in "/s" is that of a rate, of which more is better; of all others less is.
@@ -41,7 +41,7 @@ class Case:
     """One case in one process: what was measured of it by name, the main number first, or why there is nothing."""
 
     name: str
-    numbers: Mapping[str, Quantity]
+    numbers: Mapping[str, CaseQuantity]
     failure: str = ""
 
 

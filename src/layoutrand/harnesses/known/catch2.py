@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element
 
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.documents import xml_root
-from layoutrand.harnesses.harness import TIME, Case, Harness, LeftByHarness, Quantity, elapsed, number, seconds
+from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, LeftByHarness, elapsed, number, seconds
+from layoutrand.harnesses.written_forms import xml_root
 
 _FILE: Final = "layoutrand-cases.xml"
 _CONTAINERS: Final = frozenset({"TestCase", "Section"})
@@ -55,7 +55,9 @@ def cases_of(text: str) -> list[Case]:
             "the report of Catch2 has no BENCHMARK: version 2 needs CATCH_CONFIG_ENABLE_BENCHMARKING, and cases that "
             "are hidden, as by [!benchmark], are executed if `cases` names them"
         )
-    measured = [Case(name, {TIME: Quantity("s", tuple(own))}) for name, own in values.items() if name not in failures]
+    measured = [
+        Case(name, {TIME: CaseQuantity("s", tuple(own))}) for name, own in values.items() if name not in failures
+    ]
     return [*measured, *(Case(name, {}, failure) for name, failure in failures.items())]
 
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.documents import document, part
-from layoutrand.harnesses.harness import TIME, Case, Harness, LeftByHarness, Quantity, elapsed, number
+from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, LeftByHarness, elapsed, number
+from layoutrand.harnesses.written_forms import document, part
 
 _HOME: Final = "criterion"
 _SAMPLE: Final = "sample.json"
@@ -59,7 +59,7 @@ def case_of(names: Any, sample: Any) -> Case:
     for count, time in zip(iterations, times, strict=True):
         of_all = elapsed(number(time, f"a time of {name}"), f"a time of {name}")
         values.append(number(of_all / elapsed(number(count, f"iters of {name}"), f"iters of {name}") / 1e9, name))
-    return Case(name, {TIME: Quantity("s", tuple(values))})
+    return Case(name, {TIME: CaseQuantity("s", tuple(values))})
 
 
 HARNESS: Final = _Criterion()

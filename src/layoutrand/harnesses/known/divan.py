@@ -7,7 +7,7 @@ from typing import Final
 
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.harness import TIME, Case, Harness, LeftByHarness, Quantity, elapsed, number, seconds
+from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, LeftByHarness, elapsed, number, seconds
 
 _BRANCH: Final = re.compile(r"^(?P<indent>(?:│  |   )*)(?:├─ |╰─ )(?P<name>\S.*)$")
 _COLUMNS: Final = ("fastest", "slowest", "median", "mean")
@@ -65,9 +65,9 @@ def _case(name: str, times: list[re.Match[str]]) -> Case:
     return Case(
         name,
         {
-            TIME: Quantity("s", (found["mean"],)),
-            "median_s": Quantity("s", (found["median"],)),
-            "fastest_s": Quantity("s", (found["fastest"],)),
+            TIME: CaseQuantity("s", (found["mean"],)),
+            "median_s": CaseQuantity("s", (found["median"],)),
+            "fastest_s": CaseQuantity("s", (found["fastest"],)),
         },
     )
 

@@ -8,17 +8,35 @@ from typing import Any, Final
 
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.documents import document, part
-from layoutrand.harnesses.harness import CPU_TIME, TIME, Case, Harness, LeftByHarness, Quantity, number, seconds
+from layoutrand.harnesses.harness import CPU_TIME, TIME, Case, CaseQuantity, Harness, LeftByHarness, number, seconds
+from layoutrand.harnesses.written_forms import document, part
 
 _FILE: Final = "layoutrand-cases.json"
 _NO_COUNTERS: Final = frozenset(
-    {
-        "name", "family_index", "per_family_instance_index", "run_name", "run_type", "repetitions", "repetition_index",
-        "threads", "iterations", "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message",
-        "skipped", "skip_message", "aggregate_name", "aggregate_unit",
-    }
-)  # a table of keys; what is not in it is a counter of the case  # fmt: skip
+    [
+        "name",
+        "family_index",
+        "per_family_instance_index",
+        "run_name",
+        "run_type",
+        "repetitions",
+        "repetition_index",
+        "threads",
+        "iterations",
+        "real_time",
+        "cpu_time",
+        "time_unit",
+        "label",
+        "error_occurred",
+        "error_message",
+        "skipped",
+        "skip_message",
+        "aggregate_name",
+        "aggregate_unit",
+    ]
+)
+"""Keys that every benchmark has; what is not among them is a counter of the case."""
+
 _RATES: Final[Mapping[str, str]] = {"bytes_per_second": "B/s", "items_per_second": "items/s"}
 
 
@@ -87,10 +105,10 @@ def _case(name: str, runs: list[dict[str, Any]]) -> Case:
             if isinstance(run[key], int | float) and not isinstance(run[key], bool):
                 shown = key if key not in times else f"counter {key}"
                 counters.setdefault(shown, []).append(number(run[key], f"{key} of {name}"))
-    found = {key: Quantity("s", tuple(values)) for key, values in times.items()}
+    found = {key: CaseQuantity("s", tuple(values)) for key, values in times.items()}
     for key in sorted(counters):
         if len(counters[key]) == len(runs):
-            found[key] = Quantity(_RATES.get(key, ""), tuple(counters[key]))
+            found[key] = CaseQuantity(_RATES.get(key, ""), tuple(counters[key]))
     return Case(name, found)
 
 

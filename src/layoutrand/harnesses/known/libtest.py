@@ -10,9 +10,9 @@ from layoutrand.errors import NoMeasurement
 from layoutrand.harnesses.harness import (
     TIME,
     Case,
+    CaseQuantity,
     Harness,
     LeftByHarness,
-    Quantity,
     UnsupportedByHarness,
     elapsed,
     number,
@@ -21,7 +21,7 @@ from layoutrand.harnesses.harness import (
 
 # "test sum ... bench:       1,234.56 ns/iter (+/- 7.89) = 5252 MB/s"; the rate follows from the time.
 _LINE: Final = re.compile(
-    r"^test (?P<name>\S.{0,400}?) +\.\.\. bench: +"
+    r"^test (?P<name>\S.{0,400}?) +\.\.\. bench:\s+"
     r"(?P<time>[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?) (?P<unit>[a-z]{1,2})/iter",
     re.MULTILINE,
 )
@@ -53,7 +53,7 @@ def cases_of(output: str) -> list[Case]:
         values.setdefault(name, []).append(seconds(time, match["unit"]))
     if not values:
         raise NoMeasurement("the output has no line of libtest's benches, such as: test sum ... bench: 17 ns/iter")
-    return [Case(name, {TIME: Quantity("s", tuple(own))}) for name, own in values.items()]
+    return [Case(name, {TIME: CaseQuantity("s", tuple(own))}) for name, own in values.items()]
 
 
 HARNESS: Final = _Libtest()

@@ -6,17 +6,17 @@ from typing import Any, Final
 
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.documents import document, part
 from layoutrand.harnesses.harness import (
     TIME,
     Case,
+    CaseQuantity,
     Harness,
     LeftByHarness,
-    Quantity,
     UnsupportedByHarness,
     elapsed,
     number,
 )
+from layoutrand.harnesses.written_forms import document, part
 
 
 class _Nanobench(Harness):
@@ -56,7 +56,7 @@ def cases_of(whole: Any) -> list[Case]:
             values.append(number(elapsed(time, f"elapsed of {name}") / batch, f"elapsed of {name}"))
         shown = f"{title}/{name}" if title and title != "benchmark" else name
         if values:
-            cases.append(Case(shown, {TIME: Quantity("s", tuple(values))}))
+            cases.append(Case(shown, {TIME: CaseQuantity("s", tuple(values))}))
         else:
             cases.append(Case(shown, {}, "it has no measurements"))
     if not cases:

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from layoutrand.config.readings import HarnessReading
 from layoutrand.errors import NoMeasurement
-from layoutrand.harnesses.documents import document, part
-from layoutrand.harnesses.harness import TIME, Case, Harness, LeftByHarness, Quantity, elapsed, number, seconds
+from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, LeftByHarness, elapsed, number, seconds
+from layoutrand.harnesses.written_forms import document, part
 
 _FILE: Final = "layoutrand-cases.json"
 RATE: Final = "throughput"
@@ -55,7 +55,7 @@ def _name(result: Any) -> str:
     return name + "".join(f",{key}={value}" for key, value in parameters.items())
 
 
-def _numbers(result: Any, name: str) -> dict[str, Quantity]:
+def _numbers(result: Any, name: str) -> dict[str, CaseQuantity]:
     primary = part(result, "primaryMetric", dict, name)
     unit = part(primary, "scoreUnit", str, name)
     histogram = "rawDataHistogram" in primary
@@ -65,10 +65,10 @@ def _numbers(result: Any, name: str) -> dict[str, Quantity]:
     scores = [_mean(each, name) if histogram else number(each, f"a score of {name}") for each in forks[0]]
     over, _, under = unit.partition("/")
     if under == "op":
-        return {TIME: Quantity("s", tuple(seconds(elapsed(each, f"a score of {name}"), over) for each in scores))}
+        return {TIME: CaseQuantity("s", tuple(seconds(elapsed(each, f"a score of {name}"), over) for each in scores))}
     if over == "ops":
         factor = seconds(1, under)
-        return {RATE: Quantity("ops/s", tuple(number(each / factor, f"a score of {name}") for each in scores))}
+        return {RATE: CaseQuantity("ops/s", tuple(number(each / factor, f"a score of {name}") for each in scores))}
     raise NoMeasurement(f"{name} is given in {unit!r}, which is neither a time of an operation nor a rate")
 
 
