@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from fuzz.target import Target, fixed, of_bytes, of_text
+from fuzz.target import Form, Target, fixed, of_bytes, of_text
+from harnesses.samplekit import left, text_of
 from layoutrand.analysis.analyse import analyse
 from layoutrand.config.readings import DacapoReading, SpecReading
+from layoutrand.harnesses.harness import LeftByHarness
+from layoutrand.harnesses.known import harness_named, harnesses
 from layoutrand.instruments.json_output import read_json_iterations
 from layoutrand.instruments.known import cachegrind, callgrind
 from layoutrand.instruments.perf_script import parse_samples
@@ -185,6 +189,22 @@ def _dacapo(data: bytes, place: Path) -> None:
             dacapo_output.judge(reading, HarnessOutput(status, "", 0, text, "", {}))
 
 
+def _harness(name: str) -> Iterator[Target]:
+    """Whatever stands in what the harness's program printed, and in each kind of file that it left."""
+    harness, sample = harness_named(name), left(name)
+    for kind in sorted({Path(path).name for path in sample.files}):
+        of_kind = [path for path in sample.files if Path(path).name == kind]
+
+        def attack_file(data: bytes, _place: Path, path: str = of_kind[0]) -> None:
+            text = data.decode("utf-8", "backslashreplace")
+            harness.read(LeftByHarness(text, text, {**sample.files, path: text}))
+
+        form: Form = "json" if kind.endswith(".json") else "text"
+        yield Target(f"harness {name}, {kind}", attack_file, fixed(sample.files[of_kind[0]]), form, cost=2)
+    if not sample.files:
+        yield Target(f"harness {name}", of_text(lambda text: harness.read(LeftByHarness(text))), fixed(sample.output))
+
+
 def _imported(data: bytes, place: Path) -> None:
     """From the file to the conclusions: numbers that are read must be numbers that can be worked with."""
     file = place / "given"
@@ -255,6 +275,14 @@ IMPORTED = {
     "csv": CSV,
     "spec-csv": SPEC_CSV,
     "spec-rsf": SPEC_RSF,
+    "google-benchmark": json.loads(text_of("google-benchmark-1.7.1.json")),
+    "nanobench": json.loads(text_of("nanobench-4.6.0.json")),
+    "pytest-benchmark": json.loads(text_of("pytest-benchmark.json")),
+    "bencher": {"go": {"latency": {"value": 12.5, "lower_value": 11}, "throughput": {"value": 3}}},
+    "catch2": text_of("catch2-2.13.10.xml"),
+    "libtest": text_of("bencher-0.1.5.txt"),
+    "divan": text_of("divan-0.1.txt"),
+    "rebench": text_of("rebench.data"),
 }
 """Format -> a file of it."""
 
@@ -290,6 +318,7 @@ TARGETS = (
     ),
     Target("DaCapo output", _dacapo, fixed(DACAPO)),
     Target("DaCapo jar", _jar, jars, "bytes", cost=2),
+    *(target for each in harnesses() for target in _harness(each.name)),
     Target("callgrind", of_text(lambda text: callgrind.parse_profile(text, ["/p/prog"])), fixed(CALLGRIND)),
     Target("cachegrind", of_text(cachegrind.parse_counts), fixed(CACHEGRIND)),
     Target("perf stat", of_text(lambda text: parse_counts(text, EVENTS)), fixed(PERF_STAT)),

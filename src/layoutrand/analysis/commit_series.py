@@ -24,6 +24,7 @@ from layoutrand.config.at_commits import declared
 from layoutrand.config.config import choose
 from layoutrand.config.twice import is_second
 from layoutrand.execute import experiment as experiments
+from layoutrand.execute.cases import CasesOfHarnesses
 from layoutrand.execute.iterations import read_now
 from layoutrand.host.attempts import that_count
 from layoutrand.instruments.asked_for import primary_metric
@@ -67,15 +68,21 @@ def recorded_commits(question: Question, store: ResultsStore) -> RecordedCommits
     """
     config = question.config
     systems = choose("system", list(question.systems), list(config.systems))
-    names = choose("benchmark", list(question.benchmarks), [benchmark.name for benchmark in config.benchmarks])
-    benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
-    definitions = experiments.definitions(config, benchmarks, question.project)
     experiment, merged = recorded_experiment(question, store)
+    recorded = [(each.hostname, store.executions(each)) for each in merged]
+    cases = CasesOfHarnesses.of(config, [execution for _, own in recorded for execution in own])
+    config = cases.configuration()
+    names = choose("benchmark", cases.names(question.benchmarks), [benchmark.name for benchmark in config.benchmarks])
+    benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
+    entries = cases.entries(names)
+    definitions = cases.definitions(experiments.definitions(question.config, entries, question.project))
+    of_entries = [entry.name for entry in entries]
     warnings: list[AnyWarning] = [*_elsewhere(store, merged)]
     kept = [
         execution
-        for each in merged
-        for execution in _as_declared(store.executions(each), names, systems, question, each.hostname)
+        for hostname, own in recorded
+        for execution in cases.split(_as_declared(own, of_entries, systems, question, hostname))
+        if execution.benchmark in names
     ]
     kept = current_definitions(kept, definitions, warnings)
     made = _made(store, merged)

@@ -34,6 +34,7 @@ from layoutrand.config.mixed_conditions import mixed_cpus, mixed_isolation, mixe
 from layoutrand.config.twice import second_of
 from layoutrand.errors import AnalysisError
 from layoutrand.execute import experiment as experiments
+from layoutrand.execute.cases import CasesOfHarnesses
 from layoutrand.execute.iterations import all_warmup, read_now
 from layoutrand.host.attempts import that_count
 from layoutrand.instruments.asked_for import primary_metric
@@ -138,13 +139,17 @@ def select(question: Question, store: ResultsStore) -> Selection:
     """
     config = question.config
     systems = choose("system", list(question.systems), list(config.systems))
-    names = choose("benchmark", list(question.benchmarks), [benchmark.name for benchmark in config.benchmarks])
-    benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
-    definitions = experiments.definitions(config, benchmarks, question.project)
+    if not any(benchmark.metric.by_case for benchmark in config.benchmarks):  # else names are known by what is recorded
+        choose("benchmark", list(question.benchmarks), [benchmark.name for benchmark in config.benchmarks])
     experiment, merged = recorded_experiment(question, store)
     here = experiments.current_experiment(config.here())
     # What is warm-up may be set for a host, and of pools that are analysed together each has a name of its own.
     pools = [(each.hostname, read_now(store.executions(each), config, each.hostname)) for each in merged]
+    cases = CasesOfHarnesses.of(config, [execution for _, own in pools for execution in own])
+    config, pools = cases.configuration(), [(host, cases.split(own)) for host, own in pools]
+    names = choose("benchmark", cases.names(question.benchmarks), [benchmark.name for benchmark in config.benchmarks])
+    benchmarks = [benchmark for benchmark in config.benchmarks if benchmark.name in names]
+    definitions = cases.definitions(experiments.definitions(question.config, cases.entries(names), question.project))
     everything = [execution for _, own in pools for execution in own]
     wanted = [e for e in everything if e.system in systems and e.benchmark in names]
     warnings: list[AnyWarning] = [*_executed_again(everything, systems)]

@@ -90,6 +90,11 @@ def _benchmark(config: Config, wanted: str | None) -> str:
         raise UsageError(
             f'run.order = "{config.order()}" does not execute commits side by side, which bisect rests on; set "blocks"'
         )
+    if any(each.name == found[0] and each.metric.by_case for each in config.benchmarks):
+        raise UsageError(
+            f"bisect follows one benchmark, and {found[0]} is what a harness executes as several cases; give the case "
+            "a [[benchmarks]] of its own without harness, whose number is read by metric.regex or metric.json"
+        )
     return found[0]
 
 

@@ -164,6 +164,12 @@ def _check_config(config: Config) -> None:
             f"check links and executes on this machine, and [cluster] says {config.cluster.kind}: `layoutrand run` and "
             "`layoutrand compare` work there"
         )
+    if cased := [each.name for each in config.benchmarks if each.metric.by_case]:
+        raise UsageError(
+            f"check judges benchmarks that are known before they are executed, and {', '.join(cased)} "
+            f"{'is' if len(cased) == 1 else 'are'} executed by a harness that names its cases only then; "
+            "`layoutrand run` and `layoutrand compare` take them, and so does `layoutrand history`"
+        )
     found, left_out = checkable(config)
     if not found:
         raise UsageError("nothing to check: " + "; ".join(f"system {name} {why}" for name, why in left_out.items()))

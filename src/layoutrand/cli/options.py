@@ -155,6 +155,7 @@ def load_config(directory: Path) -> Config:
 def read_config(directory: Path) -> tuple[Config, list[str]]:
     """The same, with what to warn of in place of warnings."""
     from layoutrand.config.config import parse
+    from layoutrand.harnesses.command_words import with_harness_words
     from layoutrand.instruments.asked_for import check_asked
     from layoutrand.platform.regular_file import WRITTEN_BY_HAND, text_of_regular
 
@@ -169,7 +170,7 @@ def read_config(directory: Path) -> tuple[Config, list[str]]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {path}: {error}") from error
-    config = parse(text, path=str(path))
+    config = with_harness_words(parse(text, path=str(path)), str(path))
     check_asked(config.benchmarks, str(path))
     if config.suite is None:
         from layoutrand.cluster.inputs import missing_in_directory

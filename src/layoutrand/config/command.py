@@ -18,6 +18,7 @@ ARGS: Final = "{args}"
 PADDING_VARIABLE: Final = "LAYOUTRAND_PAD"
 MAX_PADDING: Final = 4096
 _ALONE: Final = re.compile(r"(?<!\{)\{([A-Za-z_]+)\}(?!\})")
+_IN_BRACES: Final = re.compile(r"\{[A-Za-z_]+\}")
 _PLACEHOLDER: Final = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
 
 
@@ -41,6 +42,11 @@ class Places:
 def placeholders_in(word: str) -> list[str]:
     """The names of what must be placeholders in it; of braces inside others, as programs of awk have, nobody knows."""
     return _ALONE.findall(word)
+
+
+def literally(word: str) -> str:
+    """The word as it must stand in a command, where names in braces are placeholders."""
+    return _IN_BRACES.sub(r"{\g<0>}", word)
 
 
 def fill_in(word: str, places: Places) -> str:

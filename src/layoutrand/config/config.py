@@ -29,6 +29,7 @@ from layoutrand.config.conditions import Isolation, size_in_bytes
 from layoutrand.config.cross_checks import across, table_at
 from layoutrand.config.dacapo_settings import DacapoSuite
 from layoutrand.config.disturbance import Disturbance
+from layoutrand.config.harness_keys import with_reading
 from layoutrand.config.image import Image
 from layoutrand.config.jdk import factors_of_a_jdk
 from layoutrand.config.layout_policy import Factor, LayoutPolicy
@@ -207,6 +208,9 @@ class Benchmark(_Table):
     name: Name
     label: Label = None
     command: Annotated[list[str], Field(min_length=1)]
+    harness: Name | None = None
+    cases: Annotated[str, Field(min_length=1)] | None = None
+    repetitions: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     artefact: str | None = None
     stdin: str | None = None
     expect_stdout: str | None = None
@@ -218,6 +222,11 @@ class Benchmark(_Table):
     output_limit: Limit = None
     process_limit: Annotated[int, Field(ge=1, lt=2**22)] | None = None
     metric: Metric = Metric(wall=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_by_its_harness(cls, table: Any) -> Any:
+        return with_reading(table) if isinstance(table, dict) else table
 
     @field_validator("command")
     @classmethod

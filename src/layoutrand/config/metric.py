@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from layoutrand.config.counter_names import checked_events
-from layoutrand.config.readings import NUMBERS, Reading
+from layoutrand.config.readings import NUMBERS, HarnessReading, Reading
 from layoutrand.model import RUSAGE_METRICS, WALL_METRIC
 from layoutrand.text.strict_table import STRICT, Name
 
@@ -139,6 +139,11 @@ class Metric(_Source):
                 better=self.better,
             )
         return numbers | {f"metric.printed[{place}]": number for place, number in enumerate(self.printed)}
+
+    @property
+    def by_case(self) -> bool:
+        """Whether a harness reports several cases, each of which is a benchmark for whoever reads the results."""
+        return isinstance(self.suite, HarnessReading)
 
     def better_of(self, name: str) -> Better:
         """Which direction is an improvement: less, unless a number that the program prints says otherwise."""

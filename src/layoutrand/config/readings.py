@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from layoutrand.text.strict_table import StrictTable
+from layoutrand.text.strict_table import Name, StrictTable
 
 
 class DacapoReading(StrictTable):
@@ -35,7 +35,29 @@ class SpecReading(StrictTable):
     benchmark: str
 
 
-Reading = DacapoReading | SpecReading
+class HarnessReading(StrictTable):
+    """What ``harness`` of a benchmark asks for: the ``cases`` of it, in its own words, and ``repetitions`` of each.
 
-NUMBERS: Final = {"dacapo": ("iteration_s", "s"), "spec-rsf": ("reported_time_s", "s")}
+    None leaves either to the harness.
+    """
+
+    by_tools: ClassVar[bool] = False
+    """See `DacapoReading`."""
+
+    kind: Literal["harness"] = "harness"
+    harness: Name
+    cases: Annotated[str, Field(min_length=1)] | None = None
+    repetitions: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+
+
+Reading = DacapoReading | SpecReading | HarnessReading
+
+EACH_CASE: Final = "each_case"
+"""What the numbers of all cases together are called, where one name has to stand for them."""
+
+NUMBERS: Final = {
+    "dacapo": ("iteration_s", "s"),
+    "spec-rsf": ("reported_time_s", "s"),
+    "harness": (EACH_CASE, ""),
+}
 """What a reading yields for each iteration: the metric and its unit."""

@@ -20,6 +20,7 @@ from layoutrand.config import command as commands
 from layoutrand.config.disturbance import Disturbance, disturbances
 from layoutrand.config.schedule import Slot
 from layoutrand.execute import experiment as experiments
+from layoutrand.execute.cases import FAILED_CASES
 from layoutrand.execute.execution_setup import ExecutionSetup, command_of, guard_of, make_sandbox, programs_of
 from layoutrand.execute.judge import altered, in_its_words, judge, of_the_program
 from layoutrand.execute.live import Live
@@ -179,7 +180,7 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
     if judgement.status != "ok":
         name = f"{slot.layout}-{slot.instrument}-round{slot.round}-{slot.repetition}-{attempt}"
         log = f".layoutrand/logs/run/{slot.system}/{slot.benchmark}/{name}"
-        if benchmark.metric.suite is not None:
+        if benchmark.metric.suite is not None and not benchmark.metric.by_case:
             workplace.add_to_output(by_reading(benchmark.metric.suite.kind).worth_keeping(sandbox.bin))
         workplace.keep_output(project / log, plan.request.redaction.patterns())
     return Execution(
@@ -196,7 +197,12 @@ def _execute_slot(plan: RunPlan, slot: Slot, attempt: int, setup: ExecutionSetup
         env_size=padding,
         argv=command.argv,
         log=log,
-        conditions={**command.conditions.facts(), "program_file": workplace.manner(), **outcome.isolation},
+        conditions={
+            **command.conditions.facts(),
+            "program_file": workplace.manner(),
+            **outcome.isolation,
+            **({FAILED_CASES: dict(judgement.failed_cases)} if judgement.failed_cases else {}),
+        },
         host_state=seen.state,
         disturbances=seen.disturbances,
         measurements=judgement.measurements,

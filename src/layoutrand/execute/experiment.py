@@ -155,6 +155,8 @@ def _definition(benchmark: Benchmark, config: Config, instrument: Instrument) ->
     """
     fields = {name: value for name, value in as_dict(benchmark).items() if name not in _NO_PART_OF_THE_DEFINITION}
     fields.pop("metric")
+    for name in ("harness", "cases", "repetitions"):  # came later, too; what they say is in command and metric
+        del fields[name]
     if not fields["merge_output"]:  # came later: digests of benchmarks without it stay what they were
         del fields["merge_output"]
     fields["artefact"] = artefact_of(benchmark, config)

@@ -11,8 +11,10 @@ from dataclasses import replace
 
 from layoutrand.config.config import Benchmark, Config
 from layoutrand.config.execution_warnings import NothingButWarmup
+from layoutrand.config.readings import EACH_CASE
 from layoutrand.config.twice import first_of
 from layoutrand.config.warmup_choices import InForce, WarmupScope, warmups_in_force
+from layoutrand.harnesses.case_names import split_metric
 from layoutrand.instruments.known import reads_output
 from layoutrand.model import Execution, Measurement
 
@@ -72,7 +74,10 @@ def _read(execution: Execution, warmups: Mapping[str, InForce]) -> Execution:
 
 
 def _flagged(measurement: Measurement, warmups: Mapping[str, InForce]) -> Measurement:
-    if measurement.metric not in warmups:
+    name = measurement.metric
+    if name not in warmups and EACH_CASE in warmups and split_metric(name) is not None:
+        name = EACH_CASE
+    if name not in warmups:
         return measurement
-    warmup = measurement.iteration < warmups[measurement.metric].iterations
+    warmup = measurement.iteration < warmups[name].iterations
     return measurement if warmup == measurement.warmup else replace(measurement, warmup=warmup)

@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from layoutrand.config.conditions import Ending, limit_verdict
 from layoutrand.config.config import Benchmark
+from layoutrand.config.readings import HarnessReading
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import NoMeasurement, UnusableFile
 from layoutrand.execute.measure import Command, Outcome, signal_name
 from layoutrand.execute.program_guard import Alteration
 from layoutrand.execute.workplace import Workplace
+from layoutrand.harnesses.harness import Case, LeftByHarness
+from layoutrand.harnesses.known import harness_named
 from layoutrand.instruments.instrument import EndedExecution
 from layoutrand.instruments.known import instrument, reads_output
 from layoutrand.instruments.program_output import first_difference, with_last_words
 from layoutrand.model import Measurement
 from layoutrand.suites.known import by_reading
 from layoutrand.suites.suite import HarnessOutput
+from layoutrand.text.foreign_fields import plain
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """``status`` and ``reason`` as in `Execution`; measurements only where the status is "ok"."""
+    """``status`` and ``reason`` as in `Execution`; measurements only where the status is "ok".
+
+    ``failed_cases`` says why a harness has no numbers of these cases, though it has of others.
+    """
 
     status: str
     reason: str
     measurements: tuple[Measurement, ...]
+    failed_cases: Mapping[str, str] = field(default_factory=dict)
 
 
 def of_the_program(outcome: Outcome, command: Command, name: str, workplace: Workplace) -> Outcome:
@@ -59,8 +67,11 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
     SHA-256; ``hash_is_sha256`` as in `HarnessOutput`.
     """
     try:
-        verdict = None
-        if benchmark.metric.suite is not None:  # read whatever became of it: the harness knows best why it failed
+        verdict, cases = None, tuple[Case, ...]()
+        if benchmark.metric.by_case:
+            if outcome.status == "ok":
+                cases = _cases(benchmark, workplace)
+        elif benchmark.metric.suite is not None:  # read whatever became of it: the harness knows best why it failed
             ended = _ended(outcome, workplace)
             suite = by_reading(benchmark.metric.suite.kind)
             ended = suite.left_behind(ended, workplace.sandbox.bin, given or {})
@@ -82,8 +93,10 @@ def judge(  # noqa: PLR0913 - what ended, what it was, and what is expected
             written=workplace.written,
             harness=None if verdict is None else verdict.values,
             warmups=warmups,
+            cases=cases,
         )
-        return Judgement("ok", "", instrument(name).measurements(ended_well))
+        failed = {case.name: case.failure for case in cases if case.failure}
+        return Judgement("ok", "", instrument(name).measurements(ended_well), failed)
     except UnusableFile as error:
         return Judgement("no-measurement", f"what the execution left cannot be read: {error}", ())
     except NoMeasurement as error:
@@ -97,11 +110,24 @@ def altered(alteration: Alteration) -> Judgement:
 
 def in_its_words(judgement: Judgement, benchmark: Benchmark, name: str, workplace: Workplace) -> Judgement:
     """A failure with the last line that the program wrote about it; harnesses of suites were read for that already."""
-    if judgement.status == "ok" or benchmark.metric.suite is not None:
+    if judgement.status == "ok" or (benchmark.metric.suite is not None and not benchmark.metric.by_case):
         return judgement
     merged = benchmark.merge_output and reads_output(name)
     messages = workplace.end_of_output() if merged else workplace.end_of_messages()
     return replace(judgement, reason=with_last_words(judgement.reason, messages, merged=merged))
+
+
+def _cases(benchmark: Benchmark, workplace: Workplace) -> tuple[Case, ...]:
+    """What the harness reported; raises `NoMeasurement` where that is nothing of any case."""
+    reading = benchmark.metric.suite
+    harness = harness_named(reading.harness if isinstance(reading, HarnessReading) else "")
+    output, messages = (data.decode("utf-8", "backslashreplace") for data in (workplace.stdout(), workplace.stderr()))
+    cases = harness.read(LeftByHarness(output, messages, workplace.left_in_its_directory(harness.files)))
+    if not cases:
+        raise NoMeasurement(f"{harness.name} reported no case")
+    if all(case.failure for case in cases):
+        raise NoMeasurement(f"no case has numbers; {cases[0].name}: {cases[0].failure}")
+    return tuple(replace(case, name=plain(case.name) or "unnamed", failure=plain(case.failure)) for case in cases)
 
 
 def _ended(outcome: Outcome, workplace: Workplace) -> HarnessOutput:

@@ -115,6 +115,11 @@ class Workplace:
         files = sorted(self.sandbox.instrument.output.glob(f"{prefix}*"))
         return [_text(file) for file in files]
 
+    def left_in_its_directory(self, patterns: Sequence[str]) -> dict[str, str]:
+        """The files that match one of the patterns in the working directory of the last execution: path -> text."""
+        found = sorted({path for pattern in patterns for path in self.sandbox.cwd.glob(pattern) if path.is_file()})
+        return {str(path.relative_to(self.sandbox.cwd)): _text(path) for path in found}
+
     def stderr(self) -> bytes:
         """What the last execution printed as messages."""
         return content_of_regular(self.sandbox.stderr, largest=PROGRAM)

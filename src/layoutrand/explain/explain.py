@@ -89,6 +89,11 @@ def _explain(
             f"system {sample.system} is prebuilt: nothing was linked for it, so there is no placement of code to "
             "look at; only systems that layoutrand builds can be explained"
         )
+    if all(benchmark.name != sample.benchmark for benchmark in config.benchmarks):
+        raise AnalysisError(
+            f"{sample.benchmark} is a case of a harness, which executes several in one process, and a profile is of "
+            "all that; give the case a [[benchmarks]] of its own without harness"
+        )
     seeds = [name for name, _ in sample.binaries if isinstance(name, int)]
     built = setup.build(sample.system, [IDENTITY, *seeds])
     benchmark = next(b for b in config.benchmarks if b.name == sample.benchmark)

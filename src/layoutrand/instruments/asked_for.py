@@ -21,7 +21,7 @@ def primary_metric(benchmark: Benchmark) -> tuple[str, str]:
     used = asked(metric)
     if not used:
         raise FeatureUnsupported(f"benchmark {benchmark.name!r}: no instrument here measures what its metric asks for")
-    if metric.primary is None:
+    if metric.primary is None or metric.by_case:  # whose cases have their own: `layoutrand.execute.cases`
         return used[0].name, used[0].metrics(metric)[0]
     for each in sorted(used, key=lambda instrument: instrument.simulated):
         if metric.primary in each.metrics(metric):
@@ -67,5 +67,5 @@ def _problems(metric: Metric) -> Iterator[str]:
         elif named[name] not in used:
             yield f"metric.instruments: {name} is asked for by {named[name].settings}"
     measured = [name for each in used for name in each.metrics(metric)]
-    if metric.primary is not None and metric.primary not in measured:
+    if metric.primary is not None and not metric.by_case and metric.primary not in measured:
         yield f"metric.primary = {metric.primary!r} is not measured; there are {', '.join(measured) or 'none'}"

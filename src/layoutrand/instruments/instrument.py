@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from layoutrand.config.metric import Metric
 from layoutrand.config.warmup_choices import InForce
 from layoutrand.errors import ToolNotFound
+from layoutrand.harnesses.harness import Case
 from layoutrand.model import Measurement
 from layoutrand.platform.packages import install
 
@@ -39,7 +40,8 @@ class EndedExecution:
     ``wall_s`` is in seconds, ``rusage`` as in `Execution`.  ``output`` and ``messages`` read what the program printed
     on standard output and standard error; ``written`` reads a file of the instrument's in `InstrumentFiles.output` by
     its name, None where it is not there.  ``harness`` has the numbers that a suite's harness printed, None without a
-    suite.  ``warmups`` says for each number that the program prints how many iterations must be exceeded.
+    suite; ``cases`` are those that a harness of benchmarks reported.  ``warmups`` says for each number that the program
+    prints how many iterations must be exceeded.
     """
 
     metric: Metric
@@ -51,6 +53,7 @@ class EndedExecution:
     written: Callable[[str], str | None]
     harness: tuple[float, ...] | None
     warmups: Mapping[str, InForce]
+    cases: Sequence[Case] = ()
 
 
 class Starter(ABC):

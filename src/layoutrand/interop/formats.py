@@ -6,7 +6,19 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from layoutrand.interop import go_benchmark, hyperfine, jmh, pyperf, renaissance, spec, table
+from layoutrand.interop import (
+    bencher_metrics,
+    go_benchmark,
+    harness_files,
+    hyperfine,
+    jmh,
+    pyperf,
+    pytest_benchmark,
+    rebench,
+    renaissance,
+    spec,
+    table,
+)
 from layoutrand.interop.imported import Imported, read_json, refuse_impossible
 from layoutrand.text.foreign_fields import unreadable
 
@@ -18,6 +30,10 @@ JSON_FORMATS: Final[dict[str, _Of]] = {
     "pyperf": (pyperf.recognise, pyperf.parse),
     "renaissance": (renaissance.recognise, renaissance.parse),
     "layoutrand": (table.recognise, table.parse),
+    "google-benchmark": (harness_files.recognise_google_benchmark, harness_files.parse_google_benchmark),
+    "nanobench": (harness_files.recognise_nanobench, harness_files.parse_nanobench),
+    "pytest-benchmark": (pytest_benchmark.recognise, pytest_benchmark.parse),
+    "bencher": (bencher_metrics.recognise, bencher_metrics.parse),
 }
 """Format -> whether a document is of it, and how its rows are read."""
 
@@ -27,6 +43,10 @@ TEXT_FORMATS: Final[dict[str, _Of]] = {
     "renaissance-csv": (renaissance.recognise_csv, renaissance.parse_csv),
     "spec-csv": (spec.recognise_csv, spec.parse_csv),
     "spec-rsf": (spec.recognise_rsf, spec.parse_rsf),
+    "catch2": (harness_files.recognise_catch2, harness_files.parse_catch2),
+    "libtest": (harness_files.recognise_libtest, harness_files.parse_libtest),
+    "divan": (harness_files.recognise_divan, harness_files.parse_divan),
+    "rebench": (rebench.recognise, rebench.parse),
 }
 """The same for text that is no JSON."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from layoutrand.config.command import ARGS
+from layoutrand.config.command import ARGS, literally
 from layoutrand.config.config import Benchmark
 from layoutrand.config.dacapo_settings import ALL, DacapoSuite
 from layoutrand.config.metric import Metric
@@ -106,7 +106,7 @@ def benchmarks(suite: DacapoSuite, facts: JarFacts) -> list[Benchmark]:
     Raises `pydantic.ValidationError` for words that cannot be in a command.
     """
     generation = facts.generation or generation_of(suite.version or "")
-    jar = _literally(suite.jar) if suite.jar.startswith("/") else "{project}/" + _literally(suite.jar)
+    jar = literally(suite.jar) if suite.jar.startswith("/") else "{project}/" + literally(suite.jar)
     words = ["{home}/bin/java", ARGS, *suite.java_options, "-jar", jar, *_options(suite, generation), *suite.options]
     iterations = suite.iterations
     warmup = 0 if iterations is None else iterations - 1 if suite.warmup is None else suite.warmup
@@ -131,8 +131,3 @@ def _options(suite: DacapoSuite, generation: Generation | None) -> list[str]:
     words += ["-converge" if old else "-C"] if suite.converge else ["-n", str(suite.iterations)]
     words += ["-scratch" if old else "--scratch-directory", SCRATCH]
     return words if suite.threads is None else [*words, "-t", str(suite.threads)]
-
-
-def _literally(path: str) -> str:
-    """The path as it must stand in a command, where names in braces are placeholders."""
-    return re.sub(r"\{[A-Za-z_]+\}", r"{\g<0>}", path)

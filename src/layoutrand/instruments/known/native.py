@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from layoutrand.config.metric import Metric
+from layoutrand.config.readings import EACH_CASE
 from layoutrand.errors import NoMeasurement
+from layoutrand.harnesses.case_names import metric_of
 from layoutrand.instruments.instrument import EndedExecution, Instrument
 from layoutrand.instruments.json_output import read_json_iterations
 from layoutrand.instruments.program_output import read_iterations
@@ -34,6 +36,8 @@ class _Native(Instrument):
 
     def measurements(self, ended: EndedExecution) -> tuple[Measurement, ...]:
         """See `Instrument`."""
+        if ended.metric.by_case:
+            return (*_of_the_kernel(ended), *_of_cases(ended))
         return (*_of_the_kernel(ended), *_printed(ended))
 
 
@@ -71,6 +75,23 @@ def _printed(ended: EndedExecution) -> list[Measurement]:
             Measurement(number.name, number.unit, place, value, warmup=place < warmup.iterations)
             for place, value in enumerate(values)
         ]
+    return measurements
+
+
+def _of_cases(ended: EndedExecution) -> list[Measurement]:
+    """What a harness reported of each case; one whose repetitions are all warm-up has failed, as all its others."""
+    warmup = ended.warmups[EACH_CASE]
+    measurements = [
+        Measurement(metric_of(case.name, name), quantity.unit, place, value, warmup=place < warmup.iterations)
+        for case in ended.cases
+        for name, quantity in case.numbers.items()
+        for place, value in enumerate(quantity.values)
+    ]
+    if measurements and all(each.warmup for each in measurements):
+        raise NoMeasurement(
+            f"all repetitions of all cases are warm-up ({warmup.setting} = {warmup.iterations}); "
+            "with a smaller one `layoutrand run --retry-failed` executes it again"
+        )
     return measurements
 
 

@@ -1,0 +1,117 @@
+"""What layoutrand needs of a harness of benchmarks; each is a module of `layoutrand.harnesses.known`.
+
+A harness is linked into the program (Google Benchmark, criterion) or starts it (JMH).  One process executes several
+*cases*.  Its own repetitions, samples or epochs are what iterations are to any other benchmark: the level below the
+execution.  Which process it was started from, and so the layout, is what results go by.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+from layoutrand.config.readings import HarnessReading
+from layoutrand.errors import NoMeasurement
+from layoutrand.text.digits import MEASURABLE, is_measurable
+
+TIME: Final = "time_s"
+"""The main number of most harnesses: seconds from start to end of one iteration of a case."""
+
+CPU_TIME: Final = "cpu_time_s"
+"""The same in seconds of CPU time, where a harness tells."""
+
+_SECONDS: Final[Mapping[str, float]] = {"s": 1, "ms": 1e3, "us": 1e6, "\N{MICRO SIGN}s": 1e6, "ns": 1e9, "ps": 1e12}
+
+
+@dataclass(frozen=True)
+class CaseQuantity:
+    """One quantity of a case: its unit, and its value in each of the harness's repetitions, in order.
+
+    A unit that ends in "/s" is that of a rate, of which more is better; of all others less is.
+    """
+
+    unit: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case in one process: what was measured of it by name, the main number first, or why there is nothing."""
+
+    name: str
+    numbers: Mapping[str, CaseQuantity]
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class LeftByHarness:
+    """What a process left: its output, its messages, and the text files of `Harness.files`, by path."""
+
+    output: str
+    messages: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+class Harness(ABC):
+    """One harness."""
+
+    name: ClassVar[str]
+    """``harness`` in layoutrand.toml; part of the key of executions, so it never changes."""
+
+    described: ClassVar[str]
+    """What it is, in the words of the documentation."""
+
+    files: ClassVar[tuple[str, ...]] = ()
+    """Patterns of files that it leaves in the working directory, beside what it prints."""
+
+    @abstractmethod
+    def words(self, reading: HarnessReading) -> list[str]:
+        """What is put behind the command, so that the cases asked for are executed and reported.
+
+        Raises `UnsupportedByHarness` for what it has no option for.
+        """
+
+    def environment(self) -> dict[str, str]:
+        """Variables that it needs."""
+        return {}
+
+    @abstractmethod
+    def read(self, left: LeftByHarness) -> list[Case]:
+        """The cases of a process that ended well; raises `NoMeasurement` for what is none of its output."""
+
+
+class UnsupportedByHarness(ValueError):
+    """A setting that a harness has no option for: `str` is a sentence that begins with the key."""
+
+
+def seconds(value: float, unit: str) -> float:
+    """A time in s; raises `NoMeasurement` for a unit that is none of time.
+
+    >>> seconds(250, "ms")
+    0.25
+    """
+    if unit not in _SECONDS:
+        raise NoMeasurement(f"the harness gives a time in {unit!r}, which is no unit of time")
+    return value / _SECONDS[unit]
+
+
+def number(value: Any, what: str) -> float:
+    """A number of a document that can be worked with; raises `NoMeasurement`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise NoMeasurement(f"{what} is no number")
+    try:
+        result = float(value)
+    except OverflowError as error:
+        raise NoMeasurement(f"{what} is too large: {MEASURABLE}") from error
+    if not is_measurable(result):
+        raise NoMeasurement(f"{what} is {result:g}: {MEASURABLE}")
+    return result
+
+
+def elapsed(value: float, what: str) -> float:
+    """A time that something took; raises `NoMeasurement` for one that is not above 0."""
+    if value <= 0:
+        raise NoMeasurement(f"{what} is {value:g}, and nothing is executed in no time")
+    return value

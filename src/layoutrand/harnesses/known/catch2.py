@@ -1,0 +1,89 @@
+"""Catch2 (C++): ``BENCHMARK`` in test cases and sections, reported as XML by versions 2 and 3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+from xml.etree.ElementTree import Element
+
+from layoutrand.config.readings import HarnessReading
+from layoutrand.errors import NoMeasurement
+from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, LeftByHarness, elapsed, number, seconds
+from layoutrand.harnesses.written_forms import xml_root
+
+_FILE: Final = "layoutrand-cases.xml"
+_CONTAINERS: Final = frozenset({"TestCase", "Section"})
+_DEEPEST: Final = 100
+
+
+class _Catch2(Harness):
+    name = "catch2"
+    described = "Catch2, C++: the mean of each `BENCHMARK`, by the XML reporter"
+    files = (_FILE,)
+
+    def words(self, reading: HarnessReading) -> list[str]:
+        """See `Harness`; ``cases`` is a test specification, and ``repetitions`` are samples of one mean."""
+        words = ["-r", "xml", "-o", _FILE]
+        if reading.repetitions is not None:
+            words += ["--benchmark-samples", str(reading.repetitions)]
+        return words if reading.cases is None else [*words, reading.cases]
+
+    def read(self, left: LeftByHarness) -> list[Case]:
+        """See `Harness`."""
+        if not left.files.get(_FILE, "").strip():
+            raise NoMeasurement("Catch2 wrote no report: is the program one with Catch2's own main?")
+        return cases_of(left.files[_FILE])
+
+
+def cases_of(text: str) -> list[Case]:
+    """The benchmarks of a report, called by test case, sections and themselves; raises `NoMeasurement`.
+
+    One that stands before a section is executed each time its test case is entered: then it has several values.
+    """
+    values: dict[str, list[float]] = {}
+    failures: dict[str, str] = {}
+    for name, result in _results(xml_root(text, "the report of Catch2"), ()):
+        failed, mean = result.find("failed"), result.find("mean")
+        if failed is not None:
+            failures.setdefault(name, f"the case failed: {failed.get('message') or 'it gives no reason'}")
+        elif mean is None:
+            raise NoMeasurement(f"the report of Catch2 has no mean of {name}")
+        else:
+            values.setdefault(name, []).append(_seconds(mean.get("value", ""), name))
+    if not values and not failures:
+        raise NoMeasurement(
+            "the report of Catch2 has no BENCHMARK: version 2 needs CATCH_CONFIG_ENABLE_BENCHMARKING, and cases that "
+            "are hidden, as by [!benchmark], are executed if `cases` names them"
+        )
+    measured = [
+        Case(name, {TIME: CaseQuantity("s", tuple(own))}) for name, own in values.items() if name not in failures
+    ]
+    return [*measured, *(Case(name, {}, failure) for name, failure in failures.items())]
+
+
+def _seconds(text: str, name: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise NoMeasurement(f"the mean of {name} is {text!r}, which is no number") from error
+    return seconds(elapsed(number(value, f"the mean of {name}"), f"the mean of {name}"), "ns")
+
+
+def _results(place: Element, path: tuple[str, ...]) -> Iterator[tuple[str, Element]]:
+    if len(path) > _DEEPEST:
+        raise NoMeasurement("the report of Catch2 has sections nested too deeply")
+    for part in place:
+        if part.tag == "BenchmarkResults":
+            yield "/".join([*path, part.get("name", "unnamed")]), part
+        elif part.tag in _CONTAINERS:
+            yield from _results(part, (*path, part.get("name", "unnamed")))
+        elif part.tag == "Group":
+            yield from (each for inner in part for each in _results_of(inner, path))
+
+
+def _results_of(part: Element, path: tuple[str, ...]) -> Iterator[tuple[str, Element]]:
+    if part.tag in _CONTAINERS:
+        yield from _results(part, (*path, part.get("name", "unnamed")))
+
+
+HARNESS: Final = _Catch2()

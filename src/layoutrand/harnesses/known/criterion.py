@@ -1,0 +1,65 @@
+"""criterion (Rust): ``cargo bench`` programs that leave a directory of JSON files for each case."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from layoutrand.config.readings import HarnessReading
+from layoutrand.errors import NoMeasurement
+from layoutrand.harnesses.harness import TIME, Case, CaseQuantity, Harness, LeftByHarness, elapsed, number
+from layoutrand.harnesses.written_forms import document, part
+
+_HOME: Final = "criterion"
+_SAMPLE: Final = "sample.json"
+_NAMES: Final = "benchmark.json"
+
+
+class _Criterion(Harness):
+    name = "criterion"
+    described = "criterion, Rust: cases by its filter, one value for each of its samples"
+    files = (f"{_HOME}/**/new/{_SAMPLE}", f"{_HOME}/**/new/{_NAMES}")
+
+    def words(self, reading: HarnessReading) -> list[str]:
+        """See `Harness`; ``--bench`` is what cargo gives, without which each case is executed once as a test."""
+        words = ["--bench", "--noplot"]
+        if reading.repetitions is not None:
+            words += ["--sample-size", str(reading.repetitions)]
+        return words if reading.cases is None else [*words, reading.cases]
+
+    def environment(self) -> dict[str, str]:
+        """See `Harness`: its files are left in the working directory, which is new in every execution."""
+        return {"CRITERION_HOME": _HOME}
+
+    def read(self, left: LeftByHarness) -> list[Case]:
+        """See `Harness`."""
+        cases = []
+        for path, text in left.files.items():
+            if PurePosixPath(path).name == _SAMPLE:
+                names = str(PurePosixPath(path).with_name(_NAMES))
+                if names not in left.files:
+                    raise NoMeasurement(f"criterion left {path} without {names}; was the program ended early?")
+                cases.append(case_of(document(left.files[names], names), document(text, path)))
+        if not cases:
+            raise NoMeasurement("criterion executed no case: it left no sample.json")
+        return cases
+
+
+def case_of(names: Any, sample: Any) -> Case:
+    """The case of a ``benchmark.json`` and the ``sample.json`` beside it: seconds of one iteration, by sample.
+
+    Times are those of criterion's wall clock, in ns; another measurement of criterion's cannot be told from it there.
+    Raises `NoMeasurement`.
+    """
+    name = part(names, "full_id", str, "benchmark.json")
+    iterations, times = (part(sample, key, list, f"sample.json of {name}") for key in ("iters", "times"))
+    if len(iterations) != len(times) or not times:
+        raise NoMeasurement(f"sample.json of {name} has {len(times)} times of {len(iterations)} samples")
+    values = []
+    for count, time in zip(iterations, times, strict=True):
+        of_all = elapsed(number(time, f"a time of {name}"), f"a time of {name}")
+        values.append(number(of_all / elapsed(number(count, f"iters of {name}"), f"iters of {name}") / 1e9, name))
+    return Case(name, {TIME: CaseQuantity("s", tuple(values))})
+
+
+HARNESS: Final = _Criterion()

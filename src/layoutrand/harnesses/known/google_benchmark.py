@@ -1,0 +1,121 @@
+"""Google Benchmark (C++): a program that lists, chooses and repeats its cases, and writes them as JSON."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any, Final
+
+from layoutrand.config.readings import HarnessReading
+from layoutrand.errors import NoMeasurement
+from layoutrand.harnesses.harness import CPU_TIME, TIME, Case, CaseQuantity, Harness, LeftByHarness, number, seconds
+from layoutrand.harnesses.written_forms import document, part
+
+_FILE: Final = "layoutrand-cases.json"
+_NO_COUNTERS: Final = frozenset(
+    [
+        "name",
+        "family_index",
+        "per_family_instance_index",
+        "run_name",
+        "run_type",
+        "repetitions",
+        "repetition_index",
+        "threads",
+        "iterations",
+        "real_time",
+        "cpu_time",
+        "time_unit",
+        "label",
+        "error_occurred",
+        "error_message",
+        "skipped",
+        "skip_message",
+        "aggregate_name",
+        "aggregate_unit",
+    ]
+)
+"""Keys that every benchmark has; what is not among them is a counter of the case."""
+
+_RATES: Final[Mapping[str, str]] = {"bytes_per_second": "B/s", "items_per_second": "items/s"}
+
+
+class _GoogleBenchmark(Harness):
+    name = "google-benchmark"
+    described = "Google Benchmark, C++: cases by `--benchmark_filter`, JSON by `--benchmark_out`"
+    files = (_FILE,)
+
+    def words(self, reading: HarnessReading) -> list[str]:
+        """See `Harness`; repetitions of different cases take turns, so that a drift is no property of one."""
+        words = [f"--benchmark_out={_FILE}", "--benchmark_out_format=json"]
+        if reading.cases is not None:
+            words.append(f"--benchmark_filter={reading.cases}")
+        if reading.repetitions is not None:
+            words.append(f"--benchmark_repetitions={reading.repetitions}")
+            if reading.repetitions > 1:
+                words.append("--benchmark_enable_random_interleaving=true")
+        return words
+
+    def read(self, left: LeftByHarness) -> list[Case]:
+        """See `Harness`; a program that failed to match a filter ends well and writes nothing."""
+        if not left.files.get(_FILE, "").strip():
+            last = (left.messages.strip().splitlines() or ["it printed nothing about it"])[-1]
+            raise NoMeasurement(f"Google Benchmark executed no case ({shlex.quote(last)})")
+        return cases_of(document(left.files[_FILE], "the output of Google Benchmark"))
+
+
+def cases_of(whole: Any) -> list[Case]:
+    """The cases in a document of ``--benchmark_format=json``, in the order in which they first stand there.
+
+    Aggregates are left out: they are of the repetitions that are there as well, unless the program was told to show
+    nothing else, which is an error.  Raises `NoMeasurement`.
+    """
+    runs: dict[str, list[dict[str, Any]]] = {}
+    aggregates = 0
+    for run in part(whole, "benchmarks", list, "the document"):
+        if part(run, "name", str, "a benchmark") and run.get("run_type") == "aggregate":
+            aggregates += 1
+            continue
+        name = run.get("run_name", run["name"])
+        if not isinstance(name, str):
+            raise NoMeasurement(f"run_name of {run['name']!r} is no text")
+        runs.setdefault(name, []).append(run)
+    if not runs:
+        why = "only aggregates: leave out --benchmark_report_aggregates_only" if aggregates else "no case"
+        raise NoMeasurement(f"the document of Google Benchmark holds {why}")
+    return [_case(name, own) for name, own in runs.items()]
+
+
+def _case(name: str, runs: list[dict[str, Any]]) -> Case:
+    for run in runs:
+        if run.get("error_occurred") or run.get("skipped"):
+            message = run.get("error_message") or run.get("skip_message") or "it gives no reason"
+            return Case(name, {}, f"the case reported an error: {message}")
+    times: dict[str, list[float]] = {TIME: [], CPU_TIME: []}
+    counters: dict[str, list[float]] = {}
+    runs = sorted(runs, key=_place)
+    for run in runs:
+        unit = part(run, "time_unit", str, name)
+        for key, place in (("real_time", TIME), ("cpu_time", CPU_TIME)):
+            value = number(run.get(key), f"{key} of {name}")
+            if value < 0 or (value == 0 and place == TIME):
+                return Case(name, {}, f"{key} is {value:g}: the case did nothing that takes time")
+            times[place].append(seconds(value, unit))
+        for key in run.keys() - _NO_COUNTERS:
+            if isinstance(run[key], int | float) and not isinstance(run[key], bool):
+                shown = key if key not in times else f"counter {key}"
+                counters.setdefault(shown, []).append(number(run[key], f"{key} of {name}"))
+    found = {key: CaseQuantity("s", tuple(values)) for key, values in times.items()}
+    for key in sorted(counters):
+        if len(counters[key]) == len(runs):
+            found[key] = CaseQuantity(_RATES.get(key, ""), tuple(counters[key]))
+    return Case(name, found)
+
+
+def _place(run: dict[str, Any]) -> int:
+    """Which repetition it is; the order in the file is that of cases where these take turns."""
+    place = run.get("repetition_index", 0)
+    return place if isinstance(place, int) else 0
+
+
+HARNESS: Final = _GoogleBenchmark()

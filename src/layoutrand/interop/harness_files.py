@@ -1,0 +1,110 @@
+"""What harnesses of benchmarks write when they are executed without layoutrand: read as `layoutrand.harnesses` does.
+
+A file is of one process, so all that stands in it is of one execution, and repetitions of a case are its iterations.
+Cases that failed are failed executions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from layoutrand.config.metric import Better
+from layoutrand.errors import NoMeasurement
+from layoutrand.harnesses.harness import Case
+from layoutrand.harnesses.known import catch2, divan, google_benchmark, libtest, nanobench
+from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, refuse_impossible
+from layoutrand.text.foreign_fields import plain, unreadable
+
+_LONGEST_HEADER: Final = 100_000
+"""Characters in which a text says what it is."""
+
+
+def recognise_google_benchmark(document: Any) -> bool:
+    """Whether a JSON document is of Google Benchmark."""
+    return _has_list(document, "benchmarks", "time_unit", "aggregate_name")
+
+
+def recognise_nanobench(document: Any) -> bool:
+    """Whether a JSON document is what nanobench's template ``json()`` renders."""
+    return _has_list(document, "results", "measurements") and _has_list(document, "results", "epochs")
+
+
+def recognise_catch2(text: str) -> bool:
+    """Whether it is a report of Catch2's XML reporter."""
+    return "<Catch" in text[:_LONGEST_HEADER] and "<TestCase" in text
+
+
+def recognise_libtest(text: str) -> bool:
+    """Whether it has lines as Rust's libtest prints for benches."""
+    return _reads(libtest.cases_of, text)
+
+
+def recognise_divan(text: str) -> bool:
+    """Whether it has a table of divan's."""
+    return _reads(divan.cases_of, text)
+
+
+def parse_google_benchmark(document: Any, source: str) -> Imported:
+    """Rows of all cases; raises `UnreadableResults`."""
+    return _imported(google_benchmark.cases_of, document, source)
+
+
+def parse_nanobench(document: Any, source: str) -> Imported:
+    """Rows of all results; raises `UnreadableResults`."""
+    return _imported(nanobench.cases_of, document, source)
+
+
+def parse_catch2(text: str, source: str) -> Imported:
+    """Rows of all benchmarks; raises `UnreadableResults`."""
+    return _imported(catch2.cases_of, text, source)
+
+
+def parse_libtest(text: str, source: str) -> Imported:
+    """Rows of all benches; raises `UnreadableResults`."""
+    return _imported(libtest.cases_of, text, source)
+
+
+def parse_divan(text: str, source: str) -> Imported:
+    """Rows of all leaves; raises `UnreadableResults`."""
+    return _imported(divan.cases_of, text, source)
+
+
+def _has_list(document: Any, key: str, *any_of: str) -> bool:
+    items = document.get(key) if isinstance(document, dict) else None
+    return (
+        isinstance(items, list)
+        and bool(items)
+        and all(isinstance(item, dict) and any(name in item for name in any_of) for item in items)
+    )
+
+
+def _reads(read: Callable[[str], Sequence[Case]], text: str) -> bool:
+    try:
+        read(text)
+    except NoMeasurement:
+        return False
+    return True
+
+
+def _imported(read: Callable[[Any], Sequence[Case]], given: Any, source: str) -> Imported:
+    try:
+        cases = read(given)
+    except NoMeasurement as error:
+        raise unreadable(source, str(error)) from error
+    rows: list[ImportedNumber] = []
+    failures: list[FailedRun] = []
+    seen: set[str] = set()
+    for case in cases:
+        name = plain(case.name) or "unnamed"
+        if name in seen:
+            raise unreadable(source, f"two cases are called {name!r}; split the file, one for each system")
+        seen.add(name)
+        if case.failure:
+            failures.append(FailedRun(name, "no-measurement", plain(case.failure)))
+        for metric, quantity in case.numbers.items():
+            better: Better = "more" if quantity.unit.endswith("/s") else "less"
+            for place, value in enumerate(quantity.values):
+                refuse_impossible(value, quantity.unit, metric, source, f"{metric} of {name}")
+                rows.append(ImportedNumber(name, value, plain(metric), quantity.unit, 0, place, better=better))
+    return Imported(tuple(rows), tuple(failures))

@@ -1,0 +1,58 @@
+"""The contract that every harness keeps; what each one reads exactly is in `test_readers.py`."""
+
+from __future__ import annotations
+
+import pytest
+
+from harnesses.samplekit import left
+from layoutrand.config.readings import HarnessReading
+from layoutrand.errors import FeatureUnsupported, NoMeasurement
+from layoutrand.harnesses.harness import LeftByHarness, UnsupportedByHarness
+from layoutrand.harnesses.known import harness_named, harnesses
+
+WITHOUT = {("libtest", "repetitions"), ("nanobench", "cases"), ("nanobench", "repetitions")}
+"""What has no option."""
+
+
+@pytest.fixture(params=harnesses(), ids=lambda each: each.name)
+def harness(request):
+    return request.param
+
+
+def test_it_is_found_by_its_name(harness):
+    assert harness_named(harness.name) is harness
+    assert harness.described
+
+
+def test_a_name_that_is_none_is_told_with_the_nearest():
+    with pytest.raises(FeatureUnsupported, match=r"no harness is called 'google-bench'; there are .*criterion"):
+        harness_named("google-bench")
+
+
+def test_a_program_that_left_nothing_has_measured_nothing(harness):
+    for nothing in (LeftByHarness(""), LeftByHarness("ok\n", "ok\n", dict.fromkeys(left(harness.name).files, ""))):
+        with pytest.raises(NoMeasurement) as raised:
+            harness.read(nothing)
+        assert str(raised.value)
+
+
+def test_what_a_program_left_are_cases_with_numbers_above_0(harness):
+    cases = harness.read(left(harness.name))
+    assert len({case.name for case in cases}) == len(cases) >= 1
+    for case in cases:
+        assert bool(case.numbers) != bool(case.failure)
+        for quantity in case.numbers.values():
+            assert quantity.values
+            assert min(quantity.values) > 0
+
+
+def test_its_words_ask_for_the_cases_or_it_says_that_it_cannot(harness):
+    plain = harness.words(HarnessReading(harness=harness.name))
+    for given, word in (({"cases": "some case"}, "some case"), ({"repetitions": 7}, "7")):
+        if (harness.name, *given) in WITHOUT:
+            with pytest.raises(UnsupportedByHarness, match=f"^{next(iter(given))}: "):
+                harness.words(HarnessReading(harness=harness.name, **given))
+            continue
+        chosen = harness.words(HarnessReading(harness=harness.name, **given))
+        assert len(chosen) > len(plain)
+        assert any(each.endswith(word) for each in chosen)

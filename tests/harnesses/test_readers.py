@@ -1,0 +1,193 @@
+"""What harnesses wrote, read case by case."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harnesses.samplekit import JMH, criterion_files, left, text_of
+from layoutrand.errors import NoMeasurement
+from layoutrand.harnesses.harness import LeftByHarness
+from layoutrand.harnesses.known import catch2, divan, google_benchmark, harness_named, jmh_forks, libtest, nanobench
+
+
+def read(harness):
+    return {case.name: case for case in harness_named(harness).read(left(harness))}
+
+
+def google(*runs):
+    return google_benchmark.cases_of({"benchmarks": list(runs)})
+
+
+RUN = {"name": "B/1", "run_name": "B/1", "run_type": "iteration", "real_time": 2.0, "cpu_time": 1.0, "time_unit": "us"}
+
+
+def test_google_benchmark_has_times_in_seconds_counters_and_cases_that_failed():
+    cases = read("google-benchmark")
+    assert list(cases) == ["BM_Sort/256", "BM_Sort/16", "BM_Sum", "BM_Err"]
+    raw = [
+        run
+        for run in json.loads(text_of("google-benchmark-1.7.1.json"))["benchmarks"]
+        if run["run_type"] != "aggregate"
+    ]
+    sort = cases["BM_Sort/256"].numbers
+    assert list(sort)[:2] == ["time_s", "cpu_time_s"]
+    wanted = [run["real_time"] for run in raw if run["run_name"] == "BM_Sort/256"]
+    assert [value * 1e9 for value in sort["time_s"].values] == pytest.approx(wanted)
+    assert sort["items_per_second"].unit == "items/s"
+    assert sort["swaps"].values == (3.0, 3.0)
+    in_us = [run["cpu_time"] for run in raw if run["run_name"] == "BM_Sum"]
+    assert [value * 1e6 for value in cases["BM_Sum"].numbers["cpu_time_s"].values] == pytest.approx(in_us)
+    assert cases["BM_Err"].failure == "the case reported an error: no data"
+
+
+def test_repetitions_of_google_benchmark_that_took_turns_are_in_their_order():
+    runs = [{**RUN, "repetition_index": place, "real_time": 1.0 + place} for place in (2, 0, 1)]
+    (case,) = google(*runs)
+    assert case.numbers["time_s"].values == (1e-6, 2e-6, 3e-6)
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        ([{**RUN, "run_type": "aggregate"}], "leave out --benchmark_report_aggregates_only"),
+        ([], "no case"),
+        ([{**RUN, "time_unit": "days"}], "'days', which is no unit of time"),
+        ([{**RUN, "real_time": "2"}], "real_time of B/1 is no number"),
+        ([{"run_type": "iteration"}], "no 'name' that is text"),
+    ],
+)
+def test_what_is_none_of_google_benchmarks_results_is_told(runs, message):
+    with pytest.raises(NoMeasurement, match=message):
+        google(*runs)
+
+
+def test_a_case_that_took_no_time_has_failed_and_not_the_others():
+    one, other = google({**RUN, "real_time": 0.0}, {**RUN, "name": "C", "run_name": "C"})
+    assert "did nothing that takes time" in one.failure
+    assert other.numbers
+
+
+def test_a_filter_that_nothing_matches_is_told_in_google_benchmarks_words():
+    with pytest.raises(NoMeasurement, match=r"executed no case .*Failed to match any benchmarks"):
+        harness_named("google-benchmark").read(
+            LeftByHarness("", "Failed to match any benchmarks against regex: Nix\n", {"layoutrand-cases.json": ""})
+        )
+
+
+def test_criterion_has_a_value_for_each_sample():
+    cases = read("criterion")
+    assert list(cases) == ["fib 15", "total/100"]
+    sample = json.loads(criterion_files()["criterion/total/100/new/sample.json"])
+    wanted = [time / count for time, count in zip(sample["times"], sample["iters"], strict=True)]
+    assert [value * 1e9 for value in cases["total/100"].numbers["time_s"].values] == pytest.approx(wanted)
+
+
+def test_a_sample_of_criterion_without_its_names_is_told():
+    files = {path: text for path, text in criterion_files().items() if not path.endswith("benchmark.json")}
+    with pytest.raises(NoMeasurement, match=r"without .*benchmark\.json"):
+        harness_named("criterion").read(LeftByHarness("", files=files))
+
+
+def test_libtest_and_the_crate_bencher_print_the_same_line():
+    cases = read("libtest")
+    assert list(cases) == ["fib", "fib15", "total"]
+    assert cases["fib"].numbers["time_s"].values == pytest.approx((17.09e-9,))
+    (line,) = [line for line in text_of("bencher-0.1.5.txt").splitlines() if "fib15" in line]
+    wanted = float(line.split("bench:")[1].split("ns/iter")[0].replace(",", ""))
+    assert cases["fib15"].numbers["time_s"].values == pytest.approx((wanted * 1e-9,))
+
+
+@pytest.mark.parametrize("line", ["test x ... bench: 1.2.3 ns/iter", "test x ... ok", "test x ... bench: 0 ns/iter"])
+def test_other_lines_of_libtest_are_no_cases(line):
+    with pytest.raises(NoMeasurement):
+        libtest.cases_of(line)
+
+
+def test_divan_has_the_leaves_of_its_tree_by_their_path():
+    cases = read("divan")
+    assert list(cases) == ["trees::fibonacci::1", "trees::fibonacci::8", "trees::transfer"]
+    one = cases["trees::fibonacci::1"].numbers
+    assert one["time_s"].values == pytest.approx((0.672e-9,))
+    assert one["median_s"].values == pytest.approx((0.657e-9,))
+    assert cases["trees::transfer"].numbers["fastest_s"].values == pytest.approx((21.42e-3,))
+
+
+def test_a_case_of_divan_may_have_blanks_and_signs_in_its_name():
+    table = (
+        "skew_heap               fastest │ slowest  │ median │ mean     │ samples │ iters\n"
+        "╰─ BinaryHeap<[u64; 5]>         │          │        │          │         │\n"
+        "   ╰─ 10 µs ago         222 ms  │ 238.2 ms │ 235 ms │ 231.8 ms │ 3       │ 3\n"
+    )
+    (case,) = divan.cases_of(table)
+    assert case.name == "skew_heap::BinaryHeap<[u64; 5]>::10 µs ago"
+    assert case.numbers["time_s"].values == pytest.approx((0.2318,))
+
+
+def test_catch2_has_test_case_section_and_benchmark_in_its_names():
+    cases = read("catch2")
+    assert list(cases) == [
+        "Fibonacci/fib 15",
+        "Fibonacci/deep/fib 18",
+        "Fibonacci/other/fib 16",
+        "Sums/sum",
+        "Broken/throws",
+    ]
+    assert cases["Broken/throws"].failure == "the case failed: no data"
+    assert len(cases["Fibonacci/fib 15"].numbers["time_s"].values) == 2  # its test case is entered for each section
+    assert cases["Fibonacci/deep/fib 18"].numbers["time_s"].values[0] == pytest.approx(2.7e-6, rel=0.9)
+
+
+def test_version_3_of_catch2_has_no_groups():
+    result = '<BenchmarkResults name="b"><mean value="2"/></BenchmarkResults>'
+    text = f'<Catch2TestRun><TestCase name="T">{result}</TestCase></Catch2TestRun>'
+    (case,) = catch2.cases_of(text)
+    assert (case.name, case.numbers["time_s"].values) == ("T/b", (2e-9,))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<Catch/>", "no BENCHMARK: version 2 needs"),
+        ("<Catch><Group>", "was the program ended early"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><Catch/>', "declares a document type"),
+        ('<Catch><TestCase name="T"><BenchmarkResults name="b"/></TestCase></Catch>', "no mean of T/b"),
+        ("<Catch>" + "<Section>" * 200 + "</Section>" * 200 + "</Catch>", "nested too deeply"),
+    ],
+)
+def test_a_report_of_catch2_without_numbers_is_told(text, message):
+    with pytest.raises(NoMeasurement, match=message):
+        catch2.cases_of(text)
+
+
+def test_nanobench_has_seconds_of_one_unit_by_epoch():
+    cases = read("nanobench")
+    (result,) = json.loads(text_of("nanobench-4.6.0.json"))["results"]
+    wanted = [epoch["elapsed"] / result["batch"] for epoch in result["measurements"]]
+    assert list(cases) == ["numbers/sum"]
+    assert cases["numbers/sum"].numbers["time_s"].values == pytest.approx(wanted)
+
+
+def test_nanobench_may_print_its_document_as_well():
+    text = text_of("nanobench-4.6.0.json")
+    assert [case.name for case in harness_named("nanobench").read(LeftByHarness(text))] == ["numbers/sum"]
+    with pytest.raises(NoMeasurement, match="no result"):
+        nanobench.cases_of({"results": []})
+
+
+def test_jmh_has_times_rates_and_the_means_of_histograms():
+    cases = read("jmh")
+    assert list(cases) == ["p.B.go,n=10", "p.B.rate", "p.B.sampled"]
+    assert cases["p.B.go,n=10"].numbers["time_s"].values == (1.5e-6, 2.5e-6)
+    rate = cases["p.B.rate"].numbers["throughput"]
+    assert (rate.unit, rate.values) == ("ops/s", (4000.0, 5000.0))
+    assert cases["p.B.sampled"].numbers["time_s"].values == (2.0,)
+
+
+def test_one_method_of_jmh_in_two_modes_is_two_cases_and_two_forks_are_no_execution():
+    twice = [{**JMH[0], "mode": mode} for mode in ("avgt", "ss")]
+    assert [case.name for case in jmh_forks.cases_of(twice)] == ["p.B.go,n=10,avgt", "p.B.go,n=10,ss"]
+    forks = {**JMH[0], "primaryMetric": {"scoreUnit": "us/op", "rawData": [[1.0], [2.0]]}}
+    with pytest.raises(NoMeasurement, match="has 2 forks, and an execution is one"):
+        jmh_forks.cases_of([forks])
