@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from layoutrand.interop import hyperfine, jmh, pyperf, renaissance, spec, table
+from layoutrand.interop import hyperfine, jmh, pyperf, renaissance, spec, spec_report, table
 from layoutrand.interop.imported import Imported, read_json, refuse_impossible
 from layoutrand.text.foreign_fields import unreadable
 
@@ -25,6 +25,7 @@ TEXT_FORMATS: Final[dict[str, _Of]] = {
     "csv": (table.recognise_csv, table.parse_csv),
     "renaissance-csv": (renaissance.recognise_csv, renaissance.parse_csv),
     "spec-csv": (spec.recognise_csv, spec.parse_csv),
+    "spec-report": (spec_report.recognise, spec_report.parse),
     "spec-rsf": (spec.recognise_rsf, spec.parse_rsf),
 }
 """The same for text that is no JSON."""
