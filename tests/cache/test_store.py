@@ -10,6 +10,7 @@ from layoutrand.cache.linked_check import verify
 from layoutrand.cache.store import Cache
 from layoutrand.cache.upkeep import entries
 from layoutrand.platform.disk import sha256_bytes
+from overwrite import overwrite
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_a_binary_that_is_loaded_counts_as_used_and_one_that_is_verified_does_no
 def test_what_is_damaged_is_found(cache, name):
     put(cache, "k")
     put(cache, "other")
-    (cache.root / "binaries/k" / name).write_bytes(b"{}")
+    overwrite(cache.root / "binaries/k" / name, b"{}")
 
     assert [(entry.name, what) for entry, what in verify(cache)] == [("k", "content differs from the record")]
     assert cache.load_binary("k", "prog") is None

@@ -77,6 +77,12 @@ def lines(found):
             [["meson setup build --buildtype=release", "ninja -C build -j {jobs}"]],
             ("yes",),
         ),
+        (
+            {"go__mod": "module example.com/x/yes/v2\n", "Makefile": ""},
+            "Go",
+            [["go build -o layoutrand-bin/ ./..."]],
+            ("yes",),
+        ),
         ({"Cargo__toml": 'name = "yes"\n', "Makefile": ""}, "Cargo", [["cargo build --release -j {jobs}"]], ("yes",)),
     ],
 )
@@ -107,7 +113,6 @@ def test_sources_without_a_makefile_are_one_program(tmp_path):
     ("files", "words"),
     [
         ({}, "is empty: there is nothing to build"),
-        ({"go__mod": ""}, "is a Go project (go.mod): its linker is its own"),
         ({"package__json": ""}, "is a JavaScript project"),
         ({"pyproject__toml": ""}, "is a Python project"),
         ({"README": ""}, "has no build that layoutrand knows: no configure, CMakeLists.txt"),

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from fakes import make_config
+from layoutrand.analysis.bisect_words import bisect_document
 from layoutrand.analysis.bisecting import Decision, SearchAnswer, SearchState
 from layoutrand.capture.commit_log import LoggedCommit
 from layoutrand.cli.bisect_screen import bisect_screen
@@ -55,6 +56,14 @@ def test_transcripts(ending):
     assert text == kept_or_written(f"bisect-{ending.replace(' ', '-')}-80", text)
     assert max(map(cell_len, text.splitlines())) <= 80
     assert len(text.splitlines()) <= 20
+
+
+def test_a_budget_that_is_used_is_the_reason_and_what_helps_is_a_larger_one():
+    """Where the last decision was made, it is no decision that lacks rounds."""
+    late = dataclasses.replace(answered("cannot tell"), out_of_time=True)
+    text = " ".join(screen(late).split())
+    assert "the budget is used; 4 commits are left" in text and "with a larger --budget goes on from here" in text
+    assert bisect_document(late, system="a", benchmark="work", metric="wall_s", threshold=0.01)["out_of_time"] is True
 
 
 def test_of_what_more_is_better_a_rise_is_faster():

@@ -15,6 +15,7 @@ import pytest
 import typer
 
 from layoutrand.cli import make_app
+from overwrite import overwrite
 from startkit import layoutrand
 
 CONFIG = """\
@@ -402,7 +403,7 @@ def test_cache_commands_find_mend_and_evict(project, env, tmp_path):
     victim = Path(next(b["path"] for b in built["binaries"] if b["seed"] == 2))
     data = bytearray(victim.read_bytes())
     data[-1] ^= 1
-    victim.write_bytes(data)
+    overwrite(victim, bytes(data))
 
     found = layoutrand("cache", "verify", cwd=project, env=env)
     mended = layoutrand("cache", "verify", "--mend", cwd=project, env=env)

@@ -7,6 +7,7 @@ import os
 import pytest
 
 import startkit
+from workshop import require
 
 PROJECT = """\
 [project]
@@ -62,6 +63,8 @@ def test_what_is_imported_is_an_ordinary_file(layoutrand, stands, reason):
 
 @pytest.mark.parametrize("name", ["Makefile", "CMakeLists.txt", "configure"])
 def test_a_build_is_looked_for_in_ordinary_files(layoutrand, tmp_path, name):
+    if name == "CMakeLists.txt":
+        require("cmake", "cmake")
     (tmp_path / name).symlink_to("giant.toml")
     done = layoutrand("init")
     assert done.returncode != 0

@@ -23,6 +23,7 @@ LAUNCHER = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 int main(int argc, char **argv) {
     char self[PATH_MAX] = "", library[PATH_MAX + 32], real[PATH_MAX], archive[PATH_MAX + 32];
@@ -39,7 +40,7 @@ int main(int argc, char **argv) {
         return !file || fprintf(file, "%d\n", work(1)) < 0 || fclose(file);
     }
     if (argc > 1 && !strcmp(argv[1], "--version")) { puts("engine"); fflush(stdout); usleep(50000); return 0; }
-    if (argc > 1 && !strcmp(argv[1], "--spoil")) { FILE *f = fopen(archive, "a"); fputs("x", f); return fclose(f); }
+    if (argc > 1 && !strcmp(argv[1], "--spoil")) { chmod(archive, 0644); FILE *f = fopen(archive, "a"); fputs("x", f); return fclose(f); }
     FILE *file = fopen(archive, "r");
     char line[64] = "none";
     if (file && !fgets(line, sizeof line, file)) return 13;

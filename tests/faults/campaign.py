@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -22,6 +23,9 @@ from fuzz.target import Form
 
 POLITE = (0, 1, 2, 130)
 """Exit statuses of a command that ended in a way of its own."""
+
+OF_THE_COMMAND = tuple(128 + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+"""`exec` hands a signal to its command, and ends as that one does."""
 
 
 @dataclass
@@ -106,7 +110,7 @@ class Ground:
 
     def _judge(self, what: str, ended: Ended) -> None:
         assert "Traceback" not in ended.stderr, f"{what}: {ended.stderr}"
-        assert ended.returncode in POLITE or (what.startswith("kill -9") and ended.returncode == -9), f"{what}: {ended}"
+        assert is_expected(what, ended.returncode), f"{what}: {ended}"
 
     def _whole(self, name: str, fault: str, before: list[str]) -> None:
         """Nothing that was there is lost, doubled or another."""
@@ -162,6 +166,15 @@ class Ground:
             numbers = [tuple(self.rng.getrandbits(32) for _ in range(3)) for _ in range(count)]
             path.write_bytes(changed(data, [(a, b, c) for a, b, c in numbers], form))
         return told
+
+
+def is_expected(what: str, returncode: int) -> bool:
+    """Whether a command may end like this under "fault: command"."""
+    return (
+        returncode in POLITE
+        or (what.startswith("kill -9") and returncode == -signal.SIGKILL)
+        or (what == "signal: exec" and returncode in OF_THE_COMMAND)
+    )
 
 
 WAYS = ("bytes", "bytes", "bytes", "json", "json", "removed", "another's", "directory", "FIFO", "link")

@@ -33,12 +33,36 @@ Disturb = Callable[[Experiment, tuple[str, ...], Random, float], Ended]
 
 
 def _after(experiment: Experiment, words: tuple[str, ...], pause_s: float, number: int) -> Ended:
-    process = experiment.start_words(words)
+    process = experiment.start_words(words, preexec_fn=ignore_none)
+    if number != signal.SIGKILL:
+        _await_handlers(process)
     time.sleep(pause_s)
     going = process.poll() is None
     process.send_signal(number)
     _, stderr = process.communicate(timeout=LONGEST_S)
     return Ended(process.returncode, stderr, disturbed=going)
+
+
+def ignore_none() -> None:
+    """As from a terminal, also where `make faults` is in the background or under nohup: what is ignored there stays so."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _await_handlers(process: subprocess.Popen[str]) -> None:
+    """Until layoutrand has had its first word: what comes while the interpreter starts is answered by the kernel."""
+    while process.poll() is None and not catches(process.pid, signal.SIGTERM):
+        time.sleep(0.001)
+
+
+def catches(pid: int, number: int) -> bool:
+    """Whether the process has a handler for the signal; False of one that has gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return False
+    caught = next((line for line in lines if line.startswith("SigCgt:")), "SigCgt: 0")
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 
 def killed(experiment: Experiment, words: tuple[str, ...], rng: Random, alone_s: float) -> Ended:

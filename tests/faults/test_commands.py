@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 
-from faults.campaign import USES, Counts, Ground, ground
-from faults.disturbing import FAULTS
+from faults.campaign import USES, Counts, Ground, ground, is_expected
+from faults.disturbing import FAULTS, catches, ignore_none
 from faults.drive import jobs_of, work
 from faults.table import CASES, LEFT_OUT
 from layoutrand.cli import make_app
@@ -75,3 +77,45 @@ def test_counts_are_told() -> None:
     counts.add("kill -9: run", disturbed=True)
     counts.add("kill -9: run", disturbed=False)
     assert counts.table().splitlines()[1].split() == ["kill", "-9:", "run", "2", "1"]
+
+
+def test_a_signal_is_sent_to_who_has_a_handler() -> None:
+    """So that none is counted against a command whose interpreter has not begun with it."""
+    waits = "trap : TERM; echo there; read line"
+    piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(["/bin/sh", "-c", waits], text=True, **piped) as process:  # type: ignore[call-overload]
+        assert process.stdout.readline() == "there\n"
+        assert catches(process.pid, signal.SIGTERM)
+        assert not catches(process.pid, signal.SIGHUP)
+        process.communicate("go\n")
+    assert not catches(process.pid, signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("what", "status", "expected"),
+    [
+        ("signal: build", 130, True),
+        ("signal: build", 143, False),
+        ("signal: build", -signal.SIGTERM, False),
+        ("signal: exec", 128 + signal.SIGHUP, True),
+        ("signal: exec", -signal.SIGHUP, False),
+        ("kill -9: build", -signal.SIGKILL, True),
+        ("EIO: exec", 128 + signal.SIGHUP, False),
+    ],
+)
+def test_how_a_command_may_end(what: str, status: int, expected: bool) -> None:
+    """By a status of its own; `exec` by that of its command, which a signal is handed to."""
+    assert is_expected(what, status) == expected
+
+
+def test_a_disturbed_command_ignores_no_signal() -> None:
+    """Signals to a command that ignores them, as all do that a background job starts, would count and disturb nothing."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with subprocess.Popen(
+            ["/bin/sh", "-c", "kill -HUP $$; exit 3"],
+            preexec_fn=ignore_none,  # noqa: PLW1509 - it sets dispositions alone
+        ) as process:
+            assert process.wait() == -signal.SIGHUP
+    finally:
+        signal.signal(signal.SIGHUP, before)

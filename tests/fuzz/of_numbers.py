@@ -246,6 +246,19 @@ def _segments() -> list[Segment]:
     return [Segment(0x1000, 0x401000, 0x1D5)]
 
 
+GO = """\
+goos: linux
+goarch: amd64
+pkg: example.com/fib
+cpu: Some CPU
+BenchmarkFib/n=10-8         	 1000000	      1012 ns/op	      16 B/op	       1 allocs/op
+BenchmarkFib/n=10-8         	 1000000	      1013.5 ns/op	      16 B/op	       1 allocs/op
+BenchmarkCopy-8             	     300	   4000000 ns/op	 250.00 MB/s	         7.5 hits/op
+PASS
+ok  	example.com/fib	3.412s
+"""
+
+
 IMPORTED = {
     "jmh": JMH,
     "renaissance": RENAISSANCE,
@@ -253,6 +266,7 @@ IMPORTED = {
     "hyperfine": HYPERFINE,
     "pyperf": PYPERF,
     "layoutrand": OWN,
+    "go": GO,
     "csv": CSV,
     "spec-csv": SPEC_CSV,
     "spec-report": SPEC_REPORT,

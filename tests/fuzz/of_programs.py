@@ -16,9 +16,12 @@ import numpy as np
 from buildkit import compiled
 from fuzz.target import Target, fixed, of_bytes, of_text
 from layoutrand.capture import bitcode, linked_files, objects, records
+from layoutrand.capture.go_link import options
+from layoutrand.capture.go_records import own_id
 from layoutrand.errors import FeatureUnsupported
 from layoutrand.host.start_files import StartFiles
-from layoutrand.link import codecheck, lto
+from layoutrand.link import by_symbols, codecheck, lto
+from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
 from layoutrand.linkers import ldscript, linkline, linkmap, response_file, user_script
 from layoutrand.linkers.known import linker, names
@@ -230,6 +233,33 @@ def codes() -> tuple[bytes, ...]:
     return (file.getvalue(),)
 
 
+def _program_code(data: bytes, place: Path) -> None:
+    file = place / "code.npz"
+    file.write_bytes(data)
+    with file.open("rb") as opened:
+        _ = ProgramCode.load(opened).blocks
+
+
+@cache
+def program_codes() -> tuple[bytes, ...]:
+    """The same of a program that is known by its symbols."""
+    file = io.BytesIO()
+    two, some = np.array([16, 3], np.int64), np.arange(19, dtype=np.uint8)
+    ProgramCode(two, two, some, some > 3, two[:0], two[:0], some, np.array([[0, 4]], np.int64)).save(file)
+    return (file.getvalue(),)
+
+
+def _by_symbols(data: bytes, _: Path) -> None:
+    """As a layout of itself, and by its notes; the sample is a program of C, of which this is as true."""
+    binary = elf.read(data, name="f")
+    own_id(binary)
+    by_symbols.code_of(data, [binary], "f")
+
+
+def _go_line(text: str) -> None:
+    list(options(text.split("\0")))
+
+
 def _record(data: bytes, place: Path) -> None:
     """A recorded link whose files all hold the same."""
     folder = place / "record"
@@ -293,6 +323,9 @@ TARGETS = (
     Target("default linker script", of_text(_default_script), fixed(VERBOSE)),
     Target("symbols of bitcode", of_text(bitcode.read_symbols), fixed(NM)),
     Target("kept code", _code, codes, "bytes"),
+    Target("kept code of a program", _program_code, program_codes, "bytes"),
+    Target("program by its symbols", _by_symbols, made("prog"), "bytes", cost=4),
+    Target("link line of Go", of_text(_go_line), fixed("-o\0x\0-importcfg\0y\0-s\0-buildid=a/b/c/d\0z.a")),
     Target("recorded link", _record, fixed("-o\0x\0a.o\0", "a b c\nd e f\n"), cost=2),
     Target("recorded inputs", _record_inputs, tars, "bytes", cost=2),
 )

@@ -43,6 +43,7 @@ from layoutrand.jvm.home_image import check_seal
 from layoutrand.model import BuildFailure, BuiltFrom, Node, Section
 from layoutrand.platform.disk import canonical_json, sha256_bytes
 from layoutrand.results.file import open_for_reading, open_for_writing, project_id, results_path
+from overwrite import overwrite
 
 SECTION = Section(0, "a.o", ".text.f", 0, "", "text", 16, 16, False)
 DIGEST = sha256_bytes(b"content")
@@ -115,8 +116,8 @@ def _cached(name: str, *, fits: bool) -> Callable[[bytes, Path], None]:
             return
         for folder in ("keys", f"captures/{capture().id}/0/root/_build", f"binaries/{'b' * 64}"):
             (place / "cache" / folder).mkdir(parents=True, exist_ok=True)
-        (place / f"cache/binaries/{'b' * 64}/prog").write_bytes(b"content")
-        (place / "cache" / name).write_bytes(sealed(tree) if fits else data)
+        overwrite(place / f"cache/binaries/{'b' * 64}/prog", b"content")
+        overwrite(place / "cache" / name, sealed(tree) if fits else data)
         _use(place)
 
     return read

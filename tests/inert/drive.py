@@ -10,6 +10,8 @@ is made again with ``--anew``.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
 import hashlib
 import json
 import multiprocessing
@@ -19,7 +21,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +148,8 @@ def make_changes(cells: Cells, program: Program, wanted: Sequence[Slot]) -> None
         _say(f"{slot.name}: {made.what or 'no place found'} ({time.monotonic() - begin:.0f} s)")
 
 
-def judge(cells: Cells, program: Program, wanted: Sequence[Slot], metric: str) -> None:
-    """What the judges say of the changes of one program."""
+def judge(cells: Cells, program: Program, wanted: Sequence[Slot], metric: str, lock: Path | None = None) -> None:
+    """What the judges say of the changes of one program; while a lock is held, if one is named."""
     base: Base | None = None
     for slot in wanted:
         made = cells.read("changes", slot.name)
@@ -158,7 +160,10 @@ def judge(cells: Cells, program: Program, wanted: Sequence[Slot], metric: str) -
             if not program.has(made["commit"]):
                 base = base or Base.of(program)
                 study.again(slot, base, made)
-            found = judges.judged(program, made, metric)
+            if lock is not None:
+                judges.build_first(program, made, metric)
+            with _locked(lock):
+                found = judges.judged(program, made, metric)
         except (NotBuilt, study.NoAnswer, study.work.Failed, OSError, LookupError) as error:
             cells.error(metric, slot.name, f"{error}\n\n{traceback.format_exc()}")
             _say(f"{slot.name}, {metric}: no answer: {str(error)[:300]}")
@@ -168,6 +173,30 @@ def judge(cells: Cells, program: Program, wanted: Sequence[Slot], metric: str) -
         cells.no_error(metric, slot.name)
         verdicts = ", ".join(f"{judge} {found[judge]['verdict']}" for judge in ("gate", "ttest", "check"))
         _say(f"{slot.name}, {metric}: {verdicts} ({time.monotonic() - begin:.0f} s)")
+
+
+@contextlib.contextmanager
+def _alone(directory: Path, name: str) -> Iterator[bool]:
+    """Whether no other process works on this program; none begins to while this one does."""
+    (directory / "programs").mkdir(parents=True, exist_ok=True)
+    with (directory / "programs" / f"{name}.lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+@contextlib.contextmanager
+def _locked(path: Path | None) -> Iterator[None]:
+    """Hold an exclusive lock on a file, if there is one."""
+    if path is None:
+        yield
+        return
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _say(text: str) -> None:
@@ -180,6 +209,14 @@ _Task = tuple[Path, str, list[Slot], argparse.Namespace]
 def _one_program(task: _Task) -> None:
     """All that is simulated of one program; in a worker."""
     directory, name, wanted, options = task
+    with _alone(directory, name) as is_alone:
+        if is_alone:
+            _all_of_one(directory, name, wanted, options)
+        else:
+            _say(f"{name}: another process works on it; its workers may go on after a kill")
+
+
+def _all_of_one(directory: Path, name: str, wanted: list[Slot], options: argparse.Namespace) -> None:
     cells = Cells(directory, anew=options.anew)
     program = Program(name, directory / "programs" / name)
     try:
@@ -203,6 +240,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--anew", action="store_true", help="judge again what another version has judged")
     parser.add_argument("--archives", type=Path, default=ARCHIVES, help="where sources are kept")
     parser.add_argument("--private-lists", action="store_true", help="as examples/cint/prepare has it")
+    parser.add_argument(
+        "--time-lock", type=Path, help="a file that is locked while time is taken, for work that is to wait meanwhile"
+    )
     parser.add_argument("--page", action="store_true", help="write docs/inert.md and its data")
     options = parser.parse_args()
     if unknown := set(options.steps) - set(STEPS):
@@ -231,7 +271,8 @@ def main() -> int:
     if "time" in options.steps:
         for slot in study.timed(every):
             if slot in wanted:
-                judge(cells, Program(slot.program, options.directory / "programs" / slot.program), [slot], "time")
+                program = Program(slot.program, options.directory / "programs" / slot.program)
+                judge(cells, program, [slot], "time", options.time_lock)
     found = table.collected(cells.read, every, study.timed(every))
     if options.page:
         PAGE.write_text(table.page(found, OPENING.read_text()))

@@ -7,6 +7,7 @@ everything that the third sees, it builds.
 
 from __future__ import annotations
 
+import functools
 import shutil
 import subprocess
 import sys
@@ -17,10 +18,13 @@ from typing import Any
 from inert import work
 from inert.programs import Program
 from inert.study import FLAGS, layoutrand, true_effect
+from layoutrand.results.file import open_for_reading
 
 GATE = 0.02
 REPEATS = 10
 FIXED_ROUNDS = 30
+_BASELINE = "baseline.sqlite"
+"""The results of a program's first check: `check` takes counts of the base from any file that lies there."""
 
 
 def has_check() -> bool:
@@ -65,25 +69,25 @@ def _repeats(program: Program, builds: Sequence[Path], metric: str) -> tuple[lis
     Simulated counts repeat to the digit: where three of each do, the other seven are known.
     """
     workload = program.workload(metric)
-
-    def values(rounds: int) -> list[list[float]]:
-        found: list[list[float]] = [[], []]
-        for place in range(rounds):
-            for side in (0, 1) if place % 2 == 0 else (1, 0):
-                one = builds[side]
-                found[side].append(
-                    work.counts(one, workload).cycles if metric == "cycles" else work.seconds(one, workload)
-                )
-        return found
-
     if metric == "time":
-        first = values(1)
-        return [first[0][0], first[1][0]], values(REPEATS), 2 * REPEATS
-    three = values(3)
+        found: list[list[float]] = [[], []]
+        for place in range(1 + REPEATS):
+            for side in (0, 1) if place % 2 == 0 else (1, 0):
+                found[side].append(work.seconds(builds[side], workload))
+        return [side[0] for side in found], [side[1:] for side in found], 2 * REPEATS
+    three = [_three(one.read_bytes(), one, workload) for one in builds]
     if all(len(set(side)) == 1 for side in three):
-        return [side[0] for side in three], [side[:1] * REPEATS for side in three], 6
-    rest = values(REPEATS - 3)
-    return [side[0] for side in three], [one + more for one, more in zip(three, rest, strict=True)], 2 * REPEATS
+        return [side[0] for side in three], [[*side[:1]] * REPEATS for side in three], 6
+    rest = [[work.counts(one, workload).cycles for _ in range(REPEATS - 3)] for one in builds]
+    return [side[0] for side in three], [[*one, *more] for one, more in zip(three, rest, strict=True)], 2 * REPEATS
+
+
+@functools.lru_cache(maxsize=2)
+def _three(content: bytes, program: Path, workload: work.Workload) -> tuple[float, float, float]:
+    """Three counts of a program.  The base of each change is the same one: what it counts is known by its content."""
+    del content
+    one, two, three = (work.counts(program, workload).cycles for _ in range(3))
+    return one, two, three
 
 
 def welch(one: Sequence[float], other: Sequence[float]) -> float:
@@ -96,21 +100,32 @@ def welch(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def checked(program: Program, made: dict[str, Any], metric: str) -> dict[str, Any]:
-    """What `layoutrand check` says."""
-    # a check that was stopped would go on, and count only what it executes now
-    shutil.rmtree(program.project(metric) / ".layoutrand" / "check", ignore_errors=True)
+    """What `layoutrand check` says, and how many executions that rests on.
+
+    Counts of the base that the check of an earlier change has recorded are not made again, but they count as executions.
+    """
+    folder = program.project(metric) / ".layoutrand" / "check"
+    for path in folder.glob("*"):  # a check that was stopped would go on
+        if metric == "time" or path.name != _BASELINE:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     words = ["check", "base", made["commit"], "-C", str(program.project(metric)), "--json", "--jobs", "1"]
     words += ["--fail-if", "none"]
     words += ["--budget", "24h", "--share-machine"] if metric == "cycles" else ["--budget", "10m"]
     document = layoutrand(program, *words)
     system = document["systems"][0]
     row = system["benchmarks"][0]
+    executions = 0
+    if system["results"] is not None:
+        results = Path(system["results"])
+        executions = _within(results, row["n_layouts"]) if metric == "cycles" else system["executed"]
+        if metric == "cycles" and not (folder / _BASELINE).exists():
+            results.rename(folder / _BASELINE)
     return {
         "verdict": row["conclusion"],
         "ratio": row["ratio"],
         "interval": row["interval"],
         "rounds": row["n_layouts"],
-        "executions": system["executed"],
+        "executions": executions,
         "ending": system["ending"],
         "threshold": document["threshold"],
         "changes": [
@@ -119,3 +134,16 @@ def checked(program: Program, made: dict[str, Any], metric: str) -> dict[str, An
         ],
         "warnings": system["warnings"][:4],
     }
+
+
+def build_first(program: Program, made: dict[str, Any], metric: str) -> None:
+    """Have both commits built and the first layouts linked: what follows is nearly only executions."""
+    words = ["check", "base", made["commit"], "-C", str(program.project(metric)), "--json", "--jobs", "1"]
+    layoutrand(program, *words, "--fail-if", "none", "--budget", "1s")
+
+
+def _within(results: Path, rounds: int) -> int:
+    """Successful executions of the first rounds, those of stock included."""
+    with open_for_reading(results) as store:
+        [(experiment, _)] = store.experiments()
+        return sum(each.status == "ok" and each.round <= rounds for each in store.executions(experiment))

@@ -26,13 +26,13 @@ class OneMore:
     text: Callable[[str], bytes]
 
 
-def _text(name: str, small: int, test: int) -> Callable[[str], bytes]:
-    return lambda size: bytes(inputs.text(name, {"small": small, "test": test}[size]))
+def _text(name: str, tiny: int, test: int) -> Callable[[str], bytes]:
+    return lambda size: bytes(inputs.text(name, {"tiny": tiny, "test": test}[size]))
 
 
 def _markdown(size: str) -> bytes:
     """Headings, lists, emphasis, code, links and quotes around generated text."""
-    words = inputs.text("md4c", {"small": 200_000, "test": 6_000_000}[size]).decode("ascii", "replace").split()
+    words = inputs.text("md4c", {"tiny": 200_000, "test": 6_000_000}[size]).decode("ascii", "replace").split()
     parts = []
     for place in range(0, len(words) - 40, 40):
         row = words[place : place + 40]
@@ -57,7 +57,7 @@ MORE: Mapping[str, OneMore] = {
         "zopfli",
         ("-c", "--i3", "text"),
         False,
-        _text("zopfli", 5_000, 60_000),
+        _text("zopfli", 1_000, 60_000),
     ),
     "lzip": OneMore(
         {
@@ -69,7 +69,7 @@ MORE: Mapping[str, OneMore] = {
         "lzip",
         ("-6", "-c"),
         True,
-        _text("lzip", 60_000, 1_200_000),
+        _text("lzip", 20_000, 1_200_000),
     ),
     "md4c": OneMore(
         {
@@ -103,8 +103,8 @@ def prepare(name: str, target: Path, size: str, archives: Path, *, private_lists
     inputs.write(target / "inputs" / name / "text", one.text(size))
     words = ", ".join(f'"{word}"' for word in ("{artefact}", *one.arguments))
     given = f'stdin = "inputs/{name}/text"' if one.stdin else f'files = ["inputs/{name}/text"]'
-    limit = 3600 if size == "small" else 60
-    metric = "{ wall = false, cachegrind = true }" if size == "small" else "{ wall = true }"
+    limit = 3600 if size == "tiny" else 60
+    metric = "{ wall = false, cachegrind = true }" if size == "tiny" else "{ wall = true }"
     (target / "layoutrand.toml").write_text(
         f"""# Made by tests/inert.
 

@@ -19,8 +19,8 @@ from inert.work import Workload
 
 CINT_PROGRAMS = tuple(each["name"] for each in tomllib.loads((CINT / "programs.toml").read_text())["programs"])
 PROGRAMS = (*CINT_PROGRAMS, *MORE)
-SIZES = {"cycles": "small", "time": "test"}
-"""What is simulated is small, as examples/cint says; time needs executions of some tenths of a second."""
+SIZES = {"cycles": "tiny", "time": "test"}
+"""Sizes of examples/cint: counts repeat to the digit, however short; time needs executions of some tenths of a second."""
 
 _SAME_TIME = "find . -print0 | xargs -0 touch -h -d @1600000000"
 """A checkout gives files the times that it was made at, in any order, and make would take generated files for old."""
@@ -178,15 +178,24 @@ class Program:
 def _compilers(directory: Path) -> dict[str, str]:
     """The environment of a plain build: the compilers through ccache where there is one, which gives the same objects."""
     environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LC_ALL": "C"}
-    links = Path("/usr/lib/ccache")
-    if (links / "gcc").exists() and (links / "g++").exists():
-        environment |= {"CC": str(links / "gcc"), "CXX": str(links / "g++"), "CCACHE_DIR": str(directory / "ccache")}
+    if cached := through_ccache(directory):
+        environment |= {"CC": str(_CCACHE / "gcc"), "CXX": str(_CCACHE / "g++"), **cached}
     return environment
+
+
+_CCACHE = Path("/usr/lib/ccache")
+
+
+def through_ccache(directory: Path) -> dict[str, str]:
+    """Variables with which gcc and g++ are ccache, also behind layoutrand's wrappers; {} where there is none."""
+    if not all((_CCACHE / name).exists() for name in ("gcc", "g++")):
+        return {}
+    return {"PATH": f"{_CCACHE}:{os.environ['PATH']}", "CCACHE_DIR": str(directory / "ccache")}
 
 
 def _prepare_cint(name: str, target: Path, size: str, archives: Path, *, private_lists: bool) -> None:
     words = ["--programs", name, "--size", size, "--systems", "O2", "--archives", str(archives)]
-    words += ["--metric", "cachegrind" if size == "small" else "wall"]
+    words += ["--metric", "cachegrind" if size == "tiny" else "wall"]
     words += ["--private-lists"] if private_lists else []
     target.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, str(CINT / "prepare"), *words, str(target)], check=True, stdout=subprocess.DEVNULL)

@@ -14,7 +14,7 @@ from typing import Any
 
 from inert import proof, work
 from inert.changes import INERT, PLANTED, Change, Draws, Executed, SourceTree, draw, hot_places, plant
-from inert.programs import PROGRAMS, NotBuilt, Program
+from inert.programs import PROGRAMS, NotBuilt, Program, through_ccache
 
 SEED = 26
 INERT_EACH = 15
@@ -266,7 +266,11 @@ def layoutrand(program: Program, *words: str) -> dict[str, Any]:
     """Execute a command; the document that it prints, {} for one that prints none.  Raises `NoAnswer`."""
     done = subprocess.run(
         [sys.executable, "-m", "layoutrand", *words],
-        env={**os.environ, "LAYOUTRAND_CACHE": str(program.directory / "cache")},
+        env={
+            **os.environ,
+            **through_ccache(program.directory.parent),
+            "LAYOUTRAND_CACHE": str(program.directory / "cache"),
+        },
         capture_output=True,
         text=True,
         errors="replace",

@@ -54,7 +54,7 @@ def test_a_linker_is_added_by_a_module_and_a_toolchain_file(
 
     built = gnu.built("$CC -c main.c u.c && $CC -o prog main.o u.o", system={"toolchain": "other.toml"}, seeds=[1, 2])
 
-    assert known.names() == ["gnu", "gold", "lld", "mold", "other"]
+    assert known.names() == ["gnu", "go", "gold", "lld", "mold", "other"]
     assert built.result.capture is not None
     assert built.result.capture.links[0].linker == "other"
     assert built.path(1).read_bytes() != built.path(2).read_bytes()

@@ -78,8 +78,12 @@ def test_a_range_is_built_and_measured_and_each_program_executed_once(project):
 
 def test_the_commit_of_a_step_is_found(project):
     commits, called = project
+    late = json.loads(called("bisect", commits[0], "HEAD", "--budget", "0.001s", "--json", status=4).stdout)
+    assert (late["ending"], late["out_of_time"], late["executed"] > 0) == ("cannot tell", True, True)
+    assert [each["outcome"] for each in late["decisions"]] == ["differ"]
     done = called("bisect", commits[0], "HEAD", "--json")
     document = json.loads(done.stdout)
+    assert document["already"] >= late["executed"], "what was executed within the budget counts"
     assert document["ending"] == "one of several"  # the broken commit cannot be told from the one after it
     assert [each["commit"] for each in document["commits"]] == commits[2:4]
     assert document["skipped"][0]["commit"] == commits[2]
@@ -97,5 +101,6 @@ def test_ends_that_are_none(project):
     commits, called = project
     assert "no ancestor" in called("bisect", "HEAD", commits[0], status=2).stderr
     assert "has no commit nowhere" in called("bisect", "nowhere", status=2).stderr
+    assert "write a time such as" in called("bisect", commits[0], "HEAD", "--budget", "soon", status=2).stderr
     assert "same commit" in called("bisect", "HEAD", "HEAD", status=2).stderr
     assert "could not be built" in called("bisect", commits[2], "HEAD", status=2).stderr

@@ -14,6 +14,7 @@ from layoutrand.cache.upkeep import collect
 from layoutrand.errors import BuildFailed
 from layoutrand.model import STOCK
 from layoutrand.platform.process import SubprocessRunner
+from overwrite import overwrite
 from speeds import first_fast
 from warningkit import said
 from workshop import FILLER, main_calling, whole
@@ -278,8 +279,8 @@ def test_damaged_and_missing_binaries_are_counted(shop):
     config = configured(shop)
     [result] = built(shop, config)
     by_layout = {binary.layout: binary.path for binary in result.binaries}
-    by_layout[1].write_bytes(b"x")
-    by_layout[STOCK].write_bytes(b"x")
+    overwrite(by_layout[1], b"x")
+    overwrite(by_layout[STOCK], b"x")
     one = explained(shop, config, seeds=(1, 2, 9))["sys"]
 
     [binaries] = one.binaries

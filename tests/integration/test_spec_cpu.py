@@ -229,7 +229,11 @@ def test_a_tool_that_executes_another_binary_is_found_out(built):
     built.write(systems={"O2": "-O2"}, env={"NOTHING": "2"})
     copy = "shutil.copy2(exe, folder / exe.name)"
 
-    with changed(built.root / "bin/harness/machinery.py", copy, f"{copy}; (folder / exe.name).open('ab').write(b'x')"):
+    with changed(
+        built.root / "bin/harness/machinery.py",
+        copy,
+        f"{copy}; (folder / exe.name).chmod(0o755); (folder / exe.name).open('ab').write(b'x')",
+    ):
         (failure,) = built.failures("505.mcf_r")
 
     assert failure["status"] == "no-measurement"

@@ -36,6 +36,78 @@ def values(text, format_name=None):
     return [(r.benchmark, r.execution, r.iteration, r.value) for r in rows_of(text, format_name)]
 
 
+# Go
+
+GO = """\
+goos: linux
+pkg: example.com/fib
+BenchmarkFib-8  1000  2000 ns/op  16 B/op  1 allocs/op
+BenchmarkFib-8  1000  3000 ns/op  16 B/op  1 allocs/op
+some words of the program: 3
+BenchmarkCopy/1MB-8  300  4000 ns/op  250.00 MB/s
+PASS
+ok  example.com/fib  3.4s
+"""
+
+
+def test_a_process_of_go_is_an_execution_and_its_lines_are_iterations():
+    assert read(GO)[0] == "go"
+    times = [(r.benchmark, r.execution, r.iteration, r.value) for r in rows_of(GO + GO) if r.unit == "s"]
+    one = [("Fib", 0, 0, 2e-6), ("Fib", 0, 1, 3e-6), ("Copy/1MB", 0, 0, 4e-6)]
+    assert times == one + [(name, 1, iteration, value) for name, _, iteration, value in one]
+
+
+def test_each_unit_of_go_is_a_metric():
+    kinds = {(r.metric, r.unit, r.value, r.better) for r in rows_of(GO) if r.iteration == 0}
+    assert kinds == {
+        ("time_per_op", "s", 2e-6, "less"),
+        ("time_per_op", "s", 4e-6, "less"),
+        ("allocated_per_op", "B", 16, "less"),
+        ("allocations_per_op", "1", 1, "less"),
+        ("throughput", "B/s", 250e6, "more"),
+    }
+
+
+def test_a_unit_of_gos_own_metrics_says_which_way_is_better():
+    (row,) = rows_of("Unit hits/op better=higher\nBenchmarkX 1 7.5 hits/op\n")
+    assert (row.metric, row.unit, row.value, row.better) == ("hits/op", "hits/op", 7.5, "more")
+
+
+def test_processors_belong_to_a_name_of_go_where_they_differ():
+    assert [r.benchmark for r in rows_of("BenchmarkX-2 1 5 ns/op\nBenchmarkX-4 1 3 ns/op\n")] == ["X-2", "X-4"]
+    assert [r.benchmark for r in rows_of("BenchmarkX 1 5 ns/op\nBenchmarkX-4 1 3 ns/op\n")] == ["X", "X-4"]
+
+
+def test_packages_of_go_are_told_apart():
+    other = GO.replace("example.com/fib", "example.com/other")
+    assert {r.benchmark for r in rows_of(GO + other)} == {
+        f"example.com/{package}.{name}" for package in ("fib", "other") for name in ("Fib", "Copy/1MB")
+    }
+
+
+def test_what_is_exported_for_benchstat_comes_back():
+    rows = rows_of("system: O2\nBenchmarkFib 3 1.5 sec/op\n\nsystem: O3\nBenchmarkFib 3 1.25 sec/op\n")
+    assert [(r.system, r.benchmark, r.value, r.unit) for r in rows] == [
+        ("O2", "Fib", 1.5, "s"),
+        ("O3", "Fib", 1.25, "s"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("BenchmarkX 1 5 ns/op 7", "f, line 2: a benchmark's line with a value that has no unit"),
+        ("BenchmarkX 1 five ns/op", "f, line 2: ns/op of X is 'five', which is no number"),
+        ("BenchmarkX 1 5 ns/op 6 ns/op", "f, line 2: time_per_op of one benchmark stands twice"),
+        ("BenchmarkX 1 0 ns/op", "is 0 s, and nothing is executed in no time"),
+    ],
+)
+def test_a_damaged_line_of_go_is_told(line, words):
+    with pytest.raises(UnreadableResults) as refused:
+        read(f"goos: linux\n{line}\n", "go")
+    assert words in str(refused.value)
+
+
 # JMH
 
 
@@ -406,7 +478,7 @@ def test_a_malformed_document_is_an_error_that_says_what_is_expected(document, m
         ("benchmark,value,duration_ns\n", "could be csv or renaissance-csv"),
         (" \n", "is empty"),
         ('[{"benchmark": "x",\n "primaryMetric": ', "line 2: no JSON .* is the file complete"),
-        ("{}", "no format that is known; --format names one of csv, hyperfine"),
+        ("{}", "no format that is known; --format names one of csv, go, hyperfine"),
         ("[]", "no format"),
         ("3", "no format"),
         ("time: 3 s\n", "no format"),

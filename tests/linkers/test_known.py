@@ -31,7 +31,7 @@ def asked(linker, name, order, version="", factors=("function-order",)):
 def test_it_is_known_by_its_name_and_each_name_is_of_one(linker):
     assert known(linker.name) is linker
     assert len({known(name).program for name in names()}) == len(names())
-    assert linker.program.startswith("ld")
+    assert linker.program.startswith("ld") != linker.own_objects
 
 
 def test_a_toolchain_that_ships_uses_it(linker, tmp_path):
@@ -41,7 +41,7 @@ def test_a_toolchain_that_ships_uses_it(linker, tmp_path):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_two_orders_are_two_requests_and_the_same_order_is_the_same(linker, version):
     """Or it says that it takes none, and shuffles instead."""
-    if linker.name == "mold":
+    if linker.name in ("go", "mold"):
         with pytest.raises(FeatureUnsupported, match=LINKER_SHUFFLE):
             asked(linker, 1, (0, 1, 2), version)
         shuffled = [asked(linker, name, (0, 1, 2), version, (LINKER_SHUFFLE,)) for name in (IDENTITY, 1, 2)]
@@ -57,6 +57,12 @@ def test_two_orders_are_two_requests_and_the_same_order_is_the_same(linker, vers
 
 def test_where_the_link_line_moves_nothing_is_asked(linker):
     assert asked(linker, 1, (2, 1, 0), factors=(LINK_ORDER,)) == LayoutRequest("", ())
+
+
+def test_a_line_has_all_its_words_and_the_output(linker):
+    line = linker.line(["a.o", "b.o"], ["-x"], "prog")
+    assert sorted(line) == sorted(["a.o", "b.o", "-x", "-o", "prog"])
+    assert line[line.index("-o") + 1] == "prog"
 
 
 def test_it_can_be_made_to_tell_what_it_reads(linker):
@@ -82,5 +88,5 @@ def test_what_is_no_map_tells_nothing(reader):
 
 
 def test_a_name_that_is_none_is_told_with_those_that_are():
-    with pytest.raises(FeatureUnsupported, match="no linker is called 'wild'; there are gnu, gold, lld, mold"):
+    with pytest.raises(FeatureUnsupported, match="no linker is called 'wild'; there are gnu, go, gold, lld, mold"):
         known("wild")

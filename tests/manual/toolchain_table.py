@@ -7,7 +7,7 @@ from pathlib import Path
 from layoutrand.config import toolchain
 
 SHIPPED = Path(__file__).resolve().parents[2] / "toolchains"
-LINKERS = {"gnu": "GNU ld", "lld": "lld", "gold": "gold", "mold": "mold"}
+LINKERS = {"gnu": "GNU ld", "lld": "lld", "gold": "gold", "mold": "mold", "go": "Go's own"}
 
 
 def table() -> str:

@@ -157,9 +157,27 @@ def test_a_reader_that_has_gone_is_no_reason_to_complain(words, stream, status):
     assert "Traceback" not in f"{done.stderr}" and "Exception ignored" not in f"{done.stderr}"
 
 
-def test_a_full_disk_behind_the_output_is_told():
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_the_output_is_told(unbuffered):
+    """Once, also where what could not be written is still in a buffer at the end."""
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "layoutrand", "--version"], stdout=full, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "layoutrand", "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert (done.returncode, done.stderr) == (1, "layoutrand: the output cannot be written: No space left on device\n")
+
+
+def test_an_interrupted_text_does_not_decide_the_status(tmp_path):
+    """Python ends by SIGINT where a text that it executes was interrupted, though the interruption was dealt with."""
+    (tmp_path / "interrupted.py").write_text(
+        "import atexit, sys\n"
+        "from layoutrand.platform import ending\n"
+        "atexit.register(ending.ignore)\n"
+        "try:\n    exec('raise KeyboardInterrupt')\n"
+        "except KeyboardInterrupt:\n    sys.exit(130)\n"
+    )
+    assert subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path).returncode == 130

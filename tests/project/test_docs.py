@@ -202,7 +202,7 @@ def test_every_configuration_is_valid(page):
         found = tomllib.loads(code)
         if "extends" in found:
             parent = lambda name: (ROOT / f"toolchains/{name}.toml").read_text()  # noqa: E731
-            toolchain.parse(code, path=page, parent=parent, linkers=["gnu", "lld", "gold", "mold"])
+            toolchain.parse(code, path=page, parent=parent, linkers=["gnu", "lld", "gold", "mold", "go"])
         elif "project" in found:
             assert config.parse(code, path=page).project.name == found["project"]["name"]
         else:

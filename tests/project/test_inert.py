@@ -299,6 +299,7 @@ def test_what_is_published_is_gone_on_from(tmp_path, monkeypatch):
 
 def _toy_repository(place):
     """The toy as a program of the study, with what is known of its base."""
+    workshop.require("git", "git")
     program = Program("toy", place)
     program.repository.mkdir(parents=True)
     for name, text in TOY.items():

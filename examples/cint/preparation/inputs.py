@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-SIZES = ("small", "test", "train", "ref")
+SIZES = ("tiny", "small", "test", "train", "ref")
 
 
 class Draw:

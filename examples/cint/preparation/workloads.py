@@ -23,7 +23,7 @@ class Workload:
 
 
 def _bzip2(size: str) -> Workload:
-    text = inputs.text("bzip2", {"small": 500_000, "test": 4_000_000, "train": 14_000_000, "ref": 60_000_000}[size])
+    text = inputs.text("bzip2", {"tiny": 100_000, "small": 500_000, "test": 4_000_000, "train": 14_000_000, "ref": 60_000_000}[size])
     return Workload(("-9", "-c"), {"inputs/text": text}, stdin="inputs/text", answer=bz2.compress(text, 9))
 
 
@@ -36,7 +36,7 @@ OPENINGS = (
 
 
 def _chess(size: str) -> Workload:
-    games, depth = {"small": (3, 5), "test": (3, 7), "train": (8, 9), "ref": (8, 10)}[size]
+    games, depth = {"tiny": (1, 4), "small": (3, 5), "test": (3, 7), "train": (8, 9), "ref": (8, 10)}[size]
     lines = ["uci", "setoption name OwnBook value false"]
     for moves in OPENINGS[:games]:
         lines += ["ucinewgame", f"position startpos moves {moves}", f"go depth {depth}"]
@@ -47,10 +47,16 @@ GAMES = ("arion", "atari_atari03", "blunder12", "strategy10", "blunder20", "stra
 
 
 def _gnugo(size: str) -> Workload:
-    games, moves, level = {"small": (1, 0, 1), "test": (1, 2, 1), "train": (3, 4, 8), "ref": (6, 4, 8)}[size]
+    games, moves, level = {
+        "tiny": (1, 0, 1),
+        "small": (1, 0, 1),
+        "test": (1, 2, 1),
+        "train": (3, 4, 8),
+        "ref": (6, 4, 8),
+    }[size]
     lines = []
     for game in GAMES[:games]:
-        lines.append(f"loadsgf {game}.sgf 40")
+        lines.append(f"loadsgf {game}.sgf {6 if size == 'tiny' else 40}")
         lines += ["genmove black", "genmove white"] * (moves // 2) + ["estimate_score", "showboard"]
     return Workload(
         ("--mode", "gtp", "--seed", "1", "--level", str(level)),
@@ -61,24 +67,24 @@ def _gnugo(size: str) -> Workload:
 
 
 def _hmmer(size: str) -> Workload:
-    sequences = inputs.proteins({"small": 200, "test": 2000, "train": 12_000, "ref": 40_000}[size])
+    sequences = inputs.proteins({"tiny": 20, "small": 200, "test": 2000, "train": 12_000, "ref": 40_000}[size])
     files = ("src/hmmer/hmmer2/tutorial/rrm.hmm", "inputs/proteins.fa")
     return Workload(("--cpu", "0", "rrm.hmm", "proteins.fa"), {"inputs/proteins.fa": sequences}, files=files)
 
 
 def _libquantum(size: str) -> Workload:
-    return Workload({"small": ("77", "3"), "test": ("143", "7"), "train": ("323", "5"), "ref": ("589", "3")}[size], {})
+    return Workload({"tiny": ("21", "2"), "small": ("77", "3"), "test": ("143", "7"), "train": ("323", "5"), "ref": ("589", "3")}[size], {})
 
 
 def _lua(size: str) -> Workload:
-    scale = {"small": 1, "test": 4, "train": 25, "ref": 100}[size]
+    scale = {"tiny": 0.05, "small": 1, "test": 4, "train": 25, "ref": 100}[size]
     return Workload(
         ("work.lua", str(scale)), {"inputs/work.lua": (INPUTS / "work.lua").read_bytes()}, files=("inputs/work.lua",)
     )
 
 
 def _mawk(size: str) -> Workload:
-    log = inputs.web_log({"small": 3_000, "test": 30_000, "train": 200_000, "ref": 600_000}[size])
+    log = inputs.web_log({"tiny": 600, "small": 3_000, "test": 30_000, "train": 200_000, "ref": 600_000}[size])
     return Workload(
         ("-f", "report.awk"),
         {"inputs/report.awk": (INPUTS / "report.awk").read_bytes(), "inputs/web.log": log},
@@ -88,20 +94,20 @@ def _mawk(size: str) -> Workload:
 
 
 def _minisat(size: str) -> Workload:
-    variables = {"small": 180, "test": 230, "train": 260, "ref": 270}[size]
+    variables = {"tiny": 150, "small": 180, "test": 230, "train": 260, "ref": 270}[size]
     problem = inputs.clauses(variables, variables * 426 // 100, size)
     return Workload(("-verb=0", "problem.cnf"), {"inputs/problem.cnf": problem}, files=("inputs/problem.cnf",))
 
 
 def _sqlite(size: str) -> Workload:
-    statements = inputs.sql({"small": 10_000, "test": 100_000, "train": 500_000, "ref": 2_000_000}[size])
+    statements = inputs.sql({"tiny": 1_000, "small": 10_000, "test": 100_000, "train": 500_000, "ref": 2_000_000}[size])
     return Workload(("-batch", ":memory:"), {"inputs/statements.sql": statements}, stdin="inputs/statements.sql")
 
 
 def _tcc(size: str) -> Workload:
     written = {
-        "inputs/functions.h": inputs.c_functions(1_600 if size == "small" else 8_000),
-        "inputs/program.c": inputs.c_program({"small": 1, "test": 2, "train": 12, "ref": 40}[size]),
+        "inputs/functions.h": inputs.c_functions({"tiny": 200, "small": 1_600}.get(size, 8_000)),
+        "inputs/program.c": inputs.c_program({"tiny": 1, "small": 1, "test": 2, "train": 12, "ref": 40}[size]),
         "inputs/libtcc1.a": b"!<arch>\n",  # tcc looks for its run-time library; the program needs nothing of it
     }
     return Workload(("-B.", "-I.", "-run", "program.c"), written, files=tuple(written))
@@ -109,6 +115,7 @@ def _tcc(size: str) -> Workload:
 
 def _x264(size: str) -> Workload:
     width, height, frames = {
+        "tiny": (96, 80, 2),
         "small": (176, 144, 4),
         "test": (176, 144, 40),
         "train": (352, 288, 60),
@@ -120,7 +127,7 @@ def _x264(size: str) -> Workload:
 
 
 def _xslt(size: str) -> Workload:
-    books = inputs.catalogue({"small": 1_000, "test": 10_000, "train": 30_000, "ref": 90_000}[size])
+    books = inputs.catalogue({"tiny": 100, "small": 1_000, "test": 10_000, "train": 30_000, "ref": 90_000}[size])
     style = (INPUTS / "catalogue.xsl").read_bytes()
     return Workload(
         ("catalogue.xsl", "catalogue.xml"),

@@ -38,6 +38,8 @@ def answer_words(answer: SearchAnswer, threshold: float) -> str:
         return "both ends are the same program, so nothing was executed"
     if answer.ending == "cannot tell":
         last = answer.state.decisions[-1] if answer.state.decisions else None
+        if answer.out_of_time and (last is None or last.outcome != "open"):
+            return f"the budget is used; {n} commits are left"
         rounds = f" after {last.n_rounds} rounds" if last is not None else ""
         if last is not None and last.commit is not None:
             return f"cannot tell on which side {last.commit.short} lies{rounds}; {n} commits are left"
@@ -109,6 +111,7 @@ def bisect_document(
         "n_commits": len(state.line),
         "executed": answer.executed,
         "already": answer.known,
+        "out_of_time": answer.out_of_time,
     }
 
 

@@ -127,6 +127,7 @@ class SearchAnswer:
 
     ``ratio`` is bad / good of the pair that is left, at the search's own level of the last decision; None where nothing
     was executed.  ``whole`` is the same of both ends.  ``suspects`` are the commits, one of which it is.
+    ``out_of_time``: nobody can tell because the time that was given is used.
     """
 
     ending: Ending
@@ -136,6 +137,7 @@ class SearchAnswer:
     state: SearchState
     executed: int
     known: int
+    out_of_time: bool = False
 
 
 def is_enough(n: int, *, exact: bool) -> bool:

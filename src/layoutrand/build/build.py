@@ -31,8 +31,9 @@ from layoutrand.capture.workspace import end_abandoned_builds
 from layoutrand.config.build_recipe import Recipe, Variant
 from layoutrand.config.config import System
 from layoutrand.config.jdk import JvmFacts
-from layoutrand.errors import BuildFailed, LayoutrandError
+from layoutrand.errors import BuildFailed, FeatureUnsupported, LayoutrandError
 from layoutrand.linkers import toolbox as toolboxes
+from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, STOCK, Binary, BuildFailure, LayoutName
 from layoutrand.platform.disk import cache_errors
@@ -183,7 +184,24 @@ def find_order(setup: BuildSetup, name: str, variant: Variant) -> BuildOrder:
     factors = setup.config.layout.captured()
     toolbox = toolboxes.prepare(options.toolchain, setup.project, factors, setup.runner)
     recipe = Recipe.of(setup.config, name, variant, toolbox.toolchain, factors, os.environ)
+    if linker(toolbox.toolchain.link.linker).own_objects:
+        _refuse_for_own_objects(recipe)
     return make_order(recipe, setup.origins.find(recipe), toolbox, build_tools(setup.config, recipe.build))
+
+
+def _refuse_for_own_objects(recipe: Recipe) -> None:
+    """Raise `FeatureUnsupported` for what is not there where the compiler has a linker of its own."""
+    flags = [key for key in ("cflags", "cxxflags", "fflags", "ldflags") if getattr(recipe.options, key)]
+    where = f"system {recipe.system!r}, toolchain {recipe.toolchain.name!r}"
+    if flags:
+        raise FeatureUnsupported(
+            f"{where}: {', '.join(flags)} would reach no compiler. Go takes flags by a variable: "
+            'env = { GOFLAGS = "-gcflags=all=-B" }, or CGO_CFLAGS for C'
+        )
+    if recipe.build.mode == "rebuild":
+        raise FeatureUnsupported(
+            f'{where}: mode = "rebuild" is for linkers that the build calls; layouts of Go are linked from a capture'
+        )
 
 
 def _capture(setup: BuildSetup, name: str) -> _Base:

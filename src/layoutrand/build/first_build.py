@@ -19,11 +19,11 @@ from layoutrand.build.earlier_builds import remember_build
 from layoutrand.build.program_choice import Chooser, ChosenProgram
 from layoutrand.cache.keys import learned_name
 from layoutrand.cache.store import Cache
+from layoutrand.capture.go_records import NOTHING_LINKED, build_records
 from layoutrand.capture.instrumented_build import BuildOrder, InstrumentedBuild, built, keep, make_order
 from layoutrand.capture.linked_files import LinkedFile, is_elf_file, linked_files, several
 from layoutrand.capture.origin import Say
 from layoutrand.capture.recognise import Recognised, Way, safe_name
-from layoutrand.capture.records import read_records
 from layoutrand.config.config import Build, Config, Project, System
 from layoutrand.config.layout_policy import Factor, LayoutPolicy
 from layoutrand.errors import BuildError, BuildFailed, NotCompiledHere, NothingLinked, WorkedOnAfterLink
@@ -102,6 +102,8 @@ class FirstBuild:
                 if isinstance(made, Learned):
                     self._remember(name, made, number)
                     return made
+                if self.found.toolchain == "go":
+                    raise NothingLinked(NOTHING_LINKED, log=made.log)
                 (past_us if made.is_past_us else nothing).append(made.error())
                 if made.is_past_us:
                     break
@@ -113,6 +115,8 @@ class FirstBuild:
         """With which to try; clang's wrappers are for a build that calls clang by its name."""
         if self.system.toolchain is not None:
             return [self.system.toolchain]
+        if self.found.toolchain:
+            return [self.found.toolchain]
         usable = [name for name in _FIRST if not toolboxes.missing(toolboxes.load(name, self.project))]
         return usable or [_FIRST[0]]  # whose absence is then told
 
@@ -148,7 +152,7 @@ class FirstBuild:
     def _attempt(self, toolchain: str, way: Way, order: BuildOrder) -> Learned | _Nothing:
         """One build; again with the toolchain of the linker that it turns out to use."""
         with self._made(order) as made:
-            linked = linked_files(read_records(made.space.records), made.tree)
+            linked = linked_files(build_records(made.space.records, made.tree), made.tree)
             if not linked:
                 return _nothing(made)
             first = next(self.choose.choices(made.tree, linked))
@@ -158,12 +162,12 @@ class FirstBuild:
         self.say(f"the build links with {os.path.basename(first.linker)}, so it is made again for toolchain {right}")
         order = find_order(self._setup(right, way, ()), self.system.name, "capture")
         with self._made(order) as made:
-            linked = linked_files(read_records(made.space.records), made.tree)
+            linked = linked_files(build_records(made.space.records, made.tree), made.tree)
             return self._kept(right, way, order, made, linked) if linked else _nothing(made)
 
     def _toolchain_of(self, toolchain: str, used: str) -> str:
         """The toolchain with the same compiler whose linker the build has used; the same where there is none."""
-        if self.system.toolchain is not None:
+        if self.system.toolchain is not None or self.found.toolchain:
             return toolchain
         for name in (toolchain, *(name for name in toolboxes.shipped() if name.startswith(f"{toolchain}-"))):
             candidate = toolboxes.load(name, self.project)

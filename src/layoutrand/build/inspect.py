@@ -16,7 +16,9 @@ from layoutrand.errors import FeatureUnsupported
 from layoutrand.layout.distance import adjacent_kept, kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE, draw
 from layoutrand.link import codecheck
+from layoutrand.link.program_places import addresses_by_name
 from layoutrand.linkers import link_order
+from layoutrand.linkers.known import linker
 from layoutrand.model import IDENTITY, STOCK, Binary, Coincidence, LayoutName
 from layoutrand.objects import elf
 
@@ -78,7 +80,11 @@ def inspect(
         raise FeatureUnsupported("stock is your own build: its sections carry no marks to read an order from")
     proof = binary.verification
     post_processed = proof.post_processed if proof else descent.AS_LINKED
-    if post_processed == descent.AS_LINKED or kept is None:
+    if linker(link.linker).own_objects:
+        file = elf.read(binary.path.read_bytes(), name=str(binary.path))
+        number = np.arange(len(link.sections))
+        address = addresses_by_name(file, [section.name for section in link.sections])
+    elif post_processed == descent.AS_LINKED or kept is None:
         file = elf.read(binary.path.read_bytes(), name=str(binary.path))
         number, address, _section = codecheck.of_capture(codecheck.placed_addresses(file), len(link.sections))
     else:

@@ -18,8 +18,10 @@ from layoutrand.config.build_recipe import binary_facts
 from layoutrand.config.layout_policy import LayoutPolicy
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, LayoutrandError
 from layoutrand.layout.order import LINK_ORDER, draw
+from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code, only_one_layout
 from layoutrand.link.relink import Linked, link_layout, verify
+from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
 from layoutrand.model import IDENTITY, Binary, BuildFailure, Layout, LayoutName
 from layoutrand.objects import elf
@@ -157,8 +159,9 @@ class Linking:
         with _reading:  # one thread reads it, the others wait for that
             if key not in _codes:
                 with (self.base / "code.npz").open("rb") as file:
-                    code = Code.load(file)
-                _codes[key] = code if whole else code.compact()
+                    own = linker(self.link.linker).own_objects
+                    code = ProgramCode.load(file) if own else Code.load(file)
+                _codes[key] = code if whole or own else code.compact()
             return _codes[key]
 
     def _kept(self, error: BuildError, layout: LayoutName) -> BuildError:

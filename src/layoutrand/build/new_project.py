@@ -71,7 +71,12 @@ class NewProject:
 
 
 def systems_to_compare(toolchain: str, *, is_rust: bool) -> dict[str, System]:
-    """The two systems that a new project begins with: -O2 and -O3, in the words of its compiler."""
+    """The two systems that a new project begins with: -O2 and -O3, in the words of its compiler.
+
+    Go's has no such levels: there it is for which processors it compiles.
+    """
+    if toolchain == "go":
+        return {level: System(toolchain=toolchain, env={"GOAMD64": level}) for level in ("v1", "v3")}
     if is_rust:
         return {
             f"O{level}": System(toolchain=toolchain, env={"CARGO_PROFILE_RELEASE_OPT_LEVEL": level}) for level in "23"

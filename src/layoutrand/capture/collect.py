@@ -301,10 +301,9 @@ def _discover(
     done = run_linker(  # GNU ld reads a script as soon as it meets its name, so what makes it talk comes first
         setup.runner,
         setup.toolbox.tools["ld"].path,
-        [*setup.linker.talkative(str(reports)), *arguments],
+        setup.linker.line([*setup.linker.talkative(str(reports)), *arguments], (), str(scratch / "output")),
         cwd=Path(record.cwd),
         environment={**record.environment, "TMPDIR": str(scratch)},
-        output=str(scratch / "output"),
     )
     if done.returncode != 0:
         objects.objects(files, ())  # link-time optimisation is the likeliest reason, and has a message of its own

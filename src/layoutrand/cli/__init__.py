@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 import typer
 import typer.main
@@ -143,6 +143,7 @@ def _status(arguments: Sequence[str]) -> int:
     except OSError as error:
         if error.errno != errno.ENOSPC or error.filename is not None:
             raise
+        _discard(sys.stdout)  # or what is left of it in the buffer would fail, and be told, again at the end
         sys.stderr.write(f"layoutrand: the output cannot be written: {error.strerror}\n")
         return 1
     except Exception as error:  # noqa: BLE001 - click's usage errors have no public common base that typer exports
@@ -158,12 +159,17 @@ def _delivered(status: int) -> int:
                 stream.flush()
         except OSError as error:
             status = status or 1
-            nobody = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nobody, stream.fileno())  # what is still to be written goes there
-            os.close(nobody)
+            _discard(stream)
             if not isinstance(error, BrokenPipeError) and stream is sys.stdout:
                 sys.stderr.write(f"layoutrand: the output cannot be written: {error.strerror}\n")
     return status
+
+
+def _discard(stream: TextIO) -> None:
+    """Have all that is still to be written to a stream go nowhere."""
+    nobody = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nobody, stream.fileno())
+    os.close(nobody)
 
 
 def _looks(arguments: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -42,6 +43,9 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     most_seeds: Annotated[
         int, typer.Option(min=8, max=_APART, help="Rounds after which a decision is given up: cannot tell.")
     ] = 200,
+    budget: Annotated[
+        str | None, typer.Option(help="Time after which no further rounds begin, such as 10m or 1h; default: none.")
+    ] = None,
     confidence: options.Confidence = 0.95,
     jobs: options.Jobs = 0,
     directory: options.Directory = Path(),
@@ -62,7 +66,8 @@ def bisect(  # noqa: PLR0913 - one parameter for each option
     name = _benchmark(config, benchmark)
     chosen = systems_with_commits(config, options.match_systems(config, [system] if system else None), terminal)[0]
     part = options.ProjectPart(config, directory, [chosen], [name], options.count_jobs(jobs))
-    search = _Search(ProjectCommits(part, terminal), limit, most_seeds, Failures())
+    deadline = None if budget is None else time.monotonic() + options.budget_s(budget)
+    search = _Search(ProjectCommits(part, terminal), limit, most_seeds, Failures(), deadline)
     answer = search.run(good, bad, confidence)
     metric = primary_metric(next(each for each in config.benchmarks if each.name == name))[1]
     if json:
@@ -96,6 +101,7 @@ class _Search:
     threshold: float
     most: int
     told: Failures
+    deadline: float | None = None
     executed: int = 0
     known: int = 0
     wanted: set[tuple[str, int]] = field(default_factory=set)
@@ -124,6 +130,8 @@ class _Search:
         # The commits between are halved.
         rises = decision.interval is not None and decision.interval.centre > 0
         while (place := state.next_place()) is not None:
+            if self._is_late():
+                return self._answer(state, "cannot tell")
             state = self._built(state, [place])
             if place in state.skipped or place in state.same:
                 continue
@@ -183,7 +191,7 @@ class _Search:
                     confidence=confidence,
                     exact=exact,
                 )
-            if decision.outcome != "open" or n >= self.most:
+            if decision.outcome != "open" or n >= self.most or self._is_late():
                 self.project.terminal.say(decision_words(decision))
                 return state.decided(place, decision), decision
             n = min(self.most, round(n * _GROWTH) + 1)
@@ -224,6 +232,10 @@ class _Search:
         (benchmark,) = [each for each in part.config.benchmarks if each.name in part.benchmarks]
         return primary_metric(benchmark)[0] in simulated()
 
+    def _is_late(self) -> bool:
+        """Whether the budget is used; what was executed is recorded, and another call goes on from there."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
     def _question(self) -> Question:
         from layoutrand.analysis.selection import Question
 
@@ -243,4 +255,5 @@ class _Search:
             state=state,
             executed=self.executed,
             known=self.known,
+            out_of_time=ending == "cannot tell" and self._is_late(),
         )

@@ -51,7 +51,8 @@ def bisect_screen(
     if answer.ending in {"found", "one of several"}:
         lines += wrapped("ⓘ", "cyan", certainty(answer), width)
     if answer.ending == "cannot tell":
-        lines.append([("  Next: ", "bold"), ("the same command with a larger --most-seeds goes on from here", "")])
+        larger = "--budget" if answer.out_of_time else "--most-seeds"
+        lines.append([("  Next: ", "bold"), (f"the same command with a larger {larger} goes on from here", "")])
     return lines
 
 

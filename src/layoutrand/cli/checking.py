@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 FAILED: Final = 1
 FAIL_IF_MET: Final = 3
 UNTOLD: Final = 4
-
-_UNITS: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def check(  # noqa: PLR0913 - one parameter for each option
@@ -111,7 +108,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
         metric=metric,
         threshold=options.share(threshold, "--threshold", may_be_zero=True),
         confidence=confidence,
-        budget_s=_seconds(budget),
+        budget_s=options.budget_s(budget),
         most_layouts=most_layouts,
         as_built=as_built,
         wait_s=wait,
@@ -145,16 +142,6 @@ def _failing(text: str) -> list[Verdict]:
         if word not in FAIL_IF:
             raise UsageError(f"--fail-if {text}: choose of slower, faster and cannot-tell, with commas, or none")
     return [FAIL_IF[word] for word in words]
-
-
-def _seconds(text: str) -> float:
-    from layoutrand.text.foreign_fields import excerpt
-
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h)?", text.strip(), re.ASCII)
-    value = 0.0 if match is None else float(match[1]) * _UNITS[match[2] or "s"]
-    if value <= 0:
-        raise UsageError(f"--budget {excerpt(text, quoted=False)}: write a time such as 90s, 10m or 1h")
-    return value
 
 
 def _known_benchmarks(config: Config, wanted: Sequence[str] | None) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -113,6 +114,9 @@ class ProjectPart:
     jobs: int = 1
 
 
+_UNITS_S: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
 def share(text: str, option: str, *, may_be_zero: bool = False) -> float:
     """``1%`` or ``0.01`` as a fraction below 1, and above 0 unless that ``may_be_zero``; raises `UsageError`."""
     from layoutrand.text.foreign_fields import excerpt
@@ -126,6 +130,17 @@ def share(text: str, option: str, *, may_be_zero: bool = False) -> float:
     if not (0 < value < 1 or (may_be_zero and value == 0)):
         meant = "" if percentage or not 1 <= value < 100 else f"; did you mean {text.strip()}%?"
         raise UsageError(f"{given}: must lie between 0 and 100 %{meant}")
+    return value
+
+
+def budget_s(text: str) -> float:
+    """``90s``, ``10m`` or ``1h`` of ``--budget`` in seconds; raises `UsageError`."""
+    from layoutrand.text.foreign_fields import excerpt
+
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h)?", text.strip(), re.ASCII)
+    value = 0.0 if match is None else float(match[1]) * _UNITS_S[match[2] or "s"]
+    if value <= 0:
+        raise UsageError(f"--budget {excerpt(text, quoted=False)}: write a time such as 90s, 10m or 1h")
     return value
 
 

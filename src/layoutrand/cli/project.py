@@ -70,7 +70,7 @@ def _learned(question: learning.FirstQuestion, stdin: str | None) -> NewProject:
     from layoutrand.capture.recognise import safe_name
 
     found = question.recognised()
-    systems = systems_to_compare(question.toolchain or "gcc", is_rust=found.is_rust)
+    systems = systems_to_compare(question.toolchain or found.toolchain or "gcc", is_rust=found.is_rust)
     first = next(iter(systems))
     learned = question.learn(found, first, systems[first])
     artefact = learned.chosen.artefacts[0]

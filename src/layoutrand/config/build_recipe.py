@@ -43,6 +43,23 @@ BUILD_ENVIRONMENT: Final = (
 )
 """Variables of the user's environment that reach the build and change what it makes: part of the build's key."""
 
+GO_LINKER_ENVIRONMENT: Final = ("GOROOT", "GOOS", "GOARCH", "GOAMD64", "GOEXPERIMENT", "GOFIPS140")
+"""Variables that change what Go's linker does, as go sets them for it."""
+
+GO_ENVIRONMENT: Final = (
+    *GO_LINKER_ENVIRONMENT,
+    "GOFLAGS",
+    "GOENV",
+    "GODEBUG",
+    "GOTOOLCHAIN",
+    "GOWORK",
+    "GOPATH",
+    "GOMODCACHE",
+    "GO111MODULE",
+    "CGO_ENABLED",
+)
+"""The same for a build by Go's tools, which know a few variables of the others, too."""
+
 NOT_INHERITED: Final = (
     # left over when layoutrand itself is started by make: they would hand the build a stranger's job server
     "MAKEFLAGS",
@@ -136,9 +153,13 @@ class Recipe:
             "section_flags": self.section_flags(),
             "toolchain": self.toolchain.model_dump(mode="json"),
             "tools": tools,
-            "inherited": {name: environment[name] for name in BUILD_ENVIRONMENT if name in environment},
+            "inherited": {name: environment[name] for name in self._inherited() if name in environment},
         }
         return self.redaction.of_facts(facts)
+
+    def _inherited(self) -> tuple[str, ...]:
+        """Variables that the build gets of the user's environment, and that change what it makes."""
+        return (*BUILD_ENVIRONMENT, *(GO_ENVIRONMENT if self.toolchain.link.linker == "go" else ()))
 
 
 def binary_facts(

@@ -35,10 +35,10 @@ class Tools(_Table):
     """
 
     cc: Annotated[list[str], Field(min_length=1)]
-    cxx: Annotated[list[str], Field(min_length=1)]
+    cxx: list[str]
     fc: list[str] = []
     ld: Annotated[list[str], Field(min_length=1)]
-    ar: Annotated[list[str], Field(min_length=1)]
+    ar: list[str]
     nm: list[str] = []
     ranlib: list[str] = []
 

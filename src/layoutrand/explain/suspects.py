@@ -30,6 +30,8 @@ from layoutrand.explain.features import Feature, design, features
 from layoutrand.explain.hotness import Hotness, function_names, hot_functions, mangled, renamed
 from layoutrand.instruments.profile import Profile
 from layoutrand.link import codecheck
+from layoutrand.link.program_places import addresses_by_name
+from layoutrand.linkers.known import linker
 from layoutrand.model import Binary
 from layoutrand.objects import elf
 from layoutrand.stats import (
@@ -226,7 +228,10 @@ def addresses(cache: Cache, binary: Binary, link: CapturedLink) -> NDArray[np.in
     if kept is not None:
         where[: len(kept)] = kept
         return where
-    number, address, _ = codecheck.placed_addresses(elf.read(binary.path.read_bytes(), name=str(binary.path)))
+    file = elf.read(binary.path.read_bytes(), name=str(binary.path))
+    if linker(link.linker).own_objects:
+        return addresses_by_name(file, [section.name for section in link.sections])
+    number, address, _ = codecheck.placed_addresses(file)
     where[number] = address
     return where
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from layoutrand.interop import hyperfine, jmh, pyperf, renaissance, spec, spec_report, table
+from layoutrand.interop import go_benchmark, hyperfine, jmh, pyperf, renaissance, spec, spec_report, table
 from layoutrand.interop.imported import Imported, read_json, refuse_impossible
 from layoutrand.text.foreign_fields import unreadable
 
@@ -22,6 +22,7 @@ JSON_FORMATS: Final[dict[str, _Of]] = {
 """Format -> whether a document is of it, and how its rows are read."""
 
 TEXT_FORMATS: Final[dict[str, _Of]] = {
+    "go": (go_benchmark.recognise, go_benchmark.parse),
     "csv": (table.recognise_csv, table.parse_csv),
     "renaissance-csv": (renaissance.recognise_csv, renaissance.parse_csv),
     "spec-csv": (spec.recognise_csv, spec.parse_csv),

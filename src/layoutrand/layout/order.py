@@ -111,6 +111,11 @@ def linker_seed(seed: int, stream: str) -> int:
     return keyed_uniform(seed, stream, b"linker", 2**31 - 1) + 1
 
 
+def wide_linker_seed(seed: int, stream: str) -> int:
+    """A number in 1 ... 2^63-1 for a linker whose generator takes one of 64 bits with a sign."""
+    return keyed_uniform(seed, stream, b"linker", 2**63 - 1) + 1
+
+
 def _gaps(
     sections: Sequence[Section], order: Sequence[int], seed: int, padding: int, factors: Sequence[str]
 ) -> tuple[int, ...]:

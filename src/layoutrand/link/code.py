@@ -20,7 +20,7 @@ from layoutrand.link import lto
 from layoutrand.link.code_blocks import Blocks
 from layoutrand.linkers import link_order
 
-_DAMAGED: Final = (
+DAMAGED: Final = (
     OSError,
     ValueError,
     KeyError,
@@ -77,11 +77,14 @@ class Code:
                 values = {field.name: arrays[field.name] for field in fields(Code)}
             values["fixed"] = np.unpackbits(values["fixed"], count=len(values["content"])).view(bool)
             return Code(**values)
-        except _DAMAGED as error:
-            what = f"the code that a capture keeps ({getattr(file, 'name', 'code.npz')}) is damaged: {error}"
-            raise CacheError(
-                f"{what}; `layoutrand cache verify --mend` removes it, and a build makes it again"
-            ) from error
+        except DAMAGED as error:
+            raise damaged(file, error) from error
+
+
+def damaged(file: BinaryIO, error: BaseException) -> CacheError:
+    """The error for a file in which numpy found something else than it wrote."""
+    what = f"the code that a capture keeps ({getattr(file, 'name', 'code.npz')}) is damaged: {error}"
+    return CacheError(f"{what}; `layoutrand cache verify --mend` removes it, and a build makes it again")
 
 
 def only_one_layout(link: CapturedLink, *, factors: Sequence[str], classes: str) -> str:

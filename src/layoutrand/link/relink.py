@@ -15,10 +15,12 @@ from layoutrand.cache.capture_record import ROOT, CapturedLink
 from layoutrand.errors import CodeChanged, LayoutNotApplied, LinkFailed
 from layoutrand.layout.distance import kendall_tau
 from layoutrand.layout.order import LINK_ORDER, LINKER_SHUFFLE
-from layoutrand.link import codecheck, lto
+from layoutrand.link import by_symbols, codecheck, lto
+from layoutrand.link.by_symbols import ProgramCode
 from layoutrand.link.code import Code
 from layoutrand.link.code_blocks import first_change
 from layoutrand.link.moved_objects import verify_moved
+from layoutrand.link.program_places import Program
 from layoutrand.linkers import link_order
 from layoutrand.linkers.known import linker
 from layoutrand.linkers.toolbox import Tool
@@ -42,11 +44,11 @@ class Linked:
 
 
 def run_linker(
-    runner: Runner, ld: Path, arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str], output: str
+    runner: Runner, ld: Path, line: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
 ) -> Completed:
-    """Execute the linker in ``cwd``."""
+    """Execute the linker in ``cwd`` with the words of the ``line``."""
     env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **environment}
-    return runner.run([str(ld), *arguments, "-o", output], cwd=cwd, env=env)
+    return runner.run([str(ld), *line], cwd=cwd, env=env)
 
 
 def link_captured(
@@ -73,10 +75,9 @@ def link_captured(
     done = run_linker(
         runner,
         ld,
-        [*arguments, *extra],
+        linker(link.linker).line(arguments, extra, str(output) if link.cwd else link.output),
         cwd=root / link.cwd if link.cwd else folder,
         environment={**link.environment, "TMPDIR": str(folder)},  # what a linker plugin leaves goes with the folder
-        output=str(output) if link.cwd else link.output,
     )
     return done, output
 
@@ -116,6 +117,9 @@ def verify(binary: elf.Elf, link: CapturedLink, layout: Layout, code: Code, seco
 
     Raises `LayoutNotApplied` or `CodeChanged`, naming the first section that is wrong.
     """
+    if isinstance(code, ProgramCode):
+        proof = by_symbols.verify(binary, link, layout, code)
+        return _linked(binary, proof, [Program(binary).text], seconds)
     if LINK_ORDER in layout.factors:
         outputs = codecheck.placed_addresses(binary)[2].tolist()
         return _linked(binary, verify_moved(binary, link, layout, code), outputs, seconds)

@@ -77,6 +77,9 @@ class Linker(ABC):
     reports: ClassVar[bool] = True
     """Whether it writes into a file what it reads, and does not just say it."""
 
+    own_objects: ClassVar[bool] = False
+    """Whether it reads objects of its own compiler, in which no section can be marked: functions go by symbols."""
+
     map: ClassVar[MapReader | None] = None
     """How its maps are read, where they can be."""
 
@@ -108,6 +111,15 @@ class Linker(ABC):
         """What keeps it to so many threads; its output does not depend on it. [] where ``argv`` has a say in it."""
         del argv, threads
         return []
+
+    def line(self, arguments: Sequence[str], extra: Sequence[str], output: str) -> list[str]:
+        """The words of a link that writes ``output``: the captured ``arguments``, and what a layout adds to them."""
+        return [*arguments, *extra, "-o", output]
+
+    def refusal(self, version: tuple[int, ...], said: str) -> str:
+        """Why one of that ``version``, which ``said`` so, cannot be used at all; "" if it can."""
+        del version, said
+        return ""
 
     def pads(self, layout: Layout) -> bool:
         """Whether the layout's gaps are the linker's own choice, and not asked for one by one."""

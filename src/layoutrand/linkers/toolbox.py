@@ -13,7 +13,7 @@ from pathlib import Path
 from layoutrand.config import toolchain as toolchains
 from layoutrand.config.problems import suggest
 from layoutrand.config.toolchain import Toolchain
-from layoutrand.errors import UsageError
+from layoutrand.errors import FeatureUnsupported, UsageError
 from layoutrand.linkers import known
 from layoutrand.platform.disk import sha256_file
 from layoutrand.platform.process import Runner, find_tool
@@ -29,6 +29,10 @@ _ROLES = {
     "ranlib": "the archive indexer",
 }
 _OPTIONAL = ("cxx", "fc")
+_TOOL_DIRECTORY = "{tooldir}"
+_VERSION_WORDS = {"go": "version", "link": "-V"}
+"""What programs that know no ``--version`` are asked."""
+
 LTO = "lto"
 """The role of gcc's lto-wrapper, which generates code when a link does."""
 
@@ -95,6 +99,9 @@ def prepare(name: str, project: Path, factors: Sequence[str], runner: Runner) ->
     others = [load(other, project) for other in shipped()]
     toolchains.require_factors(toolchain, list(factors), others)
     toolbox = find(toolchain, runner)
+    ld = toolbox.tools["ld"].version
+    if why := known.linker(toolchain.link.linker).refusal(toolchains.version_number(ld), ld):
+        raise FeatureUnsupported(why)
     toolchains.require_version(toolchain, list(factors), toolbox.tools["ld"].version, others)
     return toolbox
 
@@ -109,11 +116,15 @@ def find(toolchain: Toolchain, runner: Runner) -> Toolbox:
     for role, purpose in _ROLES.items():
         suffix = _version_suffix(tools["cc"].path) if tools else ""
         names = [name.replace("{suffix}", suffix) for name in getattr(toolchain.tools, role)]
+        if any(_TOOL_DIRECTORY in name for name in names):
+            said = runner.run([str(tools["cc"].path), "env", "GOTOOLDIR"], cwd=Path("/"), env=dict(os.environ))
+            directory = said.stdout.decode("utf-8", "surrogateescape").strip()
+            names = [name.replace(_TOOL_DIRECTORY, directory) for name in names]
         if not names or (role in _OPTIONAL and not any(shutil.which(name, path=search) for name in names)):
             continue
         path = find_tool(names, path=search, purpose=f"{purpose} of toolchain {toolchain.name!r}")
         env = {"PATH": search, "LC_ALL": "C"}
-        said = runner.run([str(path), "--version"], cwd=Path("/"), env=env)
+        said = runner.run([str(path), _VERSION_WORDS.get(path.name, "--version")], cwd=Path("/"), env=env)
         lines = (said.stdout or said.stderr).decode("utf-8", "backslashreplace").splitlines()
         tools[role] = Tool(path, lines[0] if lines else "", sha256_file(path))
     return Toolbox(toolchain, tools | _lto_wrapper(tools["cc"], runner))
@@ -125,6 +136,8 @@ def missing(toolchain: Toolchain) -> list[str]:
     found, suffix = [], ""
     for role in _ROLES:
         names = [name.replace("{suffix}", suffix) for name in getattr(toolchain.tools, role)]
+        if any(_TOOL_DIRECTORY in name for name in names):
+            continue  # it comes with the compiler
         there = next((path for name in names if (path := shutil.which(name, path=search))), None)
         if role == "cc" and there is not None:
             suffix = _version_suffix(Path(there))

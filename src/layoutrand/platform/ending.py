@@ -59,9 +59,14 @@ def end_at_once() -> None:
 
 
 def ignore() -> None:
-    """From here on they do nothing any more: the interpreter is about to take its modules apart."""
+    """From here on they do nothing any more: the interpreter is about to take its modules apart.
+
+    A text that Python executed for somebody (`exec`, as namedtuples are made) and that was interrupted has the
+    interpreter end by SIGINT, whatever status was asked for, unless another text was executed since.
+    """
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
+    exec("")  # noqa: S102 - a text of no words
 
 
 @contextlib.contextmanager

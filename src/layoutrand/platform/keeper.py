@@ -50,15 +50,13 @@ def keep() -> None:
     To be called while there is one thread, and before anything is started.  Where no process can be made it returns in
     this one, and whatever starts a program will say so.
     """
-    group, upper = os.getpgrp(), os.getpid()
+    upper = os.getpid()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     reading, writing = os.pipe()
     lower = _forked()
     if lower == 0:
         os.close(reading)
         _keep_below(upper)
-        with contextlib.suppress(OSError):  # the group has gone with the upper process
-            os.setpgid(0, group)
         with contextlib.suppress(BrokenPipeError):
             os.write(writing, os.getpid().to_bytes(_NUMBER_BYTES, "big"))
         os.close(writing)
@@ -83,10 +81,10 @@ def _keep_below(upper: int) -> None:
     """Be the lower process; returns in the worker."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    os.setpgid(0, 0)
     worker = _forked()
     if worker == 0:
         return
+    os.setpgid(0, 0)  # the worker stays in its group, which could not be named where it is of an outer PID namespace
     if worker is None:
         os._exit(0)
     _prctl(_PR_SET_NAME, _NAME)

@@ -154,6 +154,24 @@ def linker_wrapper(  # noqa: PLR0913 - one argument for each thing baked into th
     )
 
 
+def go_toolexec(  # noqa: PLR0913 - one argument for each thing baked into the script
+    *, name: str, real: str, system: str, toolchain: str, records: str, mkdir: str, tar: str, environment: Sequence[str]
+) -> str:
+    """The script through which go starts its tools; it records the links of Go's linker under ``records``."""
+    return render(
+        "go-toolexec.sh.j2",
+        title=f"{name}: what go starts its tools through",
+        name=name,
+        real=real,
+        system=system,
+        toolchain=toolchain,
+        records=records,
+        mkdir=mkdir,
+        tar=tar,
+        environment=environment,
+    )
+
+
 def tool_wrapper(*, name: str, real: str, system: str, toolchain: str) -> str:
     """The script that stands for a tool and changes nothing."""
     return render("tool.sh.j2", title=name, name=name, real=real, system=system, toolchain=toolchain)

@@ -1,0 +1,129 @@
+"""Lines of ``go test -bench`` and of benchstat: configuration, units, and ``BenchmarkName N VALUE UNIT ...``.
+
+What Go executes in one process is one execution, and lines of one name in it (``-count``) are its iterations.  A new
+process is told by the configuration that it begins with (``goos:``), or by the verdict that the last ended with (PASS,
+ok, FAIL).  All other lines, such as what the benchmarks print, mean nothing here.  The key ``system``, which
+``layoutrand export`` writes, names the system.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from layoutrand.config.metric import Better
+from layoutrand.interop.imported import Imported, ImportedNumber
+from layoutrand.text.digits import whole_number
+from layoutrand.text.foreign_fields import parse_number, plain, unreadable
+
+_LINE: Final = re.compile(r"Benchmark(\S*)\s+([0-9]+)((?:\s+\S+\s+\S+)+)\s*")
+_BEGUN: Final = re.compile(r"Benchmark\S*\s+[0-9]+\s+\S.*")
+_KEY: Final = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
+_UNIT: Final = re.compile(r"Unit\s+(\S+)\s+better=(higher|lower)\b.*")
+_ENDS: Final = re.compile(r"(?:PASS|FAIL|ok)(?:\s.*)?")
+_PROCESSORS: Final = re.compile(r"(.+)-([0-9]+)")
+_MOST: Final = 10**18
+
+_UNITS: Final[dict[str, tuple[str, str, float, Better]]] = {
+    "ns/op": ("time_per_op", "s", 1e-9, "less"),
+    "sec/op": ("time_per_op", "s", 1.0, "less"),
+    "B/op": ("allocated_per_op", "B", 1.0, "less"),
+    "allocs/op": ("allocations_per_op", "1", 1.0, "less"),
+    "MB/s": ("throughput", "B/s", 1e6, "more"),
+}
+"""Unit -> metric, base unit, how many of that it is, which way is better; others, of b.ReportMetric, stay so."""
+
+
+@dataclass
+class _Reading:
+    """Where in the file the reader is."""
+
+    process: int = 0
+    system: str = ""
+    package: str = ""
+    ended: bool = False
+    counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    higher: set[str] = field(default_factory=set)
+
+    def next_process(self) -> None:
+        """What follows is another execution; before the first number there is none to leave."""
+        if self.counts:
+            self.process += 1
+            self.counts = {}
+        self.ended = False
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    package: str
+    number: ImportedNumber
+
+
+def recognise(text: str) -> bool:
+    """Whether a text has a line of results of Go's benchmarks."""
+    return any(_LINE.fullmatch(line) for line in text.splitlines() if line.startswith("Benchmark"))
+
+
+def parse(text: str, source: str) -> Imported:
+    """Rows of all benchmarks; raises `UnreadableResults`."""
+    reading = _Reading()
+    rows = [row for number, line in enumerate(text.splitlines(), 1) for row in _rows(line, reading, source, number)]
+    if not rows:
+        raise unreadable(source, "has no line of results such as 'BenchmarkFib-8 300 4012 ns/op'")
+    packages = {row.package for row in rows}
+    endings = {match[2] if (match := _PROCESSORS.fullmatch(row.name)) else "" for row in rows}
+    named = []
+    for row in rows:
+        # -8 is GOMAXPROCS, which go adds; where lines differ in it (-cpu=1,2), it is part of the name.
+        name = row.name.rpartition("-")[0] if len(endings) == 1 and "" not in endings else row.name
+        name = f"{row.package}.{name}" if len(packages) > 1 and row.package else name
+        named.append(ImportedNumber(**{**vars(row.number), "benchmark": plain(name)}))
+    return Imported(tuple(named))
+
+
+def _rows(line: str, reading: _Reading, source: str, number: int) -> Iterator[_Row]:
+    """The numbers of one line, which may also say something of those that follow."""
+    if found := _UNIT.fullmatch(line):
+        if found[2] == "higher":
+            reading.higher.add(found[1])
+    elif found := _KEY.fullmatch(line):
+        if reading.ended or found[1] == "goos":
+            reading.next_process()
+        if found[1] == "pkg":
+            reading.package = found[2] or ""
+        if found[1] == "system":
+            reading.system = plain(found[2] or "")
+    elif _ENDS.fullmatch(line):
+        reading.ended = True
+    elif found := _LINE.fullmatch(line):
+        if reading.ended:
+            reading.next_process()
+        yield from _numbers(found, reading, source, number)
+    elif _BEGUN.fullmatch(line):
+        raise unreadable(source, "a benchmark's line with a value that has no unit; is the file complete?", line=number)
+
+
+def _numbers(found: re.Match[str], reading: _Reading, source: str, number: int) -> Iterator[_Row]:
+    name = found[1] or "Benchmark"
+    if whole_number(found[2], _MOST) is None:
+        raise unreadable(source, f"{found[2][:40]} iterations, which nobody can have executed", line=number)
+    key = (reading.system, reading.package, name)
+    iteration = reading.counts.get(key, 0)
+    reading.counts[key] = iteration + 1
+    words = found[3].split()
+    seen = set()
+    for text, unit in zip(words[::2], words[1::2], strict=True):
+        usual: Better = "more" if unit in reading.higher else "less"
+        metric, base, factor, better = _UNITS.get(unit, (plain(unit), plain(unit), 1.0, usual))
+        if metric in seen:
+            raise unreadable(source, f"{metric} of one benchmark stands twice on a line", line=number)
+        seen.add(metric)
+        value = parse_number(text, source, f"{unit} of {plain(name)}", line=number)
+        value = value / round(1 / factor) if factor < 1 else value * factor
+        row = ImportedNumber(
+            name, value, metric, base, reading.process, iteration, system=reading.system, better=better
+        )
+        yield _Row(name, reading.package, row)
