@@ -91,6 +91,8 @@ def test_compare_says_that_one_binary_each_says_nothing_of_layouts(project):
     assert "4 / 4 executions" in done.stdout
     assert "\nold: in one layout, rounds 1..4, 4 executions, none failed\n" in done.stdout
     assert "without a seed" not in done.stdout
+    assert "layout policy" not in done.stdout, "there is none"
+    assert "\nrandomised per execution: " in done.stdout
 
 
 def test_other_files_or_other_args_are_another_system(project):
@@ -236,3 +238,16 @@ def test_with_valgrind_the_demo_executes_all_of_it(project, tmp_path, monkeypatc
     assert run(["demo", "-C", str(project), "--seeds", "3"]) == 2
     assert asked == [[]]  # which stands for all
     assert "no valgrind" not in capsys.readouterr().out
+
+
+def test_a_jdk_is_told_by_its_release_file(project):
+    """Anything with bin/java in it is one."""
+    (project / "old home/bin").mkdir()
+    (project / "old home/bin/java").write_text("#!/bin/sh\n")
+    (project / "old home/release").write_text(
+        'IMPLEMENTOR="Eclipse Adoptium"\nIMPLEMENTOR_VERSION="Temurin-25.0.3+9"\nJAVA_RUNTIME_VERSION="25.0.3+9"\n'
+    )
+    document(project, "run", "--seeds", "2", "--share-machine")
+    rows = {row["system"]: row for row in document(project, "analyse")["evidence"]["systems"]}
+    assert rows["old"]["source"] == "JDK 25.0.3+9 of Eclipse Adoptium (Temurin-25.0.3+9)"
+    assert rows["new"]["source"] is None

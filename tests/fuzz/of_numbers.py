@@ -92,6 +92,9 @@ Benchmark,"Base # Copies","Est. Base Run Time","Est. Base Rate","Base Selected",
 """
 SPEC_RSF = """\
 spec.cpu2017.lognum: 001.0
+spec.cpu2017.size: refrate
+spec.cpu2017.results.505_mcf_r.base.000.runmode: rate
+spec.cpu2017.results.505_mcf_r.base.000.copies: 4
 spec.cpu2017.results.505_mcf_r.base.000.benchmark: 505.mcf_r
 spec.cpu2017.results.505_mcf_r.base.000.valid: S
 spec.cpu2017.results.505_mcf_r.base.000.reported_time: 12.054889
@@ -100,6 +103,18 @@ spec.cpu2017.results.505_mcf_r.base.001.benchmark: 505.mcf_r
 spec.cpu2017.results.505_mcf_r.base.001.reported_time: --
 spec.cpu2017.results.505_mcf_r.base.001.valid: VE
 spec.cpu2017.results.505_mcf_r.base.001.errors000: Output miscompare
+"""
+SPEC_REPORT = """\
+                       Estimated                       Estimated
+                 Base     Base        Base        Peak     Peak        Peak
+Benchmarks       Copies  Run Time     Rate       Copies  Run Time     Rate
+--------------- -------  ---------  ---------    -------  ---------  ---------
+500.perlbench_r       4       5891      1.08   *       8       5000      2.08   *
+541.leela_r           4       4978            VE
+557.xz_r                                      NR
+=================================================================================
+ 505.mcf_r: basepeak = yes
+    Input set must be 'refrate' for a valid run (set to 'test' for this run)
 """
 SPEC_LOG = """\
   Building 505.mcf_r base layoutrand: (build_base_layoutrand.0000)
@@ -274,6 +289,7 @@ IMPORTED = {
     "go": GO,
     "csv": CSV,
     "spec-csv": SPEC_CSV,
+    "spec-report": SPEC_REPORT,
     "spec-rsf": SPEC_RSF,
     "google-benchmark": json.loads(text_of("google-benchmark-1.7.1.json")),
     "nanobench": json.loads(text_of("nanobench-4.6.0.json")),

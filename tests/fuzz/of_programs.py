@@ -30,6 +30,7 @@ from layoutrand.linkers.known import linker, names
 from layoutrand.linkers.rustc_link import link_words
 from layoutrand.objects import archive, dynamic, edit, elf
 from layoutrand.objects.section_contents import section_contents
+from layoutrand.text.jdk_release import jdk_identity, jdk_words
 
 SOURCE = """
 extern int other(int);
@@ -329,6 +330,11 @@ TARGETS = (
     Target("metadata of cargo", of_bytes(read_metadata), fixed(CARGO_METADATA), "json"),
     Target("link line of rustc", of_text(link_words), fixed('LC_ALL="C" PATH="/x y" "cc" "-m64" "a\\"b.o"\n')),
     Target("opened files", of_bytes(_dependencies), fixed(DEPENDENCIES)),
+    Target(
+        "release of a JDK",
+        of_text(lambda text: jdk_words(jdk_identity(text))),
+        fixed('IMPLEMENTOR="Debian"\nJAVA_RUNTIME_VERSION="17.0.15+6-Debian"\nMODULES="java.base"\n'),
+    ),
     Target("user's linker script", of_text(_user_script), fixed(USER_SCRIPT)),
     Target("default linker script", of_text(_default_script), fixed(VERBOSE)),
     Target("symbols of bitcode", of_text(bitcode.read_symbols), fixed(NM)),

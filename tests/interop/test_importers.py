@@ -271,11 +271,11 @@ def test_the_table_of_all_results_of_spec():
     name, content = read(SPEC_CSV)
     assert name == "spec-csv"
     assert [(r.benchmark, r.variant, r.execution, r.value) for r in content.rows] == [
-        ("500.perlbench_r", "", 0, 26.5),
-        ("500.perlbench_r", "", 1, 27.5),
-        ("500.perlbench_r", "peak", 0, 20.5),
-        ("500.perlbench_r", "peak", 1, 21.5),
-        ("505.mcf_r", "", 0, 9.0),
+        ("500.perlbench_r", "", 0, 1 / 26.5),
+        ("500.perlbench_r", "", 1, 1 / 27.5),
+        ("500.perlbench_r", "peak", 0, 1 / 20.5),
+        ("500.perlbench_r", "peak", 1, 1 / 21.5),
+        ("505.mcf_r", "", 0, 1 / 9.0),
     ]
     assert [(f.benchmark, f.reason) for f in content.failures] == [("502.gcc_r", "SPEC status CE (compile error)")]
     assert "copy of base for 505.mcf_r" in str(content.remarks[0])
@@ -576,10 +576,10 @@ def test_names_are_shown_on_one_line(name, expected):
         ("other/jmh_result.json", "jmh", 2, 0, 8.868145528261346e-6),
         ("spec/CINT2006.004.ref.rsf", "spec-rsf", 36, 0, None),
         ("spec/CINT2006.014.ref.rsf", "spec-rsf", 3, 0, 324.887395),
-        ("spec/CPU2017.003.intrate.test.rsf", "spec-rsf", 1, 0, 26.191351),
-        ("spec/CPU2017.003.intrate.test.csv", "spec-csv", 1, 0, 26.191351),
+        ("spec/CPU2017.003.intrate.test.rsf", "spec-rsf", 1, 0, 1 / 26.191351),
+        ("spec/CPU2017.003.intrate.test.csv", "spec-csv", 1, 0, 1 / 26.191351),
         ("spec/cint2006-example.csv", "spec-csv", None, 0, 405.406748),
-        ("spec/cfp2006-rates-example.csv", "spec-csv", None, 0, 800.570078),
+        ("spec/cfp2006-rates-example.csv", "spec-csv", None, 0, 24 / 800.570078),
     ],
 )
 def test_real_files(name, format_name, n_rows, n_failures, first):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutrand.config.readings import DacapoReading
+from layoutrand.suites.dacapo_messages import explanation
 from layoutrand.suites.dacapo_output import judge
 from layoutrand.suites.suite import HarnessOutput, Verdict
 
@@ -385,3 +386,12 @@ def test_real_console_texts_of_all_versions():
     assert read(text("real_23.9-RC3_h2_n3.txt"), "h2", 3).values == (6.878, 4.718, 4.509)
     cut = read(text("real_23.11_pmd_n5_head.txt"), "pmd", 5)
     assert cut.reason == "the output is incomplete: it ends before the end of the measured iteration, of 5 iterations"
+
+
+def test_the_last_cause_is_the_reason():
+    text = (
+        "java.lang.reflect.InvocationTargetException\n\tat a.B.c(B.java:1)\n"
+        "Caused by: org.dacapo.X: wrapped\nCaused by: java.io.IOException: disk full\n"
+    )
+    assert explanation(text) == "Caused by: java.io.IOException: disk full"
+    assert explanation("java.lang.IllegalStateException: no\n") == "java.lang.IllegalStateException: no"

@@ -12,7 +12,7 @@ from layoutrand.analysis.sample import ROUND
 from layoutrand.analysis.selection import Selection
 from layoutrand.build.coincidence import QUESTION, CoincidingSystems
 from layoutrand.config.seeds import format_seeds
-from layoutrand.model import BinaryName
+from layoutrand.model import IDENTITY, STOCK, BinaryName, Execution
 from layoutrand.warning import sentences_of
 
 
@@ -21,7 +21,8 @@ class SystemEvidence:
     """Of one system: its seeds as the command line takes them, and how much of it there is.
 
     ``others`` names what has no seed: imported binaries, or rounds of a prebuilt system, which has ``one_layout``.
-    ``source`` is the commit or the digest of the files that it was built from, in words.
+    ``source`` is the commit or the digest of the files that it was built from, or which JDK it is, in words.
+    ``n_of_controls`` of the executions are of stock and identity.
     """
 
     system: str
@@ -33,6 +34,7 @@ class SystemEvidence:
     n_unbuilt: int
     capture: str | None
     one_layout: bool = False
+    n_of_controls: int = 0
     source: str = ""
 
 
@@ -94,7 +96,16 @@ def _of_system(selection: Selection, name: str) -> SystemEvidence:
         capture=executions[-1].capture if executions else None,
         one_layout=any(sample.one_layout for sample in selection.samples if sample.system == name),
         source=selection.made.get(name, ""),
+        n_of_controls=_of_controls(selection, name, executions),
     )
+
+
+def _of_controls(selection: Selection, name: str, executions: Sequence[Execution]) -> int:
+    """Executions of stock and identity beside the layouts; a system of one layout has none that are only controls."""
+    samples = [sample for sample in selection.samples if sample.system == name]
+    if any(sample.one_layout for sample in samples):
+        return 0
+    return sum(execution.layout in {STOCK, IDENTITY} for execution in executions)
 
 
 def _measured(selection: Selection, name: str) -> int:
@@ -154,11 +165,14 @@ def sentences(of: Evidence) -> list[str]:
         elif row.others:
             names = f"{len(row.others)} without a seed" if not row.n_seeds else f"{names}, {len(row.others)} without"
         failed = f"{row.n_failed} failed" if row.n_failed else "none failed"
+        of_controls = f" ({row.n_of_controls:,} of them of controls)" if row.n_of_controls else ""
         unbuilt = f", {row.n_unbuilt} binaries not built" if row.n_unbuilt else ""
         source = f"; {row.source}" if row.source else ""
-        lines.append(f"{row.system}: {names}, {row.n_executions:,} executions, {failed}{unbuilt}{source}")
+        lines.append(f"{row.system}: {names}, {row.n_executions:,} executions{of_controls}, {failed}{unbuilt}{source}")
     if of.policy is not None:
-        lines.append(f"layout policy: {policy_words(of.policy)}; randomised per execution: {_words(of.randomise)}")
+        randomised = f"randomised per execution: {_words(of.randomise)}"
+        has_layouts = not of.systems or not all(row.one_layout for row in of.systems)
+        lines.append(f"layout policy: {policy_words(of.policy)}; {randomised}" if has_layouts else randomised)
         where = f"nodes {node_words(of.nodes)} ({of.host})" if of.nodes else f"host {of.host}"
         lines.append(f"{where}, project {of.project}; left out: {left_out_words(of)}")
     elif of.left_out:
@@ -201,6 +215,7 @@ def evidence_json(of: Evidence) -> dict[str, Any]:
                 "n_seeds": row.n_seeds,
                 "others": list(row.others),
                 "n_executions": row.n_executions,
+                "n_of_controls": row.n_of_controls,
                 "n_failed": row.n_failed,
                 "n_unbuilt": row.n_unbuilt,
                 "capture": row.capture,

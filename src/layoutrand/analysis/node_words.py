@@ -7,7 +7,7 @@ import math
 from layoutrand.analysis.node_table import NodeRow, NodeTable
 from layoutrand.stats import Interval
 from layoutrand.text.document import Chapter, Table
-from layoutrand.text.quantities import NO_BOUNDS, changes, percent, telling
+from layoutrand.text.quantities import NO_BOUNDS, NO_LOWER_BOUND, changes, has_no_lower_bound, percent, telling
 
 MOST_SENTENCES = 8
 """Of more nodes that stand out the table says enough."""
@@ -97,4 +97,6 @@ def _of_row(row: NodeRow, table: NodeTable) -> str:
 def _bounds(interval: Interval) -> str:
     if not math.isfinite(interval.high):
         return NO_BOUNDS
+    if has_no_lower_bound(interval.centre, interval.low):
+        return f"up to {changes([interval.high])[0]} %, {NO_LOWER_BOUND}"
     return f"{' to '.join(changes([interval.low, interval.high]))} %"

@@ -18,7 +18,17 @@ from layoutrand.analysis.short_run import short_run_words
 from layoutrand.analysis.suite_warnings import NoSuiteBootstrap
 from layoutrand.instruments.known import is_elapsed
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import NO_BOUNDS, SECONDS, change, changes, digits_of, p_words, telling
+from layoutrand.text.quantities import (
+    NO_BOUNDS,
+    NO_LOWER_BOUND,
+    SECONDS,
+    change,
+    changes,
+    digits_of,
+    has_no_lower_bound,
+    p_words,
+    telling,
+)
 from layoutrand.warning import AnyWarning
 
 UNFORESEEN: Final = "cannot tell"
@@ -299,6 +309,9 @@ class _Words:
         """``1.4 to 2.8 % less``; where 1 lies in it ``1.0 % more to 2.0 % less``, from the worse end to the better."""
         if math.isinf(interval.low) or math.isinf(interval.high):
             return NO_BOUNDS
+        if has_no_lower_bound(interval.centre, interval.low):
+            digits = telling([100 * (interval.high - 1)], digits_of(50 * (interval.high - interval.centre)))
+            return f"up to {self._size(interval.high, digits)}, {NO_LOWER_BOUND}"
         if interval.low <= _TENFOLD[0] and interval.high >= _TENFOLD[1]:
             return "from a tenth or less to ten times or more"
         if math.isclose(interval.low, interval.high, rel_tol=1e-9):

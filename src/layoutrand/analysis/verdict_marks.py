@@ -10,7 +10,7 @@ from layoutrand.analysis.compare import BenchmarkRatio
 from layoutrand.analysis.conclusion import WITHIN_REACH, Conclusion
 from layoutrand.analysis.sentences import percent_digits
 from layoutrand.stats import Interval
-from layoutrand.text.quantities import NO_BOUNDS, signed
+from layoutrand.text.quantities import NO_BOUNDS, NO_LOWER_BOUND, has_no_lower_bound, signed
 
 SYMBOLS: Final[Mapping[str, str]] = {
     "faster": "✓",
@@ -36,6 +36,9 @@ def change_words(ratio: Interval | None) -> tuple[str, str]:
     centre, low, high = (100 * (end - 1) for end in (ratio.centre, ratio.low, ratio.high))
     if not math.isfinite(low) or not math.isfinite(high):
         return f"{signed(centre, 1)} %", f"({NO_BOUNDS})"
+    if has_no_lower_bound(ratio.centre, ratio.low):
+        digits = max(1, digits)
+        return f"{signed(centre, digits)} %", f"(up to {signed(high, digits)}, {NO_LOWER_BOUND})"
     if low == high:  # simulated: every digit counts, and none of them tells more
         return f"{signed(centre, min(digits, _EXACT_DIGITS))} %", "(exactly)"
     return f"{signed(centre, digits)} %", f"({signed(low, digits)} … {signed(high, digits)})"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypeVar
 
 from layoutrand.build.build_setup import BuildSetup
@@ -31,7 +31,9 @@ from layoutrand.linkers import toolbox as toolboxes
 from layoutrand.linkers.toolbox import Surroundings, Toolbox
 from layoutrand.model import BuiltFrom, Context
 from layoutrand.platform.disk import canonical_json, readable, sha256_bytes
+from layoutrand.platform.regular_file import text_of_regular
 from layoutrand.suites.expand import build_tools
+from layoutrand.text.jdk_release import jdk_identity, jdk_words
 
 _RECORD: Final = "made_from"
 """Under which contexts kept it before they had it by system, among what a capture was made with."""
@@ -49,6 +51,10 @@ _PAPERS: Final = frozenset(
     {".csv", ".html", ".json", ".log", ".md", ".pdf", ".png", ".rst", ".svg", ".tex", ".txt"}
 )  # what layoutrand writes where it is told to, and what people write about a program
 _MOST_NAMED: Final = 4
+_LAUNCHER_OF_A_JDK: Final = "bin/java"
+_LONGEST_RELEASE: Final = 1 << 16
+"""Bytes of a JDK's ``release``, which has about one thousand."""
+
 Found = TypeVar("Found")
 _SHORT: Final = 240
 _NAMED_COMMIT: Final = re.compile("commit ([0-9a-f]{7,})")
@@ -147,6 +153,23 @@ def built_from(
         words=source_words(source),
         made_from=parts_of(config, system, facts, image) if facts else {},
     )
+
+
+def jdk_as_it_is(config: Config, project: Path, system: str, name: str) -> BuiltFrom | None:
+    """What is recorded of a prebuilt system that is a JDK, which executions name ``name``: what its ``release`` says.
+
+    None for what is no JDK, or one that does not say.
+    """
+    folder = config.systems[system].prebuilt
+    if folder is None or not (project / folder / _LAUNCHER_OF_A_JDK).exists():
+        return None
+    try:
+        text = text_of_regular(project / folder / "release", largest=_LONGEST_RELEASE, errors="replace")
+    except OSError:  # JDKs before 7 have no such file, and what is unreadable says nothing
+        return None
+    identity = jdk_identity(text)
+    words = jdk_words(identity)
+    return BuiltFrom(system, name, words=words, made_from={"jdk": canonical_json(identity).decode()}) if words else None
 
 
 def built_in(context: Context) -> list[BuiltFrom]:

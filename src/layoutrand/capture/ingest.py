@@ -314,7 +314,9 @@ def _edit(
     if not any(section.group == "" and is_function_section(section.name) for section in movable):
         raise NotCompiledHere(
             f"{link.artefact}: no object of it was compiled through the wrappers, so it has no function sections. "
-            "Is the source tree clean of old objects (make clean), and does the build use $CC or gcc from PATH?"
+            "Is the source tree clean of old objects (make clean), and does the build use $CC or gcc from PATH? "
+            "A compiler that has no wrapper, such as gdc, gccgo or one called by an absolute path, needs "
+            "-ffunction-sections added to its flags"
         )
     warnings = [str(WholeObjects(tuple(lumped)))] if lumped else []
     if setup.toolbox.toolchain.tools.rustc and (staying := objects.staying(found, chosen)) is not None:

@@ -15,7 +15,7 @@ from layoutrand.errors import UsageError
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection, Source
 
-FORMATS = "hyperfine, pyperf, jmh, renaissance, renaissance-csv, go, spec-rsf, spec-csv, csv, layoutrand"
+FORMATS = "hyperfine, pyperf, jmh, renaissance, renaissance-csv, go, spec-rsf, spec-csv, spec-report, csv, layoutrand"
 
 Imports = Annotated[
     list[str] | None,

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from layoutrand.build.build import SystemBuild
 from layoutrand.build.coincidence import coinciding_systems, record_of_coincidence
-from layoutrand.build.made_from import built_from
+from layoutrand.build.made_from import built_from, jdk_as_it_is
 from layoutrand.build.prebuilt import origin_of, recorded_under
 from layoutrand.cache.capture_record import tools_of
 from layoutrand.config.config import Config
 from layoutrand.config.redaction import redaction_of
 from layoutrand.execute.images import image_of
 from layoutrand.execute.run_plan import BuiltSystems, RunChoices, RunRequest
+from layoutrand.model import BuiltFrom
 
 
 def make_request(config: Config, project: Path, results: Sequence[SystemBuild], choices: RunChoices) -> RunRequest:
@@ -49,6 +50,11 @@ def make_request(config: Config, project: Path, results: Sequence[SystemBuild], 
             built_from(config, r.system, r.capture, r.facts, recorded_under(config, r.system, origins[r.system]), image)
             for r in results
             if r.capture
-        ],
+        ]
+        + [found for system, origin in origins.items() if (found := _jdk(config, project, system, origin))],
     )
     return RunRequest(config, project, built, choices, redaction=redaction_of(config, os.environ))
+
+
+def _jdk(config: Config, project: Path, system: str, origin: str) -> BuiltFrom | None:
+    return jdk_as_it_is(config, project, system, recorded_under(config, system, origin))

@@ -17,6 +17,7 @@ from layoutrand.interop import (
     rebench,
     renaissance,
     spec,
+    spec_report,
     table,
 )
 from layoutrand.interop.imported import Imported, read_json, refuse_impossible
@@ -42,6 +43,7 @@ TEXT_FORMATS: Final[dict[str, _Of]] = {
     "csv": (table.recognise_csv, table.parse_csv),
     "renaissance-csv": (renaissance.recognise_csv, renaissance.parse_csv),
     "spec-csv": (spec.recognise_csv, spec.parse_csv),
+    "spec-report": (spec_report.recognise, spec_report.parse),
     "spec-rsf": (spec.recognise_rsf, spec.parse_rsf),
     "catch2": (harness_files.recognise_catch2, harness_files.parse_catch2),
     "libtest": (harness_files.recognise_libtest, harness_files.parse_libtest),

@@ -38,7 +38,9 @@ class ImportedNumber:
     ``system`` and ``binary`` are "" where the file does not say; ``variant`` tells apart systems of one file that has
     no names for them ("peak" of SPEC).  Executions and iterations count from 0 and need not be complete.
     ``fingerprint`` is a digest of the binary where the harness recorded one.  ``node`` is the machine of several that
-    executed it, "" where it was the same for all.
+    executed it, "" where it was the same for all.  ``workload`` is the size of the input ("" where the file does not
+    say), ``copies`` how many of the program ran at once, None where it is not a matter of that: numbers of other inputs
+    or copies are not comparable (`layoutrand.interop.alike`).
     """
 
     benchmark: str
@@ -55,6 +57,8 @@ class ImportedNumber:
     warmup: bool = False
     fingerprint: str = ""
     node: str = ""
+    workload: str = ""
+    copies: int | None = None
 
 
 @dataclass(frozen=True)

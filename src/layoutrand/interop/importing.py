@@ -15,6 +15,7 @@ from layoutrand.analysis.selection import Selection, Source
 from layoutrand.config.config import choose
 from layoutrand.config.matrix import matching as match_names
 from layoutrand.errors import UsageError
+from layoutrand.interop.alike import check_alike
 from layoutrand.interop.formats import parse
 from layoutrand.interop.import_spec import EVERY, Wanted, layout_of, parse_import
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber
@@ -69,6 +70,7 @@ def import_selection(question: ImportQuestion) -> Selection:
         "benchmark", list(question.benchmarks), list(dict.fromkeys(item.benchmark for item in everything))
     )
     kept = [item for item in rows if item.row.system in systems and item.row.benchmark in benchmarks]
+    check_alike((files[item.file].shown, item.row) for item in kept)
     found, warnings = samples(kept, systems, benchmarks, question.warmup)
     return Selection(
         experiment=_NOWHERE,

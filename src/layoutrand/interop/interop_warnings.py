@@ -68,6 +68,17 @@ class CopiedPeak(AnyWarning):
 
 
 @dataclass(frozen=True)
+class RoundedTimes(AnyWarning):
+    """A report of SPEC CPU, whose times are for people."""
+
+    def __str__(self) -> str:
+        return (
+            "its times are printed with three digits, so what differs by less than 0.5 % may be rounding; the raw file "
+            "(.rsf) or the CSV of the same run has them all"
+        )
+
+
+@dataclass(frozen=True)
 class SameNumbers(AnyWarning):
     """Two files that may be one."""
 

@@ -2,7 +2,10 @@
 
 The RSF is the better one: full list of errors, and from CPU2017 on the hash of the executable, which tells binaries
 apart.  Base is the system that the file is named for, peak a system of its own (``NAME-peak``).  Where peak is a copy
-of base (``basepeak``) it is left out, or every time would count twice.  Times are ``reported_time``; ratios are SPEC's.
+of base (``basepeak``) it is left out, or every time would count twice.
+
+For a speed metric the value is ``reported_time``.  For a rate it is the throughput, copies / ``reported_time``: SPEC's
+rate but for the reference time, which is the same for all.  The time alone would call more copies slower.
 """
 
 from __future__ import annotations
@@ -10,16 +13,19 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from layoutrand.interop.imported import FailedRun, Imported, ImportedNumber, refuse_impossible
 from layoutrand.interop.interop_warnings import CopiedPeak
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
-from layoutrand.text.spec_rsf import SUCCESS, failure_of, rsf_results
+from layoutrand.text.spec_rsf import SUCCESS, failure_of, input_size, number_of_copies, rsf_results
 
 METRIC: Final = "reported_time"
+THROUGHPUT: Final = "throughput"
 _ANY_RSF: Final = re.compile(r"^spec\.cpu20\d\d\.", re.MULTILINE)
 _ITERATION: Final = re.compile(r"iteration #([0-9]{1,9})(?![0-9])")
+_SIZE: Final = re.compile(r"(?:\w+\()?(\w+)\)? iteration #", re.ASCII)
 _NOT_RUN: Final = "NR"
 
 
@@ -43,28 +49,33 @@ def parse_rsf(text: str, source: str) -> Imported:
         if result.is_copy:
             copied.add(result.benchmark)
         elif result.reported_s is None:
-            failures.append(_failed(result.benchmark, result.valid, result.errors, result.index, variant))
+            failures.append(spec_failure(result.benchmark, result.valid, result.errors, result.index, variant))
         else:
-            rows.append(
-                ImportedNumber(
-                    result.benchmark,
-                    result.reported_s,
-                    METRIC,
-                    "s",
-                    result.index,
-                    variant=variant,
-                    fingerprint=result.exehash,
-                )
-            )
-    return Imported(tuple(rows), tuple(failures), _copies(copied))
+            what = f"reported_time {result.index} of {result.benchmark} ({result.tune})"
+            row = spec_row(result.benchmark, result.reported_s, result.copies, result.index, source, what)
+            rows.append(replace(row, variant=variant, fingerprint=result.exehash, workload=result.size))
+    return Imported(tuple(rows), tuple(failures), copies_left_out(copied))
 
 
-def _failed(benchmark: str, code: str, detail: str, index: int, variant: str) -> FailedRun:
+def spec_row(
+    benchmark: str, seconds: float, copies: int | None, execution: int, source: str, what: str, line: int | None = None
+) -> ImportedNumber:
+    """A time, or with ``copies`` the throughput; raises `UnreadableResults` for a time that cannot be."""
+    refuse_impossible(seconds, "s", METRIC, source, what, line=line)
+    if copies is None:
+        return ImportedNumber(benchmark, seconds, METRIC, "s", execution)
+    rate = copies / seconds
+    return ImportedNumber(benchmark, rate, THROUGHPUT, "copies/s", execution, better="more", copies=copies)
+
+
+def spec_failure(benchmark: str, code: str, detail: str, index: int, variant: str) -> FailedRun:
+    """A failure by SPEC's status of it, ``code``, and what it says beside."""
     status, reason = failure_of(code, detail)
     return FailedRun(benchmark, status, reason, index, variant=variant)
 
 
-def _copies(benchmarks: set[str]) -> tuple[CopiedPeak, ...]:
+def copies_left_out(benchmarks: set[str]) -> tuple[CopiedPeak, ...]:
+    """What is to be known of benchmarks whose peak is a copy of base."""
     return (CopiedPeak(tuple(sorted(benchmarks))),) if benchmarks else ()
 
 
@@ -107,13 +118,28 @@ def _cells(lines: Sequence[str], start: int, source: str) -> Iterator[tuple[int,
         raise unreadable(source, f"no CSV ({error})", line=start + reader.line_num) from error
 
 
-_Found = dict[str, list[tuple[int, str, str, str]]]
+@dataclass(frozen=True)
+class _Entry:
+    """One iteration of one tune; ``seconds`` None where ``status`` is not success."""
+
+    iteration: int
+    tune: str
+    status: str
+    size: str
+    copies: int | None
+    seconds: float | None
+
+
+_Found = dict[str, list[_Entry]]
 
 
 def _take(record: Mapping[str, str], found: _Found, source: str, line: int) -> None:
-    """Add (iteration, tune, status, time) of the line's base and peak."""
+    """Add what the line has of base and of peak."""
     entries = found.setdefault(plain(record["Benchmark"]), [])
-    match = _ITERATION.search(record.get("Description", ""))
+    description = record.get("Description", "")
+    match = _ITERATION.search(description)
+    told = _SIZE.match(description)
+    size = "" if told is None else input_size(told[1])
     for tune in ("base", "peak"):
         status = record.get(f"{tune.capitalize()} Status", "")
         time = record.get(f"{tune.capitalize()} Run Time", "")
@@ -121,10 +147,14 @@ def _take(record: Mapping[str, str], found: _Found, source: str, line: int) -> N
             continue
         if match is None:
             raise unreadable(source, "no 'iteration #N' in the description; is the line complete?", line=line)
+        copies = seconds = None
         if status == SUCCESS:
             what = f"{tune} run time"
-            refuse_impossible(parse_number(time, source, what, line=line), "s", METRIC, source, what, line=line)
-        entries.append((int(match[1]) - 1, tune, status, time))
+            seconds = parse_number(time, source, what, line=line)
+            refuse_impossible(seconds, "s", METRIC, source, what, line=line)
+            if (number := record.get(f"{tune.capitalize()} # Copies")) is not None:
+                copies = number_of_copies(number, source, f"{tune} # copies", line=line)
+        entries.append(_Entry(int(match[1]) - 1, tune, status, size, copies, seconds))
 
 
 def _assemble(found: _Found, source: str) -> Imported:
@@ -132,17 +162,19 @@ def _assemble(found: _Found, source: str) -> Imported:
     failures: list[FailedRun] = []
     copied: set[str] = set()
     for benchmark, entries in found.items():
-        times = {t: [(i, status, time) for i, tune, status, time in entries if tune == t] for t in ("base", "peak")}
-        if times["base"] and times["base"] == times["peak"]:
+        tunes = {tune: [replace(e, tune="") for e in entries if e.tune == tune] for tune in ("base", "peak")}
+        # Two measurements are never equal to the microsecond; two failures have nothing to be equal in.
+        if tunes["base"] == tunes["peak"] and any(entry.seconds is not None for entry in tunes["base"]):
             copied.add(benchmark)
-            times["peak"] = []
-        for tune, runs in times.items():
+            tunes["peak"] = []
+        for tune, runs in tunes.items():
             variant = "" if tune == "base" else tune
-            for iteration, status, time in runs:
-                if status != SUCCESS:
-                    failures.append(_failed(benchmark, status, "", iteration, variant))
-                else:
-                    rows.append(ImportedNumber(benchmark, float(time), METRIC, "s", iteration, variant=variant))
+            for run in runs:
+                if run.seconds is None:
+                    failures.append(spec_failure(benchmark, run.status, "", run.iteration, variant))
+                    continue
+                row = spec_row(benchmark, run.seconds, run.copies, run.iteration, source, f"{tune} run time")
+                rows.append(replace(row, variant=variant, workload=run.size))
     if not rows and not failures:
         raise unreadable(source, "nothing was run: its table of results holds no time")
-    return Imported(tuple(rows), tuple(failures), _copies(copied))
+    return Imported(tuple(rows), tuple(failures), copies_left_out(copied))

@@ -173,7 +173,10 @@ def _parse(records: Iterable[Record], columns: Iterable[str], source: str, place
                 warmup=_flag(cells, where, line),
                 better=_better(cells, where, line),
                 node=plain(cells.get("node", "")),
-                **name,
+                system=name["system"],
+                benchmark=name["benchmark"],
+                binary=name["binary"],
+                instrument=name["instrument"],
             )
         )
     if not rows and not failures:

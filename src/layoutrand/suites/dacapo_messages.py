@@ -78,6 +78,7 @@ _PACKAGE: Final = re.compile(r'module (\S+) does not "(?:opens|exports) ([\w.]+)
 _THROWN: Final = re.compile(
     r"^(?:Exception in thread \"[^\"]*\" |Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error)\b(?:: .*)?$", re.MULTILINE
 )
+_CAUSE: Final = re.compile(r"^Caused by: (?:[\w$]+\.)+[\w$]+(?:: .*)?$", re.MULTILINE)
 _COMPILED: Final = tuple((re.compile(pattern, re.MULTILINE), advice) for pattern, advice in _KNOWN)
 
 
@@ -90,8 +91,10 @@ def explanation(text: str) -> str | None:
     for pattern, advice in _COMPILED:
         if (match := pattern.search(text)) is not None:
             return f"{_shown(match.group(0))}; {advice}"
-    thrown = _THROWN.search(text)
-    return None if thrown is None else _shown(thrown.group(0))
+    # An exception of the harness or of reflection wraps the one that matters, which the last cause names.
+    causes = _CAUSE.findall(text)
+    thrown = causes[-1:] or [match.group(0) for match in [_THROWN.search(text)] if match is not None]
+    return _shown(thrown[0]) if thrown else None
 
 
 def _shown(line: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 NO_BOUNDS: Final = "without bounds"
+NO_LOWER_BOUND: Final = "no lower bound"
+"""Of a ratio whose interval reaches 0: Fieller's goes on below, where no quotient of times lies."""
 
 MINUS: Final = "\N{MINUS SIGN}"
 SECONDS: Final[Mapping[str, float]] = {
@@ -109,9 +111,17 @@ def ratio_words(centre: float, low: float, high: float) -> tuple[str, str]:
     """
     if math.isinf(low) or math.isinf(high):
         return f"{centre:.2f}", NO_BOUNDS
+    if has_no_lower_bound(centre, low):
+        digits = max(2, digits_of((high - centre) / 2, _OF_RATIO))
+        return f"{centre:.{digits}f}", f"up to {high:.{digits}f}, {NO_LOWER_BOUND}"
     digits = max(2, digits_of((high - low) / 2, _OF_RATIO)) if low < high else MOST_DIGITS
     digits = telling([low - 1, high - 1], digits, _OF_RATIO)
     return f"{centre:.{digits}f}", f"[{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def has_no_lower_bound(centre: float, low: float) -> bool:
+    """Whether an interval around a positive ratio says nothing of how small it may be."""
+    return low <= 0 < centre
 
 
 def signed(value: float, digits: int) -> str:

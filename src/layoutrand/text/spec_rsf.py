@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from layoutrand.text.digits import whole_number
 from layoutrand.text.foreign_fields import parse_number, plain, unreadable
 
 _LINE: Final = re.compile(r"spec\.cpu20\d\d\.results\.(\d{3}_\w+?)\.(base|peak)\.(\d{3})\.(\w+): ?(.*)")
 _ANY_RESULT: Final = re.compile(r"spec\.cpu20\d\d\.results\.")
+_SIZE: Final = re.compile(r"^spec\.cpu20\d\d\.size: ?(\w+)[ \t\r]*$", re.MULTILINE)
+_MOST_COPIES: Final = 10**6
 SUCCESS: Final = "S"
 """What SPEC calls success."""
 
@@ -27,7 +30,8 @@ class RsfResult:
     """What SPEC says of one iteration of a benchmark.
 
     ``reported_s`` is None where ``valid``, SPEC's status, is not success; ``errors`` are its words then.  ``is_copy``
-    says that it is peak, and a copy of base; ``exehash`` is "" where SPEC records none.
+    says that it is peak, and a copy of base; ``exehash`` is "" where SPEC records none.  ``size`` is that of the input
+    as `input_size` has it, "" where the file is silent; ``copies`` is how many ran at once, None for a speed metric.
     """
 
     benchmark: str
@@ -38,6 +42,8 @@ class RsfResult:
     errors: str
     exehash: str
     is_copy: bool
+    size: str
+    copies: int | None
 
 
 def rsf_results(text: str, source: str) -> list[RsfResult]:
@@ -54,10 +60,29 @@ def rsf_results(text: str, source: str) -> list[RsfResult]:
         records.setdefault((benchmark, tune, index), {})[key] = value.strip()
     if not records:
         raise unreadable(source, "no results in this raw file (lines `spec.cpu20xx.results...`); nothing was run")
-    return [_result(record, *names, source) for names, record in records.items()]
+    told = _SIZE.search(text)
+    size = "" if told is None else input_size(told[1])
+    return [_result(record, *names, size, source) for names, record in records.items()]
 
 
-def _result(record: Mapping[str, str], stem: str, tune: str, index: str, source: str) -> RsfResult:
+def input_size(told: str) -> str:
+    """The size of an input by one of SPEC's names for it: CPU2017 has two for ref.
+
+    >>> input_size("refrate"), input_size("test")
+    ('ref', 'test')
+    """
+    return "ref" if told in {"refrate", "refspeed"} else told
+
+
+def number_of_copies(told: str, source: str, what: str, *, line: int | None = None) -> int:
+    """How many copies of the program ran at once; raises `UnreadableResults`."""
+    number = whole_number(told, _MOST_COPIES) if told.isascii() and told.isdigit() else None
+    if not number:
+        raise unreadable(source, f"{what} is {told!r}; expected a number from 1 to {_MOST_COPIES:,}", line=line)
+    return number
+
+
+def _result(record: Mapping[str, str], stem: str, tune: str, index: str, size: str, source: str) -> RsfResult:
     for key in ("valid", "reported_time"):
         if key not in record:
             raise unreadable(source, f"result {index} of {stem} ({tune}) has no {key!r}; is the file complete?")
@@ -67,7 +92,22 @@ def _result(record: Mapping[str, str], stem: str, tune: str, index: str, source:
     if record["valid"] == SUCCESS and not copied:
         seconds = parse_number(record["reported_time"], source, f"reported_time {index} of {benchmark} ({tune})")
     errors = "; ".join(record[key] for key in sorted(record) if re.fullmatch(r"errors\d+", key))
-    return RsfResult(benchmark, tune, int(index), record["valid"], seconds, errors, record.get("exehash", ""), copied)
+    copies = None
+    if seconds is not None and (record.get("runmode") == "rate" or record.get("rate") == "1"):
+        told = record.get("copies", record.get("clcopies", ""))
+        copies = number_of_copies(told, source, f"the number of copies of result {index} of {benchmark} ({tune})")
+    return RsfResult(
+        benchmark=benchmark,
+        tune=tune,
+        index=int(index),
+        valid=record["valid"],
+        reported_s=seconds,
+        errors=errors,
+        exehash=record.get("exehash", ""),
+        is_copy=copied,
+        size=size,
+        copies=copies,
+    )
 
 
 def failure_of(code: str, detail: str) -> tuple[str, str]:

@@ -1,0 +1,65 @@
+"""Compilers that have no wrapper: what works with their own flags, and what the error says to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from workshop import Workshop, require, whole
+
+C = """
+#include <stdio.h>
+int f(int x) { return x * 3; }
+int main(void) { return printf("%d\\n", f(4)) < 0; }
+"""
+D = """
+extern (C) int printf(const char*, ...);
+int f(int x) { return x * 3 + 1; }
+int g(int x) { return x * 5 + 2; }
+extern (C) int main() { int s; foreach (i; 0 .. 100) s += f(i) ^ g(i); printf("%d\\n", s); return 0; }
+"""
+GO = """
+package main
+
+import "fmt"
+
+//go:noinline
+func f(x int) int { return x*3 + 1 }
+func main() { fmt.Println(f(4)) }
+"""
+ADA = """
+with Ada.Text_IO;
+procedure A is
+   function F (X : Integer) return Integer is (X * 3 + 1);
+   function G (X : Integer) return Integer is (X * 5 + 1);
+begin
+   Ada.Text_IO.Put_Line (Integer'Image (F (4) + G (5)));
+end A;
+"""
+OTHERS = "".join(f"int unused{n}(int x) {{ return x * {n + 3} + 1; }}\n" for n in range(6))
+COMPILERS = {
+    "gdc": ("gdc", "a.d", D + OTHERS, "gdc -O2 FLAG -o prog a.d"),
+    "gccgo": ("gccgo", "a.go", GO, "gccgo -O2 FLAG -o prog a.go"),
+    "absolute path": ("gcc", "a.c", C + OTHERS, "/usr/bin/gcc FLAG -o prog a.c"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPILERS)
+def test_a_compiler_without_a_wrapper_needs_the_flag_and_is_told_so(gnu: Workshop, name: str) -> None:
+    package, file, text, command = COMPILERS[name]
+    require(command.split()[0], package)
+    gnu.write_named({file: text})
+    built = whole(gnu.build(command.replace("FLAG", "-ffunction-sections"), seeds=[1, 2, 3]))
+    assert len(built.seeded) == 3
+    built.assert_all_print_as_stock()
+    failed = gnu.build(command.replace("FLAG", ""), seeds=[1])
+    assert {binary.layout for binary in failed.binaries} == {"stock"}
+    assert "needs -ffunction-sections added to its flags" in failed.failures[0].error
+
+
+@pytest.mark.slow
+def test_ada_by_its_three_steps(gnu: Workshop) -> None:
+    require("gnatbind", "gnat")
+    gnu.write_named({"a.adb": ADA})
+    built = gnu.built("gcc -c -O2 a.adb && gnatbind a && gnatlink a -o prog --GCC=gcc", seeds=[1, 2, 3])
+    assert set(built.outputs().values()) == {b" 39\n"}
