@@ -99,7 +99,7 @@ def test_all_problems_of_a_file_are_reported_at_once():
     assert problems(text) == [
         "name: this key is required",
         "tools.cc: must not be empty",
-        "link.linker: must be 'gnu', 'gold', 'lld' or 'mold' (given: 'bfd')",
+        "link.linker: must be 'gnu', 'go', 'gold', 'lld' or 'mold' (given: 'bfd')",
         "nam: unknown key; did you mean 'name'?",
     ]
 

@@ -150,11 +150,20 @@ def test_all_links_go_round_the_wrappers(simple: Workshop) -> None:
 
 def test_an_absolute_compiler(simple: Workshop) -> None:
     """A compiler called by its absolute path makes objects without function sections: refused, $CC is proposed."""
-    result = simple.build("/usr/bin/gcc -O2 -o prog *.c", seeds=[1])
+    result = simple.build("/usr/bin/gcc -O2 -o prog *.c", seeds=[1], system={"cflags": ""})
     message = failure_of(result).error
     assert "no object of it was compiled through the wrappers, so it has no function sections" in message
     assert "does the build use $CC or gcc from PATH?" in message
     assert "stock" in {binary.layout for binary in result.binaries}
+
+
+def test_flags_that_an_absolute_compiler_is_not_given(simple: Workshop) -> None:
+    """They would be measured as if the program had them; so there is no stock either."""
+    result = simple.build("/usr/bin/gcc -o prog *.c", seeds=[1], system={"cflags": "-O2"})
+    assert not result.binaries
+    message = result.failures[0].error
+    assert 'cflags = "-O2" reached no compiler of C, C++ or Fortran through the wrappers' in message
+    assert "does the build use $CC or gcc from PATH" in message
 
 
 def test_everything_was_built_before(simple: Workshop) -> None:
@@ -173,7 +182,7 @@ def test_stale_objects_in_the_source_tree(simple: Workshop) -> None:
     (simple.source / "Makefile").write_text("prog: main.o u.o\n\t$(CC) -o $@ $^\n%.o: %.c\n\t$(CC) -c $<\n")
     subprocess.run(["make", "-s", "prog"], cwd=simple.source, check=True)
     (simple.source / "prog").unlink()
-    message = failure_of(simple.build("make", seeds=[1])).error
+    message = failure_of(simple.build("make", seeds=[1], system={"cflags": ""})).error
     assert "no object of it was compiled through the wrappers" in message
     assert "make clean" in message
 

@@ -96,6 +96,8 @@ def test_doctor_says_what_toolchains_lack_by_the_names_of_the_release(release, t
 def test_every_program_of_shipped_toolchains_has_a_package(tmp_path, release):
     release("bookworm")
     for name in toolbox.shipped():
+        if name == "go":
+            continue  # Debian 12's has no linker that can shuffle: no package helps
         tools = toolbox.declared(name, tmp_path).tools
         for role in ("cc", "cxx", "fc", "ld", "ar", "nm", "ranlib"):
             for program in [each.replace("{suffix}", "") for each in getattr(tools, role)][:1]:

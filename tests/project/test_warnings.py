@@ -36,12 +36,14 @@ SEARCHES = {
     ("host/host_problems.py", "intel"): "the name of a driver of the kernel",
     ("host/tuning.py", "performance"): "the name of a governor of the kernel",
     ("interop/spec.py", "Full Results Table"): "runcpu's heading",
+    ("interop/spec_report.py", "Run Time"): "the heading of a report of SPEC's",
     ("interop/table.py", "value"): "a column's name",
     ("results/recorded_results.py", "full"): "SQLite's word",
     ("suites/spec_output.py", "ERROR: "): "runcpu's",
     ("suites/spec_output.py", "NOTICE: Nothing to run!"): "runcpu's",
     ("suites/spec_output.py", "error: "): "compilers'",
     ("text/build_output.py", "cannot open "): "linkers'",
+    ("text/spec_rsf.py", "size: "): "a key of raw results of SPEC's",
     ("text/telling_line.py", ": not found"): "shells'",
 }
 """(Module, what it searches in texts) that stands in a sentence of ours as well, and whose words are searched."""

@@ -50,7 +50,8 @@ from layoutrand.text.telling_line import of_build
 from layoutrand.warning import sentences_of
 
 _UNHEARD: Mapping[str, str] = {
-    "compiler": "no compiler of C, C++ or Fortran (rustc has rustflags, profile and features)",
+    "compiler": "no compiler of C, C++ or Fortran through the wrappers: does the build use $CC or gcc from PATH, and "
+    "is the source tree clean (make clean)? rustc has rustflags, profile and features",
     "rustc": "no rustc: the build does not call it through cargo",
     "cargo": "no cargo: the build does not call it by that name with build, rustc, run, test or bench",
 }
@@ -219,10 +220,10 @@ def _refuse_unheard(order: BuildOrder, space: Workspace, log: Path) -> None:
     for kind, flags in given.items():
         if not space.heard(kind).exists() and read_records(space.records):
             raise NotCompiledHere(
-                f"system {order.recipe.system!r}: {flags} reached {_UNHEARD[kind]}, so this would be the program "
-                "without. Leave them out, or give what the build can take",
+                f"system {order.recipe.system!r}: {flags} reached {_UNHEARD[kind]}. This would be the program "
+                "without: leave them out, or give what the build can take",
                 log=log,
-                cause=f"{flags} reached {_UNHEARD[kind]}",
+                cause=f"{flags} reached {_UNHEARD[kind].partition(':')[0]}",
             )
 
 

@@ -15,7 +15,10 @@ from layoutrand.errors import UsageError
 if TYPE_CHECKING:
     from layoutrand.analysis.selection import Selection, Source
 
-FORMATS = "hyperfine, pyperf, jmh, renaissance, renaissance-csv, go, spec-rsf, spec-csv, spec-report, csv, layoutrand"
+FORMATS = (
+    "hyperfine, pyperf, jmh, renaissance, renaissance-csv, google-benchmark, catch2, nanobench, libtest, divan, go, "
+    "pytest-benchmark, rebench, bencher, spec-rsf, spec-csv, spec-report, csv, layoutrand"
+)
 
 Imports = Annotated[
     list[str] | None,

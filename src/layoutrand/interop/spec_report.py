@@ -62,7 +62,7 @@ def parse(text: str, source: str) -> Imported:
     rows: list[ImportedNumber] = []
     failures: list[FailedRun] = []
     seen: dict[tuple[str, str], int] = {}
-    left_out: set[str] = set()
+    not_run: set[str] = set()
     for number, line in enumerate(lines[top + 2 :], top + 3):
         if _END.fullmatch(line):
             break
@@ -74,7 +74,7 @@ def parse(text: str, source: str) -> Imported:
             if cells.status == _NOT_RUN:
                 continue
             if variant and benchmark in copied:
-                left_out.add(benchmark)
+                not_run.add(benchmark)
                 continue
             index = seen.get((benchmark, tune), 0)
             seen[benchmark, tune] = index + 1
@@ -88,7 +88,7 @@ def parse(text: str, source: str) -> Imported:
         raise unreadable(source, "ends within the table of results; is the report complete?", line=len(lines))
     if not rows and not failures:
         raise unreadable(source, "nothing was run: its table of results holds no time")
-    return Imported(tuple(rows), tuple(failures), (*copies_left_out(left_out), *([RoundedTimes()] if rows else [])))
+    return Imported(tuple(rows), tuple(failures), (*copies_left_out(not_run), *([RoundedTimes()] if rows else [])))
 
 
 def _halves(line: str, peak_begins: int | None, source: str, number: int) -> tuple[str, dict[str, _Cells]]:

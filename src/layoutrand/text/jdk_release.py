@@ -8,7 +8,7 @@ from typing import Final
 
 from layoutrand.text.foreign_fields import plain
 
-_LINE: Final = re.compile(r'^([A-Z][A-Z0-9_]*)="?(.*?)"?[ \t]*$', re.MULTILINE)
+_LINE: Final = re.compile(r'^([A-Z][A-Z0-9_]*)="?(.*?)"?[ \t\r]*$', re.MULTILINE)
 _OF_IDENTITY: Final = (
     "IMPLEMENTOR",
     "IMPLEMENTOR_VERSION",

@@ -88,10 +88,15 @@ def _csv(harness, records, size):
         yield ""
     yield '"Full Results Table"'
     yield ""
-    yield 'Benchmark,"Base # Copies","Est. Base Run Time","Est. Base Rate","Base Selected","Base Status","Peak # Copies","Est. Peak Run Time","Est. Peak Rate","Peak Selected","Peak Status",Description'
+    first, last = ("Ref Time", "Ratio") if harness.year == 2006 else ("# Copies", "Rate")  # of speed, and of rates
+    columns = [
+        f'"{tune} {first}","Est. {tune} Run Time","Est. {tune} {last}","{tune} Selected","{tune} Status"'
+        for tune in ("Base", "Peak")
+    ]
+    yield f"Benchmark,{','.join(columns)},Description"
     for record in records:
         seconds = f"{record['ns'] / 1e9:.6f}" if record["valid"] != "CE" else "--"
-        yield f'{record["benchmark"]},1,{seconds},--,{int(record["valid"] == "S")},{record["valid"]},,,,,,"{size} iteration #{max(record["iteration"], 0) + 1}"'
+        yield f'{record["benchmark"]},{"--" if harness.year == 2006 else 1},{seconds},--,{int(record["valid"] == "S")},{record["valid"]},,,,,,"{size} iteration #{max(record["iteration"], 0) + 1}"'
     yield ""
     yield '"Selected Results Table"'
     yield ""
