@@ -38,6 +38,11 @@ def test_every_end_0_and_the_threshold_have_a_place(ends):
     assert len(text(axis.scale())) <= 30
 
 
+def test_nothing_is_drawn_below_no_time_at_all():
+    axis = PercentAxis.of([-99.0, 743.0], 1.0, 60)
+    assert axis.low == -100
+
+
 def test_bars_count_values():
     assert histogram([1, 1, 2, 4], 1, 4, 3) == "█▄▄"
     assert histogram([1, 4], 1, 4, 4) == "█  █"

@@ -588,7 +588,10 @@ def test_prebuilt_systems_have_no_compiler_to_tell(tmp_path):
     page = page_of(selection, known=[Context("0", config, "d", 1, {}, {})])
     (host,) = [section for section in page.sections if section.anchor == "host"]
     assert [table.caption for table in host.tables] == ["Systems"]
-    assert host.tables[0].rows == [("a", "", "prebuilt=/jdk"), ("b", "gcc", "cflags='-O2 -g' args=-x")]
+    assert host.tables[0].rows == [
+        ("a", "none: it is prebuilt", "prebuilt=/jdk"),
+        ("b", "gcc", "cflags='-O2 -g' args=-x"),
+    ]
     assert host.paragraphs[0].startswith("Compiler, linker and source of b are not known")
 
 

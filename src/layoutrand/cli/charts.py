@@ -87,7 +87,8 @@ class PercentAxis:
         finite = [each for each in ends if math.isfinite(each)]
         low, high = min([*finite, -1.6 * band, -1e-6]), max([*finite, 1.6 * band, 1e-6])
         room = 0.03 * (high - low)
-        return cls(low - room, high + room, max(columns, _FEWEST_COLUMNS), band)
+        least = -100.0 if low >= -100 else low  # nothing takes less than no time
+        return cls(max(low - room, least), high + room, max(columns, _FEWEST_COLUMNS), band)
 
     def place(self, value: float) -> int:
         """The column of a value; the first or the last of what lies beyond."""

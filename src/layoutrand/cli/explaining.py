@@ -6,7 +6,7 @@ import json as json_text
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from layoutrand.cli.terminal import Display, Terminal
 
@@ -59,7 +59,7 @@ def list_systems(config: Config, systems: Sequence[str], terminal: Terminal) -> 
         terminal.document({"schema": "layoutrand/systems/1", "systems": listed})
     columns = [
         key
-        for key in ("rev", "toolchain", "cflags", "cxxflags", "fflags", "ldflags", "env", "prebuilt", "args")
+        for key in _COLUMNS
         if (key in ("toolchain", "cflags") and any_built) or any(row[key] for row in rows.values())
     ]
     cells = [(name, *(_cell(row[key]) for key in columns)) for name, row in rows.items()]
@@ -68,7 +68,26 @@ def list_systems(config: Config, systems: Sequence[str], terminal: Terminal) -> 
 
 
 def _cell(value: Any) -> str:
-    return " ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, dict) else value or "-"
+    if isinstance(value, dict):
+        return " ".join(f"{name}={text}" for name, text in value.items())
+    return (",".join(value) if isinstance(value, list) else value) or "-"
+
+
+_COLUMNS: Final = (
+    "rev",
+    "toolchain",
+    "cflags",
+    "cxxflags",
+    "fflags",
+    "ldflags",
+    "rustflags",
+    "profile",
+    "features",
+    "env",
+    "prebuilt",
+    "args",
+)
+"""What systems differ in, as far as any has it."""
 
 
 def _show(one: ReuseExplanation, page: Display) -> None:

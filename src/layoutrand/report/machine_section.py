@@ -16,7 +16,18 @@ from layoutrand.model import Context
 from layoutrand.text.document import Chapter, Table
 from layoutrand.text.quantities import quantity
 
-_FLAGS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "args", "prebuilt", "rev")
+_FLAGS: Final = (
+    "cflags",
+    "cxxflags",
+    "fflags",
+    "ldflags",
+    "rustflags",
+    "profile",
+    "features",
+    "args",
+    "prebuilt",
+    "rev",
+)
 
 
 @dataclass(frozen=True)
@@ -107,11 +118,10 @@ def _again(selection: Selection, contexts: Sequence[Context], asked: Asked) -> C
     seeds = [e.layout for e in selection.executions if isinstance(e.layout, int)]
     digests = ", ".join(dict.fromkeys(context.config_digest[:12] for context in contexts))
     schedules = ", ".join(dict.fromkeys(str(context.schedule_seed) for context in contexts))
-    builds = [line for context in contexts[-1:] for line in context.config.get("build", {}).get("commands", ())]
     text = (
         f"With the same layoutrand.toml (digest {digests or 'not recorded'}) and toolchains the seeds give the same "
         f"layouts; schedule seed {schedules or 'not recorded'} gives the same order of executions. "
-        "The program itself is built by the first command, with: " + ("; ".join(builds) or "commands not recorded")
+        f"{_built_by(contexts[-1].config if contexts else {})}"
     )
     seed_option = ["--seeds", format_seeds(seeds)] if seeds else []
     options = ["--baseline", selection.names.name_of(asked.baseline), "--threshold", f"{100 * asked.threshold:g}%"]
@@ -122,6 +132,14 @@ def _again(selection: Selection, contexts: Sequence[Context], asked: Asked) -> C
         ["layoutrand", "report", *options],
     ]
     return Chapter("again", "Making these numbers again", [text], commands=[shlex.join(line) for line in lines])
+
+
+def _built_by(config: Mapping[str, Any]) -> str:
+    systems = config.get("systems", {}).values()
+    if systems and all(each.get("prebuilt") for each in systems):
+        return "The programs are files that are there already: nothing is built."
+    commands = "; ".join(config.get("build", {}).get("commands", ()))
+    return f"The program itself is built by the first command, with: {commands or 'commands not recorded'}"
 
 
 def _merged(several: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -147,5 +165,8 @@ def _said(key: str, value: Any) -> str:
 
 
 def _system(settings: Mapping[str, Any]) -> tuple[str, str]:
-    flags = " ".join(f"{name}={shlex.quote(settings[name])}" for name in _FLAGS if settings.get(name))
-    return str(settings.get("toolchain", "")), flags
+    given = {name: settings[name] for name in _FLAGS if settings.get(name)}
+    flags = " ".join(
+        f"{name}={shlex.quote(value if isinstance(value, str) else json.dumps(value))}" for name, value in given.items()
+    )
+    return "none: it is prebuilt" if settings.get("prebuilt") else str(settings.get("toolchain", "")), flags
