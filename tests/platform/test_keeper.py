@@ -73,6 +73,16 @@ def test_whoever_is_killed_all_of_the_tree_ends(tree, who, mark):
     assert wait_until(lambda: not any(map(is_at_work, three)))
 
 
+@pytest.mark.parametrize("who", ["lower", "worker"])
+def test_whoever_is_killed_at_once_is_not_stood_in_for(who, mark):
+    """Before the worker has said who it is, too: the process that was started does not become the worker then."""
+    for _ in range(20):
+        process = subprocess.Popen([sys.executable, "-c", TREE, TREES["children"][1], mark], process_group=0)
+        kill(who, process)
+        assert process.wait(30) == -signal.SIGKILL
+        assert wait_until(lambda: not marked(mark))
+
+
 def test_after_a_kill_of_all_three_at_once_nobody_is_left_to_end_it(mark):
     """Which the next command does: that is no promise, but what its tests rest on."""
     process = begin("a session of its own", mark)

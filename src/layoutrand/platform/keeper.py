@@ -51,6 +51,7 @@ def keep() -> None:
     this one, and whatever starts a program will say so.
     """
     upper = os.getpid()
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # before there is anybody to orphan
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     reading, writing = os.pipe()
     lower = _forked()
@@ -66,6 +67,9 @@ def keep() -> None:
         os.close(reading)
         if lower is not None and worker:
             _keep_above(lower, worker)
+        if lower is not None:
+            _end_unless_alone(os.waitpid(lower, 0)[1])
+        _prctl(_PR_SET_CHILD_SUBREAPER, 0)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
@@ -98,9 +102,15 @@ def _keep_below(upper: int) -> None:
     _sit(worker, heard)
 
 
+def _end_unless_alone(status: int) -> None:
+    """Return where the lower process ended since there could be no worker; end as it did where one was killed."""
+    if not os.WIFEXITED(status):
+        end_descendants()
+        _end_like(status)
+
+
 def _keep_above(lower: int, worker: int) -> NoReturn:
     """Be the upper process, which passes on what is sent to it; the worker gets itself what a terminal sends."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
     def heard(sent: signal.struct_siginfo) -> None:
         if sent.si_code != _OF_THE_KERNEL:
