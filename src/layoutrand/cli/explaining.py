@@ -6,7 +6,7 @@ import json as json_text
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from layoutrand.cli.terminal import Display, Terminal
 
@@ -47,7 +47,7 @@ def explain_build(
 
 def list_systems(config: Config, systems: Sequence[str], terminal: Terminal) -> int:
     """Show the systems as they stand after the matrix was expanded."""
-    from layoutrand.config.config import as_dict
+    from layoutrand.config.config import FLAGS_OF_SYSTEMS, as_dict
 
     rows = {name: as_dict(config.systems[name]) for name in systems}
     any_built = any(row["prebuilt"] is None for row in rows.values())
@@ -59,7 +59,7 @@ def list_systems(config: Config, systems: Sequence[str], terminal: Terminal) -> 
         terminal.document({"schema": "layoutrand/systems/1", "systems": listed})
     columns = [
         key
-        for key in _COLUMNS
+        for key in ("rev", "toolchain", *FLAGS_OF_SYSTEMS, "env", "prebuilt", "args")
         if (key in ("toolchain", "cflags") and any_built) or any(row[key] for row in rows.values())
     ]
     cells = [(name, *(_cell(row[key]) for key in columns)) for name, row in rows.items()]
@@ -71,23 +71,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return " ".join(f"{name}={text}" for name, text in value.items())
     return (",".join(value) if isinstance(value, list) else value) or "-"
-
-
-_COLUMNS: Final = (
-    "rev",
-    "toolchain",
-    "cflags",
-    "cxxflags",
-    "fflags",
-    "ldflags",
-    "rustflags",
-    "profile",
-    "features",
-    "env",
-    "prebuilt",
-    "args",
-)
-"""What systems differ in, as far as any has it."""
 
 
 def _show(one: ReuseExplanation, page: Display) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -184,6 +184,10 @@ class FlagSet(_Table):
     profile: Profile = {}
     features: list[Feature] = []
     env: Variables = {}
+
+
+FLAGS_OF_SYSTEMS: Final = ("cflags", "cxxflags", "fflags", "ldflags", "rustflags", "profile", "features")
+"""The settings of a system that tell compilers and linkers what to do, in the order in which they are shown."""
 
 
 class System(FlagSet):
