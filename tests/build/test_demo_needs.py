@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from layoutrand.build.demo import copy_example
+from layoutrand.capture.source import copy
 from layoutrand.cli import run
+from layoutrand.errors import UsageError
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.text.build_output import lacks_c_library
 from workshop import require
@@ -158,3 +161,44 @@ def test_a_build_without_the_c_librarys_headers_fails_in_one_line(toy, path, cap
 )
 def test_what_compilers_and_linkers_say_without_the_c_library(text, lacks):
     assert lacks_c_library(text) is lacks
+
+
+def example_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_an_interrupted_copy_of_the_example_is_not_in_the_way(tmp_path, monkeypatch):
+    """Whatever the moment of a kill: nothing of the example is where it belongs, or all of it is."""
+    target = tmp_path / "demo"
+    made = []
+
+    def killed(source, whole, exclude):
+        copy(source, whole, exclude)
+        (whole / "Makefile").unlink()
+        made.append(whole)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("layoutrand.build.demo.copy", killed)
+        patched.setattr("layoutrand.build.demo.remove_tree", lambda path: None)  # as after kill -9
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                copy_example(target)
+    assert made and not target.exists()
+    copy_example(target)
+    there = example_in(target)
+    assert "Makefile" in there and "layoutrand.toml" in there
+
+
+def test_the_example_in_an_empty_directory_where_we_are(tmp_path, monkeypatch):
+    whole = tmp_path / "whole"
+    copy_example(whole)
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    (here / ".tmp-0123").mkdir()  # a killed copy's
+    copy_example(Path())
+    assert example_in(here) == sorted([".tmp-0123", *example_in(whole)])
+    (here / "layoutrand.toml").unlink()
+    with pytest.raises(UsageError, match="not empty"):
+        copy_example(Path())

@@ -11,6 +11,7 @@ import sys
 import time
 import uuid
 
+import psutil
 import pytest
 
 from keptkit import is_at_work, keepers, kill_all, marked, wait_until
@@ -22,7 +23,12 @@ from layoutrand.platform.keeper import keep
 keep()
 """
 TREE = f"{KEPT}subprocess.Popen(['bash', '-c', *sys.argv[1:]], start_new_session=True)\ntime.sleep(600)\n"
-# Each begins so many processes that have the mark "$0" among their arguments, beside the shell that it is for.
+SLOW_GROUP = f"""
+import os, time
+own_group = os.setpgid
+os.setpgid = lambda *of: (time.sleep(0.5), own_group(*of))  # as on a machine that is busy
+{TREE}"""
+# Each begins so many processes that have the mark "$0" among their arguments, beside the shell that reads it.
 SLEEP = 'exec -a "$0" sleep 600'
 TREES = {
     "children": (2, f"({SLEEP}) & {SLEEP}"),
@@ -58,8 +64,19 @@ def kill(who, process):
 def begin(tree, mark):
     count, script = TREES[tree]
     process = subprocess.Popen([sys.executable, "-c", TREE, script, mark], process_group=0)
-    assert wait_until(lambda: len(marked(mark)) > count), marked(mark)
+    assert wait_until(lambda: len(begun(mark, script)) >= count), marked(mark)
     return process
+
+
+def begun(mark, script):
+    """What the shell that reads the script has begun: not itself, nor the processes of Python above it."""
+    found = []
+    for pid in marked(mark):
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(pid)
+            if script not in process.cmdline() or process.status() == psutil.STATUS_STOPPED:
+                found.append(pid)
+    return found
 
 
 @pytest.mark.parametrize("who", WHO)
@@ -81,6 +98,15 @@ def test_whoever_is_killed_at_once_is_not_stood_in_for(who, mark):
         kill(who, process)
         assert process.wait(30) == -signal.SIGKILL
         assert wait_until(lambda: not marked(mark))
+
+
+def test_a_kill_of_the_group_as_soon_as_anything_is_started_leaves_nothing(mark):
+    count, script = TREES["children"]
+    process = subprocess.Popen([sys.executable, "-c", SLOW_GROUP, script, mark], process_group=0)
+    assert wait_until(lambda: len(begun(mark, script)) >= count)
+    kill("group", process)
+    assert process.wait(30) == -signal.SIGKILL
+    assert wait_until(lambda: not marked(mark))
 
 
 def test_after_a_kill_of_all_three_at_once_nobody_is_left_to_end_it(mark):

@@ -13,7 +13,7 @@ from layoutrand.instruments.instrument import Instrument
 from layoutrand.instruments.known import asked, instruments
 from layoutrand.linkers import toolbox
 from layoutrand.linkers.compiling import what_stops
-from layoutrand.platform.disk import cache_errors
+from layoutrand.platform.disk import cache_errors, is_unfinished, new_folder, remove_tree
 from layoutrand.platform.packages import C_HEADERS, install
 from layoutrand.platform.process import Runner
 from layoutrand.text.build_output import lacks_c_library
@@ -54,17 +54,28 @@ _LEFT_OUT = ("*.o", "*.a", "README.md", "build", "build/*")
 
 
 def copy_example(target: Path) -> None:
-    """Put the example into ``target``; what is there already from an earlier call is used as it is.
+    """Put the example into ``target``, whole or not at all; what is there from an earlier call is used as it is.
+
+    A directory that is there and empty is filled, since it may be where we are, or another file system's.
 
     Raises `UsageError` if the directory holds something else.
     """
     if (target / "layoutrand.toml").exists():
         return
-    if target.exists() and any(target.iterdir()):
+    there = target.exists()
+    if there and any(not is_unfinished(name) for name in target.iterdir()):
         raise UsageError(f"{target} is not empty and holds no layoutrand.toml; choose another directory with -C")
     with as_file(files("layoutrand") / "quickstart") as source, cache_errors("write the example to", target):
-        if target.exists():
-            target.rmdir()
         target.parent.mkdir(parents=True, exist_ok=True)
-        copy(source, target, _LEFT_OUT)
-        (target / "layoutrand.toml").write_bytes((source / "layoutrand.toml").read_bytes())
+        beside = new_folder(target if there else target.parent)
+        try:
+            whole = beside / "example"
+            copy(source, whole, _LEFT_OUT)
+            (whole / "layoutrand.toml").write_bytes((source / "layoutrand.toml").read_bytes())
+            if there:
+                for each in sorted(whole.iterdir(), key=lambda path: path.name == "layoutrand.toml"):
+                    each.rename(target / each.name)
+            else:
+                whole.rename(target)
+        finally:
+            remove_tree(beside)

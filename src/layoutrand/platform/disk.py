@@ -20,6 +20,8 @@ from layoutrand.platform.regular_file import ANY, WRITTEN_BY_HAND, content_of_re
 PROJECT_FOLDER: Final = ".layoutrand"
 """The directory in a project that has all that layoutrand writes for it."""
 
+_UNFINISHED: Final = ".tmp-"
+
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of layoutrand. Deleting it is never loss.\n"
 
 
@@ -114,17 +116,22 @@ def new_file(folder: Path, permissions: int = 0o666) -> tuple[int, Path]:
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
-        path = folder / f".tmp-{secrets.token_hex(8)}"
+        path = folder / f"{_UNFINISHED}{secrets.token_hex(8)}"
         try:
             return os.open(path, flags, permissions), path
         except FileExistsError:
             continue
 
 
+def is_unfinished(path: Path) -> bool:
+    """Whether the name is one that a killed process of ours leaves behind."""
+    return path.name.startswith(_UNFINISHED)
+
+
 def new_folder(folder: Path) -> Path:
     """A new directory of a name of its own, as the umask has it: `tempfile` makes them for their owner alone."""
     while True:
-        path = folder / f".tmp-{secrets.token_hex(8)}"
+        path = folder / f"{_UNFINISHED}{secrets.token_hex(8)}"
         try:
             path.mkdir()
         except FileExistsError:

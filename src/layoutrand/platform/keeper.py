@@ -85,10 +85,16 @@ def _keep_below(upper: int) -> None:
     """Be the lower process; returns in the worker."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    waiting, told = os.pipe()
     worker = _forked()
     if worker == 0:
+        os.close(told)
+        os.read(waiting, 1)  # nothing is started while a kill of the group would still reach all three
+        os.close(waiting)
         return
     os.setpgid(0, 0)  # the worker stays in its group, which could not be named where it is of an outer PID namespace
+    os.close(told)
+    os.close(waiting)
     if worker is None:
         os._exit(0)
     _prctl(_PR_SET_NAME, _NAME)
