@@ -41,13 +41,17 @@ def open_regular(path: str | bytes | os.PathLike[str], *, largest: int) -> Buffe
     The null device, which people write for an empty file, is one.
     """
     _refuse_others(path, os.stat(path), largest)  # before it is opened, which devices may act upon
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - the caller's
     try:
-        _refuse_others(path, os.fstat(descriptor), largest)  # another one may stand there by now
-        return os.fdopen(descriptor, "rb")
+        _refuse_others(path, os.fstat(file.fileno()), largest)  # another one may stand there by now
     except BaseException:
-        os.close(descriptor)
+        file.close()
         raise
+    return file
+
+
+def _without_waiting(path: str | bytes, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def content_of_regular(path: str | bytes | os.PathLike[str], *, largest: int) -> bytes:
