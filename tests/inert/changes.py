@@ -310,6 +310,8 @@ def _reorder(tree: SourceTree, executed: Executed, draws: Draws) -> Change | Non
         spans = _word_spans(listed)
     one, other = (spans[place] for place in draws.two(len(spans)))
     first, second = listed[slice(*one)], listed[slice(*other)]
+    if first == second:
+        return None  # some makefiles name a file twice
     changed = listed[: one[0]] + second + listed[one[1] : other[0]] + first + listed[other[1] :]
     return Change(
         REORDERED,

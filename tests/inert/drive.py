@@ -3,8 +3,9 @@
 Three steps, each with one JSON file for each change below the directory: `changes` (drawn, built, proved, calibrated),
 `cycles` (judged by simulated cycles) and `time` (40 of them, judged by time, one after another, last).  A file that is
 there is not made again, so a run that was stopped goes on; nor is what is published beside the page (docs/data), so that
-anybody can go on.  A change made by other code is made again; a judgement by other code says which commit it is of, and
-is made again with ``--anew``.
+anybody can go on.  A change made by other code of the study is drawn again by this one, and made again where that gives
+another change, or one that another slot has; a place that was not found is looked for again, and a judgement by other
+code, which says which commit it is of, is made again, with ``--anew``.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Cells:
         self.directory = directory
         self._published = {step: _lines(published / f"inert-{step}.jsonl") for step in STEPS}
         self._code = {step: code(step) for step in STEPS}
-        self._has_other_code = {"changes": False, "cycles": not anew, "time": not anew}
+        self.is_anew = anew
         self._commit = commit()
         for step in STEPS:
             (directory / step).mkdir(parents=True, exist_ok=True)
@@ -88,10 +89,21 @@ class Cells:
 
     def _holds(self, step: str, name: str, found: dict[str, Any]) -> bool:
         """Whether it was made by this code, or may be by other code, and of the change as it is by now."""
-        if found["code"] != self._code[step] and not self._has_other_code[step]:
-            return False
-        change = found if step == "changes" else self.read("changes", name)
-        return change is not None and change["commit"] == found["commit"]
+        if step == "changes":
+            return found["code"] == self._code[step] or (not found["commit"] and not self.is_anew)
+        change = self.read("changes", name)
+        return (found["code"] == self._code[step] or not self.is_anew) and (
+            change is not None and change["commit"] == found["commit"]
+        )
+
+    def of_other_code(self, name: str) -> dict[str, Any] | None:
+        """A change that other code made, None where there is none."""
+        path = self.directory / "changes" / f"{name}.json"
+        return json.loads(path.read_text()) if path.exists() else self._published["changes"].get(name)
+
+    def take_over(self, name: str, made: dict[str, Any]) -> None:
+        """A change by other code that this code draws as well; who made and proved it stays said."""
+        self._write("changes", name, {**made, "code": self._code["changes"]})
 
     def publish(self, found: table.Collected, place: Path = PUBLISHED) -> None:
         """Write what holds beside the page, a line each."""
@@ -101,11 +113,15 @@ class Cells:
             (place / f"inert-{step}.jsonl").write_text("".join(f"{row}\n" for row in rows))
 
     def write(self, step: str, name: str, document: dict[str, Any], seconds: float) -> None:
+        """A step's result, with what it took and who made it."""
+        own = {"seconds": round(seconds, 1), "code": self._code[step], "made_at": self._commit}
+        self._write(step, name, {**document, **own})
+
+    def _write(self, step: str, name: str, document: dict[str, Any]) -> None:
         """Whole or not at all."""
         path = self.directory / step / f"{name}.json"
         part = path.with_suffix(".part")
-        own = {"seconds": round(seconds, 1), "code": self._code[step], "made_at": self._commit}
-        part.write_text(json.dumps({**document, **own}, indent=1) + "\n")
+        part.write_text(json.dumps(document, indent=1) + "\n")
         part.replace(path)
 
     def error(self, step: str, name: str, text: str) -> None:
@@ -136,8 +152,11 @@ def make_changes(cells: Cells, program: Program, wanted: Sequence[Slot]) -> None
     }
     for slot in todo:
         begin = time.monotonic()
+        if (other := _drawn_again(cells, slot, base, taken)) is not None:
+            taken.add(other)
+            continue
         try:
-            made = study.make_planted(slot, base) if slot.target else study.make_inert(slot, base, taken)
+            made = study.make_planted(slot, base, taken) if slot.target else study.make_inert(slot, base, taken)
         except (NotBuilt, study.NoAnswer, study.work.Failed, OSError, subprocess.CalledProcessError) as error:
             cells.error("changes", slot.name, f"{error}\n\n{traceback.format_exc()}")
             _say(f"{slot.name}: no change: {str(error)[:200]}")
@@ -146,6 +165,20 @@ def make_changes(cells: Cells, program: Program, wanted: Sequence[Slot]) -> None
         cells.write("changes", slot.name, made.as_json(), time.monotonic() - begin)
         cells.no_error("changes", slot.name)
         _say(f"{slot.name}: {made.what or 'no place found'} ({time.monotonic() - begin:.0f} s)")
+
+
+def _drawn_again(cells: Cells, slot: Slot, base: Base, taken: set[str]) -> str | None:
+    """Take over a change that other code made, if this code draws it as well and no other slot has it; its commit."""
+    made = cells.of_other_code(slot.name)
+    if made is None or not made["commit"] or made["target"] != slot.target or made["commit"] in taken:
+        return None
+    try:
+        commit = study.again(slot, base, made)
+    except (LookupError, ValueError) as error:
+        _say(f"{slot.name}: made anew: {error}")
+        return None
+    cells.take_over(slot.name, made)
+    return commit
 
 
 def judge(cells: Cells, program: Program, wanted: Sequence[Slot], metric: str, lock: Path | None = None) -> None:
@@ -268,12 +301,14 @@ def main() -> int:
     with multiprocessing.get_context("spawn").Pool(min(options.jobs, max(1, len(tasks))), maxtasksperchild=1) as pool:
         for _ in pool.imap_unordered(_one_program, tasks, chunksize=1):
             pass
+    none = {slot.name for slot in every if (made := cells.read("changes", slot.name)) and not made["commit"]}
+    timed = study.timed(every, none)
     if "time" in options.steps:
-        for slot in study.timed(every):
+        for slot in timed:
             if slot in wanted:
                 program = Program(slot.program, options.directory / "programs" / slot.program)
                 judge(cells, program, [slot], "time", options.time_lock)
-    found = table.collected(cells.read, every, study.timed(every))
+    found = table.collected(cells.read, every, timed)
     if options.page:
         PAGE.write_text(table.page(found, OPENING.read_text()))
         cells.publish(found)

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from inert.programs import PROGRAMS, NotBuilt, Program, through_ccache
 
 SEED = 26
 INERT_EACH = 15
-PLANTED_EACH = 7
-"""15 programs: 225 inert changes and 105 planted ones, some more than are promised, since not every draw has a place."""
+PLANTED_EACH = 10
+"""15 programs: 225 inert changes and 150 planted ones, more than are promised, since not every program has a place."""
 
 TARGETS = (0.01, 0.02, 0.05)
 TOLERANCE = 0.0015
@@ -60,9 +60,13 @@ def slots() -> list[Slot]:
     return found
 
 
-def timed(every: Sequence[Slot]) -> list[Slot]:
-    """Those that are also judged by time: 26 inert and 14 planted, evenly over programs and kinds."""
-    inert, planted = [s for s in every if not s.target], [s for s in every if s.target]
+def timed(every: Sequence[Slot], none: Collection[str] = ()) -> list[Slot]:
+    """Those that are also judged by time: 26 inert and 14 planted, evenly over programs and kinds.
+
+    ``none`` are the slots that are known to have no place.
+    """
+    there = [slot for slot in every if slot.name not in none]
+    inert, planted = [s for s in there if not s.target], [s for s in there if s.target]
     return [
         *(inert[place * len(inert) // TIMED_INERT] for place in range(TIMED_INERT)),
         *(planted[place * len(planted) // TIMED_PLANTED] for place in range(TIMED_PLANTED)),
@@ -158,8 +162,11 @@ def not_inert(base: Base, change: Change, commit: str) -> str:
     return "other work" if proof.work_differs(base.executed, executed) else ""
 
 
-def make_planted(slot: Slot, base: Base) -> Made:
-    """Plant a loop and correct its turns until the effect, over layouts, is the one that is wanted."""
+def make_planted(slot: Slot, base: Base, taken: set[str]) -> Made:
+    """Plant a loop and correct its turns until the effect, over layouts, is the one that is wanted.
+
+    ``taken`` are the commits of other slots: the same change is not counted twice.
+    """
     discarded: Counter[str] = Counter()
     most_calls = slot.target * base.counts.cycles / (2 * _LEAST_TURNS)
     places = hot_places(base.tree, base.executed, most_calls)
@@ -167,7 +174,7 @@ def make_planted(slot: Slot, base: Base) -> Made:
     for _ in range(min(MOST_DRAWS, len(places))):
         file, function, calls = places.pop(draws.below(min(len(places), 8)))
         found = _calibrated(
-            slot, base, lambda turns, f=file, g=function: plant(base.tree, f, g, turns), calls, discarded
+            slot, base, lambda turns, f=file, g=function: plant(base.tree, f, g, turns), calls, discarded, taken
         )
         if found is not None:
             return found
@@ -175,7 +182,12 @@ def make_planted(slot: Slot, base: Base) -> Made:
 
 
 def _calibrated(
-    slot: Slot, base: Base, planted: Callable[[int], Change], calls: int, discarded: Counter[str]
+    slot: Slot,
+    base: Base,
+    planted: Callable[[int], Change],
+    calls: int,
+    discarded: Counter[str],
+    taken: set[str],
 ) -> Made | None:
     """The change with as many turns as give the effect; None, and the reason counted, where none do."""
     turns = max(1, round(slot.target * base.counts.cycles / (2 * calls)))
@@ -183,6 +195,8 @@ def _calibrated(
     for _ in range(MOST_CORRECTIONS):
         change = planted(turns)
         commit = base.program.commit(slot.name, change)
+        if commit in taken:
+            return None
         try:
             built = base.program.build(commit, FLAGS)
             counts = work.counts(built, base.program.workload("cycles"))

@@ -213,12 +213,15 @@ def test_the_corpus_is_large_enough_and_balanced():
     inert, planted = [s for s in every if not s.target], [s for s in every if s.target]
     assert len(inert) >= table.WANTED_INERT
     assert len(planted) >= table.WANTED_PLANTED
-    assert {sum(s.target == target for s in planted) for target in study.TARGETS} == {35}
+    assert {sum(s.target == target for s in planted) for target in study.TARGETS} == {50}
     assert {sum(s.kind == kind for s in inert) for kind in INERT} == {45}
     timed = study.timed(every)
     assert len(set(timed)) == table.WANTED_TIMED
     assert {s.program for s in timed} == {s.program for s in every}
     assert {s.kind for s in timed if not s.target} == set(INERT)
+    none = {s.name for s in every if s.program == "sqlite" or (s.program == "tcc" and s.target)}
+    assert len(set(study.timed(every, none))) == table.WANTED_TIMED
+    assert not none & {s.name for s in study.timed(every, none)}
 
 
 def test_a_t_test_of_counts_without_scatter_calls_every_difference_one():
@@ -281,6 +284,33 @@ def test_files_of_other_code_or_of_another_change_do_not_count(tmp_path, monkeyp
     made = tmp_path / "changes" / "a.json"
     made.write_text(json.dumps({**json.loads(made.read_text()), "code": "other"}))
     assert cells.read("changes", "a") is None
+
+
+def test_a_change_by_other_code_is_taken_over_if_it_is_drawn_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(drive, "commit", lambda: "0123456789abcdef")
+    base = _toy_repository(tmp_path / "toy")
+    monkeypatch.setattr(drive.Base, "of", lambda program: base)
+    slots = [Slot("toy", "planted", number, 0.02) for number in range(4)]
+    monkeypatch.setattr(study, "slots", lambda: slots)
+    made = {"file": "sums.c", "function": "sum", "calls": 2, "turns": 70, "target": 0.02}
+    commit = base.program.commit("a", plant(base.tree, "sums.c", base.tree.functions("sums.c")[0], 70))
+    drive.Cells(tmp_path, anew=False, published=tmp_path).write("cycles", slots[0].name, {"commit": commit}, 3.0)
+    kept = {**made, "made_at": "elsewhere", "code": "other", "seconds": 1}
+    for slot, its in zip(slots, (commit, "0" * 40, commit, ""), strict=True):
+        (tmp_path / "changes" / f"{slot.name}.json").write_text(json.dumps({**kept, "commit": its}))
+    anew = study.Made(slots[1], "planted", "another", "1" * 40)
+    monkeypatch.setattr(study, "make_planted", lambda slot, base, taken: anew if slot.number == 1 else no_place(slot))
+
+    def no_place(slot):
+        return study.Made(slot, "planted", "", "")
+
+    cells = drive.Cells(tmp_path, anew=False, published=tmp_path)
+    drive.make_changes(cells, base.program, slots)
+    read = [cells.read("changes", slot.name) for slot in slots]
+    assert [each["commit"] for each in read] == [commit, "1" * 40, "", ""]
+    assert [each["made_at"][:9] for each in read] == ["elsewhere", "012345678", "012345678", "elsewhere"]
+    assert cells.read("cycles", slots[0].name)["seconds"] == 3.0
+    assert drive.Cells(tmp_path, anew=True, published=tmp_path).read("changes", slots[3].name) is None
 
 
 def test_what_is_published_is_gone_on_from(tmp_path, monkeypatch):
